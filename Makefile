@@ -14,7 +14,7 @@ ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL -u 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help up test long check types style audit demo bench chaos soak tune bench-retrieval \
-  browser shots lock clean clean-data runtime development
+  browser shots lock clean clean-data runtime development clients
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -23,7 +23,7 @@ help: ## list the commands
 up: runtime ## run the product until Ctrl-C; data in .kmapp (KMAPP_DATA_DIR), port 8000 (PORT)
 	@exec $(PY) manage.py up
 
-test: development ## run all tests except those of `make chaos` and `make long`
+test: development clients ## run all tests except those of `make chaos` and `make long`
 	@rm -rf $(PROMISES)
 	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m "not chaos and not long" --promises=$(PROMISES)
 
@@ -87,14 +87,14 @@ shots: development ## take the screenshots of the docs from a running kmapp with
 	@$(PY) -m tests.shots
 
 lock: development ## update the lock files after a change of a requirements*.in file
-	@for name in requirements requirements-dev; do \
+	@for name in requirements requirements-dev requirements-clients; do \
 	  UV_CUSTOM_COMPILE_COMMAND="make lock" $(PY) -m uv pip compile --quiet --universal \
 	    --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	    $$name.in -o $$name.txt || exit 1; \
 	done
 
 clean: ## remove the virtual environment and caches; keep the data
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-clients .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-data: ## remove .kmapp with all its data; stop kmapp first
@@ -110,13 +110,20 @@ runtime:
 development: runtime
 	@$(call install,requirements-dev.txt)
 
+# Clients of other products that the tests run, apart from the product's own packages.
+clients:
+	@$(call install,requirements-clients.txt,$(VENV)-clients)
+
+# $(1): a lock file; $(2): the environment, by default the product's.
 define install
-if ! cmp -s $(1) $(VENV)/$(1) || ! $(PY) -c ''; then \
+env=$(or $(2),$(VENV)); \
+if ! cmp -s $(1) $$env/$(1) || ! $$env/bin/python -c ''; then \
   $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
     { echo "kmapp needs Python 3.11 or later; choose one with: make PYTHON=/path/to/python3"; exit 1; }; \
-  $(PY) -m pip --version >/dev/null 2>&1 || { rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); } || \
+  $$env/bin/python -m pip --version >/dev/null 2>&1 || \
+    { rm -rf $$env && $(PYTHON) -m venv $$env; } || \
     { echo "No virtual environment. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }; \
-  echo "Installing $(1) into $(VENV) (once)"; \
-  $(PY) -m pip install --quiet --require-hashes -r $(1) && cp $(1) $(VENV)/$(1); \
+  echo "Installing $(1) into $$env (once)"; \
+  $$env/bin/python -m pip install --quiet --require-hashes -r $(1) && cp $(1) $$env/$(1); \
 fi
 endef

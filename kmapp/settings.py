@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "knowledge",
     "rules",
     "context",
+    "interop",
     "kmapp.web.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",

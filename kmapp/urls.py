@@ -19,6 +19,7 @@ def _include_app(name: str) -> tuple[Any, str | None, str | None]:
 urlpatterns = [
     path("", include("kmapp.api.urls")),
     *(path("", _include_app(name)) for name in ("memory", "knowledge", "rules", "context")),
+    path("", include("interop.urls")),
     path("", include("kmapp.web.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -23,7 +23,11 @@ from kmapp.errors import DomainError
 
 log = structlog.get_logger()
 
-API_PREFIXES = ("/v1", "/health", "/metrics")
+# Paths that answer in JSON. Those after the first line belong to the protocols of `interop`.
+API_PREFIXES = (
+    *("/v1", "/health", "/metrics"),
+    *("/v2", "/v3", "/api/v1", "/store", "/ok", "/version"),
+)
 RETRY_AFTER = 2  # seconds, when the database is too busy or away
 CHALLENGE = 'Bearer realm="kmapp"'
 CODES = {

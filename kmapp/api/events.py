@@ -59,7 +59,7 @@ class Event(AgentView):
             event = events.filter(pk=pk).first()
             if event is None:
                 raise NotFound("Event not found.")
-            return Response(_event(event))
+            return Response(event_output(event))
 
 
 def _state(states: set[Delivery.State]) -> str:
@@ -68,7 +68,7 @@ def _state(states: set[Delivery.State]) -> str:
     return next((state for state in worse if state in states), Delivery.State.SUCCEEDED)
 
 
-def _event(event: OutboxEvent) -> EventShown:
+def event_output(event: OutboxEvent) -> EventShown:
     deliveries = sorted(event.deliveries.all(), key=lambda each: each.handler)
     result = outcome(event.account_id, event.topic, event.payload).result
     return {

@@ -73,12 +73,12 @@ class ListMemories(AgentView):
         data = parse(ListInput, request)
         owner_condition, limit = _condition_of(data), data["limit"]
         with acting(self.account):
-            rows = _seen(self.request.auth, data, data.get("as_of")).filter(owner_condition)
+            rows = listable_entries(self.request.auth, data, data.get("as_of")).filter(owner_condition)
             if cursor := data.get("cursor"):
                 rows = rows.filter(_after(cursor))
             rows = rows.order_by("-created_at", "-pk")[: limit + 1]
             if at := data.get("as_of"):
-                present = tellable(_seen(self.request.auth, data, at, visible_only=False))
+                present = tellable(listable_entries(self.request.auth, data, at, visible_only=False))
                 entries = Past(account_id=self.account, at=at, present=present).entries(rows)
             else:
                 entries = list(rows)
@@ -87,7 +87,7 @@ class ListMemories(AgentView):
         return Response({"results": serialized, "next_cursor": more})
 
 
-def _seen(
+def listable_entries(
     principal: KeyPrincipal,
     data: Mapping[str, Any],
     at: datetime | None,

@@ -158,9 +158,13 @@ class Hit(TypedDict):
     metadata: dict[str, Any]
     user_id: str | None
     agent_id: str | None
+    app_id: str | None
     run_id: str | None
     client_id: str | None
     observed_at: datetime
+    expires_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
     pinned: bool
     embedding_status: str
     citations: list[Citation]

@@ -1,0 +1,1 @@
+"""Endpoints that speak the protocols of other products' clients."""

@@ -1,0 +1,63 @@
+"""Endpoints of mem0 that delete the memories of an owner."""
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest
+
+from interop.mem0.memories import IDS, forget_owned
+from interop.views import ProtocolView
+from kmapp.errors import Invalid
+
+MAX_FILTER_LENGTH = 4_000  # characters of a filter in the query
+ANY = "*"
+
+
+class DeleteMemories(ProtocolView):
+    """Delete all memories of an owner, named in the query of the URL."""
+
+    def delete(self, request: HttpRequest) -> Any:
+        query = {name: str(value) for name, value in request.GET.items() if value}
+        owner = {name: query[name] for name in IDS if name in query}
+        if "filters" in query:
+            owner |= _parse_filters(query["filters"])
+        if not owner:
+            raise Invalid(
+                "Send a user_id, agent_id, app_id or run_id.",
+                issues=[{"path": "user_id", "message": "no owner is named"}],
+            )
+        named = {name: value for name, value in owner.items() if value != ANY}
+        wildcards = {name: ANY for name in owner if name not in named}
+        return forget_owned(self, {**named, **({"filters": wildcards} if wildcards else {})})
+
+
+class DeleteEntity(ProtocolView):
+    """Delete all memories of a user, agent, app or run."""
+
+    def delete(self, request: HttpRequest, kind: str, name: str) -> Any:
+        if f"{kind}_id" not in IDS:
+            raise Invalid(
+                "The type of an entity is user, agent, app or run.",
+                issues=[{"path": "type", "message": "is not user, agent, app or run"}],
+            )
+        return forget_owned(self, {f"{kind}_id": name})
+
+
+def _parse_filters(text: str) -> dict[str, str]:
+    """Parse `{'user_id': 'x'}`: clients send the representation of a Python dictionary."""
+    value: Any = None
+    if len(text) <= MAX_FILTER_LENGTH:
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            value = None
+    is_plain = isinstance(value, Mapping) and all(
+        name in IDS and isinstance(each, str) and each for name, each in value.items()
+    )
+    if not is_plain:
+        raise Invalid(
+            "filters may name a user_id, agent_id, app_id or run_id, each by equality.",
+            issues=[{"path": "filters", "message": "is not an object of ids"}],
+        )
+    return dict(value)

@@ -1,0 +1,58 @@
+"""Exports of mem0: the memories of an owner as one object.
+
+An export is not stored. Its id is the signed filter, so that it is computed when it is read.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core import signing
+from django.http import HttpRequest
+
+from interop.mem0 import serialize
+from interop.mem0.owner_filters import split_by_owner
+from interop.views import ProtocolView
+from kmapp.errors import Invalid, NotFound
+
+SALT = "interop.mem0.export"
+PAGE = 200
+MAX_EXPORTED = 10_000
+
+
+class CreateExport(ProtocolView):
+    """Create an export of the memories that the filters select."""
+
+    def post(self, request: HttpRequest) -> Any:
+        filters = self.body().get("filters")
+        split_by_owner(filters)
+        self.post_native("/v1/memory/list", {"filters": filters, "limit": 1})  # check filter, key
+        export_id = signing.dumps(filters, salt=SALT, compress=True)
+        return 201, {"message": "Memory export created.", "id": export_id}
+
+
+class ReadExport(ProtocolView):
+    """Return an export. kmapp does not shape it by the schema, which needs a model of mem0."""
+
+    def post(self, request: HttpRequest) -> Any:
+        data = self.body()
+        filters = data.get("filters")
+        if export_id := data.get("memory_export_id"):
+            try:
+                filters = signing.loads(str(export_id), salt=SALT)
+            except signing.BadSignature as error:
+                raise NotFound("Memory export not found.") from error
+        memories = [memory for part in split_by_owner(filters) for memory in self._memories(part)]
+        return {"memories": [serialize.memory_item(memory) for memory in memories]}
+
+    def _memories(self, filters: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        memories: list[Mapping[str, Any]] = []
+        cursor = None
+        while True:
+            page = {"filters": filters, "limit": PAGE, "cursor": cursor}
+            answer = self.post_native("/v1/memory/list", page)
+            memories.extend(answer["results"])
+            cursor = answer["next_cursor"]
+            if cursor is None:
+                return memories
+            if len(memories) >= MAX_EXPORTED:
+                raise Invalid(f"An export has at most {MAX_EXPORTED} memories. Narrow the filters.")

@@ -1,0 +1,147 @@
+"""Endpoints of mem0 that list memories and their owners."""
+
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+from typing import Any, cast
+from uuid import uuid5
+
+from django.core.paginator import Paginator
+from django.db.models import Count, Max, Min, Q
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from interop.mem0 import serialize
+from interop.mem0.owner_filters import split_by_owner
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Typed
+from kmapp.api.views import AgentView
+from kmapp.errors import Invalid
+from memory.api.list_entries import listable_entries
+from memory.api.serialize import entry_output
+from memory.models import EntryQuerySet, MemoryEntry
+from memory.retrieval.filters import condition
+
+LISTED = (MemoryEntry.Status.ACTIVE, MemoryEntry.Status.PROPOSED)
+MAX_PAGE_SIZE = 200
+OWNER_TYPES = ("user", "agent", "app", "run")
+
+
+class PageQuery(Typed):
+    """A page of a list, in the query of the URL."""
+
+    page = serializers.IntegerField(min_value=1, max_value=100_000, default=1)
+    page_size = serializers.IntegerField(min_value=1, max_value=MAX_PAGE_SIZE, default=100)
+
+
+def read_page(request: Request) -> dict[str, int]:
+    query = PageQuery(data=request.query_params)
+    query.is_valid(raise_exception=True)
+    return dict(query.validated_data)
+
+
+def page_response(request: Request, count: int, page: Mapping[str, int], results: Any) -> Response:
+    """Return a page with the URLs of its neighbours, as `next` and `previous`."""
+    number, size = page["page"], page["page_size"]
+
+    def url(neighbour: int) -> str:
+        query = request.query_params.copy()
+        query["page"] = str(neighbour)
+        return request.build_absolute_uri(f"{request.path}?{query.urlencode()}")
+
+    return Response(
+        {
+            "count": count,
+            "next": url(number + 1) if number * size < count else None,
+            "previous": url(number - 1) if number > 1 else None,
+            "results": results,
+        }
+    )
+
+
+@extend_schema(exclude=True)
+class ListMemories(AgentView):
+    """List the memories of the owners that the filters name, newest first."""
+
+    scopes = {"POST": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    def post(self, request: Request) -> Response:
+        page = read_page(request)
+        rows = self._rows(cast("dict[str, Any]", request.data))
+        with acting(self.account):
+            paginator = Paginator(rows.order_by("-created_at", "-pk"), page["page_size"])
+            entries = paginator.get_page(page["page"]).object_list
+            in_range = page["page"] <= paginator.num_pages
+            results = [serialize.memory_item(entry_output(entry)) for entry in entries]
+            return page_response(request, paginator.count, page, results if in_range else [])
+
+    def _rows(self, data: Mapping[str, Any]) -> EntryQuerySet:
+        principal, filters = self.request.auth, data.get("filters")
+        try:
+            parts = split_by_owner(filters)
+        except Invalid:
+            if not (principal.may(Scope.ADMIN) and isinstance(filters, Mapping) and filters):
+                raise
+            parts = [filters]
+        querysets = [
+            listable_entries(principal, {"filters": part}, None).filter(condition(part))
+            for part in parts
+        ]
+        rows: EntryQuerySet = reduce(or_, querysets).filter(status__in=LISTED)
+        if not data.get("show_expired"):
+            rows = rows.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+        return rows
+
+
+@extend_schema(exclude=True)
+class Entities(AgentView):
+    """List the users, agents, apps and runs that have memories.
+
+    A key without the scope admin sees the owners of the memories that it wrote.
+    """
+
+    scopes = {"GET": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    def get(self, request: Request) -> Response:
+        page = read_page(request)
+        with acting(self.account):
+            rows = MemoryEntry.objects.of(self.account).filter(status__in=LISTED)
+            if not self.request.auth.may(Scope.ADMIN):
+                rows = rows.filter(created_by=str(self.actor))
+            entities = [each for kind in OWNER_TYPES for each in self._entities(rows, kind)]
+        start = (page["page"] - 1) * page["page_size"]
+        results = entities[start : start + page["page_size"]]
+        response = page_response(request, len(entities), page, results)
+        totals = {
+            f"total_{kind}s": sum(e["type"] == kind for e in entities) for kind in OWNER_TYPES
+        }
+        response.data |= totals
+        return response
+
+    def _entities(self, rows: EntryQuerySet, kind: str) -> list[dict[str, Any]]:
+        column = f"{kind}_id"
+        groups = (
+            rows.exclude(**{column: ""})
+            .order_by(column)
+            .values_list(column)
+            .annotate(Min("created_at"), Max("updated_at"), Count("pk"))
+        )
+        return [
+            {
+                "id": uuid5(self.account, f"{kind}:{name}"),
+                "name": name,
+                "type": kind,
+                "owner": str(self.actor),
+                "metadata": None,
+                "total_memories": total,
+                "created_at": created,
+                "updated_at": updated,
+            }
+            for name, created, updated, total in groups
+        ]

@@ -1,0 +1,221 @@
+"""Endpoints of mem0 for memories: add, search, list, read, change and delete."""
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.http import HttpRequest
+
+from interop.mem0 import serialize
+from interop.mem0.owner_filters import split_by_owner
+from interop.views import ProtocolView
+from kmapp.errors import Invalid
+
+DEFAULT_TOP_K = 10
+MAX_TOP_K = 1000  # what clients may ask for; a native search returns at most NATIVE_LIMIT
+NATIVE_LIMIT = 200
+DEFAULT_THRESHOLD = 0.1
+MAX_BATCH = 1000
+IDS = ("user_id", "agent_id", "app_id", "run_id")
+
+
+def owner_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ids of a request that are not empty."""
+    return {name: data[name] for name in IDS if data.get(name)}
+
+
+def get_memory_id(value: str) -> UUID:
+    """Return the id in a path. Raise Invalid if it is not a UUID."""
+    try:
+        return UUID(value)
+    except ValueError as error:
+        raise Invalid(
+            "memory_id should be a valid UUID.",
+            issues=[{"path": "memory_id", "message": "is not a UUID"}],
+        ) from error
+
+
+class AddMemories(ProtocolView):
+    """Add the messages of a conversation."""
+
+    def post(self, request: HttpRequest) -> Any:
+        data = self.body()
+        filters = data.get("filters")
+        owner = owner_of(filters if isinstance(filters, Mapping) else {}) | owner_of(data)
+        if not owner:
+            raise Invalid(
+                "Send a user_id, agent_id, app_id or run_id.",
+                issues=[{"path": "user_id", "message": "no owner is named"}],
+            )
+        infer = data.get("infer")
+        body = {
+            **owner,
+            "messages": data.get("messages"),
+            "metadata": data.get("metadata"),
+            "infer": True if infer is None else infer,
+            "observed_at": serialize.to_moment(data.get("timestamp")),
+        }
+        if data.get("memory_type"):
+            body["memory_type"] = data["memory_type"]
+        added = self.post_native("/v1/memory/add", body, idempotent=True)
+        return _added(added)
+
+
+def _added(added: Mapping[str, Any]) -> dict[str, Any]:
+    results = [
+        {
+            "id": each["id"],
+            "memory": each["text"],
+            "data": {"memory": each["text"]},
+            "event": "ADD",
+            "status": each["status"],
+        }
+        for each in added["results"]
+    ]
+    message = (
+        "The memories were added." if added["event_id"] is None else "The messages are processed."
+    )
+    return {
+        "message": message,
+        "event_id": added["event_id"],
+        "status": added["status"],
+        "results": results,
+    }
+
+
+class SearchMemories(ProtocolView):
+    """Search the memories of the owners that the filters name."""
+
+    def post(self, request: HttpRequest) -> Any:
+        data = self.body()
+        parts = split_by_owner(data.get("filters"))
+        top_k = data.get("top_k") or data.get("limit") or DEFAULT_TOP_K
+        if isinstance(top_k, int) and NATIVE_LIMIT < top_k <= MAX_TOP_K:
+            top_k = NATIVE_LIMIT
+        threshold = data.get("threshold")
+        question = {
+            "query": data.get("query"),
+            "limit": top_k,
+            "min_score": DEFAULT_THRESHOLD if threshold is None else threshold,
+            "explain": bool(data.get("score_breakdown")),
+        }
+        hits = [
+            hit
+            for part in parts
+            for hit in self.post_native("/v1/memory/search", {**question, "filters": part})[
+                "results"
+            ]
+        ]
+        if len(parts) > 1:
+            unique = {hit["id"]: hit for hit in hits}
+            hits = sorted(unique.values(), key=lambda hit: -hit["score"])[:top_k]
+        return {"results": [serialize.search_result(hit) for hit in hits]}
+
+
+class OneMemory(ProtocolView):
+    """Read, change or delete one memory."""
+
+    def get(self, request: HttpRequest, memory_id: str) -> Any:
+        memory = self.post_native("/v1/memory/get", {"id": get_memory_id(memory_id)})
+        return {**serialize.memory_item(memory), "lifecycle_state": memory["status"]}
+
+    def put(self, request: HttpRequest, memory_id: str) -> Any:
+        return update_memory(self, get_memory_id(memory_id), self.body())
+
+    def delete(self, request: HttpRequest, memory_id: str) -> Any:
+        self.post_native("/v1/memory/forget", {"id": get_memory_id(memory_id)})
+        return {"message": "Memory deleted successfully!"}
+
+
+def update_memory(view: ProtocolView, memory_id: UUID, data: Mapping[str, Any]) -> Any:
+    """Change the text and metadata of a memory; return the changed memory.
+
+    The change of an account-wide memory is a proposal: `status` is PENDING until a reviewer
+    approves it, and `id` is the one of the proposal.
+    """
+    changes = {name: data[name] for name in ("text", "metadata") if data.get(name) is not None}
+    changed = view.post_native("/v1/memory/update", {"id": memory_id, **changes})
+    status = "PENDING" if "supersedes" in changed else "SUCCEEDED"
+    return {**serialize.memory_item(changed), "status": status}
+
+
+class MemoryHistory(ProtocolView):
+    """List the versions of a memory."""
+
+    def get(self, request: HttpRequest, memory_id: str) -> Any:
+        pk = get_memory_id(memory_id)
+        memory = self.post_native("/v1/memory/get", {"id": pk})
+        versions = self.get_native(f"/v1/memory/{pk}/history", {"limit": 100})["versions"]
+        return serialize.history_item(memory, versions)
+
+
+class BatchOfMemories(ProtocolView):
+    """Change or delete up to 1,000 memories. Every memory is a change of its own."""
+
+    messages: ClassVar[Mapping[str, str]] = {
+        "PUT": "Successfully updated {} memories",
+        "DELETE": "Successfully deleted {} memories",
+    }
+
+    def put(self, request: HttpRequest) -> Any:
+        items = self._items()
+        for pk, item in items:
+            update_memory(self, pk, item)
+        return {"message": self.messages["PUT"].format(len(items))}
+
+    def delete(self, request: HttpRequest) -> Any:
+        items = self._items()
+        for pk, _ in items:
+            self.post_native("/v1/memory/forget", {"id": pk})
+        return {"message": self.messages["DELETE"].format(len(items))}
+
+    def _items(self) -> list[tuple[UUID, Mapping[str, Any]]]:
+        raw = self.body().get("memories")
+        items = raw if isinstance(raw, list) else []
+        if not 1 <= len(items) <= MAX_BATCH:
+            raise Invalid(
+                f"Send 1 to {MAX_BATCH} memories.",
+                issues=[{"path": "memories", "message": f"has not 1 to {MAX_BATCH} items"}],
+            )
+        parsed = []
+        for number, raw_item in enumerate(items):
+            item = {"memory_id": raw_item} if isinstance(raw_item, str) else raw_item
+            if not isinstance(item, Mapping):
+                raise Invalid(
+                    f"memories.{number} is not an object.",
+                    issues=[{"path": f"memories.{number}", "message": "must be an object"}],
+                )
+            parsed.append((get_memory_id(str(item.get("memory_id"))), item))
+        return parsed
+
+
+class Feedback(ProtocolView):
+    """Rate a memory."""
+
+    def post(self, request: HttpRequest) -> Any:
+        data = self.body()
+        outcome = data.get("feedback")
+        outcome = "neutral" if outcome is None else str(outcome).lower()
+        pk = get_memory_id(str(data.get("memory_id")))
+        body = {"id": pk, "outcome": outcome, "reason": data.get("feedback_reason") or ""}
+        rating = self.post_native("/v1/memory/feedback", body, idempotent=True)
+        return {
+            "id": rating["id"],
+            "feedback": rating["outcome"].upper(),
+            "feedback_reason": rating["reason"] or None,
+        }
+
+
+def forget_owned(view: ProtocolView, owner: Mapping[str, Any]) -> dict[str, Any]:
+    """Forget all memories of an owner: count them, then confirm the count."""
+    path = "/v1/memory/forget"
+    counted = view.post_native(path, owner)
+    if not counted["count"]:
+        return {"message": "No memories found to delete.", "event_id": None, "count": 0}
+    done = view.post_native(path, {**owner, "confirm_token": counted["confirm_token"]})
+    return {
+        "message": "Memories deleted successfully!",
+        "event_id": next(islice(done["event_ids"], 1), None),
+        "count": done["count"],
+    }

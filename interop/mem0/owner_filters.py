@@ -1,0 +1,77 @@
+"""Filters of mem0, split so that each part names the owner whose memories it selects. Pure.
+
+A native search sees the memories of the one owner that it names. mem0 takes alternatives, such as
+`{"OR": [{"user_id": "ann"}, {"agent_id": "planner"}]}`; each becomes one native search.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kmapp.errors import Invalid
+from memory.retrieval.filters import IDS, fixed_ids
+
+MAX_OWNERS = 20  # native searches for one request
+
+Filters = Mapping[str, Any]
+
+
+def split_by_owner(filters: Any) -> list[Filters]:
+    """Return filters that each name an owner; together they select what `filters` selects.
+
+    Raise Invalid if a part names no owner, or if there are too many parts.
+    """
+    if not isinstance(filters, Mapping) or not filters:
+        raise _invalid("Send filters with a user_id, agent_id, app_id or run_id.")
+    parts: list[Filters] = []
+    for part in _alternatives(_conjuncts(filters)):
+        if not fixed_ids(part):
+            raise _invalid(
+                "Every alternative of the filters must name a user_id, agent_id, app_id or "
+                "run_id. The wildcard * is accepted only for listing, with an admin key."
+            )
+        parts.append(part)
+        if len(parts) > MAX_OWNERS:
+            raise _invalid(
+                f"The filters name more than {MAX_OWNERS} owners. Send several requests."
+            )
+    return parts
+
+
+def _conjuncts(filters: Filters) -> list[Filters]:
+    """Return the conditions that must all hold, with nested AND lists flattened."""
+    result: list[Filters] = []
+    for name, value in filters.items():
+        if name == "AND" and isinstance(value, list) and all(isinstance(v, Mapping) for v in value):
+            result.extend(inner for part in value for inner in _conjuncts(part))
+        else:
+            result.append({name: value})
+    return result
+
+
+def _alternatives(conjuncts: list[Filters]) -> Iterator[Filters]:
+    """Expand the first condition that offers several owners, until every part names one."""
+    whole = {"AND": conjuncts}
+    choice = None if fixed_ids(whole) else _find_choice(conjuncts)
+    if choice is None:
+        yield whole
+        return
+    index, options = choice
+    others = conjuncts[:index] + conjuncts[index + 1 :]
+    for option in options:
+        yield from _alternatives([*_conjuncts(option), *others])
+
+
+def _find_choice(conjuncts: list[Filters]) -> tuple[int, list[Filters]] | None:
+    """Return the index of a condition with alternatives, and the alternatives."""
+    for index, part in enumerate(conjuncts):
+        [(name, value)] = part.items()
+        if name == "OR" and isinstance(value, list) and all(isinstance(v, Mapping) for v in value):
+            return index, value
+        values = value.get("in") if isinstance(value, Mapping) else value
+        if name in IDS and isinstance(values, list):
+            return index, [{name: each} for each in values]
+    return None
+
+
+def _invalid(message: str) -> Invalid:
+    return Invalid(message, issues=[{"path": "filters", "message": message}])

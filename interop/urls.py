@@ -1,0 +1,6 @@
+"""Routes of all protocols."""
+
+from django.urls import include, path
+
+app_name = "interop"
+urlpatterns = [path("", include("interop.mem0.urls"))]

@@ -1,0 +1,84 @@
+"""Base class of protocol endpoints."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.http import HttpRequest, JsonResponse
+from django.http.response import HttpResponseBase
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.csrf import csrf_exempt
+from rest_framework.utils.encoders import JSONEncoder
+
+from interop import native_calls
+from interop.native_calls import NativeError, NativeResponse
+from kmapp.api.errors import as_json, translate
+from kmapp.api.strict_json import Refused, parse
+from kmapp.errors import Invalid
+
+
+@method_decorator(csrf_exempt, name="dispatch")
+class ProtocolView(View):
+    """An endpoint that translates between a protocol and native calls.
+
+    A handler returns the data of its JSON response, or (status, data). Subclasses for a protocol
+    with its own error shape override `error_body`.
+    """
+
+    error_statuses: ClassVar[Mapping[int, int]] = {}  # native status -> status of the protocol
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        self.headers: dict[str, str] = {}
+        try:
+            result: Any = super().dispatch(request, *args, **kwargs)
+        except NativeError as error:
+            return self._error(error.response)
+        except Exception as error:
+            refusal = translate(error)
+            if refusal is None:
+                raise
+            return as_json(refusal)
+        if isinstance(result, HttpResponseBase):
+            return result
+        status, data = result if isinstance(result, tuple) else (200, result)
+        return self._json(data, status)
+
+    def _error(self, response: NativeResponse) -> JsonResponse:
+        self.headers.update(response.headers)
+        status = self.error_statuses.get(response.status, response.status)
+        return self._json(self.error_body(response), status)
+
+    def _json(self, data: Any, status: int) -> JsonResponse:
+        return JsonResponse(
+            data, encoder=JSONEncoder, safe=False, status=status, headers=self.headers
+        )
+
+    def error_body(self, response: NativeResponse) -> Any:
+        """Return the body of an error in the protocol's shape; by default the native one."""
+        return response.data
+
+    def body(self) -> dict[str, Any]:
+        """Return the JSON body of the request; an empty body is an empty object."""
+        if not self.request.body:
+            return {}
+        try:
+            return parse(self.request.body)
+        except Refused as error:
+            message = f"The body {error.reason}." if not error.path else f"{error}."
+            issue = {"path": error.path, "message": error.reason}
+            raise Invalid(message, issues=[issue]) from None
+
+    def post_native(self, path: str, data: Mapping[str, Any], *, idempotent: bool = False) -> Any:
+        """Return the data of a native POST."""
+        return self._call("POST", path, data, idempotent=idempotent).data
+
+    def get_native(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
+        """Return the data of a native GET."""
+        return self._call("GET", path, query).data
+
+    def _call(
+        self, method: str, path: str, data: Mapping[str, Any] | None, *, idempotent: bool = False
+    ) -> NativeResponse:
+        response = native_calls.call(self.request, method, path, data, idempotent=idempotent)
+        self.headers.update(response.headers)
+        return response

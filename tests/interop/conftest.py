@@ -1,0 +1,60 @@
+"""A running server, and the official clients of other products, each in a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kmapp.accounts.models import Account, ApiKey
+from tests import makers
+from tests.web.browser import served
+
+CLIENTS = Path(__file__).parent / "clients"
+# The environment with the official clients, beside that of the product: `make clients` builds it.
+PYTHON = Path(f"{sys.prefix}-clients") / "bin" / "python"
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def server(committed: str) -> Iterator[str]:
+    """Return the URL of the product, on a free port with a database of its own."""
+    with served() as url:
+        yield url
+
+
+@pytest.fixture
+def run_client(server: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
+    """Run a script of `clients` with an official client; return what it printed as JSON."""
+
+    def run(script: str, *arguments: str, secret: str = key[1]) -> Any:
+        if not PYTHON.exists():
+            pytest.fail(f"{PYTHON} does not exist. Run `make clients`.")
+        done = subprocess.run(
+            [PYTHON, CLIENTS / script, server, secret, *arguments],
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(tmp_path),
+                "MEM0_TELEMETRY": "False",
+                "MEM0_DIR": str(tmp_path),
+                "PYTHONDONTWRITEBYTECODE": "",
+            },
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-4000:]
+        return json.loads(done.stdout.splitlines()[-1])
+
+    return run
+
+
+@pytest.fixture
+def reader(acme: Account) -> str:
+    """Return the secret of a key that may only read memories."""
+    return makers.key(acme, scopes=["memory:read"])[1]
