@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -49,7 +49,7 @@ class KeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer k`, `Token k` or `Api-Key k`, or `X-Api-Key: k`. No cookies."""
 
     def authenticate(self, request: Request) -> tuple[None, KeyPrincipal] | None:
-        key = next(_keys_in_headers(request), None)
+        key = next(keys_in_headers(request.headers), None)
         if key is None:
             return None
         principal = _find_principal(key)
@@ -58,17 +58,25 @@ class KeyAuthentication(BaseAuthentication):
             raise AuthenticationFailed("This API key is not valid.")
         return None, principal
 
+    def require(self, request: Request) -> KeyPrincipal:
+        """Return the owner of the request's key. Raise AuthenticationFailed without one."""
+        authenticated = self.authenticate(request)
+        if authenticated is None:
+            raise AuthenticationFailed("Send an API key: `Authorization: Bearer km_…`.")
+        return authenticated[1]
+
     def authenticate_header(self, request: Request) -> str:
         """Return a scheme: without one, DRF answers 403 instead of 401."""
         return "Bearer"
 
 
-def _keys_in_headers(request: Request) -> Iterator[str]:
-    scheme, _, key = request.headers.get("Authorization", "").strip().partition(" ")
+def keys_in_headers(headers: Mapping[str, str]) -> Iterator[str]:
+    """Yield the keys in the headers of a request; the first one counts."""
+    scheme, _, key = headers.get("Authorization", "").strip().partition(" ")
     if scheme.lower() in SCHEMES:
         yield key.strip()
-    if "X-Api-Key" in request.headers:
-        yield request.headers["X-Api-Key"].strip()
+    if "X-Api-Key" in headers:
+        yield headers["X-Api-Key"].strip()
 
 
 def _find_principal(key: str) -> KeyPrincipal | None:

@@ -4,7 +4,7 @@ Each app registers its own. Strict mode wants every property required and nothin
 what may be left out may be null.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
@@ -63,6 +63,11 @@ def offer(*tools: Tool) -> None:
     _offered.update({tool.name: tool for tool in tools})
 
 
+def offered_tools() -> Sequence[Tool]:
+    """Return the tools of all apps."""
+    return list(_offered.values())
+
+
 class AgentToolsAnswer(TypedDict):
     """Functions to hand to a model, and where each of them is answered by POST."""
 
@@ -78,7 +83,7 @@ class AgentTools(AgentView):
 
     @extend_schema(responses={200: AgentToolsAnswer})
     def get(self, request: Request) -> Response:
-        mine = [tool for tool in _offered.values() if self.request.auth.may(tool.scope)]
+        mine = [tool for tool in offered_tools() if self.request.auth.may(tool.scope)]
         return Response(
             {
                 "tools": [tool.schema() for tool in mine],

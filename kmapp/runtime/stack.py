@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
@@ -77,6 +78,14 @@ def web() -> Program:
     return _module("web", *arguments, ready=_answers)
 
 
+def mcp() -> Program:
+    """Return the MCP server, an ASGI process of its own."""
+    address = ["--host", settings.HOST, "--port", str(settings.MCP_PORT)]
+    options = ["--no-access-log", "--log-level", "warning", "--lifespan", "on"]
+    arguments = ["uvicorn", "interop.mcp.asgi:application", *address, *options]
+    return _module("mcp", *arguments, ready=partial(_accepts, settings.MCP_PORT))
+
+
 def worker() -> Program:
     options = ["-c", "2", "-Q", QUEUES, "--without-gossip", "--without-mingle"]
     return _module("worker", "celery", "-A", "kmapp", "worker", *options)
@@ -105,6 +114,8 @@ def fresh_metrics() -> None:
 def check_ports() -> None:
     """Raise CannotStart with the setting to change if a port is in use."""
     ports = [("PORT", settings.HOST, settings.PORT)]
+    if settings.MCP_PORT:
+        ports.append(("MCP_PORT", settings.HOST, settings.MCP_PORT))
     if settings.EMBEDDING_IS_EMBEDDED:
         ports.append(("EMBEDDER_QUERY_PORT", "127.0.0.1", settings.EMBEDDER_QUERY_PORT))
         if not env.text("EMBEDDING_BATCH_BASE_URL"):
@@ -138,14 +149,22 @@ def health() -> str:
     return "" if well else body.decode()
 
 
-def url() -> str:
+def url(port: int | None = None) -> str:
+    """Return the URL of a port on this machine; by default of the pages and the API."""
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.HOST, settings.HOST)  # noqa: S104
-    return f"http://{host}:{settings.PORT}"
+    return f"http://{host}:{port or settings.PORT}"
 
 
 def _answers() -> bool:
     with suppress(OSError):
         _get_health()
+        return True
+    return False
+
+
+def _accepts(port: int) -> bool:
+    host = url().removeprefix("http://").rpartition(":")[0].strip("[]")
+    with suppress(OSError), socket.create_connection((host, port), timeout=1):
         return True
     return False
 

@@ -73,13 +73,15 @@ class ListMemories(AgentView):
         data = parse(ListInput, request)
         owner_condition, limit = _condition_of(data), data["limit"]
         with acting(self.account):
-            rows = listable_entries(self.request.auth, data, data.get("as_of")).filter(owner_condition)
+            rows = listable_entries(self.request.auth, data, data.get("as_of"))
+            rows = rows.filter(owner_condition)
             if cursor := data.get("cursor"):
                 rows = rows.filter(_after(cursor))
             rows = rows.order_by("-created_at", "-pk")[: limit + 1]
             if at := data.get("as_of"):
-                present = tellable(listable_entries(self.request.auth, data, at, visible_only=False))
-                entries = Past(account_id=self.account, at=at, present=present).entries(rows)
+                present = listable_entries(self.request.auth, data, at, visible_only=False)
+                past = Past(account_id=self.account, at=at, present=tellable(present))
+                entries = past.entries(rows)
             else:
                 entries = list(rows)
             serialized = [serialize.entry_output(entry) for entry in entries[:limit]]

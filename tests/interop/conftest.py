@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from kmapp.accounts.models import Account, ApiKey
+from kmapp.runtime import embedded
 from tests import makers
 from tests.web.browser import served
 
@@ -31,13 +33,13 @@ def server(committed: str) -> Iterator[str]:
 def run_client(server: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
     """Run a script of `clients` with an official client; return what it printed as JSON."""
 
-    def run(script: str, *arguments: str, secret: str = key[1]) -> Any:
+    def run(script: str, *arguments: str, url: str = server, secret: str = key[1]) -> Any:
         if not PYTHON.exists():
             pytest.fail(f"{PYTHON} does not exist. Run `make clients`.")
         done = subprocess.run(
-            [PYTHON, CLIENTS / script, server, secret, *arguments],
+            [PYTHON, CLIENTS / script, url, secret, *arguments],
             env={
-                "PATH": os.environ["PATH"],
+                **product_environment(str(settings.DATABASES["default"]["NAME"])),
                 "HOME": str(tmp_path),
                 "MEM0_TELEMETRY": "False",
                 "MEM0_DIR": str(tmp_path),
@@ -52,6 +54,16 @@ def run_client(server: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
         return json.loads(done.stdout.splitlines()[-1])
 
     return run
+
+
+def product_environment(database: str) -> dict[str, str]:
+    """Return the environment of a process of the product that uses this database."""
+    url = embedded.database_url(settings.DATA_DIR, "app")
+    return {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "tests.settings",
+        "DATABASE_URL": url.replace(f"/{embedded.DATABASE}?", f"/{database}?"),
+    }
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from kmapp.accounts.models import Account
 from memory.models import MemoryEntry
 from tests.interop.conftest import Run
 
-
 REFUSALS = {
     "get": ("MemoryNotFoundError", "not found"),
     "get_bad_id": ("MemoryNotFoundError", "Not found"),

@@ -129,6 +129,7 @@ def deployment() -> Iterator[Deployment]:
         "DJANGO_SETTINGS_MODULE": "kmapp.settings",
         "KMAPP_DATA_DIR": str(home),
         "PORT": str(port),
+        "MCP_PORT": "0",
         "EMBEDDER_QUERY_PORT": str(free_port()),
         "EMBEDDER_BATCH_PORT": str(free_port()),
         "THROTTLE_WRITE_PER_MINUTE": "1000000",

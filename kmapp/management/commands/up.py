@@ -20,6 +20,7 @@ kmapp is ready after {seconds:.0f} s.
   Login     {email}
   Password  {password}
   API key   {api_key}
+  MCP       {mcp}
   Logs      {logs}
 
 Write a first memory, then review it on the page:
@@ -84,7 +85,8 @@ class Command(BaseCommand):
         prepared = json.loads(supervisor.run(stack.command("prepare")))
         _store_login(prepared["made"])
         heartbeats.forget("worker")
-        supervisor.start(stack.web(), stack.worker(), stack.beat())
+        mcp = [stack.mcp()] if settings.MCP_PORT else []
+        supervisor.start(stack.web(), stack.worker(), stack.beat(), *mcp)
         supervisor.wait("health", stack.health)
         supervisor.wait("worker", _silence_of_worker)
         behind: list[str] = prepared["behind"]
@@ -92,7 +94,9 @@ class Command(BaseCommand):
 
     def _greet(self, seconds: float) -> None:
         unknown = dict.fromkeys(("account", "email", "password", "api_key"), NOT_STORED)
-        facts = {"seconds": seconds, "url": stack.url(), "logs": settings.DATA_DIR / "logs"}
+        mcp = f"{stack.url(settings.MCP_PORT)}/mcp" if settings.MCP_PORT else "(MCP_PORT is 0)"
+        logs = settings.DATA_DIR / "logs"
+        facts = {"seconds": seconds, "url": stack.url(), "mcp": mcp, "logs": logs}
         self._write_line(GREETING.format(**unknown | _load_login() | facts))
 
     def _write_line(self, text: str) -> None:

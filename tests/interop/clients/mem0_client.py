@@ -43,7 +43,9 @@ seen["search_either"] = client.search(
 seen["get_all"] = client.get_all(**ann, page=1, page_size=2)
 seen["get_all_everyone"] = client.get_all(filters={"user_id": "*"})
 seen["get"] = client.get(memory_id)
-seen["update"] = client.update(memory_id, text="I am allergic to nuts.", metadata={"kind": "health"})
+seen["update"] = client.update(
+    memory_id, text="I am allergic to nuts.", metadata={"kind": "health"}
+)
 seen["history"] = client.history(memory_id)
 seen["users"] = client.users()
 seen["feedback"] = client.feedback(memory_id, feedback="POSITIVE", feedback_reason="It helped.")

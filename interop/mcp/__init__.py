@@ -1,0 +1,1 @@
+"""Model Context Protocol: the agent tools as an MCP server, over HTTP and over stdio."""

@@ -1,0 +1,12 @@
+"""ASGI entry point of the MCP server: `uvicorn interop.mcp.asgi:application`."""
+
+import os
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kmapp.settings")
+django.setup()
+
+from interop.mcp.http import application as build_application  # noqa: E402 - needs the apps
+
+application = build_application()

@@ -1,0 +1,132 @@
+"""The MCP server, over both transports, with the official client."""
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+import uvicorn
+from pytest_django import Settings
+
+from interop.mcp.http import application
+from interop.mcp.tools import BEHAVIOURS, all_tools
+from kmapp.accounts.models import ApiKey
+from kmapp.settings import BASE_DIR
+from tests.interop.conftest import Run, product_environment
+
+
+@pytest.fixture
+def mcp_url(committed: str, settings: Settings) -> Iterator[str]:
+    """Serve MCP on a free port, for the host name 127.0.0.1 only."""
+    settings.ALLOWED_HOSTS = ["127.0.0.1"]
+    config = uvicorn.Config(application(), port=0, log_level="error", lifespan="on")
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+        server.should_exit = True
+        thread.join()
+
+
+def check_session(seen: dict[str, Any]) -> None:
+    assert set(seen["tools"]) == set(BEHAVIOURS)
+    search = seen["tools"]["memory_search"]
+    assert search["annotations"]["readOnlyHint"] is True
+    assert search["inputSchema"]["required"] == ["query"]
+    assert search["inputSchema"]["additionalProperties"] is False
+    assert seen["tools"]["memory_forget"]["annotations"]["destructiveHint"] is True
+    assert seen["found"] == ["Ann is allergic to peanuts."]
+    assert seen["read"] == "Ann is allergic to peanuts."
+    assert len(seen["templates"]) == 3
+    assert seen["prompts"] == ["assemble_context"]
+    assert "allergic to peanuts" in "".join(seen["prompt"])
+    assert seen["archived"] is True
+    assert seen["updated"] == "Ann may eat no nuts at all."
+    assert "no nuts" in seen["injected"]
+    assert seen["rules"] == 0
+    assert seen["selected"] == ["bash", "search"]
+    assert seen["forgotten"] == "forgotten"
+    assert seen["errors"]["bad_argument"] == [True, "Unknown arguments: colour."]
+    assert "not_found" in seen["errors"]["missing"][1]
+    assert "text" in seen["errors"]["blank"][1]
+    assert "no resource" in seen["errors"]["resource"][1]
+
+
+def test_every_tool_has_annotations_and_an_output_schema() -> None:
+    assert {tool.name for tool in all_tools()} == set(BEHAVIOURS)
+
+
+def test_http_session(run_client: Run, mcp_url: str) -> None:
+    check_session(run_client("mcp_client.py", url=mcp_url))
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+def post(url: str, key: str, body: Any = INITIALIZE, **headers: str) -> httpx2.Response:
+    accept = {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {key}"}
+    return httpx2.post(url, json=body, headers=accept | headers)
+
+
+def test_refuses_requests_without_a_valid_key(mcp_url: str, key: tuple[ApiKey, str]) -> None:
+    for headers in ({}, {"Authorization": "Bearer km_00000000_nothing"}):
+        answer = httpx2.post(mcp_url, json=INITIALIZE, headers=headers)
+        assert answer.status_code == 401
+        assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+    assert post(mcp_url, key[1]).status_code == 200
+
+
+def test_refuses_other_hosts_and_origins(mcp_url: str, key: tuple[ApiKey, str]) -> None:
+    assert post(mcp_url, key[1], Origin="https://evil.example").status_code == 403
+    assert post(mcp_url, key[1], Host="evil.example").status_code == 421
+    assert post(mcp_url, key[1], Origin=mcp_url.removesuffix("/mcp")).status_code == 200
+
+
+def test_refuses_large_and_malformed_bodies(mcp_url: str, key: tuple[ApiKey, str]) -> None:
+    assert post(mcp_url, key[1], {**INITIALIZE, "x": "y" * 4_000_000}).status_code == 413
+    assert post(mcp_url, key[1], {"jsonrpc": "2.0"}).status_code == 400
+
+
+def list_tool_names(url: str, key: str) -> set[str]:
+    answer = post(url, key, {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}})
+    [line] = [line for line in answer.text.splitlines() if line.startswith("data: {")]
+    return {tool["name"] for tool in json.loads(line.removeprefix("data: "))["result"]["tools"]}
+
+
+def test_lists_only_tools_that_the_key_may_use(mcp_url: str, reader: str) -> None:
+    assert list_tool_names(mcp_url, reader) == {"memory_search", "memory_get", "memory_inject"}
+
+
+def test_stdio_without_a_key_says_what_to_do(committed: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "mcp"],
+        cwd=BASE_DIR,
+        env=product_environment(committed) | {"KMAPP_API_KEY": ""},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Set KMAPP_API_KEY" in done.stderr
+    assert not done.stdout
+
+
+def test_stdio_session(run_client: Run) -> None:
+    command = [sys.executable, str(BASE_DIR / "manage.py"), "mcp"]
+    check_session(run_client("mcp_client.py", "stdio", *command))
