@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
 from django.views import View
@@ -12,7 +12,7 @@ from rest_framework.utils.encoders import JSONEncoder
 
 from interop import native_calls
 from interop.native_calls import NativeError, NativeResponse
-from kmapp.api.errors import as_json, translate
+from kmapp.api.errors import as_json, refusal, translate
 from kmapp.api.strict_json import Refused, parse
 from kmapp.errors import Invalid
 
@@ -42,6 +42,11 @@ class ProtocolView(View):
             return result
         status, data = result if isinstance(result, tuple) else (200, result)
         return self._json(data, status)
+
+    def http_method_not_allowed(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        return as_json(refusal(405, f"Method {request.method} is not allowed here."))
 
     def _error(self, response: NativeResponse) -> JsonResponse:
         self.headers.update(response.headers)

@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Any, ClassVar
 
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from interop.native_calls import NativeResponse
@@ -17,7 +17,7 @@ class NotOffered(ProtocolView):
 
     def http_method_not_allowed(
         self, request: HttpRequest, *args: Any, **kwargs: Any
-    ) -> JsonResponse:
+    ) -> HttpResponse:
         """Answer every method alike."""
         self.get_native("/v1/agent-tools")
         status = int(HTTPStatus.NOT_IMPLEMENTED)

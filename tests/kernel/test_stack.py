@@ -80,7 +80,7 @@ def test_our_embedder_can_stay_beside_a_chat_model(
 def test_the_procfile_runs_what_up_runs(settings: Settings) -> None:
     lines = (settings.BASE_DIR / "Procfile").read_text().splitlines()
     entries = dict(line.split(": ", 1) for line in lines)
-    for program in (stack.web(), stack.worker(), stack.beat()):
+    for program in (stack.web(), stack.worker(), stack.beat(), stack.mcp()):
         assert shlex.split(entries[program.name]) == ["python", *program.argv[1:]]
 
 

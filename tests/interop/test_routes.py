@@ -1,0 +1,61 @@
+"""What holds for every endpoint of another product's protocol."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import get_resolver
+
+from interop.views import ProtocolView
+from kmapp.accounts.models import Account, User
+from kmapp.api.errors import is_api
+from kmapp.database.ids import uuid7
+from tests import makers
+from tests.kernel.test_api_routes import routes
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+ROUTES = [
+    (path, view)
+    for path, each in routes(get_resolver())
+    if issubclass(view := getattr(each.callback, "view_class", object), ProtocolView)
+]
+HOSTILE = (
+    b"",
+    b"[]",
+    b'"text"',
+    b"{",
+    b'{"filters": 5, "query": {}, "messages": "\\ud800", "memories": {"a": 1}}',
+    b'{"filters": {"OR": [{}]}, "query": "x", "memories": [null], "memory_id": []}',
+    b'{"filters": {"user_id": "\\u0000"}, "query": "x", "feedback": {}, "memory_export_id": []}',
+    b'{"filters": {"user_id": "a", "AND": "b"}, "query": "x", "top_k": "many", "threshold": []}',
+    b'{"user_id": ["a"], "messages": [{"role": "user"}], "timestamp": 1e300, "infer": "no"}',
+    b'{"messages": [], "user_id": "a", "metadata": [1], "timestamp": "yesterday"}',
+)
+
+
+def url(path: str) -> str:
+    return "/" + re.sub(r"<.*?>", str(uuid7()), path)
+
+
+@pytest.mark.parametrize("path", [path for path, _ in ROUTES])
+def test_every_route_answers_in_json_and_requires_a_key(
+    path: str, client: Client, ada: User
+) -> None:
+    client.force_login(ada)
+    assert is_api(url(path))
+    for method in METHODS:
+        body = b'{"filters": {"user_id": "a"}, "query": "x", "user_id": "a", "messages": "x"}'
+        answer = client.generic(method, url(path), body, content_type="application/json")
+        assert answer.status_code in (400, 401, 405), (method, path)
+        assert answer["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize(("path", "view"), ROUTES, ids=[path for path, _ in ROUTES])
+def test_hostile_bodies_are_refused(path: str, view: type[ProtocolView], acme: Account) -> None:
+    agent = Client(headers={"Authorization": f"Token {makers.key(acme)[1]}"})
+    for method in METHODS:
+        for body in HOSTILE:
+            answer = agent.generic(
+                method, url(path) + "?filters=(1,2&user_id=%00", body, "application/json"
+            )
+            assert answer.status_code < 500 or answer.status_code == 501, (method, body)
