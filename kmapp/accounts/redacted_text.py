@@ -1,15 +1,23 @@
 """Texts as they are stored: normalized, with the account's kinds of personal data redacted."""
 
 from collections.abc import Collection
+from typing import Any
 from uuid import UUID
 
 from kmapp.accounts.models import Account
-from kmapp.pii import redact
+from kmapp.pii import redact, redact_json
 from kmapp.text.terms import normalise
 
 
 def redact_text(text: str, kinds: Collection[str]) -> str:
     return redact(normalise(text), kinds)[0]
+
+
+def redact_value(value: Any, kinds: Collection[str]) -> Any:
+    """Return a text or a JSON container as it is stored; other values stay unchanged."""
+    if isinstance(value, str):
+        return redact_text(value, kinds)
+    return redact_json(value, kinds)[0] if isinstance(value, dict | list | tuple) else value
 
 
 def redacted_reason(account_id: UUID, reason: str) -> str:

@@ -1,9 +1,9 @@
-"""One decision about many memories: at once, or by workers if there are many.
+"""One decision about many memories: in the request, or by workers if there are many.
 
-Each part is one commit, and so is undoing it. A run that was interrupted shows how far it is.
+Each part is decided, and undone, in one commit. The parts of an interrupted run hold its progress.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import redact_text
+from kmapp.accounts.redacted_text import redacted_reason
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import recording
 from kmapp.outbox.actions import Task, publish
@@ -36,16 +35,14 @@ from memory.models import (
 PART_SIZE = 200
 MAX_FORGOTTEN = 50_000  # memories in one run
 FORGET_OPERATION = "memory.forget"  # of a confirmation ticket
-EntryVersion = tuple[UUID, int]  # a memory, and the version of it that was chosen
+EntryVersion = tuple[UUID, int]  # a memory and its selected version
 Operation = BulkRun.Operation
-
-VERBS = {
-    Operation.APPROVE: review.approve,
-    Operation.REJECT: review.reject,
-    Operation.FORGET: review.forget,
+# The function of each operation, and the statuses in which it is allowed.
+OPERATIONS = {
+    Operation.APPROVE: (review.approve, {MemoryEntry.Status.PROPOSED}),
+    Operation.REJECT: (review.reject, {MemoryEntry.Status.PROPOSED}),
+    Operation.FORGET: (review.forget, review.FORGETTABLE),
 }
-WAITING = frozenset({MemoryEntry.Status.PROPOSED})
-WHEN = {Operation.APPROVE: WAITING, Operation.REJECT: WAITING, Operation.FORGET: review.FORGETTABLE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,17 +55,17 @@ class StartedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Progress of a run, in memories."""
+    """Progress of a run, in numbers of memories."""
 
     requested: int
     examined: int
     done: int
     restored: int
-    is_finished: bool  # and so is undoing it, if it is undone
+    is_finished: bool  # for an undone run, whether undoing is finished
 
     @property
     def skipped(self) -> int:
-        """Return how many were decided, changed or leased by others before."""
+        """Return the number of memories that others had decided, changed or leased."""
         return self.examined - self.done
 
 
@@ -79,13 +76,12 @@ def start_run(
     chosen: Sequence[EntryVersion],
     reason: str,
 ) -> StartedRun:
-    """Apply one decision to these memories, except those that changed since they were chosen."""
-    stored_reason = redact_text(reason, Account.objects.get(pk=account_id).redact) if reason else ""
+    """Apply one decision to these memories, except those that changed since the selection."""
     run = BulkRun.objects.create(
         account_id=account_id,
         deed=operation,
         actor=str(actor),
-        reason=stored_reason,
+        reason=redacted_reason(account_id, reason),
         asked=len(chosen),
         created_at=timezone.now(),
     )
@@ -107,13 +103,13 @@ def start_run(
 
 def run_part(account_id: UUID, part_id: UUID) -> None:
     with acting(account_id):
-        part = _held(account_id, part_id)
+        part = _lock_part(account_id, part_id)
         if part and part.done is None:
             _decide(part.run, part)
 
 
 def undo_run(account_id: UUID, run_id: UUID, actor: Actor) -> BulkRun:
-    """Undo a run, except where memories changed since."""
+    """Undo a run, except for memories that changed since."""
     run = BulkRun.objects.of(account_id).select_for_update().get(pk=run_id)
     parts = list(BulkPart.objects.of(account_id).filter(run=run).order_by("number"))
     if run.undone_at:
@@ -133,22 +129,20 @@ def undo_run(account_id: UUID, run_id: UUID, actor: Actor) -> BulkRun:
 
 def undo_part(account_id: UUID, part_id: UUID) -> None:
     with acting(account_id):
-        part = _held(account_id, part_id)
+        part = _lock_part(account_id, part_id)
         if part and part.restored is None and part.run.undone_at:
             _restore(part.run, part)
 
 
 def get_progress(run: BulkRun) -> Progress:
     parts = list(BulkPart.objects.of(run.account_id).filter(run=run))
-    over = all(part.done is not None for part in parts)
-    if run.undone_at:
-        over = over and all(part.restored is not None for part in parts)
+    is_restored = not run.undone_at or all(part.restored is not None for part in parts)
     return Progress(
         requested=run.asked,
         examined=sum(len(part.chosen) for part in parts if part.done is not None),
         done=sum(part.done or 0 for part in parts),
         restored=sum(part.restored or 0 for part in parts),
-        is_finished=over,
+        is_finished=is_restored and all(part.done is not None for part in parts),
     )
 
 
@@ -158,36 +152,34 @@ def _enqueue_parts(account_id: UUID, topic: str, parts: Sequence[BulkPart]) -> l
     return [events[task.job_key] for task in tasks]
 
 
-def _held(account_id: UUID, part_id: UUID) -> BulkPart | None:
+def _lock_part(account_id: UUID, part_id: UUID) -> BulkPart | None:
     rows = BulkPart.objects.of(account_id).select_for_update(of=("self",))
     return rows.select_related("run").filter(pk=part_id).first()
 
 
 def _decide(run: BulkRun, part: BulkPart) -> None:
-    actor = Actor.parse(run.actor)
+    """Apply the decision to those memories that did not change and that no one else has leased."""
+    account_id, actor = run.account_id, Actor.parse(run.actor)
+    operation, statuses = OPERATIONS[Operation(run.deed)]
+    chosen = {UUID(pk): version for pk, version in part.chosen}
     with recording(
-        run.account_id, actor, input={review.BULK_INPUT: str(run.pk)}, reason=run.reason
+        account_id, actor, input={review.BULK_INPUT: str(run.pk)}, reason=run.reason
     ) as commit:
-        free = _free(run, {UUID(pk): version for pk, version in part.chosen})
-        for entry in free:
+        rows = MemoryEntry.objects.of(account_id).filter(pk__in=chosen, status__in=statuses)
+        free = rows.filter(~leased_by_other(run.actor)).order_by("pk")
+        locked = free.select_for_update(no_key=True, of=("self",))
+        unchanged = [entry for entry in locked if entry.version == chosen[entry.pk]]
+        for entry in unchanged:
             decision = Decision(
-                account_id=run.account_id,
+                account_id=account_id,
                 entry_id=entry.pk,
                 actor=actor,
                 version=entry.version,
                 reason=run.reason,
             )
-            VERBS[Operation(run.deed)](decision, commit=commit)
-    part.done, part.decided_in = len(free), commit.id if free else None
+            operation(decision, commit=commit)
+    part.done, part.decided_in = len(unchanged), commit.id if unchanged else None
     part.save(update_fields=["done", "decided_in"])
-
-
-def _free(run: BulkRun, chosen: Mapping[UUID, int]) -> list[MemoryEntry]:
-    """Lock and return those that did not change and that no other person has leased."""
-    rows = MemoryEntry.objects.of(run.account_id).filter(pk__in=chosen)
-    free = rows.filter(~leased_by_other(run.actor), status__in=WHEN[Operation(run.deed)])
-    held = free.select_for_update(no_key=True, of=("self",)).order_by("pk")
-    return [entry for entry in held if entry.version == chosen[entry.pk]]
 
 
 def _restore(run: BulkRun, part: BulkPart) -> None:
@@ -207,32 +199,32 @@ def _restore(run: BulkRun, part: BulkPart) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetPreview:
-    """How many memories would be forgotten. Without any there is no ticket."""
+    """The number of memories that would be forgotten, and the ticket to forget them."""
 
     memories: int
-    ticket: str
+    ticket: str  # empty if there are none
 
 
 def preview_forget(account_id: UUID, rows: EntryQuerySet, actor: Actor) -> ForgetPreview:
-    """Count which of these can be forgotten, and change nothing."""
-    chosen = _chosen(rows)
-    counted = _counted(account_id, actor, chosen)
-    return ForgetPreview(memories=len(chosen), ticket=counted.ticket if chosen else "")
+    """Count how many of these memories can be forgotten, without changing anything."""
+    chosen = _select_forgettable(rows)
+    ticket = _confirmation(account_id, actor, chosen).ticket if chosen else ""
+    return ForgetPreview(memories=len(chosen), ticket=ticket)
 
 
 def forget_entries(
     account_id: UUID, rows: EntryQuerySet, actor: Actor, *, ticket: str, reason: str = ""
 ) -> StartedRun:
-    """Forget what was counted: at once, or by workers if there are many."""
-    chosen = _chosen(rows)
-    _counted(account_id, actor, chosen).verify(ticket)
+    """Forget the counted memories: now, or by workers if there are many."""
+    chosen = _select_forgettable(rows)
+    _confirmation(account_id, actor, chosen).verify(ticket)
     if not chosen:
         raise NotFound(_("Memory not found."))
     return start_run(account_id, actor, Operation.FORGET, chosen, reason)
 
 
 def requiring_review(account_id: UUID, actor: Actor, rows: EntryQuerySet) -> EntryQuerySet:
-    """Return the account-wide ones that only a person may forget."""
+    """Return those account-wide memories that only a person may forget."""
     settings = MemorySettings.objects.get_or_default(account_id)
     shared = MemoryEntry.Visibility.ACCOUNT
     kinds = [
@@ -241,7 +233,7 @@ def requiring_review(account_id: UUID, actor: Actor, rows: EntryQuerySet) -> Ent
     return rows.filter(status=MemoryEntry.Status.ACTIVE, visibility=shared, kind__in=kinds)
 
 
-def _chosen(rows: EntryQuerySet) -> list[EntryVersion]:
+def _select_forgettable(rows: EntryQuerySet) -> list[EntryVersion]:
     forgettable = rows.filter(status__in=review.FORGETTABLE).order_by("pk")
     chosen = list(forgettable.values_list("pk", "version")[: MAX_FORGOTTEN + 1])
     if len(chosen) > MAX_FORGOTTEN:
@@ -256,6 +248,6 @@ def _chosen(rows: EntryQuerySet) -> list[EntryVersion]:
     return chosen
 
 
-def _counted(account_id: UUID, actor: Actor, chosen: Sequence[EntryVersion]) -> Confirmation:
+def _confirmation(account_id: UUID, actor: Actor, chosen: Sequence[EntryVersion]) -> Confirmation:
     ids = [pk for pk, _version in chosen]
     return Confirmation(operation=FORGET_OPERATION, account_id=account_id, actor=actor, ids=ids)

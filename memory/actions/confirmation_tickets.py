@@ -17,13 +17,13 @@ TICKET_LIFETIME = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
-    """Exactly these memories, for this operation, by this actor."""
+    """An operation on exactly these memories by one actor."""
 
     operation: str
     account_id: UUID
     actor: Actor
     ids: Sequence[UUID]  # in their order
-    person: str = ""  # all of whose data is meant
+    person: str = ""  # set if the operation covers all data of one person
 
     @property
     def ticket(self) -> str:
@@ -35,7 +35,7 @@ class Confirmation:
         return [str(self.account_id), str(self.actor), named]
 
     def verify(self, ticket: str) -> None:
-        """Raise Invalid or Conflict unless the ticket is for exactly this."""
+        """Raise Invalid or Conflict unless the ticket confirms this operation."""
         try:
             payload = signing.loads(ticket, salt=self.operation, max_age=TICKET_LIFETIME)
         except signing.SignatureExpired as error:

@@ -20,10 +20,8 @@ def find_existing(
     """Return existing entries of this batch by key. Raise Conflict if one has another body."""
     if not any(draft.client_id or draft.id for draft in drafts):
         return {}  # their ids are new
-    erased = set(
-        ErasedEntry.objects.of(account_id).filter(pk__in=keys).values_list("pk", flat=True)
-    )
-    if erased:
+    tombstones = ErasedEntry.objects.of(account_id).filter(pk__in=keys)
+    if erased := set(tombstones.values_list("pk", flat=True)):
         raise Gone(
             "An entry with this client_id was erased, and the ID stays reserved. Use another one.",
             code="client_id_erased",
@@ -54,7 +52,7 @@ def find_existing(
 def _written_before(
     account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]
 ) -> dict[UUID, MemoryEntry]:
-    """Return entries by key. Imported entries are found by client id: they have other ids."""
+    """Return entries by key. Imported entries have other ids, but the same client ids."""
     names = {(draft.scope, draft.client_id): key for draft, key in zip(drafts, keys, strict=True)}
     named = Q(
         scope__in={scope for scope, _ in names}, client_id__in={name for _, name in names if name}
@@ -72,10 +70,7 @@ def _written_before(
 def find_identical(
     settings: MemorySettings, actor: Actor, drafts: Sequence[NewEntry], keys: Sequence[UUID]
 ) -> dict[UUID, MemoryEntry]:
-    """Return current memories with the same body and owner by key.
-
-    Only for drafts without ids: an id means that memory and no other.
-    """
+    """Return current memories with the same body and owner, by key, for drafts without ids."""
     nameless = {
         draft.sha256(): (key, redact_text(draft.text, settings.account.redact))
         for key, draft in zip(keys, drafts, strict=True)
@@ -83,9 +78,9 @@ def find_identical(
     }
     rows = MemoryEntry.objects.of(settings.account_id).filter(written_sha256__in=nameless)
     # Proposals of other keys must not be revealed.
-    held = rows.current() | rows.filter(status=Status.PROPOSED, created_by=str(actor))
+    visible = rows.current() | rows.filter(status=Status.PROPOSED, created_by=str(actor))
     matches = {}
-    for row in held.order_by("-pk"):  # the oldest one wins, so that the result is stable
+    for row in visible.order_by("-pk"):  # the oldest one wins, so that the result is stable
         key, text = nameless[row.written_sha256]
         if row.content == text:  # unchanged since
             matches[key] = row

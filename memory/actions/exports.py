@@ -1,4 +1,4 @@
-"""Taking memories out: the ledger knows who took which, and when."""
+"""Records of exports in the ledger: who exported which memories, and when."""
 
 from uuid import UUID
 
@@ -13,9 +13,9 @@ from memory.models import MemoryExport
 def record_export(
     account_id: UUID, actor: Actor, *, form: MemoryExport.Form, query: str, number: int
 ) -> MemoryExport:
-    """Write down that these memories leave, before the first of them does."""
+    """Record an export. Call this before the first memory is sent."""
     with recording(account_id, actor, reason="export") as commit:
-        export_row = MemoryExport(
+        row = MemoryExport(
             id=uuid7(),
             account_id=account_id,
             commit_id=commit.id,
@@ -25,6 +25,6 @@ def record_export(
             number=number,
             created_at=timezone.now(),
         )
-        export_row.save(force_insert=True)
-        commit.add(export_row, "EXPORT")
-    return export_row
+        row.save(force_insert=True)
+        commit.add(row, "EXPORT")
+    return row

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from django.utils import timezone
 
 from kmapp.database.ids import uuid7
-from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
 from memory.actions.review import Decision
-from memory.actions.versions import lock_entry, update_entry
+from memory.actions.versions import lock_entry, update_entry, wrong_status_error
 from memory.models import MemoryEntry, MemoryRating, MemoryVersion
 
 Outcome = MemoryRating.Outcome
 Status = MemoryEntry.Status
-# How far each outcome moves a memory's salience, which stays within 0 and 1.
+# The change of salience by outcome. Salience stays between 0 and 1.
 STEPS: Mapping[str, float] = {
     Outcome.POSITIVE: 0.1,
     Outcome.NEUTRAL: 0.0,
@@ -22,12 +21,12 @@ STEPS: Mapping[str, float] = {
     Outcome.VERY_NEGATIVE: -0.4,
 }
 DECIMALS = 4  # of a salience, so that 0.1 added three times is 0.3
-RATEABLE = {Status.ACTIVE, Status.SUPERSEDED}  # agents recalled these at some time
+RATEABLE = {Status.ACTIVE, Status.SUPERSEDED}  # statuses in which agents could recall a memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingResult:
-    """A rating, its memory after it, and whether the rating changed."""
+    """A rating, the rated memory, and whether the rating changed."""
 
     rating: MemoryRating
     entry: MemoryEntry
@@ -38,13 +37,10 @@ def rate_entry(decision: Decision, outcome: str, *, used_in: str = "") -> Rating
     """Rate a memory. There is one rating per rater and run: another one replaces it."""
     entry = lock_entry(decision.account_id, decision.entry_id, decision.version)
     if entry.status not in RATEABLE:
-        raise Conflict(
-            f"This memory is {entry.get_status_display()}. Only active and superseded memories "
-            "can be rated.",
-            code="wrong_status",
-            details={"status": entry.status, "version": entry.version},
-        )
-    rating = _find_or_build_rating(decision, entry, used_in)
+        raise wrong_status_error(entry, "Only active and superseded memories can be rated.")
+    key = {"entry_id": entry.pk, "rater": str(decision.actor), "used_in": used_in}
+    existing = MemoryRating.objects.of(decision.account_id).filter(**key).first()
+    rating = existing or MemoryRating(id=uuid7(), account_id=decision.account_id, outcome="", **key)
     before = rating.outcome  # empty for a new rating
     if before == outcome:
         return RatingResult(rating=rating, entry=entry, changed=False)
@@ -59,10 +55,3 @@ def rate_entry(decision: Decision, outcome: str, *, used_in: str = "") -> Rating
         if salience != entry.salience:
             update_entry(entry, MemoryVersion.Event.RATE, {"salience": salience}, commit)
     return RatingResult(rating=rating, entry=entry, changed=True)
-
-
-def _find_or_build_rating(decision: Decision, entry: MemoryEntry, used_in: str) -> MemoryRating:
-    """Return the existing rating of this rater for the run, or a new one without an outcome."""
-    key = {"entry_id": entry.pk, "rater": str(decision.actor), "used_in": used_in}
-    existing = MemoryRating.objects.of(decision.account_id).filter(**key).first()
-    return existing or MemoryRating(id=uuid7(), account_id=decision.account_id, outcome="", **key)

@@ -10,11 +10,10 @@ from django.db import IntegrityError, transaction
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import redact_text
+from kmapp.accounts.redacted_text import redact_value
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import canonical
-from kmapp.pii import redact_json
 from kmapp.prompt_injection import detect_flags
 from kmapp.search.actions import index_terms
 from memory.actions.edges import validate_edge_ends
@@ -22,6 +21,7 @@ from memory.actions.enqueue import enqueue_embeddings
 from memory.actions.versions import record_versions
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
+from memory.models.entry_input import REDACTED_FIELDS
 from memory.retrieval.indexed_text import words_of
 from memory.transfer.jsonl import Unreadable, edge_from, entry_from, serialize_row
 
@@ -32,7 +32,7 @@ NOT_COMPARED = frozenset({"flags", *MemoryEntry.unsealed_fields})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line of a file, read."""
+    """The parsed object of one line of a file."""
 
     number: int
     value: Mapping[str, Any]
@@ -40,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineProblem:
-    """Why a line was not imported."""
+    """The reason why a line was not imported."""
 
     line: int
     reason: str
@@ -52,7 +52,7 @@ class ImportResult:
 
     entries: int = 0
     edges: int = 0
-    unchanged: int = 0  # here already, as the line has it
+    unchanged: int = 0  # rows that exist with the same values
     problems: list[LineProblem] = field(default_factory=list)
 
     def add(self, other: "ImportResult") -> None:
@@ -71,7 +71,7 @@ def import_lines(
     """
     try:
         with transaction.atomic():
-            return _Block(account, actor, source).import_batch(lines)
+            return _Block(account, actor, source).import_lines(lines)
     except IntegrityError as error:
         if len(lines) == 1:
             return ImportResult(
@@ -90,82 +90,74 @@ def _refusal(error: IntegrityError) -> str:
 
 
 class _Block:
-    """Lines that become one commit."""
+    """Writer of the rows of some lines, in one commit."""
 
     def __init__(self, account: Account, actor: Actor, source: str) -> None:
         self.account, self.actor, self.source = account, actor, source
         self.result = ImportResult()
         self.raw_lines: dict[int, Mapping[str, Any]] = {}  # by the number of the line
 
-    def import_batch(self, lines: Sequence[Line]) -> ImportResult:
-        about = [line for line in lines if line.value.get("object") != "memories"]
-        edge_lines = [line for line in about if line.value.get("object") == "edge"]
-        entry_lines = [line for line in about if line.value.get("object") != "edge"]
-        entries = self._fresh_entries(self._read(entry_lines, self._entry))
-        edges = self._fresh_edges(
-            self._read(edge_lines, lambda value: edge_from(value, self.account.pk)), entries
+    def import_lines(self, lines: Sequence[Line]) -> ImportResult:
+        rows = [line for line in lines if line.value.get("object") != "memories"]
+        edge_lines = [line for line in rows if line.value.get("object") == "edge"]
+        entry_lines = [line for line in rows if line.value.get("object") != "edge"]
+        entries = self._select_new_entries(self._parse(entry_lines, self._parse_entry))
+        edges = self._select_new_edges(
+            self._parse(edge_lines, lambda value: edge_from(value, self.account.pk)), entries
         )
         self._write(list(entries.values()), edges)
         self.result.entries, self.result.edges = len(entries), len(edges)
         return self.result
 
-    def _problem(self, line: int, reason: str) -> None:
+    def _add_problem(self, line: int, reason: str) -> None:
         self.result.problems.append(LineProblem(line=line, reason=reason))
 
-    def _read(self, lines: Iterable[Line], read: Any) -> dict[int, Any]:
-        """Rows by the number of their line."""
+    def _parse(self, lines: Iterable[Line], parse: Any) -> dict[int, Any]:
+        """Return the rows of the valid lines, by line number."""
         rows = {}
         for line in lines:
             self.raw_lines[line.number] = line.value
             try:
-                rows[line.number] = read(line.value)
+                rows[line.number] = parse(line.value)
             except Unreadable as error:
-                self._problem(line.number, str(error))
+                self._add_problem(line.number, str(error))
         return rows
 
-    def _entry(self, value: Mapping[str, Any]) -> MemoryEntry:
+    def _parse_entry(self, value: Mapping[str, Any]) -> MemoryEntry:
         """Return the entry as this account stores it: its redaction policy applies."""
         if value.get("object", "entry") != "entry":
             raise Unreadable(f"object: {value['object']} is nothing we know")
         entry = entry_from(value, self.account.pk)
-        kinds = self.account.redact
-        for name in ("content", "title", "raw_ref", "evidence_ref"):
-            setattr(entry, name, redact_text(getattr(entry, name), kinds))
-        for name in ("slots", "tags", "entities", "sources"):
-            setattr(entry, name, redact_json(getattr(entry, name), kinds)[0])
+        for name in ("content", "slots", *REDACTED_FIELDS):
+            setattr(entry, name, redact_value(getattr(entry, name), self.account.redact))
         entry.flags = detect_flags(f"{entry.title}\n{entry.content}")
         entry.created_by = entry.created_by or str(self.actor)
         return entry
 
-    def _fresh_entries(self, read: Mapping[int, MemoryEntry]) -> dict[UUID, MemoryEntry]:
+    def _select_new_entries(self, read: Mapping[int, MemoryEntry]) -> dict[UUID, MemoryEntry]:
         rows = MemoryEntry.objects.of(self.account)
         ids = [entry.pk for entry in read.values()]
         names = [entry.client_id for entry in read.values() if entry.client_id]
         existing = rows.in_bulk(ids)
         erased = set(ErasedEntry.objects.of(self.account).filter(pk__in=ids).values_list("pk"))
-        existing_ids = {
-            (scope, client_id): pk
-            for scope, client_id, pk in rows.filter(client_id__in=names).values_list(
-                "scope", "client_id", "pk"
-            )
-        }
+        named = rows.filter(client_id__in=names).values_list("scope", "client_id", "pk")
+        existing_ids = {(scope, client_id): pk for scope, client_id, pk in named}
         fresh: dict[UUID, MemoryEntry] = {}
         for number, entry in read.items():
             name = (entry.scope, entry.client_id)
             if (entry.pk,) in erased:
-                self._problem(number, f"{entry.pk} was erased here")
+                self._add_problem(number, f"{entry.pk} was erased here")
             elif entry.pk in existing or entry.pk in fresh:
                 self._compare(number, existing.get(entry.pk) or fresh[entry.pk], entry)
             elif entry.client_id and name in existing_ids:
-                self._problem(
-                    number, f"client_id {entry.client_id} belongs to {existing_ids[name]} here"
-                )
+                reason = f"client_id {entry.client_id} belongs to {existing_ids[name]} here"
+                self._add_problem(number, reason)
             else:
                 fresh[entry.pk] = entry
                 existing_ids[name] = entry.pk
         return fresh
 
-    def _fresh_edges(
+    def _select_new_edges(
         self, read: Mapping[int, MemoryEdge], entries: Mapping[UUID, MemoryEntry]
     ) -> list[MemoryEdge]:
         ends = {end for edge in read.values() for end in (edge.src_id, edge.dst_id)}
@@ -173,17 +165,17 @@ class _Block:
         here |= entries
         rows = MemoryEdge.objects.of(self.account)
         existing = rows.in_bulk([edge.pk for edge in read.values()])
-        drawn = {(e.src_id, e.dst_id, e.type) for e in rows.filter(src__in=ends, dst__in=ends)}
+        joined = {(e.src_id, e.dst_id, e.type) for e in rows.filter(src__in=ends, dst__in=ends)}
         fresh: dict[UUID, MemoryEdge] = {}
         for number, edge in read.items():
             name = (edge.src_id, edge.dst_id, edge.type)
             if edge.pk in existing or edge.pk in fresh:
                 self._compare(number, existing.get(edge.pk) or fresh[edge.pk], edge)
-            elif name in drawn:
+            elif name in joined:
                 self.result.unchanged += 1
-            elif self._possible(number, edge, here):
+            elif self._validate_ends(number, edge, here):
                 fresh[edge.pk] = edge
-                drawn.add(name)
+                joined.add(name)
         return list(fresh.values())
 
     def _compare(self, number: int, here: Row, line: Row) -> None:
@@ -192,19 +184,21 @@ class _Block:
         raw_lines = sorted(self.raw_lines[number].keys() & ours.keys() - NOT_COMPARED)
         other = [name for name in raw_lines if canonical(ours[name]) != canonical(theirs[name])]
         if other:
-            self._problem(number, f"{line.pk} is here already with another {', '.join(other)}")
+            self._add_problem(number, f"{line.pk} is here already with another {', '.join(other)}")
         else:
             self.result.unchanged += 1
 
-    def _possible(self, number: int, edge: MemoryEdge, here: Mapping[UUID, MemoryEntry]) -> bool:
+    def _validate_ends(
+        self, number: int, edge: MemoryEdge, here: Mapping[UUID, MemoryEntry]
+    ) -> bool:
         for name in ("src_id", "dst_id"):
             if getattr(edge, name) not in here:
-                self._problem(number, f"{name}: entry {getattr(edge, name)} does not exist")
+                self._add_problem(number, f"{name}: entry {getattr(edge, name)} does not exist")
                 return False
         try:
             validate_edge_ends(number, here[edge.src_id], here[edge.dst_id])
         except Invalid as refusal:
-            self._problem(number, str(refusal))
+            self._add_problem(number, str(refusal))
             return False
         return True
 

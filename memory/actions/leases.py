@@ -1,4 +1,4 @@
-"""Leases of proposals: one person at a time reviews each. Use inside `acting`."""
+"""Leases of proposals, so that one person at a time reviews each. Use inside `acting`."""
 
 from datetime import timedelta
 from typing import Any
@@ -11,7 +11,7 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict
 from memory.models import EntryQuerySet, MemoryEntry, ReviewLease
 
-LASTS = timedelta(minutes=5)
+DURATION = timedelta(minutes=5)
 TRIES = 3  # another person may lease a proposal between our query and our lease
 
 
@@ -52,7 +52,7 @@ def acquire_lease(
         "entry": entry_id,
         "holder": holder,
         "token": uuid7(),
-        "lasts": LASTS,
+        "lasts": DURATION,
         "by_force": by_force,
     }
     return next(iter(ReviewLease.objects.raw(_ACQUIRE, values)), None)
@@ -63,18 +63,14 @@ def acquire_next_lease(
 ) -> tuple[MemoryEntry, ReviewLease] | None:
     """Lease the first proposal that nobody else has leased."""
     for _ in range(TRIES):
-        entry = lock_available(rows, holder).first()
+        free = rows.filter(~leased_by_other(holder))
+        # Skip proposals that someone is deciding about.
+        entry = free.select_for_update(skip_locked=True, no_key=True, of=("self",)).first()
         if entry is None:
             return None
         if held := acquire_lease(account_id, entry.pk, holder):
             return entry, held
     return None
-
-
-def lock_available(rows: EntryQuerySet, holder: str) -> EntryQuerySet:
-    """Return proposals that nobody else has leased or is deciding about."""
-    free = rows.filter(~leased_by_other(holder))
-    return free.select_for_update(skip_locked=True, no_key=True, of=("self",))
 
 
 def leased_by_other(holder: str) -> Exists:
@@ -90,7 +86,6 @@ def find_lease(account_id: UUID, entry_id: UUID) -> ReviewLease | None:
 
 
 def check_not_leased_by_other(account_id: UUID, entry_id: UUID, holder: str) -> None:
-    """Raise LeasedByOther if another person has leased this proposal."""
     held = find_lease(account_id, entry_id)
     if held and held.holder != holder:
         raise LeasedByOther(held)
@@ -99,9 +94,8 @@ def check_not_leased_by_other(account_id: UUID, entry_id: UUID, holder: str) -> 
 def renew_lease(account_id: UUID, entry_id: UUID, token: UUID) -> bool:
     """Extend a lease, also an expired one, unless another person has taken it over."""
     mine = ReviewLease.objects.of(account_id).filter(entry_id=entry_id, token=token)
-    return bool(mine.update(until=Now() + LASTS))
+    return bool(mine.update(until=Now() + DURATION))
 
 
 def release_lease(account_id: UUID, entry_id: UUID) -> None:
-    """Release the lease of a decided proposal."""
     ReviewLease.objects.of(account_id).filter(entry_id=entry_id).delete()

@@ -1,4 +1,4 @@
-"""Input for extraction: stored and enqueued. A worker extracts what is worth remembering."""
+"""Storing and enqueueing of input from which workers extract memories."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +11,12 @@ from django.utils import timezone
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redact_text
-from kmapp.errors import Conflict, Invalid
+from kmapp.errors import Invalid
 from kmapp.outbox.actions import Task, publish
 from kmapp.pii import redact_json
 from kmapp.providers import chat
 from memory.actions.entries import WriteResult, write_batch
+from memory.actions.versions import wrong_status_error
 from memory.extraction.conversation import Message
 from memory.models import Extraction, MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
@@ -28,7 +29,7 @@ Kind = Extraction.Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageContext:
-    """Who sends messages, about whom, and when."""
+    """The sender of messages, their owner and their time."""
 
     account_id: UUID
     actor: Actor
@@ -43,7 +44,7 @@ class MessageContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedExtraction:
-    """The event that reports the progress, and the messages that are stored as memories already."""
+    """The event that reports the progress, and the messages that were stored as memories."""
 
     event_id: UUID
     reason: str
@@ -77,19 +78,27 @@ def store_messages(context: MessageContext, messages: Sequence[Message]) -> Writ
     )
 
 
-def enqueue_conversation(context: MessageContext, messages: Sequence[Message]) -> QueuedExtraction:
-    """Enqueue the extraction of facts from a conversation.
-
-    Without a chat model its messages become memories at once, and the facts follow later.
-    """
-    return _enqueue_messages(context, Kind.CONVERSATION, messages, {})
-
-
-def enqueue_procedure(
-    context: MessageContext, messages: Sequence[Message], *, prompt: str = ""
+def enqueue_conversation(
+    context: MessageContext,
+    messages: Sequence[Message],
+    *,
+    kind: str = Kind.CONVERSATION,
+    **details: str,
 ) -> QueuedExtraction:
-    """Enqueue a request for the complete record of what an agent did."""
-    return _enqueue_messages(context, Kind.PROCEDURE, messages, {"prompt": prompt})
+    """Enqueue the extraction of facts from a conversation, or of a record of the agent's actions.
+
+    Without a chat model the messages are stored as memories now, and extracted later.
+    """
+    stored: Sequence[MemoryEntry] = ()
+    has_text = any(not message.is_system and message.text.strip() for message in messages)
+    if has_text and not chat.configured():
+        stored = store_messages(context, messages).entries
+    source_input = {
+        "messages": [message.serialize() for message in messages],
+        "stored": [str(entry.pk) for entry in stored],
+        **details,
+    }
+    return _enqueue(context, kind, source_input, stored)
 
 
 def enqueue_task(
@@ -102,30 +111,11 @@ def enqueue_task(
 def enqueue_rewrite(
     context: MessageContext, entry: MemoryEntry, instruction: str
 ) -> QueuedExtraction:
-    """Enqueue a change of a memory by an instruction."""
+    """Enqueue the change of a memory as an instruction requests."""
     if entry.status != MemoryEntry.Status.ACTIVE:
-        raise Conflict(
-            f"This memory is {entry.get_status_display()}. Only an active memory can be changed.",
-            code="wrong_status",
-            details={"status": entry.status, "version": entry.version},
-        )
+        raise wrong_status_error(entry, "Only an active memory can be changed.")
     source_input = {"entry": str(entry.pk), "version": entry.version, "instruction": instruction}
     return _enqueue(context, Kind.REWRITE, source_input)
-
-
-def _enqueue_messages(
-    context: MessageContext, kind: str, messages: Sequence[Message], details: Mapping[str, Any]
-) -> QueuedExtraction:
-    stored: Sequence[MemoryEntry] = ()
-    has_text = any(not message.is_system and message.text.strip() for message in messages)
-    if has_text and not chat.configured():
-        stored = store_messages(context, messages).entries
-    source_input = {
-        "messages": [message.serialize() for message in messages],
-        "stored": [str(entry.pk) for entry in stored],
-        **details,
-    }
-    return _enqueue(context, kind, source_input, stored)
 
 
 def _enqueue(
@@ -150,9 +140,8 @@ def _enqueue(
         **owner_of(context),
     )
     job_key = f"{row.pk}:1"
-    events = publish(
-        context.account_id, EXTRACT, [Task(job_key=job_key, payload={"extraction": str(row.pk)})]
-    )
+    task = Task(job_key=job_key, payload={"extraction": str(row.pk)})
+    events = publish(context.account_id, EXTRACT, [task])
     reason = "" if chat.configured() else NO_CHAT_MODEL
     return QueuedExtraction(event_id=events[job_key], reason=reason, stored=stored)
 

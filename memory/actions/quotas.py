@@ -1,10 +1,9 @@
-"""How much one key may write: memories within a day, and proposals that wait for a person.
+"""Quotas of API keys: memories per day, and proposals that wait for review.
 
-A flood from one agent, meant or not, must neither bury the others' memories nor the reviewers.
+They keep one agent from flooding the memories of others and the review queue.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -19,17 +18,17 @@ from memory.models import EntryQuerySet, MemoryEntry, MemorySettings
 Status = MemoryEntry.Status
 DAY = timedelta(days=1)
 TOO_MANY = "too_many_proposals"
-HOUR = 3600  # seconds until asking again makes sense: a day's writes leave it hour by hour
-EXACT_FROM = 0.9  # of the limit: from here on each write counts exactly
-REMEMBERED_SECONDS = 60
+HOUR = 3600  # seconds until a retry can succeed, since the quota is of the last 24 hours
+EXACT_FROM = 0.9  # share of the limit from which each write counts the rows again
+CACHE_SECONDS = 60
 
-_written: Memo[list[int]] = Memo()
+_cached_counts: Memo[list[int]] = Memo()
 
 
 def enforce_quotas(
     settings: MemorySettings, actor: Actor, new_entries: Sequence[MemoryEntry]
 ) -> None:
-    """Refuse what a key would write too much. Before it is inserted, inside `acting`."""
+    """Raise an error if a key would exceed a quota. Call this before the insert, in `acting`."""
     if actor.kind != "key" or not new_entries:
         return
     _refuse_writes(settings, actor, len(new_entries))
@@ -38,10 +37,10 @@ def enforce_quotas(
 
 def _refuse_writes(settings: MemorySettings, actor: Actor, number: int) -> None:
     limit, key = settings.daily_write_limit, (settings.account_id, str(actor))
-    cached_count = _written.get(key)
+    cached_count = _cached_counts.get(key)
     if cached_count is None or cached_count[0] + number > EXACT_FROM * limit:
-        rows = _today(settings.account_id).filter(created_by=str(actor))
-        cached_count = _written.put(key, [rows.count()], seconds=REMEMBERED_SECONDS)
+        rows = _written_today(settings.account_id).filter(created_by=str(actor))
+        cached_count = _cached_counts.put(key, [rows.count()], seconds=CACHE_SECONDS)
     if cached_count[0] + number > limit:
         raise OverBudget(
             f"This key has written {cached_count[0]} memories today; its daily limit is {limit}. "
@@ -57,7 +56,8 @@ def _refuse_proposals(settings: MemorySettings, actor: Actor, number: int) -> No
     if not number:
         return
     limit = settings.open_proposal_limit
-    waiting = _waiting(settings.account_id).filter(created_by=str(actor)).count()
+    proposals = MemoryEntry.objects.of(settings.account_id).awaiting_review()
+    waiting = proposals.filter(created_by=str(actor)).count()
     if waiting + number > limit:
         raise Conflict(
             f"This key has {waiting} pending proposals; its limit is {limit}. Wait until some are "
@@ -68,24 +68,12 @@ def _refuse_proposals(settings: MemorySettings, actor: Actor, number: int) -> No
         )
 
 
-def _today(account_id: UUID) -> EntryQuerySet:
+def _written_today(account_id: UUID) -> EntryQuerySet:
     return MemoryEntry.objects.of(account_id).filter(created_at__gte=timezone.now() - DAY)
 
 
-def _waiting(account_id: UUID) -> EntryQuerySet:
-    return MemoryEntry.objects.of(account_id).filter(status=Status.PROPOSED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaUsage:
-    """What one key has used of its quotas."""
-
-    written: int
-    open_proposals: int
-
-
-def list_quota_usage(account_id: UUID, keys: Sequence[UUID]) -> Mapping[UUID, QuotaUsage]:
-    """Of each of these keys. Two queries, inside `acting`."""
+def list_quota_usage(account_id: UUID, keys: Sequence[UUID]) -> Mapping[UUID, tuple[int, int]]:
+    """Return the memories of today and the open proposals of each key. Two queries in `acting`."""
     names = {str(Actor("key", pk)): pk for pk in keys}
     written, waiting = (
         dict(
@@ -94,9 +82,9 @@ def list_quota_usage(account_id: UUID, keys: Sequence[UUID]) -> Mapping[UUID, Qu
             .values_list("created_by")
             .annotate(number=Count("pk"))
         )
-        for rows in (_today(account_id), _waiting(account_id))
+        for rows in (
+            _written_today(account_id),
+            MemoryEntry.objects.of(account_id).awaiting_review(),
+        )
     )
-    return {
-        pk: QuotaUsage(written=written.get(name, 0), open_proposals=waiting.get(name, 0))
-        for name, pk in names.items()
-    }
+    return {pk: (written.get(name, 0), waiting.get(name, 0)) for name, pk in names.items()}

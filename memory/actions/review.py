@@ -1,6 +1,6 @@
 """Decisions of people about memories. Each creates a new version, so that it can be undone."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,12 +13,11 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import redact_text, redacted_reason
+from kmapp.accounts.redacted_text import redact_value, redacted_reason
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note
-from kmapp.pii import redact_json
-from memory.actions.versions import lock_entry, update_entry
+from memory.actions.versions import lock_entry, update_entry, wrong_status_error
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 
 Event = MemoryVersion.Event
@@ -35,7 +34,7 @@ RESTORED = EDITABLE | {"status", "pinned", "visibility", "sources"}
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """One decision: by whom, about which memory, and which version of it they saw."""
+    """A decision of an actor about the version of a memory that they saw."""
 
     account_id: UUID
     entry_id: UUID
@@ -58,12 +57,7 @@ class Decision:
         """Give the memory these values. Raise Conflict unless its status is one of `when`."""
         entry = lock_entry(self.account_id, self.entry_id, self.version)
         if entry.status not in when:
-            raise Conflict(
-                f"This memory is {entry.get_status_display()}. Someone else may have "
-                "decided first.",
-                code="wrong_status",
-                details={"status": entry.status, "version": entry.version},
-            )
+            raise wrong_status_error(entry, "Someone else may have decided first.")
         with self.in_commit(commit) as own:
             update_entry(entry, event, values, own, reason=self.redacted_reason)
         return entry
@@ -146,14 +140,10 @@ def redact_editable_values(account_id: UUID, values: Mapping[str, Any]) -> dict[
     """Return the editable ones of these values, redacted by the policy of the account."""
     account = Account.objects.get(pk=account_id)
     return {
-        name: _redact(value, account.redact) for name, value in values.items() if name in EDITABLE
+        name: redact_value(value, account.redact)
+        for name, value in values.items()
+        if name in EDITABLE
     }
-
-
-def _redact(value: Any, kinds: Sequence[str]) -> Any:
-    if isinstance(value, str):
-        return redact_text(value, kinds)
-    return redact_json(value, kinds)[0] if isinstance(value, dict | list) else value
 
 
 def undo(decision: Decision) -> list[MemoryEntry]:
@@ -227,7 +217,7 @@ def _restore(
 
 
 def _restore_field(field: Any, state: Mapping[str, Any]) -> Any:
-    """Return a column of an earlier state, which omits empty columns."""
+    """Return the value of a field in an earlier state. States omit empty fields."""
     if field.name in state:
         return field.to_python(state[field.name])
     return None if field.null else field.get_default()

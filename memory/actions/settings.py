@@ -1,4 +1,4 @@
-"""Changes of the policy for memories: one commit each, with the previous values."""
+"""Changes of the memory policy. Each is one commit, with the previous values."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redact_text
-from kmapp.errors import Conflict, Invalid
+from kmapp.errors import Conflict, Invalid, list_issues
 from kmapp.ledger.actions import recording
 from memory.actions.enqueue import enqueue_triage
 from memory.models import MemoryEntry, MemorySettings
@@ -42,10 +42,10 @@ def update_policy(
             code="stale_version",
             details={"version": settings.version},
         )
-    changed = _differences(account, settings, values)
+    changed = _apply_values(account, settings, values)
     if not changed:
         return {}
-    _check(account, settings)
+    _validate(account, settings)
     # Redact by both the old and the new policy.
     stored_reason = redact_text(
         reason, {*account.redact, *changed.get("redact", (account.redact,))[0]}
@@ -68,7 +68,7 @@ def update_policy(
     return changed
 
 
-def _differences(
+def _apply_values(
     account: Account, settings: MemorySettings, values: Mapping[str, Any]
 ) -> dict[str, tuple[Any, Any]]:
     """Set the values, and return the old and new value of each that changed."""
@@ -85,17 +85,10 @@ def _differences(
     return changed
 
 
-def _check(account: Account, settings: MemorySettings) -> None:
+def _validate(account: Account, settings: MemorySettings) -> None:
     try:
         account.clean_fields()
         settings.clean_fields(exclude={"account", "commit"})  # the commit is not written yet
     except ValidationError as error:
-        messages = error.message_dict
-        raise Invalid(
-            _("The policy was not saved."),
-            issues=[
-                {"path": name, "message": text}
-                for name, texts in messages.items()
-                for text in texts
-            ],
-        ) from error
+        issues = list_issues(error.message_dict)
+        raise Invalid(_("The policy was not saved."), issues=issues) from error

@@ -5,8 +5,9 @@ Membership is derived and stored as edges. All members of a topic have the same 
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -63,19 +64,20 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
-    """Changes to a group: which memories join which topic, and which topics are new."""
+class _Change:
+    """Memories that join an existing topic, or a new one with this name."""
 
     audience: Audience
-    joining: list[tuple[UUID, list[UUID]]] = field(default_factory=list)
-    creating: list[tuple[str, list[UUID]]] = field(default_factory=list)
+    ids: Sequence[UUID]
+    topic: UUID | None = None
+    name: str = ""
 
 
 def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
-    """Find topics for memories that have none. Computes before it opens the writing transaction."""
+    """Assign topics to memories that have none. The transaction opens after the computation."""
     with acting(account_id):
         groups, topics = _load_groups(account_id), find_topics(account_id)
-    run, plans = GrowthResult(groups=groups), list[_Plan]()
+    run, changes = GrowthResult(groups=groups), list[_Change]()
     for group in groups:
         topic_ids, before = group.number_topics(topics)
         grown = grow(group.graph, before)
@@ -85,54 +87,48 @@ def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
             if topic != before[place]:
                 members[topic].append(place)
         if members:
-            plans.append(_plan(group, topic_ids, members))
-    if plans:
+            changes += _plan_changes(group, topic_ids, members)
+    if changes:
         with acting(account_id):
             lock_topics(account_id)
             with recording(account_id, actor, reason=REASON) as commit:
-                for plan in plans:
-                    _apply(commit, plan, run)
+                for change in changes:
+                    _apply_change(commit, change, run)
     return run
 
 
-def _plan(group: Group, topic_ids: Sequence[UUID], members: Mapping[int, Sequence[int]]) -> _Plan:
-    """Plan the changes, and name new topics by the words that set them apart in the group."""
+def _plan_changes(
+    group: Group, topic_ids: Sequence[UUID], members: Mapping[int, Sequence[int]]
+) -> Iterator[_Change]:
+    """Yield the changes. New topics are named by the words that set them apart in the group."""
     background = Background(group.texts)
-    plan = _Plan(audience=group.audience)
     for topic, places in sorted(members.items()):
         ids = [group.ids[place] for place in places]
         if topic < len(topic_ids):
-            plan.joining.append((topic_ids[topic], ids))
+            yield _Change(audience=group.audience, ids=ids, topic=topic_ids[topic])
         else:
             name = background.name([group.texts[place] for place in places])
-            plan.creating.append((name, ids))
-    return plan
+            yield _Change(audience=group.audience, ids=ids, name=name)
 
 
-def _apply(commit: Recording, plan: _Plan, run: GrowthResult) -> None:
-    for topic, ids in plan.joining:
-        run.joined += create_member_edges(commit.account_id, topic, ids)
-        update_member_count(commit, topic)
-    for name, ids in plan.creating:
-        if _create_new_topic(commit, plan.audience, ids, name):
-            run.created += 1
-            run.joined += len(ids)
-
-
-def _create_new_topic(
-    commit: Recording, audience: Audience, ids: Sequence[UUID], name: str
-) -> bool:
-    """Create a topic of these memories, unless a person has removed the same topic before."""
-    client_id = f"topic:{min(ids)}"
-    rows = MemoryEntry.objects.of(commit.account_id)
-    erased = ErasedEntry.objects.of(commit.account_id)
-    if (
-        rows.filter(scope=audience.scope, client_id=client_id).exists()
-        or erased.filter(pk=derive_entry_id(commit.account_id, audience.scope, client_id)).exists()
-    ):
-        return False
-    create_topic(commit, audience, ids, name, client_id, _status(Status.DRAFT, len(ids)))
-    return True
+def _apply_change(commit: Recording, change: _Change, run: GrowthResult) -> None:
+    """Apply a change, unless a person has removed the same new topic before."""
+    account_id, ids, scope = commit.account_id, change.ids, change.audience.scope
+    if change.topic:
+        create_member_edges(account_id, change.topic, ids)
+        update_member_count(commit, change.topic)
+    else:
+        client_id = f"topic:{min(ids)}"
+        erased = ErasedEntry.objects.of(account_id)
+        if (
+            MemoryEntry.objects.of(account_id).filter(scope=scope, client_id=client_id).exists()
+            or erased.filter(pk=derive_entry_id(account_id, scope, client_id)).exists()
+        ):
+            return
+        status = _status(Status.DRAFT, len(ids))
+        create_topic(commit, change.audience, ids, change.name, client_id, status)
+        run.created += 1
+    run.joined += len(ids)
 
 
 def create_topic(
@@ -164,13 +160,12 @@ def _status(before: str, members: int) -> str:
     return Status.ACTIVE if is_ready else before
 
 
-def create_member_edges(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> int:
-    """Create the edges from these memories to a topic and back; return how many join it."""
+def create_member_edges(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> None:
+    """Create the edges from these memories to a topic and back."""
     keys = [(pk, topic, Type.PART_OF) for pk in ids]
     keys += [(topic, pk, Type.DERIVED_FROM) for pk in ids]
     edges = [build_derived_edge(account_id, *key, weight=WEIGHT) for key in keys]
     MemoryEdge.objects.bulk_create(edges, ignore_conflicts=True, batch_size=500)
-    return len(ids)
 
 
 def member_edges(account_id: UUID, topic: UUID) -> AccountQuerySet[MemoryEdge]:
@@ -206,32 +201,24 @@ def _load_groups(account_id: UUID) -> list[Group]:
     for pk, text, *owner in rows.order_by("-pk").values_list(*names).iterator():
         if len(group := by_audience[Audience.of(*owner)]) < MAX_GROUP:
             group.append((pk, text))
-    groups = (
-        _build_group(account_id, audience, sorted(entries))
-        for audience, entries in sorted(by_audience.items())
-    )
-    return [group for group in groups if group.ids]
+    groups = []
+    for audience, entries in sorted(by_audience.items()):
+        vectors = load_vectors(account_id, [pk for pk, _ in entries])
+        texts = {pk: text for pk, text in sorted(entries) if pk in vectors}
+        if texts:
+            graph = neighbours(np.array([vectors[pk] for pk in texts], dtype=np.float32))
+            groups.append(
+                Group(audience=audience, ids=list(texts), texts=list(texts.values()), graph=graph)
+            )
+    return groups
 
 
-def _build_group(
-    account_id: UUID, audience: Audience, entries: Sequence[tuple[UUID, str]]
-) -> Group:
-    """Build a group of those memories that have a vector."""
+def load_vectors(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Any]:
+    """Return the vectors of those memories that are embedded by the active model."""
     ready = Vector.objects.of(account_id).filter(
-        collection=COLLECTION,
-        part=0,
-        model=active_model().pk,
-        state=Vector.State.READY,
-        object_id__in=[pk for pk, _ in entries],
+        collection=COLLECTION, part=0, model=active_model().pk, state=Vector.State.READY
     )
-    vectors = dict(ready.values_list("object_id", "embedding"))
-    embedded = [(pk, text) for pk, text in entries if pk in vectors]
-    return Group(
-        audience=audience,
-        ids=[pk for pk, _ in embedded],
-        texts=[text for _, text in embedded],
-        graph=neighbours(np.array([vectors[pk] for pk, _ in embedded], dtype=np.float32)),
-    )
+    return dict(ready.filter(object_id__in=ids).values_list("object_id", "embedding"))
 
 
 def find_topics(account_id: UUID, ids: Sequence[UUID] | None = None) -> dict[UUID, UUID]:

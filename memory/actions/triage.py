@@ -20,15 +20,7 @@ from kmapp.prompt_injection import extract_excerpts
 from kmapp.prompt_injection.confusables import list_confusable
 from kmapp.providers.active import active_model
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.queries import (
-    Collection,
-    Meaning,
-    Within,
-    Words,
-    best_by_words,
-    nearest,
-    weigh,
-)
+from kmapp.search.queries import Collection, Meaning, Within, Words, best_by_words, nearest, weigh
 from kmapp.search.query_vector import scale_of
 from kmapp.text.terms import terms
 from memory.actions.derived_edges import load_meaning

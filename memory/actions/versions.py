@@ -1,4 +1,4 @@
-"""Versions of a memory: each stores the state that its commit sealed."""
+"""Versions of memories. Each version stores the state that its commit sealed."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,6 @@ def record_versions(
     reason: str,
     event: str = Event.ADD,
 ) -> None:
-    """Store the state of each entry as this commit seals it."""
     MemoryVersion.objects.bulk_create(
         [build_version(entry, commit, actor, reason, event) for entry in entries], batch_size=500
     )
@@ -73,6 +72,14 @@ def stale_version_error(entry: MemoryEntry) -> Conflict:
         f"Someone else changed this memory. It is now at version {entry.version}.",
         code="stale_version",
         details={"version": entry.version},
+    )
+
+
+def wrong_status_error(entry: MemoryEntry, advice: str) -> Conflict:
+    return Conflict(
+        f"This memory is {entry.get_status_display()}. {advice}",
+        code="wrong_status",
+        details={"status": entry.status, "version": entry.version},
     )
 
 

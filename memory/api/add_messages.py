@@ -86,7 +86,9 @@ class Add(AgentView):
                 stored = adding.store_messages(source, messages)
                 return self.seal(Response(_stored(stored.entries), status=201))
             if procedural:
-                handed = adding.enqueue_procedure(source, messages, prompt=data.get("prompt") or "")
+                handed = adding.enqueue_conversation(
+                    source, messages, kind=adding.Kind.PROCEDURE, prompt=data.get("prompt") or ""
+                )
             else:
                 handed = adding.enqueue_conversation(source, messages)
             return self.seal(Response(handed_output(handed), status=202))

@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Any, Protocol, Self
 from uuid import UUID, uuid5
 
-from kmapp.accounts.redacted_text import redact_text
+from kmapp.accounts.redacted_text import redact_value
 from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
 from kmapp.ledger.batch_nodes import Guest
 from kmapp.ledger.canonical import canonical
-from kmapp.pii import redact_json
 
+REDACTED_FIELDS = ("title", "raw_ref", "evidence_ref", "tags", "entities", "sources")
 # Fields of `NewEntry` that a memory has under the same name.
 SHARED_FIELDS = (
     *("scope", "user_id", "agent_id", "app_id", "run_id", "kind", "title", "tags", "entities"),
@@ -23,7 +23,7 @@ SHARED_FIELDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEntry:
-    """One memory to write. Empty strings and None mean: not given."""
+    """One memory to write. Empty strings and None stand for omitted fields."""
 
     text: str
     kind: str = "fact"
@@ -53,17 +53,13 @@ class NewEntry:
     expires_at: datetime | None = None
 
     def redacted(self, kinds: Sequence[str]) -> Self:
-        """Return it normalised, and redacted by the policy of the account."""
-        changes: dict[str, Any] = {
-            name: redact_text(getattr(self, name), kinds)
-            for name in ("text", "title", "raw_ref", "evidence_ref")
-        }
-        for name in ("metadata", "tags", "entities", "sources"):
-            changes[name] = redact_json(getattr(self, name), kinds)[0]
+        """Return a copy with normalized texts, redacted by the policy of the account."""
+        names = ("text", "metadata", *REDACTED_FIELDS)
+        changes: dict[str, Any] = {name: redact_value(getattr(self, name), kinds) for name in names}
         return replace(self, **changes)
 
     def resolve_id(self, account_id: UUID) -> UUID:
-        """Return its id: always the same one for a client id."""
+        """Return the id; a client id always determines the same one."""
         if self.client_id:
             return derive_entry_id(account_id, self.scope, self.client_id)
         return self.id or uuid7()
@@ -80,7 +76,6 @@ class NewEntry:
         return keyed_digest("memory.entry", self._canonical())
 
     def matches_digest(self, sha256: str) -> bool:
-        """Return whether this digest is that of this entry."""
         return matches_digest(sha256, "memory.entry", self._canonical())
 
     def _canonical(self) -> bytes:
@@ -88,17 +83,16 @@ class NewEntry:
 
 
 def derive_entry_id(account_id: UUID, scope: str, client_id: str) -> UUID:
-    """Return the entry id that a client id determines."""
     return uuid5(account_id, f"{scope}\x1f{client_id}")
 
 
-class _Ids(Protocol):
+class _Owned(Protocol):
     user_id: str
     agent_id: str
     run_id: str
 
 
-def infer_visibility(draft: "NewEntry | _Ids") -> str:
+def infer_visibility(draft: "NewEntry | _Owned") -> str:
     """Return the default visibility: the run's, else the user's, else the account's."""
     if draft.user_id or draft.agent_id:
         return "user"
@@ -115,8 +109,6 @@ class EdgeEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEdge:
-    """One edge to write."""
-
     type: str
     src: EdgeEnd
     dst: EdgeEnd

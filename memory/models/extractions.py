@@ -51,7 +51,7 @@ class Extraction(AccountOwned):
         verbose_name = _("extraction")
         verbose_name_plural = _("extractions")
         constraints = [
-            models.UniqueConstraint(fields=["account", "id"], name="extraction_in_account"),
+            models.UniqueConstraint(fields=["account", "id"], name="extraction_in_account")
         ]
         indexes = [
             models.Index(fields=["account", "-created_at", "-id"], name="extractions_newest_first"),

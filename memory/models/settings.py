@@ -91,16 +91,10 @@ class MemorySettings(SealedModel):
     contradiction_score = unit_interval_field(_("contradiction threshold"), SAME_MEANING)
     # Null means the default. A default here would change the digests of older commits.
     daily_writes = models.PositiveIntegerField(
-        _("memories per key per day"),
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(1)],
+        _("memories per key per day"), null=True, blank=True, validators=[MinValueValidator(1)]
     )
     open_proposals = models.PositiveIntegerField(
-        _("pending proposals per key"),
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(1)],
+        _("pending proposals per key"), null=True, blank=True, validators=[MinValueValidator(1)]
     )
     forget_after = models.JSONField(
         _("retention by kind (days)"),

@@ -43,11 +43,7 @@ def many(request: WebRequest) -> HttpResponse | AfterCommit:
     if not chosen:
         raise Invalid(_("Select at least one proposal."))
     run = bulk_review.start_run(
-        request.account_id,
-        request.actor,
-        _operation(request),
-        chosen,
-        parse_reason(request),
+        request.account_id, request.actor, _operation(request), chosen, parse_reason(request)
     ).run
     if len(chosen) > PART_SIZE:
         return redirect_page(request, reverse("memory:bulk_run", args=[run.pk]))

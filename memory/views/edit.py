@@ -126,12 +126,7 @@ def _submitted(
     *,
     overtaken: Mapping[str, Any] | None = None,
 ) -> HttpResponse:
-    context = {
-        "entry": row,
-        "form": form,
-        "overtaken": overtaken,
-        "in_row": "row" in request.GET,
-    }
+    context = {"entry": row, "form": form, "overtaken": overtaken, "in_row": "row" in request.GET}
     return render_part(request, TEMPLATE, "dialogue", context, status=status)
 
 

@@ -19,11 +19,7 @@ from memory.retrieval.entry_list import Listing
 
 EXAMPLES = 20  # of what would be erased
 # Connections that say that the other memory may hold the same.
-LABELS = (
-    MemoryEdge.Type.SUPERSEDES,
-    MemoryEdge.Type.DERIVED_FROM,
-    MemoryEdge.Type.PART_OF,
-)
+LABELS = (MemoryEdge.Type.SUPERSEDES, MemoryEdge.Type.DERIVED_FROM, MemoryEdge.Type.PART_OF)
 
 
 @page_view("GET", "POST", admin=True)

@@ -1,4 +1,4 @@
-"""Quotas of memory for the page of keys."""
+"""Memory quotas on the page of API keys."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -15,12 +15,8 @@ def quotas_of_memory(account_id: UUID, keys: Sequence[UUID]) -> Mapping[UUID, Se
     settings = MemorySettings.objects.get_or_default(account_id)
     return {
         pk: [
-            Quota(label=_("written today"), used=of.written, limit=settings.daily_write_limit),
-            Quota(
-                label=_("pending review"),
-                used=of.open_proposals,
-                limit=settings.open_proposal_limit,
-            ),
+            Quota(label=_("written today"), used=written, limit=settings.daily_write_limit),
+            Quota(label=_("pending review"), used=waiting, limit=settings.open_proposal_limit),
         ]
-        for pk, of in list_quota_usage(account_id, keys).items()
+        for pk, (written, waiting) in list_quota_usage(account_id, keys).items()
     }

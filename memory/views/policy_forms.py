@@ -162,8 +162,7 @@ class QuotaSection(SettingsForm):
         "over the limit are refused with an error. Leave empty for the default."
     )
     daily_writes = _number(
-        _("Memories per day"),
-        format_lazy(_("Default: {number}."), number=intcomma(DAILY_WRITES)),
+        _("Memories per day"), format_lazy(_("Default: {number}."), number=intcomma(DAILY_WRITES))
     )
     open_proposals = _number(
         _("Pending proposals"),

@@ -14,11 +14,7 @@ TEXT = 50_000  # characters, as at the API
 class ProposalForm(Styled):
     """Form for correcting a proposal."""
 
-    title = forms.CharField(
-        label=_("Title"),
-        max_length=500,
-        required=False,
-    )
+    title = forms.CharField(label=_("Title"), max_length=500, required=False)
     content = forms.CharField(
         label=_("Text"),
         max_length=TEXT,

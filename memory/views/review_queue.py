@@ -16,12 +16,7 @@ from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest
 from kmapp.web.navigation import format_count
 from kmapp.web.responses import render_part
-from memory.actions.leases import (
-    acquire_lease,
-    acquire_next_lease,
-    find_lease,
-    leased_by_other,
-)
+from memory.actions.leases import acquire_lease, acquire_next_lease, find_lease, leased_by_other
 from memory.models import MemoryEntry, MemoryVersion, Need, ReviewLease
 from memory.review.evidence import evidence
 from memory.review.queue import described, needing, needs, queue, younger_than
