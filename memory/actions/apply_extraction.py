@@ -1,6 +1,7 @@
-"""Writing the results of an extraction, in one transaction with its end."""
+"""Writing of extraction results, in the transaction that finishes the extraction."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -32,13 +33,18 @@ from memory.models.extractions import owner_of
 Type, Status, Event = MemoryEdge.Type, MemoryEntry.Status, MemoryVersion.Event
 REASON = "Extracted from a conversation."
 ALREADY_PROPOSED = "It is already pending review."
-JUDGEMENT_WEIGHT, SOURCE_WEIGHT, MENTION_WEIGHT = 1.0, 0.5, 0.5
+EDGE_WEIGHTS = {
+    Type.SUPERSEDES: 1.0,
+    Type.CONTRADICTS: 1.0,
+    Type.DERIVED_FROM: 0.5,
+    Type.MENTIONS: 0.5,
+}
 
 
 def finish(row: Extraction, write: Callable[[Extraction], Mapping[str, Any]]) -> None:
-    """Store what `write` returns as the result, and delete the input, which is not needed now.
+    """Store what `write` returns as the result, and delete the input. Opens `acting` itself.
 
-    Opens `acting` itself. A second run finds the extraction finished and does nothing.
+    If the extraction is already finished, nothing happens.
     """
     with acting(row.account_id):
         locked = _lock_unfinished(row)
@@ -55,7 +61,7 @@ def finish(row: Extraction, write: Callable[[Extraction], Mapping[str, Any]]) ->
 
 
 def record_failure(row: Extraction, error: InvalidAnswer) -> None:
-    """Store an unusable answer for people. The input stays, so that it can be tried again."""
+    """Store an unusable answer for people to read. The input stays for another attempt."""
     with acting(row.account_id):
         if locked := _lock_unfinished(row):
             locked.problem, locked.answer = error.problem[:500], error.raw
@@ -75,14 +81,16 @@ def write_outcomes(row: Extraction, outcomes: Sequence[FactOutcome]) -> list[dic
     with recording(row.account_id, Actor.parse(row.actor), reason=REASON) as commit:
         # In the order of ids, so that two transactions cannot deadlock.
         memories = {
-            pk: _lock_active(row, pk, memory.version) for pk, memory in sorted(compared.items())
+            pk: lock_entry(row.account_id, pk, memory.version)
+            for pk, memory in sorted(compared.items())
         }
+        if any(entry.status != Status.ACTIVE for entry in memories.values()):
+            raise Conflict("A memory stopped being active meanwhile.", code="stale_version")
         writer = _OutcomeWriter(row, commit, memories, outcomes)
         return [writer.write(outcome) for outcome in outcomes]
 
 
 def write_procedure(row: Extraction, text: str) -> dict[str, Any]:
-    """Write the record of a run."""
     draft = NewEntry(
         id=uuid7(),
         text=text,
@@ -119,12 +127,20 @@ def write_rewrite(row: Extraction, seen: MemoryEntry, rewrite: Rewrite) -> dict[
     return {**result, "supersedes": str(seen.pk)} if is_proposal else result
 
 
+def _build_edges(
+    src: UUID | None, edge_type: MemoryEdge.Type, ids: Iterable[UUID]
+) -> list[NewEdge]:
+    return [
+        NewEdge(
+            type=edge_type, src=EdgeEnd(id=src), dst=EdgeEnd(id=pk), weight=EDGE_WEIGHTS[edge_type]
+        )
+        for pk in ids
+    ]
+
+
 def _edges_to_sources(draft: NewEntry, row: Extraction) -> list[NewEdge]:
     """Return edges to the messages of the conversation that are stored as memories."""
-    src, sources = EdgeEnd(id=draft.id), [EdgeEnd(id=UUID(pk)) for pk in row.said.get("stored", [])]
-    return [
-        NewEdge(type=Type.DERIVED_FROM, src=src, dst=dst, weight=SOURCE_WEIGHT) for dst in sources
-    ]
+    return _build_edges(draft.id, Type.DERIVED_FROM, map(UUID, row.said.get("stored", [])))
 
 
 class _OutcomeWriter:
@@ -148,7 +164,12 @@ class _OutcomeWriter:
             existing = outcome.memory.id if outcome.memory else None
             return _format_result(outcome, existing, "NONE", reason)
         memory = self.memories.get(outcome.memory.id) if outcome.memory else None
-        if memory and outcome.event in ("UPDATE", "DELETE") and self._needs_review(memory):
+        actor = self.commit.actor
+        if (
+            memory
+            and outcome.event in ("UPDATE", "DELETE")
+            and needs_review(self.settings, actor, memory.visibility, memory.kind)
+        ):
             return self._propose(outcome, memory, reason)
         if memory and outcome.event == "UPDATE":
             return self._update(outcome, memory, reason)
@@ -157,9 +178,6 @@ class _OutcomeWriter:
     def _redact(self, text: str) -> str:
         return redact_text(text, self.settings.account.redact)
 
-    def _needs_review(self, entry: MemoryEntry) -> bool:
-        return needs_review(self.settings, self.commit.actor, entry.visibility, entry.kind)
-
     def _add(self, outcome: FactOutcome, memory: MemoryEntry | None, reason: str) -> dict[str, Any]:
         """Add the fact; with the event DELETE it supersedes a memory."""
         waiting = MemoryEntry.objects.of(self.row.account_id).awaiting_review()
@@ -167,11 +185,14 @@ class _OutcomeWriter:
         if proposed := same.values_list("pk", flat=True).first():
             return _format_result(outcome, proposed, "NONE", ALREADY_PROPOSED)
         draft = self._build_draft(outcome)
-        edges = [
-            *_edges_to_sources(draft, self.row),
-            *self._edges_to_entities(draft),
-            *_judgement_edges(draft, memory, outcome),
-        ]
+        names = {name.casefold() for name in draft.entities} & self.entities.keys()
+        mentioned = sorted({self.entities[name] for name in names})
+        edges = _edges_to_sources(draft, self.row)
+        edges += _build_edges(draft.id, Type.MENTIONS, mentioned)
+        if memory and outcome.event == "DELETE":
+            edges += _build_edges(draft.id, Type.SUPERSEDES, [memory.pk])
+        if memory and outcome.contradicts:
+            edges += _build_edges(draft.id, Type.CONTRADICTS, [memory.pk])
         batch = Batch(entries=[draft], edges=edges, reason=reason)
         entry = write_within_commit(self.commit, batch).entries[0]
         result = _format_result(outcome, entry.pk, "ADD", reason, status=entry.status)
@@ -191,16 +212,17 @@ class _OutcomeWriter:
     def _propose(self, outcome: FactOutcome, memory: MemoryEntry, reason: str) -> dict[str, Any]:
         """Propose the change of a memory that needs review, for example an account-wide one."""
         text = self._redact(outcome.text or outcome.fact.text)
-        edges = MemoryEdge.objects.of(memory.account_id).filter(dst=memory, type=Type.SUPERSEDES)
+        replacing = MemoryEdge.objects.of(memory.account_id).filter(
+            dst=memory, type=Type.SUPERSEDES
+        )
         waiting = MemoryEntry.objects.of(memory.account_id).awaiting_review()
-        proposed = waiting.filter(pk__in=edges.values("src"), content=text).first()
+        proposed = waiting.filter(pk__in=replacing.values("src"), content=text).first()
         if proposed:
             return _format_result(outcome, proposed.pk, "NONE", ALREADY_PROPOSED)
         batch = build_update_proposal(memory, {"content": text}, reason=reason)
         if outcome.event == "DELETE":
-            src, dst = EdgeEnd(id=batch.entries[0].id), EdgeEnd(id=memory.pk)
-            edge = NewEdge(type=Type.CONTRADICTS, src=src, dst=dst, weight=JUDGEMENT_WEIGHT)
-            batch = Batch(entries=batch.entries, edges=[*batch.edges, edge], reason=reason)
+            edges = _build_edges(batch.entries[0].id, Type.CONTRADICTS, [memory.pk])
+            batch = replace(batch, edges=[*batch.edges, *edges])
         entry = write_within_commit(self.commit, batch).entries[0]
         result = _format_result(outcome, entry.pk, outcome.event, reason, status=entry.status)
         return {**result, "supersedes": str(memory.pk)}
@@ -220,26 +242,6 @@ class _OutcomeWriter:
             **owner_of(row),
         )
 
-    def _edges_to_entities(self, draft: NewEntry) -> list[NewEdge]:
-        names = {name.casefold() for name in draft.entities} & self.entities.keys()
-        src, targets = EdgeEnd(id=draft.id), sorted({self.entities[name] for name in names})
-        return [
-            NewEdge(type=Type.MENTIONS, src=src, dst=EdgeEnd(id=pk), weight=MENTION_WEIGHT)
-            for pk in targets
-        ]
-
-
-def _judgement_edges(
-    draft: NewEntry, memory: MemoryEntry | None, outcome: FactOutcome
-) -> list[NewEdge]:
-    if memory is None:
-        return []
-    types = [Type.SUPERSEDES] if outcome.event == "DELETE" else []
-    if outcome.contradicts:
-        types.append(Type.CONTRADICTS)
-    src, dst = EdgeEnd(id=draft.id), EdgeEnd(id=memory.pk)
-    return [NewEdge(type=each, weight=JUDGEMENT_WEIGHT, src=src, dst=dst) for each in types]
-
 
 def _find_entities(row: Extraction, names: set[str]) -> dict[str, UUID]:
     """Return the entities with these names that the owner of the extraction can see."""
@@ -252,13 +254,6 @@ def _find_entities(row: Extraction, names: set[str]) -> dict[str, UUID]:
     is_named = Q(title__in=names) | Q(content__in=names)
     entities = rows.filter(is_named, kind=MemoryEntry.Kind.ENTITY).order_by("-pk")[:200]
     return {(entry.title or entry.content).casefold(): entry.pk for entry in entities}
-
-
-def _lock_active(row: Extraction, pk: UUID, version: int) -> MemoryEntry:
-    entry = lock_entry(row.account_id, pk, version)
-    if entry.status != Status.ACTIVE:
-        raise Conflict("A memory stopped being active meanwhile.", code="stale_version")
-    return entry
 
 
 def _format_result(

@@ -8,7 +8,6 @@ people. Deriving the edges again changes nothing.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Q
@@ -37,7 +36,7 @@ COMPOSITE_KINDS = (Kind.ENTITY, Kind.TOPIC)  # these represent other memories
 MIN_CLOSENESS = 0.3  # of related memories; see `closeness`
 MAX_RELATED = 5  # edges from one memory
 MAX_INCOMING = 10  # edges to one memory, so that no memory becomes a hub
-NEAREST = 20  # candidates: some of them already have enough incoming edges
+NEAREST = 20  # candidates, some of which already have enough incoming edges
 MAX_MENTIONS = 10  # of one memory
 MENTION_CANDIDATES = 50  # memories that are checked for the name of a new entity
 MAX_ENTITIES = 500  # of one audience, the newest
@@ -56,23 +55,21 @@ def derive_edges(account_id: UUID, ids: Sequence[UUID]) -> int:
     model = active_model()
     with acting(account_id):
         lock_until_commit(f"relate:{account_id}")
-        entries = list(_current(account_id).filter(pk__in=ids).order_by("pk"))
+        current = MemoryEntry.objects.of(account_id).current()
+        entries = list(current.filter(pk__in=ids).order_by("pk"))
         removed = [pk for pk in ids if pk not in {entry.pk for entry in entries}]
         _replace_edges(account_id, removed, {})
         number = 0
         for entry in entries:
             weights = _weigh_related(entry, model) | _weigh_mentions(entry)
-            number += _replace_edges(account_id, [entry.pk], weights)
+            _replace_edges(account_id, [entry.pk], weights)
+            number += len(weights)
         return number
 
 
-def _current(account_id: UUID) -> EntryQuerySet:
-    return MemoryEntry.objects.of(account_id).current()
-
-
 def _same_audience(entry: MemoryEntry) -> EntryQuerySet:
-    own = Audience.of_entry(entry).fields
-    return _current(entry.account_id).filter(**own).exclude(pk=entry.pk)
+    current = MemoryEntry.objects.of(entry.account_id).current()
+    return current.filter(**Audience.of_entry(entry).fields).exclude(pk=entry.pk)
 
 
 def _weigh_related(entry: MemoryEntry, model: EmbeddingModel) -> _Weights:
@@ -88,21 +85,15 @@ def _weigh_related(entry: MemoryEntry, model: EmbeddingModel) -> _Weights:
         for pk, cosine in cosines.items()
         if (score := closeness(cosine, low=scale.low, high=scale.high)) >= MIN_CLOSENESS
     }
-    available = _select_available(entry, close)
+    edges = MemoryEdge.objects.of(entry.account_id).filter(type=Type.RELATED_TO)
+    reverse = set(edges.filter(dst=entry.pk, src__in=close).values_list("src_id", flat=True))
+    others = edges.filter(dst__in=close).exclude(src=entry.pk)
+    incoming = Counter(others.values_list("dst_id", flat=True))
+    available = [pk for pk in close if pk not in reverse and incoming[pk] < MAX_INCOMING]
     return {
         (entry.pk, pk, Type.RELATED_TO.value): round(RELATED_WEIGHT * close[pk], 3)
-        for pk in [pk for pk in close if pk in available][:MAX_RELATED]
+        for pk in available[:MAX_RELATED]
     }
-
-
-def _select_available(entry: MemoryEntry, ids: Iterable[UUID]) -> set[UUID]:
-    """Return the ids without an edge to this entry and with room for one more incoming edge."""
-    candidates = set(ids)
-    edges = MemoryEdge.objects.of(entry.account_id).filter(type=Type.RELATED_TO)
-    reverse = edges.filter(dst=entry.pk, src__in=candidates).values_list("src_id", flat=True)
-    others = edges.filter(dst__in=candidates).exclude(src=entry.pk)
-    incoming = Counter(others.values_list("dst_id", flat=True))
-    return {pk for pk in candidates - {*reverse} if incoming[pk] < MAX_INCOMING}
 
 
 def load_meaning(entry: MemoryEntry, model: EmbeddingModel) -> Meaning | None:
@@ -145,47 +136,54 @@ def _list_mentioning(entity: MemoryEntry) -> list[UUID]:
     return [row.pk for row in rows if named_in(f"{row.title}\n{row.content}", row.entities)(name)]
 
 
-def _replace_edges(account_id: UUID, ids: Sequence[UUID], weights: Mapping[EdgeKey, float]) -> int:
-    """Make these edges the only derived ones of these memories, and return their number."""
+def _replace_edges(account_id: UUID, ids: Sequence[UUID], weights: Mapping[EdgeKey, float]) -> None:
+    """Make these edges the only derived ones of these memories."""
     own = Q(src__in=ids) | Q(dst__in=ids, type=Type.MENTIONS)
-    rows = MemoryEdge.objects.of(account_id).filter(
-        own, origin=MemoryEdge.Origin.DERIVED, type__in=(Type.RELATED_TO, Type.MENTIONS)
-    )
+    rows = _derived_edges(account_id).filter(own, type__in=(Type.RELATED_TO, Type.MENTIONS))
+    _replace_rows(account_id, rows, weights)
+
+
+def _derived_edges(account_id: UUID) -> AccountQuerySet[MemoryEdge]:
+    return MemoryEdge.objects.of(account_id).filter(origin=MemoryEdge.Origin.DERIVED)
+
+
+def _replace_rows(
+    account_id: UUID, rows: Iterable[MemoryEdge], weights: Mapping[EdgeKey, float]
+) -> set[UUID]:
+    """Replace these rows by edges with these weights. Return the ends of edges that changed."""
     existing = {(edge.src_id, edge.dst_id, edge.type): edge for edge in rows}
-    stale = [edge.pk for key, edge in existing.items() if weights.get(key) != edge.weight]
+    stale = {key: edge.pk for key, edge in existing.items() if weights.get(key) != edge.weight}
+    missing = [key for key in weights if key not in existing or key in stale]
     if stale:
-        MemoryEdge.objects.of(account_id).filter(pk__in=stale).delete()
+        MemoryEdge.objects.of(account_id).filter(pk__in=stale.values()).delete()
     MemoryEdge.objects.bulk_create(
-        [
-            build_derived_edge(account_id, *key, weight=weight)
-            for key, weight in weights.items()
-            if key not in existing or existing[key].weight != weight
-        ],
+        [build_derived_edge(account_id, *key, weight=weights[key]) for key in missing],
         ignore_conflicts=True,  # an agent may have written the same edge
+        batch_size=500,
     )
-    return len(weights)
-
-
-class _Pair(NamedTuple):
-    """Two memories of a run that follow each other."""
-
-    src: UUID
-    dst: UUID
+    return {dst for _src, dst, _type in (*stale, *missing)}
 
 
 def derive_run_order(account_id: UUID, ids: Sequence[UUID], job: UUID) -> int:
     """Update the `next` edges around entries that joined or left a run, and return their number.
 
-    A memory whose predecessor changed, or whose predecessor's text changed, is embedded again.
+    This removes edges that skip a new entry, and those of entries that left the run. A memory whose
+    predecessor changed, or whose predecessor's text changed, is embedded again.
     """
     with acting(account_id):
         _lock_runs(account_id, ids)
-        adjacent = _next_edges(account_id).filter(Q(src__in=ids) | Q(dst__in=ids))
+        next_edges = _derived_edges(account_id).filter(type=Type.NEXT)
+        adjacent = next_edges.filter(Q(src__in=ids) | Q(dst__in=ids))
         former = {end for edge in adjacent for end in (edge.src_id, edge.dst_id)}
         rows = neighbours(account_id, list({*ids, *former}))
-        pairs = {_Pair(row.before_id, row.pk) for row in rows if row.before_id}
-        pairs |= {_Pair(row.pk, row.after_id) for row in rows if row.after_id}
-        changed = _replace_pairs(account_id, ids, pairs)
+        pairs = {(row.before_id, row.pk) for row in rows if row.before_id}
+        pairs |= {(row.pk, row.after_id) for row in rows if row.after_id}
+        replaced = next_edges.filter(
+            Q(src__in={*ids, *(src for src, _dst in pairs)})
+            | Q(dst__in={*ids, *(dst for _src, dst in pairs)})
+        )
+        weights = {(*pair, Type.NEXT.value): NEXT_WEIGHT for pair in pairs}
+        changed = _replace_rows(account_id, replaced, weights)
         changed |= {row.after_id for row in rows if row.after_id and row.pk in ids}
         tasks = [Task(job_key=f"{pk}:{job}", payload={"entry": str(pk)}) for pk in changed - {*ids}]
         publish(account_id, EMBED, tasks)
@@ -197,33 +195,3 @@ def _lock_runs(account_id: UUID, ids: Sequence[UUID]) -> None:
     entries = MemoryEntry.objects.of(account_id).filter(pk__in=ids)
     for user_id, run_id in sorted(set(entries.values_list("user_id", "run_id"))):
         lock_until_commit(f"run\x1f{account_id}\x1f{user_id}\x1f{run_id}")
-
-
-def _replace_pairs(account_id: UUID, ids: Sequence[UUID], pairs: set[_Pair]) -> set[UUID]:
-    """Make these pairs the only edges at their ends. Return the ends of edges that changed.
-
-    This removes edges that skip a new entry, and those of entries that left the run.
-    """
-    edges = _next_edges(account_id).filter(
-        Q(src__in={*ids, *(pair.src for pair in pairs)})
-        | Q(dst__in={*ids, *(pair.dst for pair in pairs)})
-    )
-    existing = {_Pair(edge.src_id, edge.dst_id): edge.pk for edge in edges}
-    stale, missing = existing.keys() - pairs, pairs - existing.keys()
-    if stale:
-        _next_edges(account_id).filter(pk__in=[existing[pair] for pair in stale]).delete()
-    MemoryEdge.objects.bulk_create(
-        [
-            build_derived_edge(account_id, *pair, Type.NEXT.value, weight=NEXT_WEIGHT)
-            for pair in missing
-        ],
-        ignore_conflicts=True,  # an agent may have written the same edge
-        batch_size=500,
-    )
-    return {pair.dst for pair in stale | missing}
-
-
-def _next_edges(account_id: UUID) -> AccountQuerySet[MemoryEdge]:
-    return MemoryEdge.objects.of(account_id).filter(
-        type=Type.NEXT, origin=MemoryEdge.Origin.DERIVED
-    )

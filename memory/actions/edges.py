@@ -12,7 +12,8 @@ from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge
 
 Origin, Type = MemoryEdge.Origin, MemoryEdge.Type
-# Types that affect another memory. A reviewer must see such an edge together with its memory.
+# Types that judge another memory. A reviewer must see such an edge when they decide about its
+# source, so agents cannot add it to an existing memory.
 JUDGING_TYPES = frozenset({Type.SUPERSEDES, Type.CONTRADICTS})
 
 EdgeKey = tuple[UUID, UUID, str]  # source, destination, type
@@ -48,8 +49,12 @@ def write_edges(
     for i, (draft, (src, dst)) in enumerate(zip(drafts, pairs, strict=True)):
         key = (src.pk, dst.pk, draft.type)
         if key not in written:
-            if commit.actor.kind == "key" and src.pk not in created:
-                _refuse_late_judgement(i, draft)
+            if draft.type in JUDGING_TYPES and commit.actor.kind == "key" and src.pk not in created:
+                raise Invalid(
+                    f"Only a memory of the same batch can be the source of a {draft.type} edge.",
+                    code="edge_after_entry",
+                    issues=[{"path": f"edges.{i}.src", "message": "was written before this batch"}],
+                )
             written[key] = _build_edge(account_id, draft, src, dst, commit)
             new_edges.append(written[key])
         edges.append(written[key])
@@ -95,16 +100,6 @@ def _build_edge(
     )
 
 
-def _refuse_late_judgement(i: int, draft: NewEdge) -> None:
-    """Refuse to attach a judgement to an existing memory: a reviewer approves what they saw."""
-    if draft.type in JUDGING_TYPES:
-        raise Invalid(
-            f"Only a memory of the same batch can be the source of a {draft.type} edge.",
-            code="edge_after_entry",
-            issues=[{"path": f"edges.{i}.src", "message": "was written before this batch"}],
-        )
-
-
 def validate_edge_ends(i: int, src: MemoryEntry, dst: MemoryEntry) -> None:
     """Refuse an edge that joins an entry with itself, or the memories of two users."""
     if src.pk == dst.pk:
@@ -121,7 +116,7 @@ def validate_edge_ends(i: int, src: MemoryEntry, dst: MemoryEntry) -> None:
 
 
 class _EdgeEnds:
-    """The entries at the ends of all edges of a batch, loaded with one query each way."""
+    """The entries at the ends of all edges of a batch, loaded with at most two queries."""
 
     def __init__(self, account_id: UUID, batch: Batch, entries: Sequence[MemoryEntry]) -> None:
         self.by_id = {entry.pk: entry for entry in entries}

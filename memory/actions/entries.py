@@ -35,7 +35,7 @@ NAME_BASED_UUID_VERSION = 5  # the version of UUIDs that are digests
 # Fields that a proposal copies from the memory that it would supersede.
 COPIED_FIELDS = (*SHARED_FIELDS, "visibility", "observed_at")
 RENAMED = {"content": "text", "slots": "metadata"}
-RACES = 3  # attempts: two writers of one client id collide at most once
+MAX_ATTEMPTS = 3  # two writers of one client id collide at most once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,35 +44,36 @@ class WriteResult:
 
     entries: Sequence[MemoryEntry]
     edges: Sequence[MemoryEdge]
-    created_ids: frozenset[UUID]  # those of them that were not there before
+    created_ids: frozenset[UUID]  # ids of rows that did not exist before
     commit: Commit | None
-    embedding_events: Sequence[UUID]  # one event for each entry that waits for its vector
+    embedding_events: Sequence[UUID]  # one event for each entry that needs a vector
     account_id: UUID
-    hosted_nodes: Mapping[int, HostedNode]  # by their place in the batch
+    hosted_nodes: Mapping[int, HostedNode]  # by position in the batch
 
 
 def write_batch(*, account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
-    """Write a batch as a whole or not at all. The same client ids again change nothing."""
-    lost: IntegrityError | None = None
-    seen, races = 0, RACES
-    while races:
+    """Write a batch as a whole or not at all. Writing the same client ids again changes nothing."""
+    last_error: IntegrityError | None = None
+    seen, attempts = 0, MAX_ATTEMPTS
+    while attempts:
         try:
             with transaction.atomic():
                 return _write(account_id, actor, batch)
         except IntegrityError as error:
             # Another writer inserted one of these ids meanwhile. Retry as long as more of them are
             # visible each time. An id that never becomes visible belongs to another account.
-            there = _written_meanwhile(account_id, batch)
-            seen, races, lost = there, RACES if there > seen else races - 1, error
+            _drafts, keys = _resolve_ids(account_id, batch)
+            visible = MemoryEntry.objects.of(account_id).filter(pk__in=keys).count()
+            attempts = MAX_ATTEMPTS if visible > seen else attempts - 1
+            seen, last_error = visible, error
     raise Conflict(
         "Other requests keep writing the same client_ids. Try again, or use other ones."
-    ) from lost
+    ) from last_error
 
 
-def _written_meanwhile(account_id: UUID, batch: Batch) -> int:
+def _resolve_ids(account_id: UUID, batch: Batch) -> tuple[list[NewEntry], list[UUID]]:
     drafts = [replace(draft, scope=draft.scope or batch.scope) for draft in batch.entries]
-    keys = [draft.resolve_id(account_id) for draft in drafts]
-    return MemoryEntry.objects.of(account_id).filter(pk__in=keys).count()
+    return drafts, [draft.resolve_id(account_id) for draft in drafts]
 
 
 def _write(account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
@@ -82,29 +83,30 @@ def _write(account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
     if isinstance(stored_input, str):
         stored_input = redact_text(stored_input, kinds)
     with recording(account_id, actor, input=stored_input, reason=reason) as commit:
-        written = _write_with_settings(commit, batch, settings)
-    nodes: list[MemoryEntry | HostedNode] = [*written.entries, *written.hosted_nodes.values()]
-    return replace(written, commit=commit.commit or _first_commit(account_id, nodes))
+        written = write_within_commit(commit, batch, settings)
+    if commit.commit:
+        return replace(written, commit=commit.commit)
+    # All rows existed: the result names the commit in which they were first written.
+    written_in = {entry.written_in for entry in written.entries}
+    written_in |= {node.written_in for node in written.hosted_nodes.values()}
+    first = Commit.objects.of(account_id).filter(pk__in=written_in).order_by("seq").first()
+    return replace(written, commit=first)
 
 
-def write_within_commit(commit: Recording, batch: Batch) -> WriteResult:
+def write_within_commit(
+    commit: Recording, batch: Batch, settings: MemorySettings | None = None
+) -> WriteResult:
     """Write a batch as part of an existing commit."""
-    return _write_with_settings(
-        commit, batch, MemorySettings.objects.get_or_default(commit.account_id)
-    )
-
-
-def _write_with_settings(commit: Recording, batch: Batch, settings: MemorySettings) -> WriteResult:
     account_id, actor = commit.account_id, commit.actor
-    drafts = [replace(draft, scope=draft.scope or batch.scope) for draft in batch.entries]
-    keys = [draft.resolve_id(account_id) for draft in drafts]
-    _refuse_twins(drafts, keys)
+    settings = settings or MemorySettings.objects.get_or_default(account_id)
+    drafts, keys = _resolve_ids(account_id, batch)
+    _refuse_duplicate_ids(drafts, keys)
     existing = find_existing(account_id, drafts, keys)
     _refuse_foreign_ids(drafts, keys, existing)
     if batch.dedupe:
         existing |= find_identical(settings, actor, drafts, keys)
     new_entries = {
-        key: _entry(settings, actor, draft, key, position, commit.id)
+        key: _build_entry(settings, actor, draft, key, position, commit.id)
         for position, (key, draft) in enumerate(zip(keys, drafts, strict=True))
         if key not in existing
     }
@@ -146,17 +148,14 @@ def _write_with_settings(commit: Recording, batch: Batch, settings: MemorySettin
     )
 
 
-def _refuse_twins(drafts: Sequence[NewEntry], keys: Sequence[UUID]) -> None:
-    twins = (
-        [i for i, key in enumerate(keys) if key in keys[:i]] if len(set(keys)) < len(keys) else []
-    )
-    if twins:
+def _refuse_duplicate_ids(drafts: Sequence[NewEntry], keys: Sequence[UUID]) -> None:
+    if len(set(keys)) < len(keys):
         raise Invalid(
             "The same client_id or id occurs twice in this batch: send each entry once.",
             code="duplicate_client_id_in_batch",
             issues=[
                 {"path": f"nodes.{i}", "message": f"{drafts[i].client_id or keys[i]} again"}
-                for i in twins
+                for i in [i for i, key in enumerate(keys) if key in keys[:i]]
             ],
         )
 
@@ -180,7 +179,7 @@ def _refuse_foreign_ids(
         raise Invalid("Send a client_id, or an id of your own making.", issues=issues)
 
 
-def _entry(
+def _build_entry(
     settings: MemorySettings,
     actor: Actor,
     draft: NewEntry,
@@ -215,19 +214,13 @@ def _entry(
 
 def needs_review(settings: MemorySettings, actor: Actor, visibility: str, kind: str) -> bool:
     """Return whether a memory needs review by the account's policy."""
-    everyones = visibility == MemoryEntry.Visibility.ACCOUNT
+    is_account_wide = visibility == MemoryEntry.Visibility.ACCOUNT
     return actor.kind == "key" and (
-        (everyones and settings.account.account_wide == Account.Policy.PROPOSE)
+        (is_account_wide and settings.account.account_wide == Account.Policy.PROPOSE)
         or visibility in settings.review_visibilities
         or kind in settings.review_kinds
         or str(actor.id) in settings.review_keys
     )
-
-
-def _first_commit(account_id: UUID, nodes: Sequence[MemoryEntry | HostedNode]) -> Commit | None:
-    """Return the commit in which a replayed batch was first written."""
-    written_in = {node.written_in for node in nodes}
-    return Commit.objects.of(account_id).filter(pk__in=written_in).order_by("seq").first()
 
 
 def propose_update(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry:
@@ -246,15 +239,10 @@ def build_update_proposal(
     proposal_input = NewEntry(
         id=uuid7(), **{RENAMED.get(name, name): value for name, value in fields.items()}
     )
-    return Batch(
-        entries=[proposal_input],
-        edges=[
-            NewEdge(
-                type=MemoryEdge.Type.SUPERSEDES,
-                src=EdgeEnd(id=proposal_input.id),
-                dst=EdgeEnd(id=old.pk),
-                weight=1.0,
-            )
-        ],
-        reason=reason,
+    edge = NewEdge(
+        type=MemoryEdge.Type.SUPERSEDES,
+        src=EdgeEnd(id=proposal_input.id),
+        dst=EdgeEnd(id=old.pk),
+        weight=1.0,
     )
+    return Batch(entries=[proposal_input], edges=[edge], reason=reason)

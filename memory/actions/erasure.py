@@ -1,6 +1,6 @@
-"""Erasure of memories. Their text leaves every table; the ledger still proves that they existed.
+"""Erasure of memories. Every table loses their text; the ledger still proves that they existed.
 
-A preview counts them and returns a ticket, which is required to erase exactly what was counted.
+A preview counts them and returns a ticket, which is required to erase exactly these memories.
 """
 
 import re
@@ -16,9 +16,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
+from kmapp.accounts.models import AccountQuerySet, SealedModel
 from kmapp.accounts.personal_data import count_personal_data, erase_copies, erase_personal_data
-from kmapp.accounts.redacted_text import redact_text
+from kmapp.accounts.redacted_text import redacted_reason
 from kmapp.api.models import IdempotentRequest
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
@@ -45,8 +45,8 @@ from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.models.entry_input import derive_entry_id
 from memory.retrieval.run_order import neighbours
 
-MAX_ENTRIES = 5_000  # memories at a time: one commit names them all
-NAMED = 20  # commits that are stored for an erased memory
+MAX_ENTRIES = 5_000  # memories at a time, since one commit names them all
+MAX_COMMITS = 20  # commits that are stored for an erased memory
 OPERATION = "memory.erase"
 StoredRow = TypeVar("StoredRow", SavedView, MemoryExport)
 
@@ -82,21 +82,24 @@ def preview_erasure(
     With `person`, the rows are all memories of one person, and may be none.
     """
     elsewhere = count_personal_data(account_id, [person] if person else [])
-    ids = _ids(rows, may_be_none=elsewhere > 0)
+    ids = _select_ids(rows, may_be_none=elsewhere > 0)
     people = {*rows.values_list("user_id", flat=True).distinct()} - {""}
     if people and not person:
-        elsewhere = count_personal_data(account_id, people - _staying(account_id, people, ids))
+        others = MemoryEntry.objects.of(account_id).filter(user_id__in=people)
+        others = others.exclude(id__any_of=Ids(ids))
+        people -= {*others.values_list("user_id", flat=True).distinct()}
+        elsewhere = count_personal_data(account_id, people)
     traces = _Traces(account_id, ids)
     return ErasurePreview(
         memories=len(ids),
         versions=traces.versions.count(),
         edges=traces.edges.count(),
         vectors=traces.vectors.count(),
-        stored_responses=traces.answers.count(),
+        stored_responses=traces.responses.count(),
         notes=traces.notes.exclude(salt=None).count(),
         shared=traces.siblings.values("entry_id").distinct().count(),
         personal_records=elsewhere,
-        ticket=_counted(account_id, actor, ids, person).ticket,
+        ticket=_confirmation(account_id, actor, ids, person).ticket,
     )
 
 
@@ -109,32 +112,32 @@ def erase_entries(
     reason: str = "",
     person: str = "",
 ) -> ErasureResult:
-    """Erase what was counted, in one commit. It cannot be undone."""
-    ids = _ids(rows, may_be_none=bool(person and count_personal_data(account_id, [person])))
-    _counted(account_id, actor, ids, person).verify(ticket)
-    after = _successors(account_id, ids)
-    held = MemoryEntry.objects.of(account_id).filter(pk__in={*ids, *after}).order_by("pk")
-    entries = {row.pk: row for row in held.select_for_update(no_key=True)}
+    """Erase the counted memories in one commit. This cannot be undone."""
+    ids = _select_ids(rows, may_be_none=bool(person and count_personal_data(account_id, [person])))
+    _confirmation(account_id, actor, ids, person).verify(ticket)
+    after = _find_successors(account_id, ids)
+    affected = MemoryEntry.objects.of(account_id).filter(pk__in={*ids, *after}).order_by("pk")
+    entries = {row.pk: row for row in affected.select_for_update(no_key=True)}
     if not entries.keys() >= {*ids}:
         raise Conflict(
             _("Someone else erased some of these memories. Count again."), code="count_changed"
         )
-    gone = [entries[pk] for pk in ids]
-    stored_reason = redact_text(reason, Account.objects.get(pk=account_id).redact) if reason else ""
+    erased = [entries[pk] for pk in ids]
+    stored_reason = redacted_reason(account_id, reason)
     with recording(account_id, actor, input={"erased": len(ids)}, reason=stored_reason) as commit:
-        _mark(account_id, gone, commit)
-        _remove(account_id, ids, commit)
-        _forget_people(account_id, {person, *(row.user_id for row in gone)}, commit)
-        if not commit.diff:  # of a person with records of other apps only
+        _reserve_ids(account_id, erased, commit)
+        _delete_rows(account_id, ids, commit)
+        _erase_people(account_id, {person, *(row.user_id for row in erased)}, commit)
+        if not commit.diff:  # the person has only records of other apps
             commit.erase("memory.person", commit.id)
-        # These vectors contain the erased text before them, which could be guessed from them.
+        # These vectors include erased text of the predecessor, which could be guessed from them.
         drop_vectors(account_id, [CONTEXT_COLLECTION], list(after))
         enqueue_ordering(account_id, [entries[pk] for pk in after if pk in entries], commit.id)
     return ErasureResult(memories=len(ids), commit_id=commit.id)
 
 
 class _Traces:
-    """Rows of other tables that contain data of these memories."""
+    """Rows of other tables with data of these memories."""
 
     def __init__(self, account_id: UUID, ids: Sequence[UUID]) -> None:
         these = Ids(ids)
@@ -146,7 +149,7 @@ class _Traces:
         self.vectors = Vector.objects.of(account_id).filter(
             collection__in=[COLLECTION, CONTEXT_COLLECTION], object_id__any_of=these
         )
-        self.answers = IdempotentRequest.objects.of(account_id).naming(named)
+        self.responses = IdempotentRequest.objects.of(account_id).naming(named)
         seals = Seal.objects.of(account_id).filter(object_id__any_of=Ids(named))
         self.runs = BulkRun.objects.of(account_id).affecting(ids)
         parts = BulkPart.objects.of(account_id).filter(run__in=self.runs, done__gt=0)
@@ -157,14 +160,7 @@ class _Traces:
         self.siblings = written.exclude(entry__any_of=these)
 
 
-def _staying(account_id: UUID, people: Collection[str], ids: Sequence[UUID]) -> set[str]:
-    """Return the people who have other memories."""
-    others = MemoryEntry.objects.of(account_id).filter(user_id__in=people)
-    others = others.exclude(id__any_of=Ids(ids))
-    return {*others.values_list("user_id", flat=True).distinct()}
-
-
-def _ids(rows: EntryQuerySet, *, may_be_none: bool) -> list[UUID]:
+def _select_ids(rows: EntryQuerySet, *, may_be_none: bool) -> list[UUID]:
     ids = list(rows.order_by("pk").values_list("pk", flat=True)[: MAX_ENTRIES + 1])
     if not ids and not may_be_none:
         raise NotFound(_("Memory not found."))
@@ -180,59 +176,53 @@ def _ids(rows: EntryQuerySet, *, may_be_none: bool) -> list[UUID]:
     return ids
 
 
-def _counted(account_id: UUID, actor: Actor, ids: Sequence[UUID], person: str) -> Confirmation:
+def _confirmation(account_id: UUID, actor: Actor, ids: Sequence[UUID], person: str) -> Confirmation:
     return Confirmation(
         operation=OPERATION, account_id=account_id, actor=actor, ids=ids, person=person
     )
 
 
-def _successors(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
+def _find_successors(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     """Return entries whose vector in context includes the text of one of these."""
-    drawn = MemoryEdge.objects.of(account_id).filter(
+    edges = MemoryEdge.objects.of(account_id).filter(
         src__any_of=Ids(ids), type=MemoryEdge.Type.NEXT
     )
-    affected = {row.after_id for row in neighbours(account_id, list(ids)) if row.after_id}
-    return {*affected, *drawn.values_list("dst_id", flat=True)} - {*ids}
+    next_ids = {row.after_id for row in neighbours(account_id, list(ids)) if row.after_id}
+    return {*next_ids, *edges.values_list("dst_id", flat=True)} - {*ids}
 
 
-def _mark(account_id: UUID, gone: Sequence[MemoryEntry], commit: Recording) -> None:
-    """Reserve their ids, and the ids that their client ids determine."""
-    reserved_ids = {entry.pk for entry in gone}
+def _reserve_ids(account_id: UUID, erased: Sequence[MemoryEntry], commit: Recording) -> None:
+    """Store tombstones for the ids of these entries, and for those of their client ids."""
+    label = MemoryEntry._meta.label_lower
+    reserved_ids = {row.pk for row in erased}
+    seals = Seal.objects.of(account_id).filter(
+        object_type=label, object_id__any_of=Ids(list(reserved_ids))
+    )
+    commits = defaultdict[UUID, list[UUID]](list)
+    for pk, commit_id in seals.order_by("commit_id").values_list("object_id", "commit_id"):
+        if len(commits[pk]) < MAX_COMMITS:
+            commits[pk].append(commit_id)
     reserved_ids |= {
-        derive_entry_id(account_id, row.scope, row.client_id) for row in gone if row.client_id
+        derive_entry_id(account_id, row.scope, row.client_id) for row in erased if row.client_id
     }
-    now, before = timezone.now(), _commits_of(account_id, [row.pk for row in gone])
+    values = {"account_id": account_id, "erased_at": timezone.now(), "commit_id": commit.id}
     ErasedEntry.objects.bulk_create(
-        [ErasedEntry(id=pk, account_id=account_id, erased_at=now, commit_id=commit.id,
-                     commits=before[pk])
-         for pk in sorted(reserved_ids)],
+        [ErasedEntry(id=pk, commits=commits[pk], **values) for pk in sorted(reserved_ids)],
         ignore_conflicts=True,  # a client id whose first memory was erased before
         batch_size=500,
-    )  # fmt: skip
-    for entry in gone:
-        commit.erase(MemoryEntry._meta.label_lower, entry.pk)
-
-
-def _commits_of(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:
-    """Return the first commit that sealed each of these objects."""
-    seals = Seal.objects.of(account_id).filter(
-        object_type=MemoryEntry._meta.label_lower, object_id__any_of=Ids(ids)
     )
-    affected = defaultdict[UUID, list[UUID]](list)
-    for pk, commit in seals.order_by("commit_id").values_list("object_id", "commit_id"):
-        if len(affected[pk]) < NAMED:
-            affected[pk].append(commit)
-    return affected
+    for row in erased:
+        commit.erase(label, row.pk)
 
 
-def _remove(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
+def _delete_rows(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
     traces = _Traces(account_id, ids)
-    # First what is found through the seals: writing the commit deletes their salts.
+    # The rows found through the seals come first, since writing the commit deletes the seals.
     traces.siblings.update(reason="")
     traces.notes.update(salt=None, input=None, reason="")
     for row in traces.sealed:
         commit.erase(row._meta.label_lower, row.pk)
-    traces.answers.forget()
+    traces.responses.forget()
     silence_errors(account_id, ids)
     traces.runs.update(reason="")
     Extraction.objects.of(account_id).filter(memories__overlap=list(ids)).delete()
@@ -243,47 +233,44 @@ def _remove(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
 
 
 def _sealed_rows(account_id: UUID, ids: Sequence[UUID]) -> list[SealedModel]:
-    """Return sealed rows of other tables that are deleted with these memories, such as edges."""
+    """Return the sealed rows of other tables that are deleted with these memories."""
     affected: dict[UUID, SealedModel] = {}
     for relation in MemoryEntry._meta.related_objects:
         model = relation.related_model
         if relation.on_delete is CASCADE and issubclass(model, SealedModel):
-            named = {f"{relation.field.name}__any_of": Ids(ids)}
-            rows: AccountQuerySet[SealedModel] = (
-                AccountQuerySet(model).of(account_id).filter(**named)
-            )
+            rows: AccountQuerySet[SealedModel] = AccountQuerySet(model).of(account_id)
+            rows = rows.filter(**{f"{relation.field.name}__any_of": Ids(ids)})
             affected |= {row.pk: row for row in rows.exclude(commit=None)}
     return list(affected.values())
 
 
-def _forget_people(account_id: UUID, people: Collection[str], commit: Recording) -> None:
+def _erase_people(account_id: UUID, people: Collection[str], commit: Recording) -> None:
     """Erase saved views, exports and extractions that name people without memories.
 
-    A view would show the id and find nothing. The ledger still proves that an export was made, and
-    by whom.
+    The ledger still proves that an export was made, and by whom.
     """
     remembered = MemoryEntry.objects.of(account_id).filter(user_id__in=people)
-    gone = {*people} - {*remembered.values_list("user_id", flat=True).distinct()} - {""}
-    erase_personal_data(account_id, gone, commit)
-    Extraction.objects.of(account_id).filter(user_id__in=gone).delete()
-    views = list(_list_naming(SavedView.objects.of(account_id), gone))
+    erased = {*people} - {*remembered.values_list("user_id", flat=True).distinct()} - {""}
+    erase_personal_data(account_id, erased, commit)
+    Extraction.objects.of(account_id).filter(user_id__in=erased).delete()
+    views = list(_list_naming(SavedView.objects.of(account_id), erased))
     SavedView.objects.of(account_id).filter(pk__in=[row.pk for row in views]).delete()
-    exports = list(_list_naming(MemoryExport.objects.of(account_id), gone))
+    exports = list(_list_naming(MemoryExport.objects.of(account_id), erased))
     for row in exports:
         commit.erase(MemoryExport._meta.label_lower, row.pk)
     MemoryExport.objects.of(account_id).filter(pk__in=[row.pk for row in exports]).delete()
 
 
 def _list_naming(rows: "QuerySet[StoredRow]", people: Iterable[str]) -> Iterator[StoredRow]:
-    """Yield the rows whose address or name contains one of these as a word."""
-    may = Q(pk__in=[])
+    """Yield the rows whose query string or name contains the id of a person as a word."""
+    candidates = Q(pk__in=[])
     words = []
     for each in people:
-        may |= Q(query__contains=quote_plus(each))
+        candidates |= Q(query__contains=quote_plus(each))
         if rows.model is SavedView:
-            may |= Q(name__contains=each)
+            candidates |= Q(name__contains=each)
         words.append(re.compile(rf"(?<!\w){re.escape(each)}(?!\w)"))
-    for row in rows.filter(may):
+    for row in rows.filter(candidates):
         query_values = [value for _, value in parse_qsl(row.query)]
         query_values.append(getattr(row, "name", ""))
         if any(word.search(text) for word in words for text in query_values):

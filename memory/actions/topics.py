@@ -1,7 +1,7 @@
-"""Topics that people edit, and the suggestions that workers make about them.
+"""Topics that people edit, and suggestions of workers to merge or split them.
 
-Merging moves no memory: the other topic becomes superseded, and a query for members follows that.
-So undoing a merge restores the status. Nothing is merged or split unless a person decides so.
+Merging moves no memory: the merged topic becomes superseded, and queries for members follow its
+edge, so that undoing a merge only restores the status. Only people merge and split topics.
 """
 
 from collections import Counter
@@ -17,7 +17,6 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import AccountQuerySet
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
-from kmapp.ledger.actions import Recording
 from memory.actions import review
 from memory.actions.edges import build_derived_edge
 from memory.actions.review import Decision
@@ -48,12 +47,14 @@ def current_topics(account_id: UUID) -> EntryQuerySet:
 
 
 def rename_topic(decision: Decision, name: str) -> MemoryEntry:
-    """Give a topic another name, which growth does not change."""
+    """Rename a topic. Growth does not change the name."""
     topic = _lock_topic(decision.account_id, decision.entry_id, decision.version)
     if not name:
         raise Invalid(_("Enter a name for the topic."))
     values = review.redact_editable_values(decision.account_id, {"title": name, "content": name})
-    return _update(decision, topic, Event.UPDATE, values)
+    with decision.in_commit() as commit:
+        update_entry(topic, Event.UPDATE, values, commit)
+    return topic
 
 
 def promote_draft(decision: Decision) -> MemoryEntry:
@@ -61,7 +62,9 @@ def promote_draft(decision: Decision) -> MemoryEntry:
     topic = _lock_topic(decision.account_id, decision.entry_id, decision.version)
     if topic.status != Status.DRAFT:
         raise Conflict(_("This topic is not a draft. Someone may have promoted it already."))
-    return _update(decision, topic, Event.APPROVE, {"status": Status.ACTIVE})
+    with decision.in_commit() as commit:
+        update_entry(topic, Event.APPROVE, {"status": Status.ACTIVE}, commit)
+    return topic
 
 
 def merge_topics(decision: Decision, into: UUID) -> MemoryEntry:
@@ -75,8 +78,11 @@ def merge_topics(decision: Decision, into: UUID) -> MemoryEntry:
     if Audience.of_entry(topic) != Audience.of_entry(other):
         raise Conflict(_("These topics have different visibility, so they cannot be merged."))
     with decision.in_commit() as commit:
-        _supersede(account_id, other.pk, topic.pk)
-        _update(decision, topic, Event.MERGE, {"status": Status.SUPERSEDED}, commit)
+        edges = MemoryEdge.objects.of(account_id).filter(type=Type.SUPERSEDES)
+        edges.filter(dst=topic, src__kind=Kind.TOPIC).delete()  # of earlier merges
+        edges.filter(src=topic, dst=other).delete()  # of the opposite merge
+        build_derived_edge(account_id, other.pk, topic.pk, Type.SUPERSEDES, weight=WEIGHT).save()
+        update_entry(topic, Event.MERGE, {"status": Status.SUPERSEDED}, commit)
         update_member_count(commit, other.pk)
         _close_suggestions(decision, {topic.pk, other.pk}, TopicSuggestion.Kind.MERGE)
     return topic
@@ -122,7 +128,7 @@ def unmerge_topic(decision: Decision) -> MemoryEntry:
     with decision.in_commit() as commit:
         count = {"member_count": member_edges(account_id, topic.pk).count()}
         values = {"status": before.state["status"], "slots": {**topic.slots, **count}}
-        _update(decision, topic, Event.UNDO, values, commit)
+        update_entry(topic, Event.UNDO, values, commit)
         if into.src.status in CURRENT_STATUSES:
             update_member_count(commit, into.src_id)
     return topic
@@ -145,26 +151,6 @@ def _lock_topic(account_id: UUID, pk: UUID, version: int | None = None) -> Memor
     return topic
 
 
-def _update(
-    decision: Decision,
-    topic: MemoryEntry,
-    event: str,
-    values: Mapping[str, object],
-    commit: Recording | None = None,
-) -> MemoryEntry:
-    with decision.in_commit(commit) as own:
-        update_entry(topic, event, values, own)
-    return topic
-
-
-def _supersede(account_id: UUID, by: UUID, topic: UUID) -> None:
-    """Replace the edges of earlier merges by one for this merge."""
-    edges = MemoryEdge.objects.of(account_id)
-    edges.filter(dst=topic, type=Type.SUPERSEDES, src__kind=Kind.TOPIC).delete()
-    edges.filter(src=topic, dst=by, type=Type.SUPERSEDES).delete()  # the opposite merge
-    build_derived_edge(account_id, by, topic, Type.SUPERSEDES, weight=WEIGHT).save()
-
-
 def refresh_suggestions(account_id: UUID, groups: Sequence[Group]) -> int:
     """Replace the open suggestions by those for these groups, and return their number.
 
@@ -184,7 +170,7 @@ def refresh_suggestions(account_id: UUID, groups: Sequence[Group]) -> int:
 
 
 def _suggestion_key(row: TopicSuggestion) -> tuple[str, frozenset[UUID | None]]:
-    """Return what the suggestion is about, without order: which topic is larger may change."""
+    """Return the kind and topics without their order, since either topic may become larger."""
     return row.kind, frozenset({row.topic_id, row.other_id})
 
 
@@ -206,7 +192,7 @@ def _suggest(
 
 
 def open_suggestions(account_id: UUID) -> AccountQuerySet[TopicSuggestion]:
-    """Return the suggestions that can still be followed, highest score first."""
+    """Return the suggestions that can still be accepted, highest score first."""
     rows = TopicSuggestion.objects.of(account_id).filter(
         Q(other=None) | Q(other__status__in=CURRENT_STATUSES),
         state=State.OPEN,
@@ -218,8 +204,8 @@ def open_suggestions(account_id: UUID) -> AccountQuerySet[TopicSuggestion]:
 def accept_suggestion(
     account_id: UUID, pk: UUID, actor: Actor
 ) -> tuple[TopicSuggestion, MemoryEntry]:
-    """Follow a suggestion. Return it with the topic that was merged or created."""
-    lock_topics(account_id)  # before the suggestion, in the same order as merging by hand
+    """Accept a suggestion. Return it with the topic that was merged or created."""
+    lock_topics(account_id)  # before the suggestion: the order in which `merge_topics` locks
     suggestion = _lock_open_suggestion(account_id, pk)
     decision = Decision(account_id=account_id, entry_id=suggestion.topic_id, actor=actor)
     if suggestion.other_id is None:
@@ -240,7 +226,7 @@ def _lock_open_suggestion(account_id: UUID, pk: UUID) -> TopicSuggestion:
 
 
 def _close_suggestions(decision: Decision, topics: set[UUID], kind: str) -> None:
-    """Mark suggestions as followed that this merge or split has carried out."""
+    """Mark the suggestions as accepted that this merge or split has carried out."""
     rows = TopicSuggestion.objects.of(decision.account_id).filter(
         kind=kind, topic__in=topics, state=State.OPEN
     )
