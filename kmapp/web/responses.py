@@ -60,8 +60,12 @@ def redirect_with_notice(
     return answer
 
 
-def redirect_page(request: WebRequest, url: str) -> HttpResponse:
+def redirect_page(
+    request: WebRequest, url: str, *, notice: str = "", undo: str = ""
+) -> HttpResponse:
     """Redirect the whole page, also when htmx asks for a part of it."""
+    if notice:
+        notify_success(request, notice, undo=undo)
     return HttpResponse(headers={"HX-Redirect": url}) if request.htmx else redirect(url)
 
 

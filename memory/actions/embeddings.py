@@ -1,7 +1,4 @@
-"""Embedding of memories by workers, and rebuilding of their indexes.
-
-A memory that has no vector yet is found by its words.
-"""
+"""Embedding of memories by workers, and rebuilding of their indexes."""
 
 from collections.abc import Iterator, Sequence
 from uuid import UUID
@@ -32,7 +29,7 @@ def embed_entries(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception
     failed: dict[UUID, Exception] = {}
     for model in EmbeddingModel.objects.order_by("pk"):
         if model.state == EmbeddingModel.State.RETIRED:
-            # If the model is used again, it must not have vectors of earlier texts.
+            # If the model is activated again, it must not have vectors of earlier texts.
             with acting(account_id):
                 withdraw_vectors(account_id, model.pk, (COLLECTION, CONTEXT_COLLECTION), ids)
         else:
@@ -93,7 +90,7 @@ def rebuild_indexes(account_id: UUID) -> Iterator[int]:
             block = list(rows[:BLOCK])
             if not block:
                 return
-            # By document, although no index has it, to remove words of older tokenizers, too.
+            # By document, although it has no index, to also remove words of older tokenizers.
             TermPosting.objects.of(account_id).filter(
                 collection=COLLECTION, document__in=[entry.pk for entry in block]
             ).delete()

@@ -1,6 +1,6 @@
 """Extraction of memories from stored input by a chat model, run by a worker.
 
-Nothing is written before the last answer is parsed, and then everything in one commit.
+All results are written in one commit, after the last answer is parsed.
 """
 
 import json
@@ -13,14 +13,10 @@ from kmapp.accounts.acting import acting
 from kmapp.prompt_injection import detect_flags
 from kmapp.providers import chat
 from kmapp.providers.errors import ProviderError
-from memory.actions.apply_extraction import (
-    finish,
-    record_failure,
-    write_outcomes,
-    write_procedure,
-    write_rewrite,
-)
+from memory.actions import apply_extraction
+from memory.actions.apply_extraction import finish
 from memory.actions.model_requests import Answer, InvalidAnswer, describe_image, request_answer
+from memory.extraction import response_schema as schema
 from memory.extraction.conversation import (
     ASSISTANT,
     USER,
@@ -38,29 +34,12 @@ from memory.extraction.decisions import (
 )
 from memory.extraction.prompt_echo import repeats_prompt
 from memory.extraction.prompts import prompt
-from memory.extraction.response_schema import (
-    AGENT_CATEGORIES,
-    DECISIONS_SCHEMA,
-    REWRITE_SCHEMA,
-    TASK_ASSESSMENT_SCHEMA,
-    USER_CATEGORIES,
-    Decision,
-    Fact,
-    ParsedItems,
-    Refusal,
-    Rewrite,
-    facts_schema,
-    parse_decisions,
-    parse_items,
-    parse_one,
-    parse_procedure,
-    parse_task_assessment,
-)
+from memory.extraction.response_schema import Decision, Fact, ParsedItems, Refusal
 from memory.models import Extraction, MemoryEntry, MemorySettings, Viewer
 from memory.retrieval.search import Search, search
 
 MAX_SIMILAR = 5  # memories that a fact is compared with
-# Kinds that a fact may change: not messages, nor memories that represent others.
+# Kinds that a fact may change: neither messages nor memories that represent others.
 CHANGEABLE = ("fact", "preference", "skill", "pattern", "context", "project_state", "self_model")
 # Flags of a text that instructs the model.
 HOSTILE_FLAGS = frozenset({"instructions", "role_markup", "tool_call", "tag_characters"})
@@ -69,7 +48,7 @@ NO_VECTOR_CODES = frozenset({"km_timeout", "km_circuit_open", "km_provider_error
 
 
 def run_extraction(account_id: UUID, pk: UUID) -> None:
-    """Run an extraction unless it is finished. InvalidAnswer: nothing changed, and it is stored."""
+    """Run an extraction unless it is finished. Store an invalid answer and raise InvalidAnswer."""
     with acting(account_id):
         row = Extraction.objects.of(account_id).filter(pk=pk, finished_at=None).first()
         settings = MemorySettings.objects.get_or_default(account_id)
@@ -78,7 +57,7 @@ def run_extraction(account_id: UUID, pk: UUID) -> None:
     try:
         _RUNNERS[row.kind](row, settings)
     except InvalidAnswer as error:
-        record_failure(row, error)
+        apply_extraction.record_failure(row, error)
         raise
 
 
@@ -88,7 +67,9 @@ def _extract_conversation(row: Extraction, settings: MemorySettings) -> None:
     role = ASSISTANT if about_agent else USER
     if not any(message.role == role and message.text.strip() for message in messages):
         return _finish_without_facts(row, note=f"The {role} has no text.")
-    categories = dict(settings.categories) or (AGENT_CATEGORIES if about_agent else USER_CATEGORIES)
+    categories = dict(settings.categories) or (
+        schema.AGENT_CATEGORIES if about_agent else schema.USER_CATEGORIES
+    )
     system = prompt(
         "facts_of_agent" if about_agent else "facts_of_user",
         today=_format_day(row),
@@ -99,8 +80,8 @@ def _extract_conversation(row: Extraction, settings: MemorySettings) -> None:
     answer = request_answer(
         system,
         fence_text("conversation", transcript),
-        lambda raw: parse_items(raw, "facts", Fact),
-        facts_schema(list(categories)),
+        lambda raw: schema.parse_items(raw, "facts", Fact),
+        schema.facts_schema(list(categories)),
     )
     return _store_facts(row, _filter_facts(answer, system, transcript, categories), {})
 
@@ -114,7 +95,9 @@ def _extract_task(row: Extraction, settings: MemorySettings) -> None:
     text = "\n\n".join(
         fence_text(name, row.said[name]) for name in ("goal", "result", "log") if row.said[name]
     )
-    answer = request_answer(system, text, parse_task_assessment, TASK_ASSESSMENT_SCHEMA)
+    answer = request_answer(
+        system, text, schema.parse_task_assessment, schema.TASK_ASSESSMENT_SCHEMA
+    )
     details = {name: answer.value.payload[name] for name in ("should_store", "reasoning")}
     if not details["should_store"]:
         return _finish_without_facts(row, **details)
@@ -137,11 +120,13 @@ def _extract_procedure(row: Extraction, settings: MemorySettings) -> None:
     answer = request_answer(
         system,
         f"{text}\n\nWrite the record of the conversation above.",
-        lambda raw: parse_procedure(raw, numbered=not own_prompt),
+        lambda raw: schema.parse_procedure(raw, numbered=not own_prompt),
     )
     if repeats_prompt(answer.value, system, transcript):
         raise InvalidAnswer("it repeats the prompt", answer.raw)
-    finish(row, lambda locked: {"results": [write_procedure(locked, answer.value)]})
+    finish(
+        row, lambda locked: {"results": [apply_extraction.write_procedure(locked, answer.value)]}
+    )
 
 
 def _rewrite_memory(row: Extraction, settings: MemorySettings) -> None:
@@ -152,11 +137,16 @@ def _rewrite_memory(row: Extraction, settings: MemorySettings) -> None:
     system, instruction = prompt("rewrite", today=_format_day(row)), row.said["instruction"]
     memory = f"{fence_text('memory', entry.content)}\n\nImportance: {entry.importance:g}"
     text = f"{memory}\n\n{fence_text('instruction', instruction)}"
-    answer = request_answer(system, text, lambda raw: parse_one(raw, Rewrite), REWRITE_SCHEMA)
+    answer = request_answer(
+        system, text, lambda raw: schema.parse_one(raw, schema.Rewrite), schema.REWRITE_SCHEMA
+    )
     trusted = (entry.content, instruction)
     if problem := _find_problem(answer.value.content, system, text, trusted):
         raise InvalidAnswer(f"it {problem}", answer.raw)
-    finish(row, lambda locked: {"results": [write_rewrite(locked, entry, answer.value)]})
+    finish(
+        row,
+        lambda locked: {"results": [apply_extraction.write_rewrite(locked, entry, answer.value)]},
+    )
 
 
 _RUNNERS: Mapping[str, Callable[[Extraction, MemorySettings], None]] = {
@@ -192,7 +182,7 @@ def _load_messages(row: Extraction) -> list[Message]:
 def _filter_facts(
     answer: Answer[ParsedItems[Fact]], system: str, source: str, categories: Mapping[str, str]
 ) -> ParsedItems[Fact]:
-    """Refuse unusable facts. If none remains, the answer is invalid, so that a person sees it."""
+    """Refuse unusable facts. If none remains, raise InvalidAnswer, so that a person sees it."""
     accepted, refused = {}, []
     for item, fact in answer.value.items.items():
         problem = _find_problem(fact.text, system, source)
@@ -235,7 +225,7 @@ def _store_facts(row: Extraction, parsed: ParsedItems[Fact], details: Mapping[st
     finish(
         row,
         lambda locked: {
-            "results": write_outcomes(locked, resolved.outcomes),
+            "results": apply_extraction.write_outcomes(locked, resolved.outcomes),
             "refused": refused,
             **details,
         },
@@ -243,7 +233,7 @@ def _store_facts(row: Extraction, parsed: ParsedItems[Fact], details: Mapping[st
 
 
 def _refuse_unsafe_updates(resolved: ResolvedFacts) -> ResolvedFacts:
-    """Refuse updates whose new text would not be accepted as a fact: the memory stays."""
+    """Refuse updates whose new text would not be accepted as a fact."""
     accepted, refused = [], list(resolved.refused)
     for outcome in resolved.outcomes:
         problem = ""
@@ -258,7 +248,7 @@ def _refuse_unsafe_updates(resolved: ResolvedFacts) -> ResolvedFacts:
 
 
 def _find_similar(row: Extraction, text: str) -> list[SimilarMemory]:
-    """Return similar memories that the owner can see. Without vectors some would be missed."""
+    """Return similar memories that the owner can see. Raise ProviderError without vectors."""
     viewer = Viewer(
         user_id=row.user_id,
         agent_id=row.agent_id,
@@ -271,13 +261,8 @@ def _find_similar(row: Extraction, text: str) -> list[SimilarMemory]:
     if any(decision["code"] in NO_VECTOR_CODES for decision in results.decisions):
         raise ProviderError("The embedding model is unavailable: similar memories are unknown.")
     return [
-        SimilarMemory(
-            id=hit.entry.pk,
-            text=hit.entry.content,
-            version=hit.entry.version,
-            pinned=hit.entry.pinned,
-        )
-        for hit in results.hits
+        SimilarMemory(id=row.pk, text=row.content, version=row.version, pinned=row.pinned)
+        for row in (hit.entry for hit in results.hits)
     ]
 
 
@@ -295,4 +280,6 @@ def _request_decisions(
         ],
     }
     text = fence_text("data", json.dumps(data, ensure_ascii=False, indent=1))
-    return request_answer(prompt("decide"), text, parse_decisions, DECISIONS_SCHEMA).value
+    return request_answer(
+        prompt("decide"), text, schema.parse_decisions, schema.DECISIONS_SCHEMA
+    ).value

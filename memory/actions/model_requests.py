@@ -25,7 +25,7 @@ class Answer(Generic[T]):
 
 
 class InvalidAnswer(Exception):
-    """Neither the model's answer nor its repaired answer is valid."""
+    """Neither the first nor the repaired answer of the model is valid."""
 
     def __init__(self, problem: str, raw: str) -> None:
         super().__init__(f"The chat model's answer is not used: {problem}.")

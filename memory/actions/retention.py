@@ -1,6 +1,6 @@
 """Retention: memories that nobody changed for the configured time are forgotten.
 
-A person can restore them; that is a change, so they are retained for the same time again.
+Restoring a memory is a change, so that the full retention applies again.
 """
 
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ def _forget_batch(account_id: UUID, kind: str, days: int) -> int:
     reason = REASON.format(days=days)
     with acting(account_id), recording(account_id, SYSTEM, reason=reason) as commit:
         rows = past_retention(account_id, kind, days).order_by("pk")
-        # A locked row is being changed by somebody, which renews its retention.
+        # Someone is changing a locked row, which renews its retention.
         batch = list(rows.select_for_update(no_key=True, skip_locked=True)[:BATCH])
         values = {"status": MemoryEntry.Status.FORGOTTEN}
         for entry in batch:

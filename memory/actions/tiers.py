@@ -1,7 +1,7 @@
 """Tiers of memories by use: hot, warm, cold.
 
-Unused memories cool down step by step. A cold memory has no vectors and is found by its words
-only, which keeps the vector index small. When it is recalled, it becomes warm and is embedded
+Unused memories move down one tier at a time. Cold memories have no vectors, which keeps the vector
+index small, and are found by their words. A recalled cold memory becomes warm and is embedded
 again. Archived memories stay archived.
 """
 
@@ -17,9 +17,9 @@ from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.access_counters import take_counts
 
 Event, Tier = MemoryVersion.Event, MemoryEntry.Tier
-# A memory's warmth is its worth, halved for each half-life since it was last recalled.
+# Warmth: the importance or salience of a memory, halved for each half-life since its last use.
 HALF_LIFE_DAYS = 180  # of a memory without its own half-life
-COOLING_STEPS = ((Tier.HOT, Tier.WARM, 0.25), (Tier.WARM, Tier.COLD, 0.1))  # below that warmth
+COOLING_STEPS = ((Tier.HOT, Tier.WARM, 0.25), (Tier.WARM, Tier.COLD, 0.1))  # from, to, warmth
 BATCH = 200  # memories per commit
 MAX_PER_RUN = 10_000  # per account; the next run continues
 COOLED, WARMED = "Not recalled for a long time.", "recalled again"  # reasons of commits
@@ -47,7 +47,7 @@ WHERE account_id = %s AND src_id = ANY (%s::uuid[]) AND dst_id = ANY (%s::uuid[]
 
 
 def demote_unused_entries(account_id: UUID, *, most: int = MAX_PER_RUN) -> int:
-    """Move memories that cooled one tier down, and return how many. Opens `acting` per batch."""
+    """Move unused memories one tier down, and return how many. Opens `acting` for each batch."""
     moved = 0
     for tier, below, warmth in reversed(COOLING_STEPS):  # so that a memory moves one step a run
         while moved < most and (number := _demote_batch(account_id, tier, below, warmth)):
@@ -61,7 +61,7 @@ def _demote_batch(account_id: UUID, tier: str, below: str, warmth: float) -> int
             cursor.execute(_SELECT_COOLED, [account_id, tier, HALF_LIFE_DAYS, warmth, BATCH])
             ids = [row[0] for row in cursor.fetchall()]
         rows = MemoryEntry.objects.of(account_id).filter(pk__in=ids, tier=tier).order_by("pk")
-        # A locked row is being changed by somebody: the next run checks it again.
+        # Someone is changing a locked row. The next run checks it again.
         batch = list(rows.select_for_update(no_key=True, skip_locked=True))
         for entry in batch:
             update_entry(entry, Event.UPDATE, {"tier": below}, commit)
@@ -69,7 +69,7 @@ def _demote_batch(account_id: UUID, tier: str, below: str, warmth: float) -> int
 
 
 def flush_access_counts(account_id: UUID) -> int:
-    """Store the counted recalls of memories, warm the cold ones, and return how many there were."""
+    """Store the counted recalls, warm recalled cold memories, and return how many were recalled."""
     counts = take_counts(account_id)
     if counts:
         ids = list(counts)
@@ -77,12 +77,9 @@ def flush_access_counts(account_id: UUID) -> int:
             with connection.cursor() as cursor:
                 cursor.execute(_ADD_COUNTS, [ids, list(counts.values()), account_id])
                 cursor.execute(_TOUCH_EDGES, [account_id, ids, ids])
-            _warm(account_id, ids)
+            cold = MemoryEntry.objects.of(account_id).filter(pk__in=ids, tier=Tier.COLD)
+            with recording(account_id, SYSTEM, reason=WARMED) as commit:
+                for pk in sorted(cold.values_list("pk", flat=True)):
+                    entry = lock_entry(account_id, pk)
+                    update_entry(entry, Event.UPDATE, {"tier": Tier.WARM}, commit)
     return len(counts)
-
-
-def _warm(account_id: UUID, ids: list[UUID]) -> None:
-    cold = MemoryEntry.objects.of(account_id).filter(pk__in=ids, tier=Tier.COLD)
-    with recording(account_id, SYSTEM, reason=WARMED) as commit:
-        for pk in sorted(cold.values_list("pk", flat=True)):
-            update_entry(lock_entry(account_id, pk), Event.UPDATE, {"tier": Tier.WARM}, commit)

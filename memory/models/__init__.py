@@ -1,37 +1,18 @@
-from memory.models.edges import MemoryEdge
-from memory.models.entries import EntryQuerySet, MemoryEntry, Viewer
-from memory.models.extractions import Extraction
-from memory.models.ratings import MemoryRating
-from memory.models.review import (
-    BulkPart,
-    BulkRun,
-    Finding,
-    Need,
-    ReviewLease,
-    TopicSuggestion,
-    Triage,
-)
-from memory.models.saved_views import MemoryExport, SavedView
-from memory.models.settings import MemorySettings
-from memory.models.versions import ErasedEntry, MemoryVersion
-
-__all__ = [
-    "BulkPart",
-    "BulkRun",
-    "EntryQuerySet",
-    "ErasedEntry",
-    "Extraction",
-    "Finding",
-    "MemoryEdge",
-    "MemoryEntry",
-    "MemoryExport",
-    "MemoryRating",
-    "MemorySettings",
-    "MemoryVersion",
-    "Need",
-    "ReviewLease",
-    "SavedView",
-    "TopicSuggestion",
-    "Triage",
-    "Viewer",
-]
+from memory.models.edges import MemoryEdge as MemoryEdge
+from memory.models.entries import EntryQuerySet as EntryQuerySet
+from memory.models.entries import MemoryEntry as MemoryEntry
+from memory.models.entries import Viewer as Viewer
+from memory.models.extractions import Extraction as Extraction
+from memory.models.ratings import MemoryRating as MemoryRating
+from memory.models.review import BulkPart as BulkPart
+from memory.models.review import BulkRun as BulkRun
+from memory.models.review import Finding as Finding
+from memory.models.review import Need as Need
+from memory.models.review import ReviewLease as ReviewLease
+from memory.models.review import TopicSuggestion as TopicSuggestion
+from memory.models.review import Triage as Triage
+from memory.models.saved_views import MemoryExport as MemoryExport
+from memory.models.saved_views import SavedView as SavedView
+from memory.models.settings import MemorySettings as MemorySettings
+from memory.models.versions import ErasedEntry as ErasedEntry
+from memory.models.versions import MemoryVersion as MemoryVersion

@@ -1,4 +1,4 @@
-"""Memories, and who can see them."""
+"""Memories and their visibility."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,7 @@ CONTEXT_COLLECTION = "memory.context"  # vectors of entries read together with t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewer:
-    """The ids of whoever reads. An empty id does not filter; a given one narrows the result."""
+    """The ids of a reader. A given id narrows the result; an empty one does not filter."""
 
     user_id: str = ""
     agent_id: str = ""
@@ -38,7 +38,7 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         return self.filter(status=MemoryEntry.Status.PROPOSED).order_by("created_at", "pk")
 
     def current(self, at: datetime | None = None) -> Self:
-        """Return visible memories: active, not expired and within their validity."""
+        """Return active memories that are valid and not expired."""
         now = Value(at, models.DateTimeField()) if at else Now()
         return self.filter(
             Q(expires_at=None) | Q(expires_at__gt=now),
@@ -85,8 +85,8 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
             object_id=OuterRef("pk"),
             model_id=model_id,
         )
-        # The worst state of the parts counts, which is the first in alphabetical order. These are
-        # subqueries: for an EXISTS, the planner would first hash all vectors of the account.
+        # The worst state of the parts is the first in alphabetical order. With EXISTS instead of
+        # subqueries, the planner would first hash all vectors of the account.
         ready = mine.filter(part=0, state=Vector.State.READY).values("ready_at")[:1]
         return self.annotate(
             embedding_ready_at=models.Subquery(ready),
@@ -101,7 +101,7 @@ def unit_interval_field(label: "StrOrPromise", default: float) -> "models.FloatF
 
 
 class MemoryEntry(SealedModel):
-    """One memory. It is found by its words at once, and by its meaning once it is embedded."""
+    """A memory. Search by words finds it immediately, search by meaning once it is embedded."""
 
     class Kind(models.TextChoices):
         FACT = "fact", _("fact")
@@ -230,7 +230,7 @@ class MemoryEntry(SealedModel):
 
     @property
     def is_cold(self) -> bool:
-        """Return whether it has no vectors and is found by its words only, until it is recalled."""
+        """Return whether the memory has no vectors until it is recalled."""
         return self.tier in COLD
 
     @property

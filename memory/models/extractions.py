@@ -1,4 +1,4 @@
-"""Input for extraction, and its result."""
+"""Requests to extract memories, with their input and result."""
 
 from typing import Any
 
@@ -17,10 +17,10 @@ def owner_of(source: Any) -> dict[str, Any]:
 
 
 class Extraction(AccountOwned):
-    """A request to a chat model. Its results are memories, written in a commit of their own.
+    """A request to a chat model, whose results are written as memories in one commit.
 
     The input is stored until the extraction is finished. An unusable answer is stored for people
-    to read, and changes nothing.
+    to read.
     """
 
     class Kind(models.TextChoices):
@@ -38,7 +38,7 @@ class Extraction(AccountOwned):
     run_id = models.CharField(_("run"), max_length=200, blank=True)
     metadata = models.JSONField(_("metadata"), default=dict, blank=True)
     said = models.JSONField(_("original text"), default=dict, blank=True)
-    # The memories that it is about and those that it wrote: erasing one of them erases this.
+    # The memories of the input and of the result. Erasing one of them erases this row.
     memories = ArrayField(models.UUIDField(), verbose_name=_("memories"), default=list, blank=True)
     observed_at = models.DateTimeField(_("observed"))
     created_at = models.DateTimeField(_("created"))

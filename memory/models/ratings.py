@@ -9,7 +9,7 @@ from memory.models.entries import MemoryEntry
 
 
 class MemoryRating(SealedModel):
-    """The rating of one memory by one rater in one run. Another rating replaces it."""
+    """The rating of a memory by one rater in one run. Another rating replaces it."""
 
     class Outcome(models.TextChoices):
         POSITIVE = "positive", _("useful")

@@ -15,7 +15,7 @@ from memory.models.entries import MemoryEntry
 
 
 class Need(models.TextChoices):
-    """Priority of a proposal in the queue. Of several, the first one listed here counts."""
+    """Priority of a proposal in the queue. If several apply, the first one is used."""
 
     FLAGGED = "flagged", _("Flagged")
     CONTRADICTION = "contradiction", _("Contradiction")
@@ -24,16 +24,20 @@ class Need(models.TextChoices):
     NEW = "new", _("New")
 
 
-class Triage(AccountOwned):
-    """The priority of a proposal, as of its last triage."""
-
-    entry = models.OneToOneField(
+def _one_per_entry(related_name: str) -> "models.OneToOneField[MemoryEntry, MemoryEntry]":
+    return models.OneToOneField(
         MemoryEntry,
         on_delete=models.CASCADE,
-        related_name="triage",
+        related_name=related_name,
         db_constraint=False,
         verbose_name=_("memory"),
     )
+
+
+class Triage(AccountOwned):
+    """The priority of a proposal, as of its last triage."""
+
+    entry = _one_per_entry(related_name="triage")
     need = models.CharField(_("priority"), max_length=13, choices=Need.choices)
     version = models.PositiveIntegerField(_("version"))
     by_meaning = models.BooleanField(_("compared by meaning"))
@@ -86,15 +90,9 @@ class Finding(AccountOwned):
 
 
 class ReviewLease(AccountOwned):
-    """A short lease of one proposal by one reviewer. No data is lost when it expires."""
+    """A short lease of a proposal by one reviewer. Nothing is lost when it expires."""
 
-    entry = models.OneToOneField(
-        MemoryEntry,
-        on_delete=models.CASCADE,
-        related_name="lease",
-        db_constraint=False,
-        verbose_name=_("memory"),
-    )
+    entry = _one_per_entry(related_name="lease")
     holder = models.CharField(_("locked by"), max_length=50)
     token = models.UUIDField(_("lease"))
     until = models.DateTimeField(_("locked until"))
@@ -153,7 +151,7 @@ class BulkPart(AccountOwned):
     run = SameAccountKey(BulkRun, related_name="parts", verbose_name=_("bulk action"))
     number = models.PositiveIntegerField(_("number"))
     chosen = models.JSONField(_("selection"))
-    done = models.PositiveIntegerField(_("done"), null=True)  # None: not yet
+    done = models.PositiveIntegerField(_("done"), null=True)  # None until it is decided
     restored = models.PositiveIntegerField(_("undone"), null=True)
     # Not a foreign key, because commits are never deleted. None if nothing was decided.
     decided_in = models.UUIDField(_("commit"), null=True)

@@ -6,11 +6,11 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, SealedModel
 
-MAX_QUERY_LENGTH = 4_000  # characters of an address
+MAX_QUERY_LENGTH = 4_000  # characters of a query string
 
 
 class SavedView(AccountOwned):
-    """A named address of the list, with its filters."""
+    """A named query string of the list."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -35,7 +35,7 @@ class SavedView(AccountOwned):
 
 
 class MemoryExport(SealedModel):
-    """The record of an export: which memories, and how many."""
+    """The record of an export of memories."""
 
     class Form(models.TextChoices):
         CSV = "csv", "CSV"

@@ -1,4 +1,4 @@
-"""What an account wants done with memories. An account without a row goes by the defaults."""
+"""Memory settings of an account. The defaults apply without a row."""
 
 from typing import Any, ClassVar
 from uuid import UUID
@@ -19,12 +19,11 @@ MAX_RETENTION_DAYS = 36_500  # days
 MAX_INSTRUCTIONS_LENGTH = 4_000  # characters of instructions
 MAX_CATEGORIES = 30
 MAX_CATEGORY_NAME_LENGTH, MAX_CATEGORY_LENGTH = 50, 300  # characters
-DAILY_WRITES, OPEN_PROPOSALS = 200_000, 2_000  # of a key, unless the account has its own limits
+DAILY_WRITES, OPEN_PROPOSALS = 200_000, 2_000  # default limits of a key
 UNIT_INTERVAL_FIELDS = ("store_threshold", "min_score", "duplicate_score", "contradiction_score")
 
 
 def validate_retention_days(value: Any) -> None:
-    """Validate whole numbers of days by kind, each at least one."""
     kinds = set(MemoryEntry.Kind.values)
     if not isinstance(value, dict) or not set(value) <= kinds:
         raise ValidationError(_("Enter the number of days for each kind of memory."))
@@ -36,7 +35,6 @@ def validate_retention_days(value: Any) -> None:
 
 
 def validate_categories(value: Any) -> None:
-    """Validate the categories and their descriptions."""
     if not isinstance(value, dict) or len(value) > MAX_CATEGORIES:
         raise ValidationError(
             _("Enter at most %(most)d categories, each with a description.")
@@ -57,7 +55,7 @@ class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
 
 
 class MemorySettings(SealedModel):
-    """Settings of an account; without a row, the defaults apply."""
+    """Memory settings of an account, of which there is at most one row."""
 
     memory_enabled = models.BooleanField(_("inject memories into prompts"), default=True)
     auto_store = models.BooleanField(_("store useful results automatically"), default=True)

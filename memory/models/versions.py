@@ -11,7 +11,7 @@ from memory.models.entries import MemoryEntry
 
 
 class MemoryVersion(State):
-    """One state of one memory, as its commit sealed it."""
+    """The state of a memory that a commit sealed."""
 
     class Event(models.TextChoices):
         ADD = "ADD", _("added")
@@ -54,9 +54,9 @@ class MemoryVersion(State):
 
 
 class ErasedEntry(Tombstone):
-    """An erased memory. Its id stays reserved: its client id answers with status 410."""
+    """An erased memory. Its id stays reserved, and writing its client id gets status 410."""
 
-    # The first commits of the memory, because the ledger has no index for ids.
+    # The first commits of the memory, since the ledger has no index of object ids.
     commits = ArrayField(models.UUIDField(), default=list, db_default=[], editable=False)
 
     class Meta:

@@ -1,6 +1,7 @@
 """Django admin of memories, versions and edges, with the actions of the review."""
 
 from collections.abc import Callable
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -10,30 +11,36 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.web.admin.base import NewestFirstAdmin, ReadOnlyAdmin
 from kmapp.web.after_commit import AfterCommitResponse
 from kmapp.web.http import as_web_request
+from memory import models
 from memory.actions import review
 from memory.actions.review import Decision
-from memory.models import (
-    BulkPart,
-    BulkRun,
-    ErasedEntry,
-    Extraction,
-    Finding,
-    MemoryEdge,
-    MemoryEntry,
-    MemoryExport,
-    MemoryRating,
-    MemorySettings,
-    MemoryVersion,
-    ReviewLease,
-    SavedView,
-    TopicSuggestion,
-    Triage,
-)
-
-Entries = QuerySet[MemoryEntry]
 
 
-@admin.register(MemoryEntry)
+def _build_action(decide: Callable[[Decision], models.MemoryEntry], label: Any) -> Any:
+    """Return an action that applies a decision to each selected memory."""
+
+    @admin.action(description=label, permissions=["review"])
+    def action(
+        model_admin: NewestFirstAdmin, request: HttpRequest, rows: QuerySet[models.MemoryEntry]
+    ) -> AfterCommitResponse | None:
+        actor = as_web_request(request).actor
+
+        def apply(entry: models.MemoryEntry) -> models.MemoryEntry:
+            return decide(
+                Decision(
+                    account_id=entry.account_id,
+                    entry_id=entry.pk,
+                    actor=actor,
+                    version=entry.version,
+                )
+            )
+
+        return model_admin.apply_to_each(request, rows, apply)
+
+    return action
+
+
+@admin.register(models.MemoryEntry)
 class MemoryEntryAdmin(NewestFirstAdmin):
     list_display = ("__str__", "kind", "status", "visibility", "user_id", "pinned", "created_at")
     list_filter = ("status", "kind", "visibility", "tier", "pinned")
@@ -41,67 +48,41 @@ class MemoryEntryAdmin(NewestFirstAdmin):
     hidden_fields = ("account", "written_sha256")
     actions = ("approve", "reject", "pin", "forget")
 
-    @admin.action(description=_("Approve"), permissions=["review"])
-    def approve(self, request: HttpRequest, rows: Entries) -> AfterCommitResponse | None:
-        return self._decide(request, rows, review.approve)
-
-    @admin.action(description=_("Reject"), permissions=["review"])
-    def reject(self, request: HttpRequest, rows: Entries) -> AfterCommitResponse | None:
-        return self._decide(request, rows, review.reject)
-
-    @admin.action(description=_("Pin"), permissions=["review"])
-    def pin(self, request: HttpRequest, rows: Entries) -> AfterCommitResponse | None:
-        return self._decide(request, rows, review.pin)
-
-    @admin.action(description=_("Forget"), permissions=["review"])
-    def forget(self, request: HttpRequest, rows: Entries) -> AfterCommitResponse | None:
-        return self._decide(request, rows, review.forget)
-
-    def _decide(
-        self, request: HttpRequest, rows: Entries, verb: Callable[[Decision], MemoryEntry]
-    ) -> AfterCommitResponse | None:
-        def decide(entry: MemoryEntry) -> MemoryEntry:
-            return verb(
-                Decision(
-                    account_id=entry.account_id,
-                    entry_id=entry.pk,
-                    actor=as_web_request(request).actor,
-                    version=entry.version,
-                )
-            )
-
-        return self.apply_to_each(request, rows, decide)
+    approve = _build_action(review.approve, _("Approve"))
+    reject = _build_action(review.reject, _("Reject"))
+    pin = _build_action(review.pin, _("Pin"))
+    forget = _build_action(review.forget, _("Forget"))
 
 
-@admin.register(MemoryEdge)
+@admin.register(models.MemoryEdge)
 class MemoryEdgeAdmin(NewestFirstAdmin):
     list_display = ("src", "type", "dst", "weight", "origin", "created_at")
     list_filter = ("type", "origin")
     search_fields = ("=src__id", "=dst__id")
 
 
-@admin.register(MemoryVersion)
+@admin.register(models.MemoryVersion)
 class MemoryVersionAdmin(NewestFirstAdmin):
     list_display = ("entry", "version", "event", "actor", "reason", "created_at")
     list_filter = ("event",)
     search_fields = ("=entry__id", "actor", "reason")
 
 
-@admin.register(MemoryRating)
+@admin.register(models.MemoryRating)
 class MemoryRatingAdmin(NewestFirstAdmin):
     list_display = ("entry", "outcome", "rater", "used_in", "reason", "created_at")
     list_filter = ("outcome",)
     search_fields = ("=entry__id", "rater", "reason")
 
 
-@admin.register(MemoryExport)
+@admin.register(models.MemoryExport)
 class MemoryExportAdmin(NewestFirstAdmin):
     list_display = ("taken_by", "form", "number", "query", "created_at")
     list_filter = ("form",)
     search_fields = ("taken_by", "query")
 
 
-@admin.register(SavedView)
+@admin.register(models.SavedView)
 class SavedViewAdmin(ReadOnlyAdmin):
     list_display = ("name", "owner", "shared", "query", "created_at")
     list_filter = ("shared",)
@@ -110,7 +91,7 @@ class SavedViewAdmin(ReadOnlyAdmin):
     ordering = ("name", "pk")
 
 
-@admin.register(ErasedEntry)
+@admin.register(models.ErasedEntry)
 class ErasedEntryAdmin(ReadOnlyAdmin):
     list_display = ("id", "commit", "erased_at")
     search_fields = ("=id",)
@@ -118,7 +99,7 @@ class ErasedEntryAdmin(ReadOnlyAdmin):
     ordering = ("-erased_at",)
 
 
-@admin.register(Triage)
+@admin.register(models.Triage)
 class TriageAdmin(ReadOnlyAdmin):
     list_display = ("entry", "need", "by_meaning", "version", "checked_at")
     list_filter = ("need", "by_meaning")
@@ -127,21 +108,21 @@ class TriageAdmin(ReadOnlyAdmin):
     ordering = ("-checked_at", "-pk")
 
 
-@admin.register(Finding)
+@admin.register(models.Finding)
 class FindingAdmin(NewestFirstAdmin):
     list_display = ("entry", "kind", "name", "other", "score", "created_at")
     list_filter = ("kind",)
     search_fields = ("=entry__id", "=other__id")
 
 
-@admin.register(TopicSuggestion)
+@admin.register(models.TopicSuggestion)
 class TopicSuggestionAdmin(NewestFirstAdmin):
     list_display = ("topic", "kind", "other", "score", "state", "decided_by", "created_at")
     list_filter = ("kind", "state")
     search_fields = ("=topic__id", "=other__id")
 
 
-@admin.register(ReviewLease)
+@admin.register(models.ReviewLease)
 class ReviewLeaseAdmin(ReadOnlyAdmin):
     list_display = ("entry", "holder", "until")
     search_fields = ("=entry__id", "holder")
@@ -150,25 +131,25 @@ class ReviewLeaseAdmin(ReadOnlyAdmin):
     hidden_fields = ("account", "token")
 
 
-@admin.register(BulkRun)
+@admin.register(models.BulkRun)
 class BulkRunAdmin(NewestFirstAdmin):
     list_display = ("deed", "asked", "actor", "reason", "created_at", "undone_at")
     list_filter = ("deed",)
     search_fields = ("=id", "actor")
 
 
-@admin.register(BulkPart)
+@admin.register(models.BulkPart)
 class BulkPartAdmin(NewestFirstAdmin):
     list_display = ("run", "number", "done", "restored", "decided_in", "created_at")
     search_fields = ("=run__id",)
 
 
-@admin.register(MemorySettings)
+@admin.register(models.MemorySettings)
 class MemorySettingsAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "memory_enabled", "auto_store", "version")
 
 
-@admin.register(Extraction)
+@admin.register(models.Extraction)
 class ExtractionAdmin(NewestFirstAdmin):
     list_display = ("id", "kind", "user_id", "agent_id", "problem", "created_at", "finished_at")
     list_filter = ("kind",)

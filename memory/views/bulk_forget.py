@@ -1,4 +1,4 @@
-"""Bulk forget of the filtered list: count, confirm, undo."""
+"""The page to forget the filtered list after a confirmation."""
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -11,7 +11,7 @@ from memory.actions.review import FORGETTABLE
 from memory.retrieval.entry_list import Listing
 from memory.views.bulk_review import notify_result
 
-EXAMPLES = 20  # of what would be forgotten
+EXAMPLES = 20  # memories on the page
 
 
 @page_view("GET", "POST")

@@ -1,6 +1,5 @@
-"""Bulk review of proposals: confirm with the exact number, run, undo."""
+"""Bulk review of proposals: confirmation of their number, progress, undo."""
 
-from collections.abc import Sequence
 from http import HTTPStatus
 from uuid import UUID
 
@@ -28,7 +27,7 @@ from memory.models import BulkRun
 from memory.review.queue import queue
 from memory.views.review_queue import address, at_page, moved_on, need, open_next, picked
 
-MOST = 50_000  # of one run
+MAX_SELECTED = 50_000  # proposals in one run
 
 
 @page_view("GET", "POST")
@@ -36,14 +35,24 @@ def many(request: WebRequest) -> HttpResponse | AfterCommit:
     """Approve or reject the selected proposals, or the whole group, after confirmation."""
     if request.method != "POST":
         return _render_confirmation(request)
-    everything = request.POST.get("which") == "all"
-    chosen = _all_of_them(request) if everything else _marked(request)
-    if everything and len(chosen) != parse_row_number(request.POST.get("expected", "")):
-        return _render_confirmation(request, drifted=True)
+    if request.POST.get("which") == "all":
+        rows = queue(request.account_id, need(request)).values_list("pk", "version")
+        chosen = list(rows[:MAX_SELECTED])
+        if len(chosen) != parse_row_number(request.POST.get("expected", "")):
+            return _render_confirmation(request, drifted=True)
+    else:
+        chosen = _parse_selection(request)
     if not chosen:
         raise Invalid(_("Select at least one proposal."))
+    operation = request.POST.get("deed", "")
+    if operation not in (BulkRun.Operation.APPROVE, BulkRun.Operation.REJECT):
+        raise Invalid(_("Choose whether to approve or reject."))
     run = bulk_review.start_run(
-        request.account_id, request.actor, _operation(request), chosen, parse_reason(request)
+        request.account_id,
+        request.actor,
+        BulkRun.Operation(operation),
+        chosen,
+        parse_reason(request),
     ).run
     if len(chosen) > PART_SIZE:
         return redirect_page(request, reverse("memory:bulk_run", args=[run.pk]))
@@ -58,7 +67,7 @@ def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpR
         "all": rows.count(),
         "need": need(request),
         "drifted": drifted,
-        "most": MOST,
+        "most": MAX_SELECTED,
         "longest": MAX_REASON_LENGTH,
         "at_page": at_page(request),
     }
@@ -69,29 +78,16 @@ def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpR
     return answer
 
 
-def _operation(request: WebRequest) -> BulkRun.Operation:
-    value = request.POST.get("deed", "")
-    if value not in (BulkRun.Operation.APPROVE, BulkRun.Operation.REJECT):
-        raise Invalid(_("Choose whether to approve or reject."))
-    return BulkRun.Operation(value)
-
-
-def _marked(request: WebRequest) -> Sequence[EntryVersion]:
-    """Parse the selected rows, each written as id:version."""
+def _parse_selection(request: WebRequest) -> list[EntryVersion]:
+    """Parse the selected rows, each in the form id:version."""
     chosen = {}
     for each in request.POST.getlist("pick"):
         pk, _colon, version = each.partition(":")
-        seen = parse_row_number(version)
         try:
-            chosen[UUID(pk)] = seen or 0
+            chosen[UUID(pk)] = parse_row_number(version) or 0
         except ValueError as error:
             raise Invalid(_("A selected item is not on this page. Reload the page.")) from error
     return list(chosen.items())
-
-
-def _all_of_them(request: WebRequest) -> Sequence[EntryVersion]:
-    rows = queue(request.account_id, need(request)).values_list("pk", "version")
-    return list(rows[: MOST + 1])[:MOST]
 
 
 @page_view("GET")
@@ -101,46 +97,44 @@ def run(request: WebRequest, pk: UUID) -> HttpResponse:
     context = {
         "run": row,
         "progress": bulk_review.get_progress(row),
-        "names": list_actor_names([row.actor, *([row.undone_by] if row.undone_by else [])]),
+        "names": list_actor_names(filter(None, [row.actor, row.undone_by])),
     }
     return render_polled(request, "memory/review/run.html", context, part="progress")
 
 
 @page_view("POST")
 def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
-    """Undo all decisions of a run."""
-    account_id = request.account_id
     get_row_or_404(request, BulkRun, pk)
-    row = bulk_review.undo_run(account_id, pk, request.actor)
+    row = bulk_review.undo_run(request.account_id, pk, request.actor)
     if row.asked > PART_SIZE:
         return redirect_page(request, reverse("memory:bulk_run", args=[pk]))
     restored = bulk_review.get_progress(row).restored
     if row.deed == BulkRun.Operation.FORGET:
         text = ngettext("%(n)d memory restored.", "%(n)d memories restored.", restored)
-        notify_success(request, text % {"n": restored})
-        return redirect_page(request, reverse("memory:entries"))
-    text = ngettext("%(n)d proposal pending again.", "%(n)d proposals pending again.", restored)
-    notify_success(request, text % {"n": restored})
-    return redirect_page(request, address(request, None))
+        url = reverse("memory:entries")
+    else:
+        text = ngettext("%(n)d proposal pending again.", "%(n)d proposals pending again.", restored)
+        url = address(request, None)
+    return redirect_page(request, url, notice=text % {"n": restored})
 
 
 def notify_result(request: WebRequest, row: BulkRun) -> None:
     """Display the result of a run, with a link to undo it."""
-    done = bulk_review.get_progress(row)
+    progress = bulk_review.get_progress(row)
+    number, skipped = progress.done, progress.skipped
     if row.deed == BulkRun.Operation.APPROVE:
-        text = ngettext("%(n)d approved.", "%(n)d approved.", done.done)
+        text = ngettext("%(n)d approved.", "%(n)d approved.", number)
     elif row.deed == BulkRun.Operation.REJECT:
-        text = ngettext("%(n)d rejected.", "%(n)d rejected.", done.done)
+        text = ngettext("%(n)d rejected.", "%(n)d rejected.", number)
     else:
-        text = ngettext("%(n)d forgotten.", "%(n)d forgotten.", done.done)
-    text %= {"n": done.done}
-    if done.skipped:
-        left = ngettext(
+        text = ngettext("%(n)d forgotten.", "%(n)d forgotten.", number)
+    text %= {"n": number}
+    if skipped:
+        more = ngettext(
             "%(n)d skipped: already decided, changed or locked by someone else.",
             "%(n)d skipped: already decided, changed or locked by someone else.",
-            done.skipped,
+            skipped,
         )
-        text = f"{text} {left % {'n': done.skipped}}"
-    notify_success(
-        request, text, undo=reverse("memory:bulk_undo", args=[row.pk]) if done.done else ""
-    )
+        text = f"{text} {more % {'n': skipped}}"
+    undo = reverse("memory:bulk_undo", args=[row.pk]) if number else ""
+    notify_success(request, text, undo=undo)

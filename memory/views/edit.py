@@ -1,4 +1,4 @@
-"""Correction of a memory in place, with conflicts displayed."""
+"""The form to edit a memory. It displays conflicting changes of others."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ from kmapp.web.responses import render_part
 from memory.actions import review
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.entry_list import COLUMNS, Listing
-from memory.review.three_way_diff import Field, Moved, diff_three_way
+from memory.review.three_way_diff import Moved, diff_three_way
 from memory.views.decision_input import decision_of, undo_url
 from memory.views.review_forms import ProposalForm
 
@@ -33,7 +33,7 @@ FIELDS = ("title", "content", "kind", "tags")
 
 
 class EditForm(ProposalForm):
-    """A correction of the version that the person saw."""
+    """Form to correct the version of a memory that the person saw."""
 
     version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
     reason = forms.CharField(
@@ -45,80 +45,72 @@ class EditForm(ProposalForm):
     )
 
     @classmethod
-    def showing(cls, values: Mapping[str, Any], *, version: int, reason: str = "") -> "EditForm":
-        """Return a form with these values."""
-        initial_values = {**values, "tags": ", ".join(values["tags"]), "version": version}
-        return cls(initial={**initial_values, "reason": reason})
+    def with_values(
+        cls, values: Mapping[str, Any], *, version: int, reason: str = ""
+    ) -> "EditForm":
+        fields = {"tags": ", ".join(values["tags"]), "version": version, "reason": reason}
+        return cls(initial={**values, **fields})
 
 
 @page_view("GET", "POST")
 def edit(request: WebRequest, pk: UUID) -> HttpResponse:
     row = _get_entry(request, pk)
     if request.method != "POST":
-        form = EditForm.showing(_values(vars(row)), version=row.version)
-        return _submitted(request, row, form, HTTPStatus.OK)
+        form = EditForm.with_values(_form_values(vars(row)), version=row.version)
+        return _render_form(request, row, form, HTTPStatus.OK)
     form = EditForm(request.POST)
     if not form.is_valid():
-        return _submitted(request, row, form, HTTPStatus.UNPROCESSABLE_ENTITY)
-    seen = _seen(row, form.cleaned_data["version"])
+        return _render_form(request, row, form, HTTPStatus.UNPROCESSABLE_ENTITY)
+    seen = _load_seen_values(row, form.cleaned_data["version"])
     mine = {name: form.cleaned_data[name] for name in FIELDS}
     changed = {name: value for name, value in mine.items() if value != seen[name]}
+    if not changed:
+        notify_success(request, _("Nothing changed."))
+        return _redirect_to_entry(request, row)
+    decision = decision_of(request, pk, form.cleaned_data["version"])
     try:
-        after = _change(request, pk, form, changed)
+        edited = review.edit(replace(decision, reason=form.cleaned_data["reason"]), changed)
     except Conflict as refusal:
         row = _get_entry(request, pk)  # as the other person saved it
         if refusal.code == "stale_version":
-            return _overtaken(request, row, form, seen)
+            return _render_conflict(request, row, form, seen)
         form.add_error(None, refusal.message)
-        return _submitted(request, row, form, HTTPStatus.CONFLICT)
-    return _done(request, after or row)
+        return _render_form(request, row, form, HTTPStatus.CONFLICT)
+    notify_success(request, _("Changed."), undo=undo_url(edited))
+    return _redirect_to_entry(request, edited)
 
 
-def _change(
-    request: WebRequest, pk: UUID, form: EditForm, changed: Mapping[str, Any]
-) -> MemoryEntry | None:
-    if not changed:
-        notify_success(request, _("Nothing changed."))
-        return None
-    decision = replace(
-        decision_of(request, pk, form.cleaned_data["version"]), reason=form.cleaned_data["reason"]
-    )
-    after = review.edit(decision, changed)
-    notify_success(request, _("Changed."), undo=undo_url(after))
-    return after
-
-
-def _overtaken(
+def _render_conflict(
     request: WebRequest, row: MemoryEntry, form: EditForm, seen: Mapping[str, Any]
 ) -> HttpResponse:
     """Render the conflict: the seen, the current and the submitted values."""
     mine = {name: form.cleaned_data[name] for name in FIELDS}
-    fields = diff_three_way(FIELDS, base=seen, theirs=_values(vars(row)), mine=mine)
+    fields = diff_three_way(FIELDS, base=seen, theirs=_form_values(vars(row)), mine=mine)
     offered = {field.name: field.offered for field in fields}
-    going_on = EditForm.showing(offered, version=row.version, reason=form.cleaned_data["reason"])
+    merged = EditForm.with_values(offered, version=row.version, reason=form.cleaned_data["reason"])
     versions = MemoryVersion.objects.of(row.account_id).filter(entry_id=row.pk)
     latest = versions.get(version=row.version)
     overtaken = {
         "fields": [
-            {"moved": each.moved, "label": form.fields[each.name].label, **_texts(each)}
+            {
+                "moved": each.moved,
+                "label": form.fields[each.name].label,
+                **{name: _format_value(getattr(each, name)) for name in ("base", "theirs", "mine")},
+            }
             for each in fields
             if each.moved != Moved.NOBODY
         ],
         "latest": latest,
-        "who": list_actor_names([latest.actor])[latest.actor],
+        "decided_by": list_actor_names([latest.actor])[latest.actor],
     }
-    return _submitted(request, row, going_on, HTTPStatus.CONFLICT, overtaken=overtaken)
+    return _render_form(request, row, merged, HTTPStatus.CONFLICT, overtaken=overtaken)
 
 
-def _texts(field: Field) -> dict[str, str]:
-    return {name: _text(getattr(field, name)) for name in ("base", "theirs", "mine")}
-
-
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
-def _submitted(
+def _render_form(
     request: WebRequest,
     row: MemoryEntry,
     form: EditForm,
@@ -130,14 +122,14 @@ def _submitted(
     return render_part(request, TEMPLATE, "dialogue", context, status=status)
 
 
-def _done(request: WebRequest, row: MemoryEntry) -> HttpResponse:
-    """Return the page of the memory, or its row in the list."""
+def _redirect_to_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
+    """Redirect to the page of the memory, or return its row of the list."""
     if not request.htmx:
         return redirect("memory:entry", pk=row.pk)
     if "row" not in request.GET:
         return HttpResponse(headers={"HX-Redirect": reverse("memory:entry", args=[row.pk])})
-    here = QueryDict(urlsplit(request.htmx.current_url or "").query)
-    listing = Listing.of(row.account_id, here)
+    params = QueryDict(urlsplit(request.htmx.current_url or "").query)
+    listing = Listing.of(row.account_id, params)
     context = {
         "entry": _get_entry(request, row.pk),
         "columns": [(name, COLUMNS[name]) for name in listing.columns],
@@ -153,14 +145,14 @@ def _get_entry(request: WebRequest, pk: UUID) -> MemoryEntry:
     return get_object_or_404(rows.with_embedding_state(active_model().pk), pk=pk)
 
 
-def _seen(row: MemoryEntry, version: int) -> dict[str, Any]:
+def _load_seen_values(row: MemoryEntry, version: int) -> dict[str, Any]:
     rows = MemoryVersion.objects.of(row.account_id).filter(entry_id=row.pk)
     seen = rows.filter(version=version).first()
     if seen is None:
         raise Invalid(_("The version number is missing. Reload the page and decide again."))
-    return _values(seen.state)
+    return _form_values(seen.state)
 
 
-def _values(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the form; states leave out empty ones."""
+def _form_values(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the form. States omit empty fields."""
     return {name: state.get(name, [] if name == "tags" else "") for name in FIELDS}

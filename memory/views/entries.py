@@ -1,4 +1,4 @@
-"""The page of a memory with its history and proof."""
+"""The page of a memory with its history and proofs."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -45,7 +45,7 @@ def unpin(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET", "POST")
 def forget(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Forget after confirmation, which shows what is forgotten and what stays."""
+    """Forget a memory after confirmation, which shows the extent."""
     if request.method != "POST":
         row = get_object_or_404(_rows(request), pk=pk)
         rows = MemoryEntry.objects.of(row.account_id).filter(pk=pk)
@@ -67,8 +67,7 @@ def _decide(
     request: WebRequest, pk: UUID, operation: Callable[[Decision], MemoryEntry], message: str
 ) -> HttpResponse:
     version = parse_version(request.POST.get("version", ""))
-    changed = operation(decision_of(request, pk, version))
-    undo = undo_url(changed)
+    undo = undo_url(operation(decision_of(request, pk, version)))
     return redirect_with_notice(request, message, "memory:entry", undo=undo, pk=pk)
 
 
@@ -85,7 +84,7 @@ def _render_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     steps, older = history.steps(account_id, pk)
     ratings = history.ratings(account_id, pk)
     edges = history.edges(account_id, pk)
-    then = _instant(request.GET.get("at", ""))
+    at = _parse_time(request.GET.get("at", ""))
     actors = [row.created_by, *(step["state"].actor for step in steps)]
     context = {
         "entry": row,
@@ -97,14 +96,14 @@ def _render_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
         "drawing": history.drawing(edges),
         "compared": compared,
         "versions": [step["state"].version for step in steps],
-        "at": then,
-        "then": history.as_it_was(row, then) if then else None,
+        "at": at,
+        "then": history.find_state_at(row, at) if at else None,
         "names": list_actor_names([*actors, *(rating.rater for rating in ratings)]),
     }
     return render(request, TEMPLATE, context)
 
 
-def _instant(text: str) -> datetime | None:
+def _parse_time(text: str) -> datetime | None:
     """Parse a time in the user's time zone, or return None."""
     try:
         moment = parse_datetime(text)

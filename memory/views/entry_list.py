@@ -1,11 +1,12 @@
-"""The list of memories with filters, text query and columns."""
+"""The list of memories with its filters, text query and columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 
 from kmapp.providers.active import active_model
 from kmapp.search.queries import Meaning
@@ -20,32 +21,29 @@ from memory.retrieval.entry_list import COLUMNS, SORTS, Listing
 from memory.views.saved_views import address, views_for
 
 FIRST_MEMORY = '{"text": "The tea room opens at nine.", "user_id": "ada"}'
-FIRST_FILTERS = ("status", "kind", "user_id")  # in sight; the others unfold
+FIRST_FILTERS = ("status", "kind", "user_id")  # always visible; the others can be expanded
 
 
 @page_view("GET")
-def entries(request: WebRequest) -> HttpResponse | AfterCommit:
-    """List memories. A text query is embedded first, outside any transaction."""
+def entries(request: WebRequest) -> HttpResponseBase | AfterCommit:
     listing = Listing.of(request.account_id, request.GET)
-    if not listing.words:
-        return _page(request, listing, None, ())
-    return AfterCommit(partial(_render_results, request, listing), outside_transaction=True)
+    return embed_query(listing, partial(_render_list, request, listing))
 
 
-def _render_results(request: WebRequest, listing: Listing) -> AfterCommit:
-    decisions: list[Mapping[str, Any]] = []
-    meaning = meaning_of(listing.account_id, listing.words, decisions)
-    return AfterCommit(partial(_page, request, listing, meaning, decisions))
+def embed_query(
+    listing: Listing, respond: Callable[[Meaning | None], HttpResponseBase]
+) -> HttpResponseBase | AfterCommit:
+    """Respond with the vector of the text query, which is computed outside any transaction."""
+
+    def embed() -> AfterCommit:
+        return AfterCommit(partial(respond, meaning_of(listing.account_id, listing.words, [])))
+
+    return AfterCommit(embed, outside_transaction=True) if listing.words else respond(None)
 
 
-def _page(
-    request: WebRequest,
-    listing: Listing,
-    meaning: Meaning | None,
-    decisions: Sequence[Mapping[str, Any]],
-) -> HttpResponse:
+def _render_list(request: WebRequest, listing: Listing, meaning: Meaning | None) -> HttpResponse:
     page = paginate(request, listing.ids(meaning))
-    page.object_list = _whole(listing.account_id, list(page.object_list))
+    page.object_list = _load_rows(listing.account_id, list(page.object_list))
     context = {
         "listing": listing,
         "filter": listing.filter,
@@ -65,15 +63,15 @@ def _page(
     return render_part(request, "memory/entries/index.html", "list", context)
 
 
-def _whole(account_id: UUID, ids: Sequence[UUID]) -> list[MemoryEntry]:
-    """Those rows whole: what a row shows is read for the page only."""
+def _load_rows(account_id: UUID, ids: Sequence[UUID]) -> list[MemoryEntry]:
+    """Return these memories in order. Only the rows of one page load all their columns."""
     rows = MemoryEntry.objects.of(account_id).with_embedding_state(active_model().pk)
     rows_by_id = rows.in_bulk(ids)
     return [rows_by_id[pk] for pk in ids if pk in rows_by_id]
 
 
 def _views(request: WebRequest, listing: Listing) -> dict[str, Any]:
-    """Return the saved views, the open one, and whether the list has changed."""
+    """Return the saved views, the open one, and whether the list differs from it."""
     views = list(views_for(request))
     view_id = request.GET.get("view", "")
     opened = next((view for view in views if str(view.pk) == view_id), None)

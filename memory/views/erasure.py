@@ -1,4 +1,4 @@
-"""Erasure in the browser: count, explain, confirm by typing. It cannot be undone."""
+"""Pages to erase memories, after a confirmation by typing, and pages of erased memories."""
 
 from http import HTTPStatus
 from uuid import UUID
@@ -17,38 +17,32 @@ from memory.actions import erasure
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEdge, MemoryEntry
 from memory.retrieval.entry_list import Listing
 
-EXAMPLES = 20  # of what would be erased
-# Connections that say that the other memory may hold the same.
-LABELS = (MemoryEdge.Type.SUPERSEDES, MemoryEdge.Type.DERIVED_FROM, MemoryEdge.Type.PART_OF)
+EXAMPLES = 20  # memories on the page
+# Types of edges between memories that may contain the same text.
+RELATED_TYPES = (MemoryEdge.Type.SUPERSEDES, MemoryEdge.Type.DERIVED_FROM, MemoryEdge.Type.PART_OF)
 
 
 @page_view("GET", "POST", admin=True)
 def erase(request: WebRequest) -> HttpResponse:
     """Erase one memory (`id`) or the filtered list, after confirmation by typing."""
     account_id, actor = request.account_id, request.actor
-    rows = _rows(account_id, request.GET)
+    rows = _select_rows(account_id, request.GET)
     if request.method == "POST" and _is_typed(request):
-        done = erasure.erase_entries(
-            account_id,
-            rows,
-            actor,
-            ticket=request.POST.get("ticket", ""),
-            reason=parse_reason(request),
-        )
+        ticket, reason = request.POST.get("ticket", ""), parse_reason(request)
+        done = erasure.erase_entries(account_id, rows, actor, ticket=ticket, reason=reason)
         message = ngettext(
             "%(n)d memory erased. This commit is the proof.",
             "%(n)d memories erased. This commit is the proof.",
             done.memories,
         )
-        return redirect_with_notice(
-            request, message % {"n": done.memories}, "web:commit", pk=done.commit_id
-        )
+        message %= {"n": done.memories}
+        return redirect_with_notice(request, message, "web:commit", pk=done.commit_id)
     extent = erasure.preview_erasure(account_id, rows, actor)
     context = {
         "extent": extent,
         "entries": rows.order_by("-created_at", "-pk")[:EXAMPLES],
         "more": max(0, extent.memories - EXAMPLES),
-        "related": _related(account_id, rows),
+        "related": _list_related(account_id, rows),
         "word": _word(extent.memories),
         "mistyped": request.method == "POST",
         "typed": request.POST.get("typed", ""),
@@ -60,15 +54,14 @@ def erase(request: WebRequest) -> HttpResponse:
     return render(request, "memory/erasure/index.html", context, status=status)
 
 
-def _rows(account_id: UUID, params: QueryDict) -> EntryQuerySet:
-    """Return the selected rows: one memory, or the filtered list."""
+def _select_rows(account_id: UUID, params: QueryDict) -> EntryQuerySet:
     if one := params.get("id"):
         return MemoryEntry.objects.of(account_id).filter(pk=uuid_or_404(str(one)))
     return Listing.of(account_id, params).chosen
 
 
 def _word(number: int) -> str:
-    """Return the word to type for confirmation: the operation and its size."""
+    """Return the text to type for confirmation."""
     return _("erase %(n)d") % {"n": number}
 
 
@@ -80,25 +73,26 @@ def _is_typed(request: WebRequest) -> bool:
     )  # fmt: skip
 
 
-def _related(account_id: UUID, rows: EntryQuerySet) -> list[MemoryEntry]:
+def _list_related(account_id: UUID, rows: EntryQuerySet) -> list[MemoryEntry]:
     """Return remaining memories that may contain the same text."""
-    edges = MemoryEdge.objects.of(account_id).filter(type__in=LABELS)
+    edges = MemoryEdge.objects.of(account_id).filter(type__in=RELATED_TYPES)
     ids = rows.values("pk")
     others = MemoryEntry.objects.of(account_id).exclude(pk__in=ids)
-    neighbour_ids = edges.filter(src__in=ids).values("dst_id").union(
-        edges.filter(dst__in=ids).values("src_id")
-    )  # fmt: skip
-    return list(others.filter(pk__in=neighbour_ids).order_by("pk")[:EXAMPLES])
+    ends = edges.filter(src__in=ids).values("dst_id")
+    ends = ends.union(edges.filter(dst__in=ids).values("src_id"))
+    return list(others.filter(pk__in=ends).order_by("pk")[:EXAMPLES])
 
 
 def erased(request: WebRequest, pk: UUID) -> HttpResponse:
     """Render the page of an erased memory with its proof."""
     account_id = request.account_id
-    left = get_object_or_404(ErasedEntry.objects.of(account_id).select_related("commit"), pk=pk)
-    commits = Commit.objects.of(account_id).filter(pk__in=[*left.commits, left.commit_id])
+    rows = ErasedEntry.objects.of(account_id).select_related("commit")
+    tombstone = get_object_or_404(rows, pk=pk)
+    commit_ids = [*tombstone.commits, tombstone.commit_id]
+    commits = Commit.objects.of(account_id).filter(pk__in=commit_ids)
     context = {
-        "left": left,
-        "who": list_actor_names([left.commit.actor])[left.commit.actor],
+        "left": tombstone,
+        "who": list_actor_names([tombstone.commit.actor])[tombstone.commit.actor],
         "commits": commits.order_by("seq"),
     }
     return render(request, "memory/erasure/erased.html", context, status=HTTPStatus.GONE)

@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.acting import acting
 from kmapp.errors import Invalid
 from kmapp.search.queries import Meaning
-from kmapp.search.query_vector import meaning_of
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
@@ -21,6 +20,7 @@ from memory.models import MemoryEntry, MemoryExport
 from memory.retrieval.entry_list import Listing
 from memory.transfer import spreadsheet
 from memory.transfer.export import PAGE, export_these
+from memory.views.entry_list import embed_query
 
 Form = MemoryExport.Form
 TYPES = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson"}
@@ -37,29 +37,19 @@ def export(request: WebRequest) -> HttpResponseBase | AfterCommit:
         )
     if request.POST.get("form") not in Form.values:
         raise Invalid(_("Choose a format: CSV or NDJSON."))
-    form = Form(request.POST["form"])
-    if not listing.words:
-        return _file(request, listing, form, None)
-    return AfterCommit(
-        partial(_render_confirmation, request, listing, form), outside_transaction=True
-    )
+    return embed_query(listing, partial(_stream_file, request, listing, Form(request.POST["form"])))
 
 
-def _render_confirmation(request: WebRequest, listing: Listing, form: Form) -> AfterCommit:
-    meaning = meaning_of(listing.account_id, listing.words, [])
-    return AfterCommit(partial(_file, request, listing, form, meaning))
-
-
-def _file(
+def _stream_file(
     request: WebRequest, listing: Listing, form: Form, meaning: Meaning | None
 ) -> StreamingHttpResponse:
-    """Yield the listed memories, each as it is when its page is read."""
+    """Return the file of the listed memories. Each page of them is read when it is sent."""
     ids = list(listing.ids(meaning))
     record_export(
         listing.account_id, request.actor, form=form, query=listing.query, number=len(ids)
     )
     content = (
-        _sheet(listing.account_id, ids)
+        _iterate_csv(listing.account_id, ids)
         if form == Form.CSV
         else export_these(listing.account_id, ids)
     )
@@ -69,7 +59,7 @@ def _file(
     return answer
 
 
-def _sheet(account_id: UUID, ids: Sequence[UUID]) -> Iterator[bytes]:
+def _iterate_csv(account_id: UUID, ids: Sequence[UUID]) -> Iterator[bytes]:
     yield spreadsheet.head()
     for start in range(0, len(ids), PAGE):
         page = ids[start : start + PAGE]

@@ -1,4 +1,4 @@
-"""Sections of a memory's page: versions, proofs, edges, ratings."""
+"""Sections of the page of a memory: versions, proofs, edges, ratings."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,15 +11,15 @@ from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import Claim, proven
 from memory.models import MemoryEdge, MemoryEntry, MemoryRating, MemoryVersion
 from memory.retrieval.as_of import Past
-from memory.topics import layout as places
+from memory.topics import layout
 
 VERSIONS = 50  # on one page
 NEIGHBOURS = 50
 RATINGS = 50
 
 
-def steps(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], int]:
-    """Return versions newest first with commit and proof; and 1 if there are more, else 0."""
+def steps(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], bool]:
+    """Return the newest versions with their commits and proofs, and whether there are more."""
     versions = MemoryVersion.objects.of(account_id).filter(entry_id=pk).order_by("-version")
     states = list(versions[: VERSIONS + 1])
     commits = Commit.objects.of(account_id).in_bulk([state.commit_id for state in states])
@@ -29,27 +29,24 @@ def steps(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], int]:
         pk,
         [Claim(commit_id=state.commit_id, state=state.state) for state in states],
     )
-    before = [*states[1:], None]
-    neighbour_rows = [
+    rows = [
         {
             "state": state,
-            "before": earlier,
+            "before": before,
             "commit": commits.get(state.commit_id),
             "proven": proofs[state.commit_id],
         }
-        for state, earlier in zip(states[:VERSIONS], before, strict=False)
+        for state, before in zip(states[:VERSIONS], [*states[1:], None], strict=False)
     ]
-    return neighbour_rows, max(0, len(states) - VERSIONS)
+    return rows, len(states) > VERSIONS
 
 
 def ratings(account_id: UUID, pk: UUID) -> list[MemoryRating]:
-    """Return the ratings, newest first."""
     rows = MemoryRating.objects.of(account_id).filter(entry_id=pk).select_related("commit")
     return list(rows.order_by("-created_at", "-pk")[:RATINGS])
 
 
 def edges(account_id: UUID, pk: UUID) -> list[dict[str, Any]]:
-    """Return the edges in both directions."""
     rows = MemoryEdge.objects.of(account_id).select_related("src", "dst")
     touching = rows.filter(Q(src_id=pk) | Q(dst_id=pk)).order_by("type", "-weight", "pk")
     return [
@@ -62,25 +59,25 @@ def edges(account_id: UUID, pk: UUID) -> list[dict[str, Any]]:
     ]
 
 
-def drawing(neighbour_rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the nearest neighbours as a drawing; the list contains more."""
-    if not neighbour_rows:
+def drawing(edge_rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return a drawing of the first edges."""
+    if not edge_rows:
         return None
-    named = [
-        (str(one["other"]), str(one["edge"].get_type_display()), bool(one["outward"]))
-        for one in neighbour_rows
+    labels = [
+        (str(row["other"]), str(row["edge"].get_type_display()), bool(row["outward"]))
+        for row in edge_rows
     ]
     return {
-        "spots": places.place_on_circle(named),
-        "width": places.WIDTH,
-        "height": places.HEIGHT,
-        "x": places.WIDTH // 2,
-        "y": places.HEIGHT // 2,
+        "spots": layout.place_on_circle(labels),
+        "width": layout.WIDTH,
+        "height": layout.HEIGHT,
+        "x": layout.WIDTH // 2,
+        "y": layout.HEIGHT // 2,
     }
 
 
-def as_it_was(row: MemoryEntry, moment: datetime) -> MemoryEntry | None:
-    """Return the memory at an instant, or None before it was written."""
-    mine = MemoryEntry.objects.of(row.account_id).filter(pk=row.pk)
-    was = Past(account_id=row.account_id, at=moment, present=mine).entries(mine)
-    return was[0] if was else None
+def find_state_at(row: MemoryEntry, moment: datetime) -> MemoryEntry | None:
+    """Return the memory as it was at an instant, or None if it was not written yet."""
+    present = MemoryEntry.objects.of(row.account_id).filter(pk=row.pk)
+    past = Past(account_id=row.account_id, at=moment, present=present).entries(present)
+    return next(iter(past), None)

@@ -1,4 +1,4 @@
-"""Section of the home page: pending proposals and recent activity."""
+"""Home page section of pending proposals and recent activity."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -7,7 +7,6 @@ from uuid import UUID
 from django.db.models import Min, TextField
 from django.db.models.functions import Cast
 from django.http import HttpResponse
-from django.utils import timezone
 
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
@@ -16,11 +15,11 @@ from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, render_polled
 from memory.models import MemoryEntry, MemoryVersion
-from memory.views.review_queue import decided_today
+from memory.views.review_queue import decided_today, midnight
 
 FIRST_MEMORY = '{"text": "The tea room opens at nine."}'
 LATEST = 8
-TIME_BITS = 80  # of an id lie below its time, which is in milliseconds
+BITS_BELOW_TIME = 80  # bits of an id (UUIDv7) below its time, which is in milliseconds
 
 
 @page_view("GET")
@@ -34,7 +33,7 @@ def summary(request: WebRequest) -> HttpResponse:
         "waiting": waiting.count(),
         "oldest": waiting.first(),
         "decided": decided_today(account_id),
-        "written": rows.filter(created_at__gte=_midnight()).count(),
+        "written": rows.filter(created_at__gte=midnight()).count(),
         "active": rows.filter(status=MemoryEntry.Status.ACTIVE).count(),
         **_unembedded(account_id),
         "happened": happened,
@@ -44,15 +43,11 @@ def summary(request: WebRequest) -> HttpResponse:
     return render_polled(request, "memory/summary/index.html", context, part="panel")
 
 
-def _midnight() -> datetime:
-    return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-
-
 def _unembedded(account_id: UUID) -> dict[str, Any]:
-    """Texts that wait for their vector, and since when: an id holds the time it was made."""
+    """Return the number of texts without a vector, and the creation time of the oldest one."""
     rows = Vector.objects.of(account_id).filter(state=Vector.State.PENDING, model=active_model())
-    # As text: Postgres knows no least uuid.
+    # PostgreSQL has no min() of UUIDs, so compare them as text.
     oldest = rows.aggregate(oldest=Min(Cast("pk", TextField())))["oldest"]
-    created = UUID(oldest).int >> TIME_BITS if oldest else None
+    created = UUID(oldest).int >> BITS_BELOW_TIME if oldest else None
     since = datetime.fromtimestamp(created / 1000, UTC) if created else None
     return {"unembedded": rows.count(), "unembedded_since": since}

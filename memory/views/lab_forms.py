@@ -10,7 +10,7 @@ from memory.models import MemoryEntry, Viewer
 from memory.retrieval.lab import Endpoint, Question
 from memory.retrieval.search import Search
 
-MOST = 50  # results on one page
+MAX_RESULTS = 50
 IDS = ("user_id", "agent_id", "run_id", "app_id")
 
 
@@ -22,7 +22,7 @@ class QuestionForm(Styled):
     )
 
 
-def _id(label: Any) -> forms.CharField:
+def _id_field(label: Any) -> forms.CharField:
     return forms.CharField(
         label=label,
         max_length=200,
@@ -32,14 +32,14 @@ def _id(label: Any) -> forms.CharField:
 
 
 class SettingForm(Styled):
-    """One way of asking. What is left empty is as at the API."""
+    """Form of one configuration. Empty fields have the defaults of the API."""
 
     door = forms.ChoiceField(label=_("Endpoint"), choices=Endpoint.choices, required=False)
-    user_id = _id(_("User"))
-    agent_id = _id(_("Agent"))
-    run_id = _id(_("Run"))
-    app_id = _id(_("App"))
-    limit = forms.IntegerField(label=_("Limit"), min_value=1, max_value=MOST, required=False)
+    user_id = _id_field(_("User"))
+    agent_id = _id_field(_("Agent"))
+    run_id = _id_field(_("Run"))
+    app_id = _id_field(_("App"))
+    limit = forms.IntegerField(label=_("Limit"), min_value=1, max_value=MAX_RESULTS, required=False)
     min_score = forms.FloatField(
         label=_("Minimum score"),
         min_value=0,
@@ -76,5 +76,9 @@ class SettingForm(Styled):
             by_meaning=data["meaning"] != "off",
             as_of=data["as_of"],
         )
-        door = Endpoint(data["door"] or Endpoint.SEARCH)
-        return Question(search=request, endpoint=door, most=data["limit"], least=data["min_score"])
+        return Question(
+            search=request,
+            endpoint=Endpoint(data["door"] or Endpoint.SEARCH),
+            most=data["limit"],
+            least=data["min_score"],
+        )

@@ -1,4 +1,4 @@
-"""Leases of proposals: keep, take over, and view sources."""
+"""Pages of an open proposal: renewing or taking over its lease, and its sources."""
 
 from uuid import UUID
 
@@ -38,7 +38,7 @@ def pulse(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST")
 def acquire_by_force(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Take over the lease; the previous holder sees it when they decide."""
+    """Take over the lease. The previous holder learns of it when they decide."""
     entry = memory_of(request, pk)
     if entry.status != MemoryEntry.Status.PROPOSED:
         raise Conflict(_("This proposal was already decided."))
@@ -48,7 +48,6 @@ def acquire_by_force(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET")
 def sources(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Render the sources of a memory that are stored here."""
     entry = memory_of(request, pk)
     context = {"entry": entry, "found": sources_of(entry), "at_page": at_page(request)}
     return render_part(request, "memory/review/sources.html", "sources", context)

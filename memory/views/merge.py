@@ -26,27 +26,26 @@ from memory.views.review_queue import at_page, me, memory_of, moved_on, open_nex
 
 @page_view("GET", "POST")
 def merging(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
-    """Asks which is taken from where, with a preview; then makes one of both."""
+    """Display the choices with a preview of the merged memory, or merge."""
     new = memory_of(request, pk)
-    existing = _other(request, new)
+    existing = _find_existing(request, new)
     if new.status != MemoryEntry.Status.PROPOSED or existing.status not in COUNTING:
         raise Conflict(_("One of the two memories was already decided. Nothing was merged."))
     if existing.pk == new.pk:
         raise Invalid(_("A memory cannot be merged with itself."))
     if not same_audience(new, existing):
-        raise Invalid(
-            _(
-                "These memories have different visibility. Merging would show one of them to "
-                "more people."
-            )
+        message = _(
+            "These memories have different visibility. Merging would show one of them to "
+            "more people."
         )
+        raise Invalid(message)
     if request.method == "POST":
         return _merge(request, new, existing)
     open_this(request, new)
     return _page(request, new, existing)
 
 
-def _other(request: WebRequest, new: MemoryEntry) -> MemoryEntry:
+def _find_existing(request: WebRequest, new: MemoryEntry) -> MemoryEntry:
     other_id = request.POST.get("with") or request.GET.get("with")
     if other_id:
         return memory_of(request, uuid_or_404(other_id))
@@ -61,15 +60,13 @@ def _page(
 ) -> HttpResponse:
     params = request.POST if request.method == "POST" else request.GET
     chosen = choices(existing, new, params.dict())
+    values = merged(existing, new, chosen)
     context = {
         "new": new,
         "known": existing,
         "choices": chosen,
-        "result": {
-            **{each.name: each.existing for each in chosen},
-            **merged(existing, new, chosen),
-        },
-        "content": merged(existing, new, chosen).get("content", existing.content),
+        "result": {each.name: each.existing for each in chosen} | values,
+        "content": values.get("content", existing.content),
         "was_changed": status == HTTPStatus.CONFLICT,
         "longest": MAX_REASON_LENGTH,
         "at_page": at_page(request),
@@ -93,12 +90,8 @@ def _merge(
             merge(decision, into, values)
             release_lease(decision.account_id, new.pk)
     except Conflict:
-        return _page(
-            request,
-            memory_of(request, new.pk),
-            memory_of(request, existing.pk),
-            HTTPStatus.CONFLICT,
-        )
+        new, existing = memory_of(request, new.pk), memory_of(request, existing.pk)
+        return _page(request, new, existing, HTTPStatus.CONFLICT)
     undo_url = f"{reverse('memory:undo', args=[new.pk])}?version={new.version + 1}"
     notify_success(request, _("Merged. The ledger keeps both previous versions."), undo=undo_url)
     return AfterCommit(lambda: moved_on(request, open_next(request, new)))

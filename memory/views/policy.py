@@ -1,4 +1,4 @@
-"""The review policy: reviewers view, admins change; with its history."""
+"""The memory policy with its history. Reviewers can view it, admins can change it."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def policy(request: WebRequest) -> HttpResponse:
 
 @page_view("POST", admin=True)
 def set_policy(request: WebRequest) -> HttpResponse:
-    """Change a section. A period that forgets memories now needs confirmation of their number."""
+    """Change a section. Shorter retention must be confirmed with the number of memories."""
     section = request.POST.get("section", "")
     if section not in SECTIONS:
         raise Invalid(_("Policy section not found."))
@@ -37,7 +37,7 @@ def set_policy(request: WebRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, settings, wrong={section: form})
     values = form.values()
-    doomed = _doomed(settings, values)
+    doomed = _count_newly_expired(settings, values)
     if doomed and parse_row_number(request.POST.get("count", "")) != doomed:
         context = {"form": form, "section": section, "doomed": doomed, "settings": settings}
         return render(request, "memory/policy/confirm.html", context)
@@ -55,7 +55,7 @@ def set_policy(request: WebRequest) -> HttpResponse:
     )
 
 
-def _doomed(settings: MemorySettings, values: dict[str, Any]) -> int:
+def _count_newly_expired(settings: MemorySettings, values: dict[str, Any]) -> int:
     """Return how many memories shorter retention periods would forget."""
     days = values.get("forget_after", {})
     shorter = {
@@ -86,13 +86,13 @@ def _retention_lines(settings: MemorySettings, form: SettingsForm) -> list[dict[
     """Return the retention of each kind with the counts of memories."""
     if not isinstance(form, RetentionSection):
         raise TypeError(form)
-    there = retention.count_active_by_kind(settings.account_id)
+    active = retention.count_active_by_kind(settings.account_id)
     due = retention.count_past_retention(settings.account_id, settings.forget_after)
     return [
         {
             "kind": name,
             "field": form[name],
-            "active": there.get(name, 0),
+            "active": active.get(name, 0),
             "due": due.get(name, 0),
             "days": settings.forget_after.get(name),
         }

@@ -15,10 +15,10 @@ from memory.models import MemoryEntry, MemorySettings
 
 
 def history(settings: MemorySettings) -> list[SettingsCommit]:
-    """Return the latest changes, newest first, with three queries. Inside `acting`."""
+    """Return the latest changes, newest first, with three queries. Use inside `acting`."""
     keys = ApiKey.objects.of(settings.account_id)
     names = {str(pk): name for pk, name in keys.values_list("pk", "name")}
-    format_value = partial(_words, keys=names)
+    format_value = partial(_format_value, keys=names)
     return list_changes(settings, POLICY_INPUT, format_value=format_value, label=_label)
 
 
@@ -27,8 +27,7 @@ def _label(name: str) -> str:
     return field_label(model, name)
 
 
-def _words(name: str, value: Any, keys: Mapping[str, str]) -> str:
-    """Format a value for the page."""
+def _format_value(name: str, value: Any, keys: Mapping[str, str]) -> str:
     if isinstance(value, bool):
         return _("on") if value else _("off")
     if name == "categories":
@@ -36,23 +35,20 @@ def _words(name: str, value: Any, keys: Mapping[str, str]) -> str:
     if name == "instructions":
         return str(value) or _("none")
     if isinstance(value, dict):
-        return ", ".join(
-            _format_retention(kind, days) for kind, days in sorted(value.items())
-        ) or _("no limit")
+        labels = dict(MemoryEntry.Kind.choices)
+        periods = [
+            ngettext("%(kind)s %(days)d day", "%(kind)s %(days)d days", days)
+            % {"kind": labels.get(kind, kind), "days": days}
+            for kind, days in sorted(value.items())
+        ]
+        return ", ".join(periods) or _("no limit")
     if isinstance(value, list):
-        return ", ".join(_choice(name, each, keys) for each in value) or _("none")
-    return number_format(value) if isinstance(value, int | float) else _choice(name, value, keys)
+        return ", ".join(_format_choice(name, each, keys) for each in value) or _("none")
+    is_number = isinstance(value, int | float)
+    return number_format(value) if is_number else _format_choice(name, value, keys)
 
 
-def _format_retention(kind: str, days: int) -> str:
-    label = dict(MemoryEntry.Kind.choices).get(kind, kind)
-    return ngettext("%(kind)s %(days)d day", "%(kind)s %(days)d days", days) % {
-        "kind": label,
-        "days": days,
-    }
-
-
-def _choice(name: str, value: Any, keys: Mapping[str, str]) -> str:
+def _format_choice(name: str, value: Any, keys: Mapping[str, str]) -> str:
     if value is None:
         return _("default")
     if name == "review_keys":

@@ -20,7 +20,7 @@ from kmapp.web.responses import redirect_page, render_part
 from memory.actions import review as verbs
 from memory.actions.leases import LeasedByOther, check_not_leased_by_other, release_lease
 from memory.actions.review import Decision
-from memory.models import MemoryEntry, MemoryVersion
+from memory.models import MemoryEntry, MemoryVersion, ReviewLease
 from memory.views.decision_input import decision_of, undo_url
 from memory.views.review_forms import ProposalForm
 from memory.views.review_queue import (
@@ -114,14 +114,14 @@ def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
         text = _("Not undone: someone changed this memory in the meantime.")
         raise Conflict(text, code=error.code, details=error.details) from error
     notify_success(request, _("Undone. The previous version is restored."))
-    return AfterCommit(lambda: _where_it_is(request, memory_of(request, pk)))
+    return AfterCommit(lambda: _render_undone(request, memory_of(request, pk)))
 
 
-def _where_it_is(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
+def _render_undone(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
     """Return to the queue if the memory is pending again, else reload the current page."""
     here = request.htmx.current_url_abs_path or ""
     if request.htmx and here.startswith(reverse("memory:review")):
-        return workbench(request, _from_here(request, entry), elsewhere=True)
+        return workbench(request, _open_this_or_next(request, entry), elsewhere=True)
     if request.htmx:
         return redirect_page(request, here or reverse("memory:review"))
     if entry.status != PROPOSED:
@@ -140,44 +140,32 @@ def _decide(
             entry = verb(decision)
             if entry.status != PROPOSED:
                 release_lease(decision.account_id, pk)
-    except LeasedByOther as lease_error:
-        return _too_late(request, decision, lease_error=lease_error)
-    except Conflict:
-        return _too_late(request, decision)
+    except Conflict as error:
+        lease = error.held if isinstance(error, LeasedByOther) else None
+        return _render_conflict(request, decision, lease)
     changed = entry.version != decision.version
     notify_success(request, message, undo=undo_url(entry) if changed else "")
-    return AfterCommit(lambda: moved_on(request, _from_here(request, entry)))
+    return AfterCommit(lambda: moved_on(request, _open_this_or_next(request, entry)))
 
 
-def _from_here(request: WebRequest, entry: MemoryEntry) -> Opened | None:
-    """Return this proposal while it is undecided, else the next one."""
+def _open_this_or_next(request: WebRequest, entry: MemoryEntry) -> Opened | None:
     if entry.status != PROPOSED:
         return open_next(request, entry)
     return open_this(request, memory_of(request, entry.pk))
 
 
-def _too_late(
-    request: WebRequest, decision: Decision, lease_error: LeasedByOther | None = None
+def _render_conflict(
+    request: WebRequest, decision: Decision, lease: ReviewLease | None
 ) -> HttpResponse:
-    """Display the conflict: a changed proposal opens again, else the next one."""
+    """Display the conflict with the changed proposal, or with the next one if it was decided."""
     typed = request.POST.get("content", "").replace("\r\n", "\n")
-    lost = overtaken(
-        request,
-        decision.entry_id,
-        typed=typed,
-        saw=_words_of(decision),
-        lease=lease_error.held if lease_error else None,
-    )
-    if lost.entry.status != PROPOSED or lease_error:
+    versions = MemoryVersion.objects.of(decision.account_id).filter(entry_id=decision.entry_id)
+    seen = versions.filter(version=decision.version or 0).first()
+    saw = str(seen.state.get("content", "")) if seen else ""
+    lost = overtaken(request, decision.entry_id, typed=typed, saw=saw, lease=lease)
+    if lost.entry.status != PROPOSED or lease:
         opened = open_next(request, lost.entry)
         return workbench(request, opened, lost=lost, status=HTTPStatus.CONFLICT)
     form = ProposalForm.of(lost.entry, request.POST) if typed else None
     opened = open_this(request, lost.entry)
     return workbench(request, opened, form=form, lost=lost, status=HTTPStatus.CONFLICT)
-
-
-def _words_of(decision: Decision) -> str:
-    """Return the text of the memory in the version that the reviewer saw."""
-    versions = MemoryVersion.objects.of(decision.account_id).filter(entry_id=decision.entry_id)
-    seen = versions.filter(version=decision.version or 0).first()
-    return str(seen.state.get("content", "")) if seen else ""

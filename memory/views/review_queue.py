@@ -1,6 +1,7 @@
 """The review page: the queue, one open proposal, and its evidence."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
@@ -22,11 +23,11 @@ from memory.review.evidence import evidence
 from memory.review.queue import described, needing, needs, queue, younger_than
 from memory.views.review_forms import ProposalForm
 
-PAGE = 20  # few enough that deciding stays quick: the list comes anew with each decision
+PAGE = 20  # a small page, because each decision renders the list again
 LISTED_FIELDS = ("content", "kind", "user_id", "flags", "pinned", "version", "created_at")
 TEMPLATE = "memory/review/index.html"
-# What a person can paste to see the queue fill.
-TRY_IT = (
+# A command for an empty queue.
+EXAMPLE_COMMAND = (
     "curl -s %s -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' "
     """-d '{"nodes": [{"kind": "preference", "text": "Our reports go out on Friday."}]}'"""
 )
@@ -39,10 +40,10 @@ class Overtaken:
     entry: MemoryEntry
     latest: MemoryVersion | None
     decided_by: str
-    was_decided: bool = True  # False: nothing was decided in vain, an old link was followed
-    saw: str = ""  # the words that the reviewer decided about
+    was_decided: bool = True  # False if the reviewer only followed an old link
+    saw: str = ""  # the text that the reviewer decided about
     typed: str = ""
-    lease: ReviewLease | None = None  # somebody has it in hand
+    lease: ReviewLease | None = None  # the lease of someone else
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +108,15 @@ def workbench(
 ) -> HttpResponse:
     """Render the page with one proposal open; for htmx only the workbench.
 
-    `elsewhere`: what was pressed lies outside of it, so it finds its own place.
+    `elsewhere`: the request targets another element, so the workbench is swapped out of band.
     """
     account_id = request.account_id
     tally = needs(account_id)
     request.counted = {"memory:review": sum(tally.values())}
     page = _page(request, tally)
     entry = at.entry if at else None
+    actors = [entry.created_by] if entry else []
+    actors += [at.held.holder] if at and at.held else []
     context = {
         "page": page,
         "tabs": _tabs(request, tally),
@@ -123,7 +126,7 @@ def workbench(
         "held": at.held if at else None,
         "place": next((i for i, row in enumerate(page, page.start_index()) if row == entry), None),
         "evidence": evidence(entry) if entry else None,
-        "names": list_actor_names(_people(at)),
+        "names": list_actor_names(actors),
         "form": form,
         "lost": lost,
         "elsewhere": elsewhere,
@@ -133,7 +136,7 @@ def workbench(
         "waiting": format_count(sum(tally.values())),
         "at_page": at_page(request),
         "and_page": at_page(request).replace("?", "&", 1),
-        "command": TRY_IT % request.build_absolute_uri(reverse("memory:api_write")),
+        "command": EXAMPLE_COMMAND % request.build_absolute_uri(reverse("memory:api_write")),
         "home": reverse("web:home"),
     }
     answer = render_part(request, TEMPLATE, "workbench", context, status=status)
@@ -142,18 +145,11 @@ def workbench(
     return answer
 
 
-def _people(at: Opened | None) -> list[str]:
-    if at is None:
-        return []
-    return [at.entry.created_by, *([at.held.holder] if at.held else [])]
-
-
 def _page(request: WebRequest, tally: Any) -> Page[MemoryEntry]:
     rows = queue(request.account_id, need(request)).only(*LISTED_FIELDS)
-    number = tally[need(request)] if need(request) else sum(tally.values())
-    annotated = rows.annotate(in_others_hands=leased_by_other(me(request)))
-    pages = Paginator(annotated, PAGE)
-    pages.count = number  # the same count, made already
+    pages = Paginator(rows.annotate(in_others_hands=leased_by_other(me(request))), PAGE)
+    # Avoid a second query for the same count.
+    pages.count = tally[need(request)] if need(request) else sum(tally.values())
     return pages.get_page(request.GET.get("page"))
 
 
@@ -194,17 +190,20 @@ def address(request: WebRequest, at: MemoryEntry | None) -> str:
 
 
 def moved_on(request: WebRequest, at: Opened | None) -> HttpResponse:
-    """Render the workbench after a decision; without htmx, redirect to it."""
+    """Render the workbench after a decision, or redirect to it without htmx."""
     if request.htmx:
         return workbench(request, at)
     return redirect(address(request, at.entry if at else None))
 
 
+def midnight() -> datetime:
+    return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+
+
 def decided_today(account_id: UUID) -> int:
     """Count the proposals that people decided since midnight and that are still decided."""
-    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     today = MemoryVersion.objects.of(account_id).filter(
-        created_at__gte=midnight, event__in=MemoryVersion.DECISIONS
+        created_at__gte=midnight(), event__in=MemoryVersion.DECISIONS
     )
     decided = today.exclude(entry__status=MemoryEntry.Status.PROPOSED)
     return decided.values("entry_id").distinct().count()

@@ -17,8 +17,8 @@ from memory.models import SavedView
 from memory.models.saved_views import MAX_QUERY_LENGTH
 from memory.retrieval.entry_list import Listing
 
-NAME = 80
-MOST = 50  # of one person
+MAX_NAME_LENGTH = 80
+MAX_VIEWS = 50  # of one person
 
 
 def views_for(request: WebRequest) -> AccountQuerySet[SavedView]:
@@ -30,52 +30,47 @@ def views_for(request: WebRequest) -> AccountQuerySet[SavedView]:
 @page_view("POST")
 def save(request: WebRequest) -> HttpResponse:
     """Save the filtered list under a name, replacing this person's view of that name."""
-    name = post_text(request, "name", NAME)
+    name = post_text(request, "name", MAX_NAME_LENGTH)
     if not name:
         raise Invalid(_("Enter a name for the view."))
-    account_id = request.account_id
-    query = _query(request)
-    mine = SavedView.objects.of(account_id).filter(owner=request.user)
-    if mine.exclude(name=name).count() >= MOST:
-        raise Invalid(_("You have %(most)d views. Delete one first.") % {"most": MOST})
+    mine = SavedView.objects.of(request.account_id).filter(owner=request.user)
+    if mine.exclude(name=name).count() >= MAX_VIEWS:
+        raise Invalid(_("You have %(most)d views. Delete one first.") % {"most": MAX_VIEWS})
     view, _created = mine.update_or_create(
-        account_id=account_id,
+        account_id=request.account_id,
         owner=request.user,
         name=name,
-        defaults={"query": query, "shared": "shared" in request.POST},
+        defaults={"query": _parse_query(request), "shared": "shared" in request.POST},
     )
     return redirect_with_notice(request, _("View saved."), address(view))
 
 
 @page_view("POST")
 def update(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Replace the filters of a view by the current ones."""
-    view = _own(request, pk)
-    view.query = _query(request)
+    view = _get_editable(request, pk)
+    view.query = _parse_query(request)
     view.save(update_fields=["query"])
     return redirect_with_notice(request, _("View saved."), address(view))
 
 
 @page_view("POST")
 def delete(request: WebRequest, pk: UUID) -> HttpResponse:
-    _own(request, pk).delete()
-    return redirect_with_notice(
-        request, _("View deleted. No memories were changed."), "memory:entries"
-    )
+    _get_editable(request, pk).delete()
+    message = _("View deleted. No memories were changed.")
+    return redirect_with_notice(request, message, "memory:entries")
 
 
 def address(view: SavedView) -> str:
-    """Return the URL of a view; the list reports parameters that no longer exist."""
     return f"{reverse('memory:entries')}?{view.query}{'&' if view.query else ''}view={view.pk}"
 
 
-def _query(request: WebRequest) -> str:
+def _parse_query(request: WebRequest) -> str:
     query_text = request.POST.get("query", "")[:MAX_QUERY_LENGTH]
     return Listing.of(request.account_id, QueryDict(query_text)).query[:MAX_QUERY_LENGTH]
 
 
-def _own(request: WebRequest, pk: UUID) -> SavedView:
-    """Return a view that this person may change: their own, for admins also shared ones."""
+def _get_editable(request: WebRequest, pk: UUID) -> SavedView:
+    """Return a view that this person may change. Admins may also change shared views."""
     view = get_object_or_404(views_for(request), pk=pk)
     if view.owner_id != request.user.pk and request.access.role != Membership.Role.ADMIN:
         raise Denied(_("This view belongs to a colleague. Save it under a new name."))

@@ -20,7 +20,6 @@ from kmapp.web.http import (
     post_text,
     uuid_or_404,
 )
-from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import fragment, redirect_page, redirect_with_notice, render_part
 from memory.actions import topics as topic_actions
@@ -31,39 +30,39 @@ from memory.retrieval.visibility import Audience
 from memory.views.decision_input import decision_of, undo_url
 from memory.views.topic_map import map_of
 
-SUGGESTED = 10  # shown at once
-OTHERS = 200  # topics that one may be merged into
-NAME = 200  # characters
+MAX_SUGGESTIONS = 10  # on the page
+MAX_OTHERS = 200  # topics to select from for a merge
+MAX_NAME_LENGTH = 200  # characters
 STATES = {"": CURRENT_STATUSES, "active": ("active",), "draft": ("draft",)}
 
 
 @page_view("GET")
 def topics(request: WebRequest) -> HttpResponse:
     """List topics, largest first."""
-    state, words = request.GET.get("state", ""), request.GET.get("q", "").strip()[:NAME]
+    state, words = request.GET.get("state", ""), request.GET.get("q", "").strip()[:MAX_NAME_LENGTH]
     rows = _topics(request).filter(status__in=STATES.get(state, CURRENT_STATUSES))
     if words:
         rows = rows.filter(title__icontains=words.replace("\x00", ""))
-    held = Coalesce(Cast(KT("slots__member_count"), IntegerField()), Value(0))
-    rows = rows.annotate(held=held).order_by("-held", "pk")
+    member_count = Coalesce(Cast(KT("slots__member_count"), IntegerField()), Value(0))
+    rows = rows.annotate(held=member_count).order_by("-held", "pk")
     context = {
         "page": paginate(request, rows),
         "state": state,
         "words": words,
-        "suggestions": topic_actions.open_suggestions(request.account_id)[:SUGGESTED],
+        "suggestions": topic_actions.open_suggestions(request.account_id)[:MAX_SUGGESTIONS],
     }
     return render_part(request, "memory/topics/index.html", "list", context)
 
 
 @page_view("GET")
 def topic(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Render a topic; redirect to its memory if it was merged or forgotten."""
+    """Render a topic, or redirect to its memory if it was merged or forgotten."""
     topic_row = get_row_or_404(request, MemoryEntry, pk)
     if topic_row.kind != MemoryEntry.Kind.TOPIC or topic_row.status not in CURRENT_STATUSES:
         return redirect("memory:entry", pk=pk)
     members = member_edges(topic_row.account_id, pk).order_by("-created_at", "-pk")
     page = paginate(request, members.select_related("src"))
-    context: dict[str, Any] = {"topic": topic_row, "page": page, "longest": NAME}
+    context: dict[str, Any] = {"topic": topic_row, "page": page, "longest": MAX_NAME_LENGTH}
     template = fragment(request, "memory/topics/detail.html", "members")
     if template.endswith(".html"):
         context["others"] = _others(topic_row)
@@ -73,7 +72,7 @@ def topic(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET")
 def neighbourhood(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Render the map, which takes longer than the page."""
+    """Render the map, separately because it takes longer than the page."""
     topic_row = get_object_or_404(_topics(request), pk=pk)
     context = {"topic": topic_row, "map": map_of(topic_row)}
     return render(request, "memory/topics/detail.html#map", context)
@@ -81,7 +80,8 @@ def neighbourhood(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST")
 def rename(request: WebRequest, pk: UUID) -> HttpResponse:
-    topic_row = topic_actions.rename_topic(_decision(request, pk), post_text(request, "name", NAME))
+    name = post_text(request, "name", MAX_NAME_LENGTH)
+    topic_row = topic_actions.rename_topic(_decision(request, pk), name)
     return _done(request, topic_row, _("Renamed."))
 
 
@@ -96,43 +96,38 @@ def merge(request: WebRequest, pk: UUID) -> HttpResponse:
     into = request.POST.get("into") or request.GET.get("into")
     if not into:
         raise Invalid(_("Choose the topic to merge this one into."))
-    gone = topic_actions.merge_topics(_decision(request, pk), uuid_or_404(into))
-    notify_success(
-        request, _("Merged. This topic now contains the memories of both."), undo=undo_url(gone)
-    )
-    return redirect_page(request, reverse("memory:topic", args=[into]))
+    merged = topic_actions.merge_topics(_decision(request, pk), uuid_or_404(into))
+    message = _("Merged. This topic now contains the memories of both.")
+    url = reverse("memory:topic", args=[into])
+    return redirect_page(request, url, notice=message, undo=undo_url(merged))
 
 
 @page_view("POST")
 def part(request: WebRequest, pk: UUID) -> HttpResponse:
     """Undo the merge of this topic."""
-    again = topic_actions.unmerge_topic(_decision(request, pk))
-    notify_success(request, _("Undone. The two topics are separate again."))
-    return redirect_page(request, reverse("memory:topic", args=[again.pk]))
+    topic_actions.unmerge_topic(_decision(request, pk))
+    message = _("Undone. The two topics are separate again.")
+    return redirect_page(request, reverse("memory:topic", args=[pk]), notice=message)
 
 
 @page_view("POST")
 def follow(request: WebRequest, pk: UUID) -> HttpResponse:
-    message, changed = topic_actions.accept_suggestion(request.account_id, pk, request.actor)
-    if message.kind == TopicSuggestion.Kind.SPLIT:  # merged back, all is as it was
-        undo = f"{reverse('memory:topic_merge', args=[changed.pk])}?into={message.topic_id}"
-        notify_success(
-            request, _("Split. The selected memories now have a topic of their own."), undo=undo
-        )
+    suggestion, changed = topic_actions.accept_suggestion(request.account_id, pk, request.actor)
+    if suggestion.kind == TopicSuggestion.Kind.SPLIT:
+        message = _("Split. The selected memories now have a topic of their own.")
+        # Merging the new topic undoes the split.
+        undo = f"{reverse('memory:topic_merge', args=[changed.pk])}?into={suggestion.topic_id}"
     else:
-        notify_success(
-            request,
-            _("Merged. The larger topic now contains the memories of both."),
-            undo=undo_url(changed),
-        )
-    return redirect_page(request, reverse("memory:topics"))
+        message = _("Merged. The larger topic now contains the memories of both.")
+        undo = undo_url(changed)
+    return redirect_page(request, reverse("memory:topics"), notice=message, undo=undo)
 
 
 @page_view("POST")
 def decline(request: WebRequest, pk: UUID) -> HttpResponse:
     topic_actions.decline_suggestion(request.account_id, pk, request.actor)
-    notify_success(request, _("Declined. It will not be suggested again."))
-    return redirect_page(request, reverse("memory:topics"))
+    message = _("Declined. It will not be suggested again.")
+    return redirect_page(request, reverse("memory:topics"), notice=message)
 
 
 def _topics(request: WebRequest) -> EntryQuerySet:
@@ -143,7 +138,7 @@ def _others(topic_row: MemoryEntry) -> list[MemoryEntry]:
     """Return the other topics of the same audience, by name."""
     rows = topic_actions.current_topics(topic_row.account_id).exclude(pk=topic_row.pk)
     alike = rows.filter(**Audience.of_entry(topic_row).fields)
-    return list(alike.only("pk", "title", "account_id").order_by("title", "pk")[:OTHERS])
+    return list(alike.only("pk", "title", "account_id").order_by("title", "pk")[:MAX_OTHERS])
 
 
 def _decision(request: WebRequest, pk: UUID) -> Decision:
@@ -151,5 +146,6 @@ def _decision(request: WebRequest, pk: UUID) -> Decision:
 
 
 def _done(request: WebRequest, topic_row: MemoryEntry, message: str) -> HttpResponse:
-    undo = undo_url(topic_row)
-    return redirect_with_notice(request, message, "memory:topic", undo=undo, pk=topic_row.pk)
+    return redirect_with_notice(
+        request, message, "memory:topic", undo=undo_url(topic_row), pk=topic_row.pk
+    )

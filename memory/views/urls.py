@@ -2,10 +2,13 @@
 
 from django.urls import path
 
-from memory.views import bulk_forget as forgetting_page
 from memory.views import (
+    bulk_forget,
     bulk_review,
     edit,
+    entries,
+    entry_list,
+    erasure,
     export,
     home_summary,
     lab,
@@ -17,25 +20,22 @@ from memory.views import (
     saved_views,
     topics,
 )
-from memory.views import entries as pages
-from memory.views import entry_list as listing_page
-from memory.views import erasure as erasure_page
 
 urlpatterns = [
-    path("memory/", listing_page.entries, name="entries"),
+    path("memory/", entry_list.entries, name="entries"),
     path("memory/export/", export.export, name="export"),
     path("memory/views/", saved_views.save, name="view_save"),
     path("memory/views/<uuid:pk>/", saved_views.update, name="view_update"),
     path("memory/views/<uuid:pk>/delete/", saved_views.delete, name="view_delete"),
-    path("memory/erase/", erasure_page.erase, name="erase"),
-    path("memory/forget/", forgetting_page.forget_these, name="forget_these"),
-    path("memory/<uuid:pk>/", pages.entry, name="entry"),
+    path("memory/erase/", erasure.erase, name="erase"),
+    path("memory/forget/", bulk_forget.forget_these, name="forget_these"),
+    path("memory/<uuid:pk>/", entries.entry, name="entry"),
     path("memory/<uuid:pk>/edit/", edit.edit, name="edit"),
-    path("memory/<uuid:pk>/pin/", pages.pin, name="pin"),
-    path("memory/<uuid:pk>/unpin/", pages.unpin, name="unpin"),
-    path("memory/<uuid:pk>/forget/", pages.forget, name="forget"),
+    path("memory/<uuid:pk>/pin/", entries.pin, name="pin"),
+    path("memory/<uuid:pk>/unpin/", entries.unpin, name="unpin"),
+    path("memory/<uuid:pk>/forget/", entries.forget, name="forget"),
     path("memory/<uuid:pk>/rate/", ratings.rate_memory, name="rate"),
-    path("memory/<uuid:pk>/revert/", pages.revert, name="revert"),
+    path("memory/<uuid:pk>/revert/", entries.revert, name="revert"),
     path("memory/<uuid:pk>/undo/", review_decisions.undo, name="undo"),
     path("memory/summary/", home_summary.summary, name="summary"),
     path("topics/", topics.topics, name="topics"),

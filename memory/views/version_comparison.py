@@ -9,7 +9,7 @@ from kmapp.web.http import parse_row_number
 from memory.models import MemoryEntry, MemoryVersion
 
 TEXTS = ("title", "content")
-# Told by the versions themselves.
+# These differ between any two versions.
 NOT_COMPARED = frozenset({"version", "updated_at"})
 
 
