@@ -3,4 +3,8 @@
 from django.urls import include, path
 
 app_name = "interop"
-urlpatterns = [path("", include("interop.mem0.urls"))]
+urlpatterns = [
+    path("", include("interop.hindsight.urls")),
+    path("", include("interop.langgraph.urls")),
+    path("", include("interop.mem0.urls")),
+]

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from interop.mem0.memories import IDS, forget_owned
+from interop.mem0.memories import IDS
+from interop.owners import forget_owned
 from interop.views import ProtocolView
 from kmapp.errors import Invalid
 
@@ -29,7 +30,7 @@ class DeleteMemories(ProtocolView):
             )
         named = {name: value for name, value in owner.items() if value != ANY}
         wildcards = {name: ANY for name in owner if name not in named}
-        return forget_owned(self, {**named, **({"filters": wildcards} if wildcards else {})})
+        return _delete(self, {**named, **({"filters": wildcards} if wildcards else {})})
 
 
 class DeleteEntity(ProtocolView):
@@ -41,7 +42,14 @@ class DeleteEntity(ProtocolView):
                 "The type of an entity is user, agent, app or run.",
                 issues=[{"path": "type", "message": "is not user, agent, app or run"}],
             )
-        return forget_owned(self, {f"{kind}_id": name})
+        return _delete(self, {f"{kind}_id": name})
+
+
+def _delete(view: ProtocolView, owner: Mapping[str, Any]) -> dict[str, Any]:
+    forgotten = forget_owned(view, owner)
+    found = forgotten["count"] > 0
+    message = "Memories deleted successfully!" if found else "No memories found to delete."
+    return {"message": message, **forgotten}
 
 
 def _parse_filters(text: str) -> dict[str, str]:

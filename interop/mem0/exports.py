@@ -9,13 +9,13 @@ from typing import Any
 from django.core import signing
 from django.http import HttpRequest
 
+from interop.listing import list_all
 from interop.mem0 import serialize
 from interop.mem0.owner_filters import split_by_owner
 from interop.views import ProtocolView
 from kmapp.errors import Invalid, NotFound
 
 SALT = "interop.mem0.export"
-PAGE = 200
 MAX_EXPORTED = 10_000
 
 
@@ -45,14 +45,7 @@ class ReadExport(ProtocolView):
         return {"memories": [serialize.memory_item(memory) for memory in memories]}
 
     def _memories(self, filters: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        memories: list[Mapping[str, Any]] = []
-        cursor = None
-        while True:
-            page = {"filters": filters, "limit": PAGE, "cursor": cursor}
-            answer = self.post_native("/v1/memory/list", page)
-            memories.extend(answer["results"])
-            cursor = answer["next_cursor"]
-            if cursor is None:
-                return memories
-            if len(memories) >= MAX_EXPORTED:
-                raise Invalid(f"An export has at most {MAX_EXPORTED} memories. Narrow the filters.")
+        memories = list_all(self, {"filters": filters}, MAX_EXPORTED)
+        if len(memories) > MAX_EXPORTED:
+            raise Invalid(f"An export has at most {MAX_EXPORTED} memories. Narrow the filters.")
+        return memories

@@ -1,7 +1,6 @@
 """Endpoints of mem0 for memories: add, search, list, read, change and delete."""
 
 from collections.abc import Mapping
-from itertools import islice
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -205,17 +204,3 @@ class Feedback(ProtocolView):
             "feedback": rating["outcome"].upper(),
             "feedback_reason": rating["reason"] or None,
         }
-
-
-def forget_owned(view: ProtocolView, owner: Mapping[str, Any]) -> dict[str, Any]:
-    """Forget all memories of an owner: count them, then confirm the count."""
-    path = "/v1/memory/forget"
-    counted = view.post_native(path, owner)
-    if not counted["count"]:
-        return {"message": "No memories found to delete.", "event_id": None, "count": 0}
-    done = view.post_native(path, {**owner, "confirm_token": counted["confirm_token"]})
-    return {
-        "message": "Memories deleted successfully!",
-        "event_id": next(islice(done["event_ids"], 1), None),
-        "count": done["count"],
-    }

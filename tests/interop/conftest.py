@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.wsgi import get_wsgi_application
 
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.runtime import embedded
@@ -20,6 +21,12 @@ CLIENTS = Path(__file__).parent / "clients"
 # The environment with the official clients, beside that of the product: `make clients` builds it.
 PYTHON = Path(f"{sys.prefix}-clients") / "bin" / "python"
 Run = Callable[..., Any]
+SUITES = {
+    "langgraph-sdk": [
+        *("tests/integration/test_store.py", "-o", "addopts="),
+    ],
+    "hindsight-client": ["tests/test_main_operations.py", "-o", "addopts="],
+}
 
 
 @pytest.fixture
@@ -64,6 +71,43 @@ def product_environment(database: str) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "tests.settings",
         "DATABASE_URL": url.replace(f"/{embedded.DATABASE}?", f"/{database}?"),
     }
+
+
+@pytest.fixture
+def run_suite(committed: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
+    """Run published tests of a client against a server; return the summary.
+
+    These tests send no key, so the server adds one, as a proxy would.
+    """
+
+    def run(suite: str, *arguments: str) -> str:
+        product = get_wsgi_application()
+
+        def with_key(environ: dict[str, Any], start_response: Any) -> Any:
+            return product(environ | {"HTTP_AUTHORIZATION": f"Bearer {key[1]}"}, start_response)
+
+        with served(with_key) as url:
+            done = subprocess.run(
+                [
+                    PYTHON,
+                    "-m",
+                    "pytest",
+                    *SUITES[suite],
+                    "-q",
+                    "-p",
+                    "no:cacheprovider",
+                    *arguments,
+                ],
+                cwd=PYTHON.parents[1] / "suites" / suite,
+                env=os.environ | {"HINDSIGHT_API_URL": url, "LANGGRAPH_INTEGRATION_URL": url},
+                capture_output=True,
+                text=True,
+                timeout=300,
+                check=False,
+            )
+        return done.stdout + done.stderr
+
+    return run
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from kmapp.api.errors import is_api
 from kmapp.api.views import AgentView
 from kmapp.database.ids import uuid7
 
-OPEN = {"health", "v1/health", "v1/version", "v1/schema", "v1/docs"}
+OPEN = {"health", "v1/health", "v1/version", "v1/schema", "v1/docs", "ok", "version"}
 CHANGES = (":write", ":erase", "admin")
 RECORDED = {"v1/memory/tools/select"}  # asks, and what is answered goes on record
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import cycle, product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -66,10 +67,10 @@ class _Quiet(WSGIRequestHandler):
 
 
 @contextmanager
-def served() -> Iterator[str]:
-    """Serve the application on a free port, one thread per request."""
+def served(application: Any = None) -> Iterator[str]:
+    """Serve the product, or another application, on a free port, one thread per request."""
     server = ThreadedWSGIServer(("127.0.0.1", 0), _Quiet)
-    server.set_app(get_wsgi_application())
+    server.set_app(application or get_wsgi_application())
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:

@@ -1,0 +1,1 @@
+"""The memory bank API of Hindsight, for its Python client."""

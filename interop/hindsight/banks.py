@@ -1,0 +1,186 @@
+"""Banks of Hindsight: a bank is an agent, its profile is a memory of the agent about itself."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_safe
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+import kmapp
+from interop.keyed_memories import KeyedMemory
+from interop.owners import forget_owned
+from interop.views import ProtocolView
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView
+from kmapp.errors import Invalid, NotFound
+from memory.api.list_entries import listable_entries
+from memory.models import EntryQuerySet, MemoryEntry
+
+NAMESPACE = "hindsight"
+PROFILE_KIND = MemoryEntry.Kind.SELF_MODEL.value
+TRAITS = ("skepticism", "literalism", "empathy")
+DEFAULT_TRAIT = 3
+MAX_BANK_ID = 200
+FEATURES = {
+    **dict.fromkeys(("observations", "bank_config_api", "bank_llm_health", "llm_trace"), False),
+    **dict.fromkeys(("file_upload_api", "document_export_api", "document_import_api"), False),
+    **dict.fromkeys(("mcp", "worker", "audit_log", "store_document_text"), True),
+}
+
+
+@require_safe
+def version(request: HttpRequest) -> JsonResponse:
+    """Return the version and the features; no key is needed."""
+    return JsonResponse({"api_version": kmapp.__version__, "features": FEATURES})
+
+
+class BankView(ProtocolView):
+    """Base class of the endpoints of one bank."""
+
+    def profile_of(self, bank: str) -> KeyedMemory:
+        if len(bank) > MAX_BANK_ID:
+            raise Invalid(
+                f"A bank id has at most {MAX_BANK_ID} characters.",
+                issues=[{"path": "bank_id", "message": "is too long"}],
+            )
+        return KeyedMemory(self, bank, NAMESPACE, ("bank", bank))
+
+    def require_bank(self, bank: str) -> Mapping[str, Any]:
+        """Return the profile. Raise NotFound if there is no such bank."""
+        profile = self.profile_of(bank).find()
+        if profile is None:
+            raise NotFound("Bank not found.")
+        return profile
+
+    def ensure_bank(self, bank: str) -> None:
+        """Create the bank with a default profile if it does not exist."""
+        profile = self.profile_of(bank)
+        if profile.find() is None:
+            profile.put(_profile_memory(bank, {}))
+
+
+class Bank(BankView):
+    """Create, change or delete a bank."""
+
+    def put(self, request: HttpRequest, bank: str) -> Any:
+        profile = self.profile_of(bank)
+        current = profile.find()
+        settings = {**(current["metadata"] if current else {}), **_settings(self.body())}
+        profile.put(_profile_memory(bank, settings))
+        return _profile_output(bank, settings)
+
+    patch = put
+
+    def delete(self, request: HttpRequest, bank: str) -> Any:
+        self.require_bank(bank)
+        forgotten = forget_owned(self, {"agent_id": bank})
+        return {
+            "success": True,
+            "message": "The memories of the bank are forgotten.",
+            "deleted_count": forgotten["count"],
+        }
+
+
+class BankProfile(BankView):
+    """Return the profile of a bank."""
+
+    def get(self, request: HttpRequest, bank: str) -> Any:
+        return _profile_output(bank, self.require_bank(bank)["metadata"])
+
+
+def _settings(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that a request names."""
+    names = ("name", "mission", "background", "retain_mission", "reflect_mission")
+    settings = {name: data[name] for name in names if isinstance(data.get(name), str)}
+    traits = data.get("disposition") if isinstance(data.get("disposition"), Mapping) else {}
+    for trait in TRAITS:
+        value = data.get(f"disposition_{trait}") or (traits or {}).get(trait)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 5:  # noqa: PLR2004
+            issue = {"path": f"disposition.{trait}", "message": "must be a number from 1 to 5"}
+            raise Invalid("A trait is a number from 1 to 5.", issues=[issue])
+        settings[trait] = value
+    return settings
+
+
+def _profile_memory(bank: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    text = settings.get("mission") or settings.get("background") or f"Memory bank {bank}."
+    return {"text": text, "title": settings.get("name") or bank, "kind": PROFILE_KIND,
+            "metadata": dict(settings)}  # fmt: skip
+
+
+def _profile_output(bank: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "bank_id": bank,
+        "name": settings.get("name") or bank,
+        "disposition": {trait: settings.get(trait, DEFAULT_TRAIT) for trait in TRAITS},
+        "mission": settings.get("mission", ""),
+        "background": settings.get("background"),
+    }
+
+
+class BankReport(AgentView):
+    """Base class of endpoints that read the memories of a bank from the database."""
+
+    scopes = {"GET": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    def get(self, request: Request, bank: str, **parts: str) -> Response:
+        with acting(self.account):
+            entries = listable_entries(self.request.auth, {"agent_id": bank}, None).filter(
+                agent_id=bank, status=MemoryEntry.Status.ACTIVE
+            )
+            if not entries.exists():
+                raise NotFound("Bank not found.")
+            return Response(self.report(entries.exclude(kind=PROFILE_KIND), bank, **parts))
+
+    def report(self, entries: EntryQuerySet, bank: str, **parts: str) -> dict[str, Any]:
+        """Return the response for the memories of the bank."""
+        raise NotImplementedError
+
+    def read_page(self) -> tuple[int, int]:
+        """Return limit and offset of the query."""
+        query = self.request.query_params
+        values = []
+        for name, default, largest in (("limit", 100, 1000), ("offset", 0, 1_000_000)):
+            text = query.get(name) or str(default)
+            if not (text.isascii() and text.isdecimal() and int(text) <= largest):
+                issue = {"path": name, "message": f"must be a number up to {largest}"}
+                raise Invalid(f"{name} is a number up to {largest}.", issues=[issue])
+            values.append(int(text))
+        return values[0], values[1]
+
+
+@extend_schema(exclude=True)
+class BankStats(BankReport):
+    """Return the numbers of a bank."""
+
+    def report(self, entries: EntryQuerySet, bank: str, **parts: str) -> dict[str, Any]:
+        documents = entries.filter(slots__has_key="document_id").values("slots__document_id")
+        return {
+            "bank_id": bank,
+            "total_nodes": (total := entries.count()),
+            "total_links": 0,
+            "total_documents": documents.distinct().count(),
+            "nodes_by_fact_type": {"world": total},
+            "links_by_link_type": {},
+            "links_by_fact_type": {},
+            "links_breakdown": {},
+            "pending_operations": 0,
+            "failed_operations": 0,
+        }
+
+
+@extend_schema(exclude=True)
+class Operations(BankReport):
+    """List the pending operations: none, because a retained memory is stored at once."""
+
+    def report(self, entries: EntryQuerySet, bank: str, **parts: str) -> dict[str, Any]:
+        limit, offset = self.read_page()
+        page = {"total": 0, "limit": limit, "offset": offset, "operations": []}
+        return {"bank_id": bank, **page}

@@ -1,0 +1,101 @@
+"""Documents and entities of a bank, which are views of its memories."""
+
+from collections import Counter
+from hashlib import sha256
+from typing import Any
+from uuid import UUID, uuid5
+
+from django.http import HttpRequest
+from drf_spectacular.utils import extend_schema
+
+from interop.hindsight.banks import BankReport, BankView
+from interop.hindsight.memories import document_filter
+from interop.listing import list_all
+from interop.owners import forget_owned
+from kmapp.errors import NotFound
+from memory.models import EntryQuerySet
+
+MAX_ENTRIES = 10_000  # memories whose entities one request counts
+
+
+class Document(BankView):
+    """Read or delete a document: the memories that were retained with its id."""
+
+    def get(self, request: HttpRequest, bank: str, document: str) -> Any:
+        self.require_bank(bank)
+        body = {**document_filter(bank, document), "status": "active"}
+        memories = list_all(self, body, MAX_ENTRIES)[::-1]
+        if not memories:
+            raise NotFound("Document not found.")
+        text = "\n".join(memory["text"] for memory in memories)
+        return {
+            "id": document,
+            "bank_id": bank,
+            "original_text": text,
+            "content_hash": sha256(text.encode()).hexdigest(),
+            "created_at": memories[0]["created_at"],
+            "updated_at": max(memory["updated_at"] for memory in memories),
+            "memory_unit_count": len(memories),
+            "tags": sorted({tag for memory in memories for tag in memory["tags"]}),
+        }
+
+    def delete(self, request: HttpRequest, bank: str, document: str) -> Any:
+        self.require_bank(bank)
+        forgotten = forget_owned(self, document_filter(bank, document))
+        if not forgotten["count"]:
+            raise NotFound("Document not found.")
+        return {
+            "success": True,
+            "message": "The memories of the document are forgotten.",
+            "document_id": document,
+            "memory_units_deleted": forgotten["count"],
+        }
+
+
+class EntityReport(BankReport):
+    """Base class of reports on the entities that the memories of a bank name."""
+
+    def count_entities(self, entries: EntryQuerySet) -> list[tuple[str, int]]:
+        """Return names and numbers of mentions, most mentioned first."""
+        lists = entries.exclude(entities=[]).values_list("entities", flat=True)[:MAX_ENTRIES]
+        counts = Counter(name for names in lists for name in names)
+        return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+    def entity_output(self, name: str, mentions: int) -> dict[str, Any]:
+        return {
+            "id": str(uuid5(self.account, f"entity:{name}")),
+            "canonical_name": name,
+            "mention_count": mentions,
+        }
+
+
+@extend_schema(exclude=True)
+class EntityList(EntityReport):
+    """List the entities of a bank."""
+
+    def report(self, entries: EntryQuerySet, bank: str, **parts: str) -> dict[str, Any]:
+        limit, offset = self.read_page()
+        counts = self.count_entities(entries)
+        items = [self.entity_output(*each) for each in counts[offset : offset + limit]]
+        return {"items": items, "total": len(counts), "limit": limit, "offset": offset}
+
+
+@extend_schema(exclude=True)
+class OneEntity(EntityReport):
+    """Return an entity with the newest texts that name it."""
+
+    def report(self, entries: EntryQuerySet, bank: str, **parts: str) -> dict[str, Any]:
+        for name, mentions in self.count_entities(entries):
+            output = self.entity_output(name, mentions)
+            if output["id"] == str(_uuid(parts["entity"])):
+                rows = entries.filter(entities__contains=[name]).order_by("-created_at")[:20]
+                texts = [{"text": row.content, "mentioned_at": row.created_at} for row in rows]
+                return {**output, "observations": texts}
+        raise NotFound("Entity not found.")
+
+
+def _uuid(value: str) -> UUID | None:
+    try:
+        return UUID(value)
+    except ValueError:
+        return None

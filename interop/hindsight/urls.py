@@ -1,0 +1,23 @@
+"""Routes of Hindsight."""
+
+from django.urls import path
+
+from interop.hindsight import banks, documents, memories
+from interop.hindsight.reflect import Reflect
+
+BANK = "v1/default/banks/<str:bank>"
+
+urlpatterns = [
+    path("version", banks.version),
+    path(BANK, banks.Bank.as_view()),
+    path(f"{BANK}/profile", banks.BankProfile.as_view()),
+    path(f"{BANK}/stats", banks.BankStats.as_view()),
+    path(f"{BANK}/operations", banks.Operations.as_view()),
+    path(f"{BANK}/memories", memories.Memories.as_view()),
+    path(f"{BANK}/memories/recall", memories.Recall.as_view()),
+    path(f"{BANK}/memories/list", memories.MemoryList.as_view()),
+    path(f"{BANK}/reflect", Reflect.as_view()),
+    path(f"{BANK}/documents/<path:document>", documents.Document.as_view()),
+    path(f"{BANK}/entities", documents.EntityList.as_view()),
+    path(f"{BANK}/entities/<str:entity>", documents.OneEntity.as_view()),
+]

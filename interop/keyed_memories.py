@@ -1,0 +1,103 @@
+"""Memories under a key of another product, which may be deleted and created again.
+
+The client ID of a memory is derived from the key and a generation. A deleted memory is forgotten
+and keeps its client ID, so the next memory under the same key is the next generation.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Any
+
+from django.utils.timezone import now
+
+from interop.native_calls import NativeError
+from interop.views import ProtocolView
+from kmapp.errors import Conflict
+
+MAX_GENERATIONS = 200  # client IDs that one native request can name
+Memory = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedMemory:
+    """The memory of an agent under a key, which is a list of texts."""
+
+    view: ProtocolView
+    agent_id: str
+    namespace: str  # of the client IDs, so that protocols do not collide
+    key: Sequence[str]
+
+    def find(self) -> Memory | None:
+        """Return the current memory, if it is neither forgotten nor expired."""
+        return find_current(self._generations())
+
+    def put(self, memory: Mapping[str, Any], expires_at: Any = None) -> None:
+        """Update the current memory, or store a new generation; one that expires replaces it."""
+        generations = self._generations()
+        current = find_current(generations)
+        if current and expires_at is None and current["expires_at"] is None:
+            self.view.post_native("/v1/memory/update", {"id": current["id"], **memory})
+            return
+        self._store({**memory, "expires_at": expires_at}, generations)
+        if current:
+            self._forget(current)
+
+    def delete(self) -> bool:
+        """Forget the current memory; return whether there was one."""
+        current = self.find()
+        if current:
+            self._forget(current)
+        return current is not None
+
+    def _forget(self, memory: Memory) -> None:
+        self.view.post_native("/v1/memory/forget", {"id": memory["id"]})
+
+    def _client_ids(self) -> list[str]:
+        digest = sha256(json.dumps(list(self.key)).encode()).hexdigest()[:32]
+        return [f"{self.namespace}:{digest}:{number}" for number in range(MAX_GENERATIONS)]
+
+    def _generations(self) -> list[Memory]:
+        """Return the memories that the key has or had, newest first."""
+        body = {
+            "client_ids": self._client_ids(),
+            "agent_id": self.agent_id,
+            "limit": MAX_GENERATIONS,
+        }
+        memories: list[Memory] = self.view.post_native("/v1/memory/list", body)["results"]
+        return memories
+
+    def _store(self, memory: Mapping[str, Any], generations: Sequence[Memory]) -> None:
+        """Store the memory under the first free client ID."""
+        taken = {generation["client_id"] for generation in generations}
+        for client_id in self._client_ids():
+            if client_id in taken:
+                continue
+            body = {
+                **memory,
+                "client_id": client_id,
+                "agent_id": self.agent_id,
+                "visibility": "user",
+                "dedupe": False,
+            }
+            try:
+                self.view.post_native("/v1/memory/store", body)
+            except NativeError as error:
+                if error.response.status not in (HTTPStatus.CONFLICT, HTTPStatus.GONE):
+                    raise
+            else:
+                return
+        raise Conflict("This key was deleted and created too often. Use another key.")
+
+
+def find_current(generations: Sequence[Memory]) -> Memory | None:
+    moment = now()
+    return next((each for each in generations if is_current(each, moment)), None)
+
+
+def is_current(memory: Memory, moment: Any) -> bool:
+    """Return whether a native memory is active and has not expired."""
+    expires_at = memory["expires_at"]
+    return bool(memory["status"] == "active" and not (expires_at and expires_at <= moment))

@@ -1,0 +1,1 @@
+"""The store endpoints of LangGraph, for `StoreClient` of its SDK."""

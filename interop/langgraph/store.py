@@ -1,0 +1,155 @@
+"""Store endpoints of LangGraph."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.timezone import now
+from django.views.decorators.http import require_safe
+
+from interop.keyed_memories import KeyedMemory, is_current
+from interop.langgraph.items import (
+    AGENT,
+    ItemId,
+    invalid,
+    item_metadata,
+    native_filters,
+    output_item,
+    parse_item_id,
+    parse_namespace,
+    searchable_text,
+)
+from interop.langgraph.value_filters import matches
+from interop.listing import list_all
+from interop.views import ProtocolView
+
+NATIVE_LIMIT = 200
+MAX_SCANNED = 10_000  # items that one search without a query reads
+MAX_TTL = 10 * 366 * 24 * 60  # minutes
+
+
+@require_safe
+def ok(request: HttpRequest) -> JsonResponse:
+    """Answer the liveness check of LangGraph's clients."""
+    return JsonResponse({"ok": True})
+
+
+class Items(ProtocolView):
+    """Put, get or delete one item."""
+
+    def put(self, request: HttpRequest) -> HttpResponse:
+        data = self.body()
+        item, value = parse_item_id(data.get("namespace"), data.get("key")), data.get("value")
+        if not isinstance(value, Mapping):
+            raise invalid("value", "must be an object")
+        index = data.get("index")
+        memory = {
+            "text": searchable_text(item, value, index),
+            "title": " / ".join((*item.namespace, item.key))[:500],
+            "metadata": item_metadata(item, value, is_indexed=index is not False),
+        }
+        self._keyed(item).put(memory, _expiry(data.get("ttl")))
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+
+    def get(self, request: HttpRequest) -> Any:
+        namespace = request.GET.get("namespace", "").split(".")
+        item = parse_item_id(namespace, request.GET.get("key"))
+        memory = self._keyed(item).find()
+        # Clients expect null, not 404, for an item that does not exist.
+        return JsonResponse(None, safe=False) if memory is None else output_item(memory)
+
+    def delete(self, request: HttpRequest) -> HttpResponse:
+        data = self.body()
+        self._keyed(parse_item_id(data.get("namespace"), data.get("key"))).delete()
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+
+    def _keyed(self, item: ItemId) -> KeyedMemory:
+        return KeyedMemory(self, AGENT, AGENT, (*item.namespace, item.key))
+
+
+def _expiry(ttl: Any) -> Any:
+    """Return the time when an item with this lifetime in minutes expires."""
+    if ttl is None:
+        return None
+    if isinstance(ttl, bool) or not isinstance(ttl, int | float) or not 0 < ttl <= MAX_TTL:
+        raise invalid("ttl", f"must be a number of minutes up to {MAX_TTL}")
+    return now() + timedelta(minutes=ttl)
+
+
+class SearchItems(ProtocolView):
+    """Search the items below a namespace, by meaning and words with a query, else newest first."""
+
+    def post(self, request: HttpRequest) -> Any:
+        data = self.body()
+        prefix = parse_namespace(data.get("namespace_prefix", []), "namespace_prefix")
+        conditions = data.get("filter") or {}
+        if not isinstance(conditions, Mapping):
+            raise invalid("filter", "must be an object")
+        offset, limit = read_number(data, "offset", 0, 0), read_number(data, "limit", 10, 1)
+        query = data.get("query")
+        memories = self._search(prefix, query) if query else list_items(self, prefix)
+        items = [
+            output_item(memory)
+            for memory in memories
+            if matches(memory["metadata"]["value"], conditions)
+        ]
+        return {"items": items[offset : offset + limit]}
+
+    def _search(self, prefix: tuple[str, ...], query: Any) -> list[Mapping[str, Any]]:
+        filters = native_filters(prefix)
+        filters["metadata"] = {**filters.get("metadata", {}), "indexed": {"eq": True}}
+        body = {"query": query, "agent_id": AGENT, "filters": filters, "limit": NATIVE_LIMIT}
+        hits: list[Mapping[str, Any]] = self.post_native("/v1/memory/search", body)["results"]
+        return hits
+
+
+def list_items(view: ProtocolView, prefix: tuple[str, ...]) -> list[Mapping[str, Any]]:
+    """Return the active items below a namespace, newest first."""
+    body = {"filters": native_filters(prefix), "agent_id": AGENT, "status": "active"}
+    memories = list_all(view, body, MAX_SCANNED)[:MAX_SCANNED]
+    moment = now()
+    return [each for each in memories if is_current(each, moment)]
+
+
+def read_number(data: Mapping[str, Any], name: str, default: int, least: int) -> int:
+    value = data.get(name)
+    value = default if value is None else value
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_SCANNED:
+        raise invalid(name, f"must be a whole number from {least} to {MAX_SCANNED}")
+    return value
+
+
+class Namespaces(ProtocolView):
+    """List the namespaces that have items."""
+
+    def post(self, request: HttpRequest) -> Any:
+        data = self.body()
+        prefix, suffix = (_pattern(data.get(name), name) for name in ("prefix", "suffix"))
+        offset, limit = read_number(data, "offset", 0, 0), read_number(data, "limit", 100, 1)
+        depth = data.get("max_depth")
+        if depth is not None:
+            depth = read_number(data, "max_depth", 1, 1)
+        # A wildcard ends the part of the prefix that the database can select.
+        fixed = prefix[: prefix.index("*")] if "*" in prefix else prefix
+        namespaces = {tuple(memory["metadata"]["namespace"]) for memory in list_items(self, fixed)}
+        matching = sorted(
+            {
+                labels[:depth]
+                for labels in namespaces
+                if _fits(labels[: len(prefix)], prefix)
+                and _fits(labels[len(labels) - len(suffix) :], suffix)
+            }
+        )
+        return {"namespaces": matching[offset : offset + limit]}
+
+
+def _pattern(value: Any, name: str) -> tuple[str, ...]:
+    return parse_namespace([] if value is None else value, name)
+
+
+def _fits(labels: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    return len(labels) == len(pattern) and all(
+        expected in ("*", label) for label, expected in zip(labels, pattern, strict=True)
+    )
