@@ -113,13 +113,7 @@ def write_rewrite(row: Extraction, seen: MemoryEntry, rewrite: Rewrite) -> dict[
     elif normalize_for_comparison(rewrite.content) == normalize_for_comparison(seen.content):
         return {"item": 0, "id": str(seen.pk), "event": "NONE"}
     actor = Actor.parse(row.actor)
-    decision = Decision(
-        account_id=row.account_id,
-        entry_id=seen.pk,
-        actor=actor,
-        version=seen.version,
-        reason=row.said["instruction"][:500],
-    )
+    decision = Decision.about(seen, actor, row.said["instruction"][:500])
     settings = MemorySettings.objects.get_or_default(row.account_id)
     is_proposal = needs_review(settings, actor, seen.visibility, seen.kind)
     entry = (propose_update if is_proposal else edit)(decision, values)

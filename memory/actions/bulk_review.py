@@ -55,8 +55,6 @@ class StartedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Progress of a run, in numbers of memories."""
-
     requested: int
     examined: int
     done: int
@@ -170,14 +168,7 @@ def _decide(run: BulkRun, part: BulkPart) -> None:
         locked = free.select_for_update(no_key=True, of=("self",))
         unchanged = [entry for entry in locked if entry.version == chosen[entry.pk]]
         for entry in unchanged:
-            decision = Decision(
-                account_id=account_id,
-                entry_id=entry.pk,
-                actor=actor,
-                version=entry.version,
-                reason=run.reason,
-            )
-            operation(decision, commit=commit)
+            operation(Decision.about(entry, actor, run.reason), commit=commit)
     part.done, part.decided_in = len(unchanged), commit.id if unchanged else None
     part.save(update_fields=["done", "decided_in"])
 
@@ -199,17 +190,14 @@ def _restore(run: BulkRun, part: BulkPart) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetPreview:
-    """The number of memories that would be forgotten, and the ticket to forget them."""
-
     memories: int
     ticket: str  # empty if there are none
 
 
 def preview_forget(account_id: UUID, rows: EntryQuerySet, actor: Actor) -> ForgetPreview:
-    """Count how many of these memories can be forgotten, without changing anything."""
     chosen = _select_forgettable(rows)
-    ticket = _confirmation(account_id, actor, chosen).ticket if chosen else ""
-    return ForgetPreview(memories=len(chosen), ticket=ticket)
+    confirmation = Confirmation(FORGET_OPERATION, account_id, actor, [pk for pk, _ in chosen])
+    return ForgetPreview(memories=len(chosen), ticket=confirmation.ticket if chosen else "")
 
 
 def forget_entries(
@@ -217,7 +205,7 @@ def forget_entries(
 ) -> StartedRun:
     """Forget the counted memories: now, or by workers if there are many."""
     chosen = _select_forgettable(rows)
-    _confirmation(account_id, actor, chosen).verify(ticket)
+    Confirmation(FORGET_OPERATION, account_id, actor, [pk for pk, _ in chosen]).verify(ticket)
     if not chosen:
         raise NotFound(_("Memory not found."))
     return start_run(account_id, actor, Operation.FORGET, chosen, reason)
@@ -246,8 +234,3 @@ def _select_forgettable(rows: EntryQuerySet) -> list[EntryVersion]:
             code="too_many",
         )
     return chosen
-
-
-def _confirmation(account_id: UUID, actor: Actor, chosen: Sequence[EntryVersion]) -> Confirmation:
-    ids = [pk for pk, _version in chosen]
-    return Confirmation(operation=FORGET_OPERATION, account_id=account_id, actor=actor, ids=ids)

@@ -15,7 +15,7 @@ from kmapp.errors import Conflict, Invalid
 TICKET_LIFETIME = timedelta(minutes=10)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Confirmation:
     """An operation on exactly these memories by one actor."""
 

@@ -96,7 +96,6 @@ def _write(account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
 def write_within_commit(
     commit: Recording, batch: Batch, settings: MemorySettings | None = None
 ) -> WriteResult:
-    """Write a batch as part of an existing commit."""
     account_id, actor = commit.account_id, commit.actor
     settings = settings or MemorySettings.objects.get_or_default(account_id)
     drafts, keys = _resolve_ids(account_id, batch)
@@ -119,9 +118,8 @@ def write_within_commit(
     )
     entries = [existing.get(key) or new_entries[key] for key in keys]
     commit.add_all(new_entries.values(), Event.ADD)
-    record_versions(
-        new_entries.values(), commit, actor, redact_text(batch.reason, settings.account.redact)
-    )
+    reason = redact_text(batch.reason, settings.account.redact)
+    record_versions(new_entries.values(), commit, reason)
     edges = write_edges(account_id, batch, entries, new_entries, commit)
     guests = write_all(batch.hosted_nodes, settings.account, batch.scope, commit)
     index_terms(
@@ -213,7 +211,6 @@ def _build_entry(
 
 
 def needs_review(settings: MemorySettings, actor: Actor, visibility: str, kind: str) -> bool:
-    """Return whether a memory needs review by the account's policy."""
     is_account_wide = visibility == MemoryEntry.Visibility.ACCOUNT
     return actor.kind == "key" and (
         (is_account_wide and settings.account.account_wide == Account.Policy.PROPOSE)
@@ -234,7 +231,6 @@ def propose_update(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry
 def build_update_proposal(
     old: MemoryEntry, values: Mapping[str, Any], *, reason: str = ""
 ) -> Batch:
-    """Build the input that proposes new values for a memory."""
     fields = {name: getattr(old, name) for name in (*COPIED_FIELDS, *RENAMED)} | dict(values)
     proposal_input = NewEntry(
         id=uuid7(), **{RENAMED.get(name, name): value for name, value in fields.items()}

@@ -53,8 +53,6 @@ StoredRow = TypeVar("StoredRow", SavedView, MemoryExport)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasurePreview:
-    """Numbers of rows that an erasure would remove."""
-
     memories: int
     versions: int
     edges: int
@@ -68,8 +66,6 @@ class ErasurePreview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureResult:
-    """The number of erased memories, and the commit."""
-
     memories: int
     commit_id: UUID
 
@@ -99,7 +95,7 @@ def preview_erasure(
         notes=traces.notes.exclude(salt=None).count(),
         shared=traces.siblings.values("entry_id").distinct().count(),
         personal_records=elsewhere,
-        ticket=_confirmation(account_id, actor, ids, person).ticket,
+        ticket=Confirmation(OPERATION, account_id, actor, ids, person).ticket,
     )
 
 
@@ -114,7 +110,7 @@ def erase_entries(
 ) -> ErasureResult:
     """Erase the counted memories in one commit. This cannot be undone."""
     ids = _select_ids(rows, may_be_none=bool(person and count_personal_data(account_id, [person])))
-    _confirmation(account_id, actor, ids, person).verify(ticket)
+    Confirmation(OPERATION, account_id, actor, ids, person).verify(ticket)
     after = _find_successors(account_id, ids)
     affected = MemoryEntry.objects.of(account_id).filter(pk__in={*ids, *after}).order_by("pk")
     entries = {row.pk: row for row in affected.select_for_update(no_key=True)}
@@ -174,12 +170,6 @@ def _select_ids(rows: EntryQuerySet, *, may_be_none: bool) -> list[UUID]:
             code="too_many",
         )
     return ids
-
-
-def _confirmation(account_id: UUID, actor: Actor, ids: Sequence[UUID], person: str) -> Confirmation:
-    return Confirmation(
-        operation=OPERATION, account_id=account_id, actor=actor, ids=ids, person=person
-    )
 
 
 def _find_successors(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:

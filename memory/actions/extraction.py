@@ -162,7 +162,6 @@ def _finish_without_facts(row: Extraction, **details: Any) -> None:
 
 
 def _format_instructions(settings: MemorySettings) -> str:
-    """Return the account's instructions as a paragraph of a prompt."""
     text = settings.instructions
     return f"\nThe organisation asks for this too:\n{text}\n" if text else ""
 

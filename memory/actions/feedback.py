@@ -26,8 +26,6 @@ RATEABLE = {Status.ACTIVE, Status.SUPERSEDED}  # statuses in which agents could 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingResult:
-    """A rating, the rated memory, and whether the rating changed."""
-
     rating: MemoryRating
     entry: MemoryEntry
     changed: bool

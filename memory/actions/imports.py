@@ -32,24 +32,18 @@ NOT_COMPARED = frozenset({"flags", *MemoryEntry.unsealed_fields})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """The parsed object of one line of a file."""
-
     number: int
     value: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineProblem:
-    """The reason why a line was not imported."""
-
     line: int
     reason: str
 
 
 @dataclass(slots=True)
 class ImportResult:
-    """Numbers of imported and unchanged rows, and the problems."""
-
     entries: int = 0
     edges: int = 0
     unchanged: int = 0  # rows that exist with the same values
@@ -214,7 +208,7 @@ class _Block:
             MemoryEntry.objects.bulk_create(sorted(entries, key=attrgetter("pk")))
             MemoryEdge.objects.bulk_create(sorted(edges, key=attrgetter("pk")))
             commit.add_all([*entries, *edges], "ADD")
-            record_versions(entries, commit, self.actor, "import")
+            record_versions(entries, commit, "import")
             texts = {entry.pk: words_of(entry) for entry in entries}
             index_terms(self.account.pk, COLLECTION, texts)
             enqueue_embeddings(self.account.pk, entries, commit.id, is_published=False)

@@ -61,7 +61,6 @@ def acquire_lease(
 def acquire_next_lease(
     rows: EntryQuerySet, account_id: UUID, holder: str
 ) -> tuple[MemoryEntry, ReviewLease] | None:
-    """Lease the first proposal that nobody else has leased."""
     for _ in range(TRIES):
         free = rows.filter(~leased_by_other(holder))
         # Skip proposals that someone is deciding about.

@@ -104,14 +104,12 @@ def enqueue_conversation(
 def enqueue_task(
     context: MessageContext, *, goal: str, result: str, log: str = ""
 ) -> QueuedExtraction:
-    """Enqueue the extraction of what is worth storing from a completed task."""
     return _enqueue(context, Kind.TASK, {"goal": goal, "result": result, "log": log})
 
 
 def enqueue_rewrite(
     context: MessageContext, entry: MemoryEntry, instruction: str
 ) -> QueuedExtraction:
-    """Enqueue the change of a memory as an instruction requests."""
     if entry.status != MemoryEntry.Status.ACTIVE:
         raise wrong_status_error(entry, "Only an active memory can be changed.")
     source_input = {"entry": str(entry.pk), "version": entry.version, "instruction": instruction}
@@ -147,7 +145,6 @@ def _enqueue(
 
 
 def _redact(value: Any, kinds: Sequence[str]) -> Any:
-    """Redact all texts except images and ids."""
     if isinstance(value, str):
         return redact_text(value, kinds)
     if isinstance(value, Mapping):

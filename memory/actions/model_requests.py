@@ -18,8 +18,6 @@ MAX_ANSWER_LENGTH = 20_000  # characters that are stored
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Generic[T]):
-    """A parsed answer, and its raw text."""
-
     value: T
     raw: str
 

@@ -42,6 +42,17 @@ class Decision:
     version: int | None = None  # None: any version
     reason: str = ""
 
+    @classmethod
+    def about(cls, entry: MemoryEntry, actor: Actor, reason: str = "") -> "Decision":
+        """Return a decision about the current version of a memory."""
+        return cls(
+            account_id=entry.account_id,
+            entry_id=entry.pk,
+            actor=actor,
+            version=entry.version,
+            reason=reason,
+        )
+
     @cached_property
     def redacted_reason(self) -> str:
         return redacted_reason(self.account_id, self.reason)

@@ -139,7 +139,6 @@ def create_topic(
     client_id: str,
     status: str,
 ) -> MemoryEntry:
-    """Create a topic of these memories as part of a commit."""
     draft = NewEntry(
         text=name,
         title=name,
@@ -161,7 +160,6 @@ def _status(before: str, members: int) -> str:
 
 
 def create_member_edges(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> None:
-    """Create the edges from these memories to a topic and back."""
     keys = [(pk, topic, Type.PART_OF) for pk in ids]
     keys += [(topic, pk, Type.DERIVED_FROM) for pk in ids]
     edges = [build_derived_edge(account_id, *key, weight=WEIGHT) for key in keys]

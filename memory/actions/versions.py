@@ -27,15 +27,10 @@ Event = MemoryVersion.Event
 
 
 def record_versions(
-    entries: Iterable[MemoryEntry],
-    commit: Recording,
-    actor: Actor,
-    reason: str,
-    event: str = Event.ADD,
+    entries: Iterable[MemoryEntry], commit: Recording, reason: str, event: str = Event.ADD
 ) -> None:
-    MemoryVersion.objects.bulk_create(
-        [build_version(entry, commit, actor, reason, event) for entry in entries], batch_size=500
-    )
+    rows = [build_version(entry, commit, commit.actor, reason, event) for entry in entries]
+    MemoryVersion.objects.bulk_create(rows, batch_size=500)
 
 
 def build_version(
@@ -102,9 +97,7 @@ def update_entry(
     entry.commit_id = commit.id
     entry.save(update_fields={*values, "flags", "version", "updated_at", "commit"})
     commit.add(entry, event)
-    record_versions(
-        [entry], commit, commit.actor, commit.reason if reason is None else reason, event
-    )
+    record_versions([entry], commit, commit.reason if reason is None else reason, event)
     _update_derived(entry, before_words, before_status, commit.id, was_cold=was_cold)
 
 

@@ -11,7 +11,6 @@ from kmapp.accounts.models import AccountOwned
 
 
 def owner_of(source: Any) -> dict[str, Any]:
-    """Return the fields that name the owner of memories."""
     names = ("scope", "user_id", "agent_id", "app_id", "run_id")
     return {name: getattr(source, name) for name in names}
 

@@ -108,7 +108,6 @@ class ReviewLease(AccountOwned):
 
 class BulkRunQuerySet(AccountQuerySet["BulkRun"]):
     def affecting(self, ids: Sequence[UUID]) -> "BulkRunQuerySet":
-        """Return the runs that included one of these memories."""
         names = RawSQL(
             "SELECT p.run_id FROM memory_bulkpart p, jsonb_array_elements(p.chosen) c "
             "WHERE c ->> 0 = ANY (%s)",

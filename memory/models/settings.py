@@ -49,7 +49,6 @@ def validate_categories(value: Any) -> None:
 
 class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
     def get_or_default(self, account_id: UUID) -> "MemorySettings":
-        """Return the account's settings, or unsaved defaults."""
         row = self.of(account_id).select_related("account").first()
         return row or MemorySettings(account=Account.objects.get(pk=account_id))
 

@@ -17,25 +17,15 @@ from memory.actions.review import Decision
 
 
 def _build_action(decide: Callable[[Decision], models.MemoryEntry], label: Any) -> Any:
-    """Return an action that applies a decision to each selected memory."""
 
     @admin.action(description=label, permissions=["review"])
     def action(
         model_admin: NewestFirstAdmin, request: HttpRequest, rows: QuerySet[models.MemoryEntry]
     ) -> AfterCommitResponse | None:
         actor = as_web_request(request).actor
-
-        def apply(entry: models.MemoryEntry) -> models.MemoryEntry:
-            return decide(
-                Decision(
-                    account_id=entry.account_id,
-                    entry_id=entry.pk,
-                    actor=actor,
-                    version=entry.version,
-                )
-            )
-
-        return model_admin.apply_to_each(request, rows, apply)
+        return model_admin.apply_to_each(
+            request, rows, lambda entry: decide(Decision.about(entry, actor))
+        )
 
     return action
 

@@ -1,9 +1,10 @@
-"""Bulk review of proposals: confirmation of their number, progress, undo."""
+"""Bulk decisions about proposals and listed memories: confirmation, progress, undo."""
 
 from http import HTTPStatus
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -23,10 +24,13 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_page, render_part, render_polled
 from memory.actions import bulk_review
 from memory.actions.bulk_review import PART_SIZE, EntryVersion
+from memory.actions.review import FORGETTABLE
 from memory.models import BulkRun
+from memory.retrieval.entry_list import Listing
 from memory.review.queue import queue
 from memory.views.review_queue import address, at_page, moved_on, need, open_next, picked
 
+EXAMPLES = 20  # memories on the page to forget them
 MAX_SELECTED = 50_000  # proposals in one run
 
 
@@ -138,3 +142,32 @@ def notify_result(request: WebRequest, row: BulkRun) -> None:
         text = f"{text} {more % {'n': skipped}}"
     undo = reverse("memory:bulk_undo", args=[row.pk]) if number else ""
     notify_success(request, text, undo=undo)
+
+
+@page_view("GET", "POST")
+def forget_these(request: WebRequest) -> HttpResponse:
+    account_id, actor = request.account_id, request.actor
+    listing = Listing.of(account_id, request.GET)
+    rows = listing.chosen
+    if request.method == "POST":
+        started = bulk_review.forget_entries(
+            account_id,
+            rows,
+            actor,
+            ticket=request.POST.get("ticket", ""),
+            reason=parse_reason(request),
+        )
+        if started.events:
+            return redirect("memory:bulk_run", pk=started.run.pk)
+        notify_result(request, started.run)
+        return redirect(f"{reverse('memory:entries')}?{listing.query}")
+    extent = bulk_review.preview_forget(account_id, rows, actor)
+    examples = rows.filter(status__in=FORGETTABLE).order_by("-created_at", "-pk")[:EXAMPLES]
+    context = {
+        "extent": extent,
+        "entries": examples,
+        "more": max(0, extent.memories - EXAMPLES),
+        "listing": listing,
+        "longest": MAX_REASON_LENGTH,
+    }
+    return render(request, "memory/forgetting/index.html", context)

@@ -10,7 +10,6 @@ from memory.models import MemoryEntry
 
 
 def decision_of(request: WebRequest, pk: UUID, version: int | None) -> Decision:
-    """Return this person's decision about a version of a memory."""
     return Decision(
         account_id=request.account_id,
         entry_id=pk,
@@ -21,5 +20,4 @@ def decision_of(request: WebRequest, pk: UUID, version: int | None) -> Decision:
 
 
 def undo_url(entry: MemoryEntry) -> str:
-    """Return the URL that undoes the latest change of a memory."""
     return f"{reverse('memory:undo', args=[entry.pk])}?version={entry.version}"

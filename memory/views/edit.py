@@ -33,8 +33,6 @@ FIELDS = ("title", "content", "kind", "tags")
 
 
 class EditForm(ProposalForm):
-    """Form to correct the version of a memory that the person saw."""
-
     version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
     reason = forms.CharField(
         label=gettext_lazy("Reason"),

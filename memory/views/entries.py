@@ -22,7 +22,6 @@ from memory.review.evidence import warnings
 from memory.views import history
 from memory.views.decision_input import decision_of, undo_url
 from memory.views.erasure import erased
-from memory.views.version_comparison import comparison
 
 TEMPLATE = "memory/entries/detail.html"
 
@@ -78,7 +77,7 @@ def _rows(request: WebRequest) -> EntryQuerySet:
 
 def _render_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     account_id, pk = row.account_id, row.pk
-    compared = comparison(account_id, pk, request.GET)
+    compared = history.comparison(account_id, pk, request.GET)
     if request.htmx and compared:
         return render(request, f"{TEMPLATE}#compared", {"entry": row, "compared": compared})
     steps, older = history.steps(account_id, pk)

@@ -61,7 +61,6 @@ def _select_rows(account_id: UUID, params: QueryDict) -> EntryQuerySet:
 
 
 def _word(number: int) -> str:
-    """Return the text to type for confirmation."""
     return _("erase %(n)d") % {"n": number}
 
 

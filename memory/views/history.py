@@ -1,4 +1,4 @@
-"""Sections of the page of a memory: versions, proofs, edges, ratings."""
+"""Sections of the page of a memory: versions, comparison, proofs, edges, ratings."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,9 +6,11 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
+from django.http import QueryDict
 
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import Claim, proven
+from kmapp.web.http import parse_row_number
 from memory.models import MemoryEdge, MemoryEntry, MemoryRating, MemoryVersion
 from memory.retrieval.as_of import Past
 from memory.topics import layout
@@ -16,6 +18,8 @@ from memory.topics import layout
 VERSIONS = 50  # on one page
 NEIGHBOURS = 50
 RATINGS = 50
+TEXTS = ("title", "content")
+NOT_COMPARED = frozenset({"version", "updated_at"})  # these differ between any two versions
 
 
 def steps(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], bool]:
@@ -60,7 +64,6 @@ def edges(account_id: UUID, pk: UUID) -> list[dict[str, Any]]:
 
 
 def drawing(edge_rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return a drawing of the first edges."""
     if not edge_rows:
         return None
     labels = [
@@ -81,3 +84,42 @@ def find_state_at(row: MemoryEntry, moment: datetime) -> MemoryEntry | None:
     present = MemoryEntry.objects.of(row.account_id).filter(pk=row.pk)
     past = Past(account_id=row.account_id, at=moment, present=present).entries(present)
     return next(iter(past), None)
+
+
+def comparison(account_id: UUID, pk: UUID, params: QueryDict) -> dict[str, Any] | None:
+    """Return the two selected versions, earlier first, or None."""
+    numbers = [
+        n for name in ("from", "to") if (n := parse_row_number(params.get(name, ""))) is not None
+    ]
+    rows = MemoryVersion.objects.of(account_id).filter(entry_id=pk, version__in=numbers)
+    pair = list(rows.order_by("version"))
+    if len(pair) != 2:  # noqa: PLR2004 - a pair
+        return None
+    old, new = pair
+    names = (old.state.keys() | new.state.keys()) - NOT_COMPARED
+    differ = sorted(name for name in names if old.state.get(name) != new.state.get(name))
+    return {
+        "old": old,
+        "new": new,
+        "texts": [
+            (_label(name), str(old.state.get(name, "")), str(new.state.get(name, "")))
+            for name in TEXTS
+            if name in differ
+        ],
+        "facts": [
+            (_label(name), _format_value(old.state.get(name)), _format_value(new.state.get(name)))
+            for name in differ
+            if name not in TEXTS
+        ],
+    }
+
+
+def _label(name: str) -> Any:
+    fields = {field.attname: field for field in MemoryEntry._meta.concrete_fields}
+    return fields[name].verbose_name if name in fields else name
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)

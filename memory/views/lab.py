@@ -1,24 +1,32 @@
-"""The recall lab: queries as agents send them, with an explanation of the results."""
+"""The recall lab: queries as agents send them, with explained results that people can rate."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from kmapp.errors import Invalid
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import WebRequest
+from kmapp.web.http import WebRequest, get_row_or_404, safe_next_url
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command
+from memory.actions.feedback import rate_entry
+from memory.actions.review import Decision
+from memory.models import MemoryEntry, MemoryRating
 from memory.retrieval.lab import Endpoint, LabHit, Missed, Question, Trial, try_out
 from memory.retrieval.score_breakdown import bar, legend
 from memory.views.lab_forms import IDS, QuestionForm, SettingForm
-from memory.views.ratings import OFFERED, ratings_of
 
 TEMPLATE = "memory/lab/index.html"
+Outcome = MemoryRating.Outcome
+OFFERED = (Outcome.POSITIVE, Outcome.NEGATIVE, Outcome.VERY_NEGATIVE)
 # The URL name of each endpoint, and its field for the maximum number of memories.
 API = {
     Endpoint.SEARCH: ("memory:api_search", "limit"),
@@ -120,3 +128,28 @@ def _format_command(request: WebRequest, question: Question) -> str:
     body |= {"as_of": search.as_of.isoformat()} if search.as_of else {}
     quoted = json.dumps(body, ensure_ascii=False).replace("'", "'\\''")
     return format_api_command(request, url_name, quoted)
+
+
+def ratings_of(request: WebRequest, entries: Iterable[UUID]) -> dict[UUID, str]:
+    mine = MemoryRating.objects.of(request.account_id).filter(
+        rater=str(request.actor), used_in="", entry__in=list(entries)
+    )
+    return dict(mine.values_list("entry_id", "outcome"))
+
+
+@page_view("POST")
+def rate_memory(request: WebRequest, pk: UUID) -> HttpResponse:
+    outcome = request.POST.get("outcome", "")
+    if outcome not in Outcome.values:
+        raise Invalid(gettext("Choose useful, outdated or wrong."))
+    entry = get_row_or_404(request, MemoryEntry, pk)
+    decision = Decision(account_id=entry.account_id, entry_id=entry.pk, actor=request.actor)
+    rated = rate_entry(decision, outcome)
+    if request.htmx:
+        context = {"entry": entry, "said": outcome, "outcomes": OFFERED}
+        return render(request, "memory/lab/index.html#rating", context)
+    if rated.changed:
+        notify_success(
+            request, gettext("Rating saved. It affects how this memory ranks in search.")
+        )
+    return redirect(safe_next_url(request, "memory:lab"))

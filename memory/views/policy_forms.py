@@ -109,8 +109,6 @@ class RedactionSection(SettingsForm):
 
 
 class RetentionSection(SettingsForm):
-    """A field of days for each kind."""
-
     title = _("Retention")
     lead = _(
         "Memories that nobody changed for this many days are forgotten within the hour; "

@@ -89,19 +89,14 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     if not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         return workbench(request, open_this(request, entry), form=form, status=status)
-
     values = form.changed(entry)
-
-    def save(decision: Decision) -> MemoryEntry:
-        return verbs.edit(decision, values) if values else entry
-
-    def save_and_approve(decision: Decision) -> MemoryEntry:
-        return verbs.approve(decision, values)
-
     if request.POST.get("then") == "approve":
         message = _("Corrected and approved. Agents can now recall it.")
-        return _decide(request, pk, save_and_approve, message)
-    return _decide(request, pk, save, _("Corrected. It still needs your decision."))
+        return _decide(request, pk, lambda decision: verbs.approve(decision, values), message)
+    message = _("Corrected. It still needs your decision.")
+    return _decide(
+        request, pk, lambda decision: verbs.edit(decision, values) if values else entry, message
+    )
 
 
 @page_view("POST")

@@ -12,8 +12,6 @@ TEXT = 50_000  # characters, as at the API
 
 
 class ProposalForm(Styled):
-    """Form for correcting a proposal."""
-
     title = forms.CharField(label=_("Title"), max_length=500, required=False)
     content = forms.CharField(
         label=_("Text"),
@@ -45,6 +43,5 @@ class ProposalForm(Styled):
         return list(dict.fromkeys(filter(None, tags)))
 
     def changed(self, entry: MemoryEntry) -> dict[str, Any]:
-        """Return the values that differ from the memory."""
         items = self.cleaned_data.items()
         return {name: value for name, value in items if value != getattr(entry, name)}

@@ -22,7 +22,6 @@ MAX_VIEWS = 50  # of one person
 
 
 def views_for(request: WebRequest) -> AccountQuerySet[SavedView]:
-    """Return the views that this person may open."""
     rows = SavedView.objects.of(request.account_id)
     return rows.filter(Q(owner=request.user) | Q(shared=True)).order_by("name", "pk")
 

@@ -1,8 +1,10 @@
 """Pages of topics: list, members, map, actions."""
 
+from collections import defaultdict
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 from django.db.models import IntegerField, Value
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
@@ -12,6 +14,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from kmapp.errors import Invalid
+from kmapp.providers.active import active_model
+from kmapp.search.queries import Collection, Meaning, Within, nearest
 from kmapp.web.http import (
     WebRequest,
     get_row_or_404,
@@ -24,21 +28,25 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import fragment, redirect_page, redirect_with_notice, render_part
 from memory.actions import topics as topic_actions
 from memory.actions.review import Decision
-from memory.actions.topic_growth import CURRENT_STATUSES, member_edges
+from memory.actions.topic_growth import CURRENT_STATUSES, find_topics, load_vectors, member_edges
 from memory.models import EntryQuerySet, MemoryEntry, TopicSuggestion
+from memory.models.entries import COLLECTION
 from memory.retrieval.visibility import Audience
+from memory.topics.clustering import Vectors
+from memory.topics.projection import HEIGHT, WIDTH, placed
 from memory.views.decision_input import decision_of, undo_url
-from memory.views.topic_map import map_of
 
 MAX_SUGGESTIONS = 10  # on the page
 MAX_OTHERS = 200  # topics to select from for a merge
 MAX_NAME_LENGTH = 200  # characters
+OWN_LIMIT, NEIGHBOUR_LIMIT = 150, 60  # memories on the map: of the topic, of each other topic
+NEAREST = 200  # memories from which the other topics of the map are selected
+TOPICS = 3  # other topics on the map
 STATES = {"": CURRENT_STATUSES, "active": ("active",), "draft": ("draft",)}
 
 
 @page_view("GET")
 def topics(request: WebRequest) -> HttpResponse:
-    """List topics, largest first."""
     state, words = request.GET.get("state", ""), request.GET.get("q", "").strip()[:MAX_NAME_LENGTH]
     rows = _topics(request).filter(status__in=STATES.get(state, CURRENT_STATUSES))
     if words:
@@ -135,7 +143,6 @@ def _topics(request: WebRequest) -> EntryQuerySet:
 
 
 def _others(topic_row: MemoryEntry) -> list[MemoryEntry]:
-    """Return the other topics of the same audience, by name."""
     rows = topic_actions.current_topics(topic_row.account_id).exclude(pk=topic_row.pk)
     alike = rows.filter(**Audience.of_entry(topic_row).fields)
     return list(alike.only("pk", "title", "account_id").order_by("title", "pk")[:MAX_OTHERS])
@@ -149,3 +156,46 @@ def _done(request: WebRequest, topic_row: MemoryEntry, message: str) -> HttpResp
     return redirect_with_notice(
         request, message, "memory:topic", undo=undo_url(topic_row), pk=topic_row.pk
     )
+
+
+def map_of(topic: MemoryEntry) -> dict[str, Any] | None:
+    """Return points with their memories and topics, or None while the topic has no vectors."""
+    account_id = topic.account_id
+    newest = member_edges(account_id, topic.pk).order_by("-src_id")
+    own = list(newest.values_list("src_id", flat=True)[:OWN_LIMIT])
+    vectors = load_vectors(account_id, own)
+    if not vectors:
+        return None
+    nearby = _nearby_topics(topic, np.mean(list(vectors.values()), axis=0))
+    members: dict[UUID, list[UUID]] = defaultdict(list)
+    for pk, other_topic in nearby.items():
+        if len(members[other_topic]) < NEIGHBOUR_LIMIT:
+            members[other_topic].append(pk)
+    others = sorted(members.keys() - {topic.pk}, key=lambda pk: (-len(members[pk]), pk))[:TOPICS]
+    topics = MemoryEntry.objects.of(account_id).in_bulk(others)
+    groups = [(topic, own), *((topics[pk], members[pk]) for pk in others if pk in topics)]
+    vectors |= load_vectors(account_id, [pk for _, ids in groups[1:] for pk in ids])
+    drawn = [(number, pk) for number, (_, ids) in enumerate(groups) for pk in ids if pk in vectors]
+    points = placed(np.array([vectors[pk] for _, pk in drawn], dtype=np.float32))
+    texts = MemoryEntry.objects.of(account_id).only("pk", "content", "account_id")
+    entries_by_id = texts.in_bulk([pk for _, pk in drawn])
+    return {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "topics": [each for each, _ in groups],
+        "points": [
+            {"at": point, "group": number, "entry": entries_by_id[pk]}
+            for (number, pk), point in zip(drawn, points, strict=True)
+            if pk in entries_by_id
+        ][::-1],  # the members of the topic come last, so that they are drawn over the others
+    }
+
+
+def _nearby_topics(topic: MemoryEntry, middle: Vectors) -> dict[UUID, UUID]:
+    """Return nearby memories of the same audience, with their topics."""
+    rows = MemoryEntry.objects.of(topic.account_id).current()
+    within = Within.of(rows.filter(**Audience.of_entry(topic).fields))
+    collection = Collection(account_id=topic.account_id, name=COLLECTION)
+    meaning = Meaning.of(active_model(), middle.tolist())
+    nearby = nearest(collection, meaning, within=within, limit=NEAREST)
+    return find_topics(topic.account_id, [UUID(each) for each in nearby])
