@@ -1,10 +1,11 @@
 """Response types of endpoints as TypedDicts, checked by mypy and described in OpenAPI.
 
-mypy holds the views to their declarations, so nothing is serialised at run time but plain dicts.
+Views build plain dicts: mypy or `serialize_as` checks them against the types.
 """
 
+from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from drf_spectacular.plumbing import (
     ComponentRegistry,
@@ -14,6 +15,33 @@ from drf_spectacular.plumbing import (
     get_doc,
     resolve_type_hint,
 )
+
+Shape = TypeVar("Shape")
+
+
+def serialize_as(shape: type[Shape], source: object, /, **values: Any) -> Shape:
+    """Return the fields of a TypedDict from `values`, or from the attributes of `source`.
+
+    An empty text becomes null where the field allows null. NotRequired fields are read from
+    `values` only.
+    """
+    fields = dict(values)
+    for name, nullable in _required_fields(cast(Any, shape)):
+        if name not in values:
+            value = getattr(source, name)
+            fields[name] = None if nullable and value == "" else value
+    return cast(Shape, fields)
+
+
+@cache
+def _required_fields(shape: Any) -> tuple[tuple[str, bool], ...]:
+    """Return the required fields of a TypedDict, each with whether it allows null."""
+    hints = get_type_hints(shape)
+    return tuple(
+        (name, NoneType in get_args(hint))
+        for name, hint in hints.items()
+        if name in shape.__required_keys__
+    )
 
 
 def described(shape: Any, registry: ComponentRegistry) -> dict[str, Any]:

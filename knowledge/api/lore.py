@@ -1,4 +1,4 @@
-"""Lorebooks over HTTP: import and evaluation over a conversation."""
+"""API of lorebooks: evaluation over a conversation."""
 
 from typing import TypedDict
 from uuid import UUID
@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from knowledge.lore.evaluate import entries_of, fire
@@ -21,7 +22,7 @@ TURNS = 1_000_000
 
 
 class LoreInput(Typed):
-    """A conversation, oldest message first, and what was answered last time."""
+    """A conversation, oldest message first, and the `state` of the previous response."""
 
     messages = serializers.ListField(
         child=serializers.CharField(max_length=MESSAGE, allow_blank=True, trim_whitespace=False),
@@ -40,7 +41,7 @@ class LoreInput(Typed):
 
 
 class LoreFired(TypedDict):
-    """One entry that fired, why, and whether it found room."""
+    """An entry that fired, the reason, and why it was trimmed, if it was."""
 
     id: UUID
     name: str
@@ -54,7 +55,7 @@ class LoreFired(TypedDict):
 
 
 class LoreSilent(TypedDict):
-    """An entry whose keys were found and that was held back."""
+    """An entry with matching keys that did not fire, and the reason."""
 
     id: UUID
     name: str
@@ -62,7 +63,7 @@ class LoreSilent(TypedDict):
 
 
 class LoreCitation(TypedDict):
-    """The entry that a text is."""
+    """The lorebook entry of a text."""
 
     kind: str
     ref: UUID
@@ -71,7 +72,7 @@ class LoreCitation(TypedDict):
 
 
 class LoreSnippet(TypedDict):
-    """A text that goes in."""
+    """A text for the prompt."""
 
     text: str
     score: float
@@ -81,7 +82,7 @@ class LoreSnippet(TypedDict):
 
 
 class LoreReport(TypedDict):
-    """What fired, why, and what was trimmed."""
+    """The entries that fired or were held back, and their tokens within the budget."""
 
     fired: list[LoreFired]
     silent: list[LoreSilent]
@@ -90,7 +91,7 @@ class LoreReport(TypedDict):
 
 
 class LoreAnswer(TypedDict):
-    """What goes in, in order; the report; and the state to send next time."""
+    """Texts in prompt order, the report, and the `state` for the next request."""
 
     results: list[LoreSnippet]
     build_report: LoreReport
@@ -98,9 +99,10 @@ class LoreAnswer(TypedDict):
 
 
 class EvaluateLore(AgentView):
-    """Which lore a conversation calls up, within a budget of tokens.
+    """Return the lorebook entries that a conversation triggers, within a token budget.
 
-    Nothing is kept: send the `state` of the last answer again, so that entries may stay and rest.
+    Nothing is stored: send the `state` of the previous response, which sticky entries and
+    cooldowns depend on.
     """
 
     scopes = {"POST": Scope.KNOWLEDGE_READ}
@@ -109,26 +111,18 @@ class EvaluateLore(AgentView):
     @extend_schema(request=LoreInput, responses={200: LoreAnswer})
     def post(self, request: Request) -> Response:
         data = parse(LoreInput, request)
-        rules = Rules(
-            budget=data["budget"],
-            scan_depth=data["scan_depth"],
-            max_recursion=data["max_recursion"],
-            scope=data["scope"],
-        )
+        limits = ("budget", "scan_depth", "max_recursion", "scope")
+        rules = Rules(**{name: data[name] for name in limits})
         with acting(self.account):
             rows = entries_of(self.account, data["lorebooks"])
         outcome = fire(rows, data["messages"], rules, data["state"])
         by_id = {str(row.pk): row for row in rows}
         answer: LoreAnswer = {
-            "results": [_snippet(by_id[each.entry.id]) for each in outcome.included],
+            "results": [_serialize_snippet(by_id[each.entry.id]) for each in outcome.included],
             "build_report": {
-                "fired": [_fired(by_id[each.entry.id], each) for each in outcome.fired],
+                "fired": [_serialize_fired(by_id[each.entry.id], each) for each in outcome.fired],
                 "silent": [
-                    {
-                        "id": by_id[each.entry.id].pk,
-                        "name": by_id[each.entry.id].name,
-                        "reason": each.reason,
-                    }
+                    serialize_as(LoreSilent, by_id[each.entry.id], reason=each.reason)
                     for each in outcome.silent
                 ],
                 "tokens": outcome.tokens,
@@ -139,7 +133,7 @@ class EvaluateLore(AgentView):
         return Response(answer)
 
 
-def _snippet(row: LorebookEntry) -> LoreSnippet:
+def _serialize_snippet(row: LorebookEntry) -> LoreSnippet:
     return {
         "text": row.content,
         "score": 1.0,
@@ -151,15 +145,6 @@ def _snippet(row: LorebookEntry) -> LoreSnippet:
     }
 
 
-def _fired(row: LorebookEntry, each: Fired) -> LoreFired:
-    return {
-        "id": row.pk,
-        "name": row.name,
-        "lorebook": row.source.name,
-        "reason": each.reason,
-        "match": each.match or None,
-        "by": UUID(each.by) if each.by else None,
-        "round": each.round,
-        "tokens": each.tokens,
-        "trimmed": each.trimmed or None,
-    }
+def _serialize_fired(row: LorebookEntry, fired: Fired) -> LoreFired:
+    by = UUID(fired.by) if fired.by else None
+    return serialize_as(LoreFired, fired, id=row.pk, name=row.name, lorebook=row.source.name, by=by)

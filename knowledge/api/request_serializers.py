@@ -13,14 +13,14 @@ from kmapp.api.serializers import Aliases, OneOrMore, Typed, one_of
 from knowledge.actions.prepare_delivery import Delivery
 from knowledge.models import KnowledgeSource
 
-TEXT = 2_000_000  # characters; the body's own limit comes first
+TEXT = 2_000_000  # characters; the limit of the request body is reached first
 MOST_DOCUMENTS = 200
 REF = 1000
-NEXT = r"^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/[^\x00]+$"  # an id, and a name
+CURSOR = r"^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/[^\x00]+$"  # ID/name
 
 
 class SourceInput(Aliases):
-    """Which source, and what is said of it. What is left out stays as it is."""
+    """The name of a source and its properties. Omitted properties do not change."""
 
     aliases = {"uri": "ref", "version": "revision"}
 
@@ -33,7 +33,7 @@ class SourceInput(Aliases):
 
 
 class DocumentInput(Aliases):
-    """One file: its text, or its bytes in base64; or a page that is to be fetched."""
+    """A document as text, HTML or base64 bytes, or the URL of a page to fetch."""
 
     aliases = {"path": "ref", "content": "text", "version": "revision"}
 
@@ -44,7 +44,7 @@ class DocumentInput(Aliases):
     html = serializers.CharField(max_length=TEXT, required=False, trim_whitespace=False)
     content_base64 = serializers.CharField(max_length=TEXT, required=False)
     fetch = serializers.BooleanField(
-        default=False, help_text="From its url, by a worker, if this deployment allows its site."
+        default=False, help_text="Fetch `url` in a worker. This deployment must allow the site."
     )
     title = serializers.CharField(max_length=500, required=False, allow_blank=True)
     mime = serializers.CharField(max_length=100, required=False, allow_blank=True)
@@ -53,7 +53,7 @@ class DocumentInput(Aliases):
     observed_at = serializers.DateTimeField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """One of the four; bytes must be bytes."""
+        """Require exactly one form of content, and decode base64."""
         formats = sum(name in attrs for name in ("text", "html", "content_base64"))
         if formats + attrs["fetch"] != 1:
             raise ValidationError(
@@ -69,12 +69,9 @@ class DocumentInput(Aliases):
         return attrs
 
 
-def delivery_of(item_data: Mapping[str, Any]) -> Delivery:
-    more = {
-        name: item_data[name]
-        for name in ("title", "url", "revision", "observed_at", "mime")
-        if item_data.get(name)
-    }
+def build_delivery(item_data: Mapping[str, Any]) -> Delivery:
+    names = ("title", "url", "revision", "observed_at", "mime")
+    more = {name: item_data[name] for name in names if item_data.get(name)}
     if "html" in item_data:
         more["mime"] = "text/html"
     if item_data["fetch"]:
@@ -86,9 +83,9 @@ def delivery_of(item_data: Mapping[str, Any]) -> Delivery:
 
 
 class IngestInput(Typed):
-    """Files of one source; refs that it has no more; or that these are all that it has."""
+    """Documents to add or update in a source, and the refs of documents to remove."""
 
-    source = SourceInput()  # type: ignore[assignment]  # a field of that name
+    source = SourceInput()  # type: ignore[assignment]  # a field
     documents = serializers.ListField(
         child=DocumentInput(), max_length=MOST_DOCUMENTS, required=False, default=list
     )
@@ -96,12 +93,12 @@ class IngestInput(Typed):
         child=serializers.CharField(max_length=REF), max_length=5_000, required=False, default=list
     )
     complete = serializers.BooleanField(
-        default=False, help_text="Whatever else this source had is removed."
+        default=False, help_text="Also remove all documents that are not in this request."
     )
 
 
 class KnowledgeSearchInput(Aliases):
-    """A question to the documents."""
+    """A search of the documents."""
 
     aliases = {"top_k": "limit", "source": "sources", "kind": "kinds"}
 
@@ -109,7 +106,7 @@ class KnowledgeSearchInput(Aliases):
     limit = serializers.IntegerField(min_value=1, max_value=50, default=10)
     sources = OneOrMore(
         child=serializers.CharField(max_length=200), max_length=50, required=False,
-        help_text="Names or ids.",
+        help_text="Names or IDs.",
     )  # fmt: skip
     kinds = OneOrMore(
         child=serializers.ChoiceField(choices=KnowledgeSource.Kind.choices), required=False
@@ -122,7 +119,7 @@ class KnowledgeSearchInput(Aliases):
     version = serializers.CharField(
         max_length=200,
         required=False,
-        help_text="The revision that the documents were delivered with.",
+        help_text="The revision of the documents at ingestion.",
     )
     min_score = serializers.FloatField(min_value=0, max_value=1, default=0)
     merge = serializers.BooleanField(
@@ -132,7 +129,7 @@ class KnowledgeSearchInput(Aliases):
 
 
 class LocatorInput(Aliases):
-    """Which part of which text."""
+    """A span of one text."""
 
     aliases = {"sha256": "sha"}
 
@@ -148,14 +145,14 @@ class LocatorInput(Aliases):
 
 
 class CitationInput(Typed):
-    """A citation as a search gave it; only `ref` and `locator` count."""
+    """A citation from a search result. Only `ref` and `locator` are used."""
 
     ref = serializers.UUIDField()
     locator = LocatorInput()
 
 
 class GetInput(Typed):
-    """What to read: the part that a citation names, or a chunk by its id."""
+    """The text to read: the span of a citation, or a chunk by its ID."""
 
     together = one_of("citation", "id")
 
@@ -163,25 +160,25 @@ class GetInput(Typed):
     id = serializers.UUIDField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """One of the two."""
+        """Require exactly one of citation and id."""
         if ("citation" in attrs) == ("id" in attrs):
             raise ValidationError({"citation": "Send a citation or the ID of a chunk."})
         return attrs
 
 
 class SourcesInput(Typed):
-    """Which part of the list."""
+    """A page of the list."""
 
     after = serializers.RegexField(
-        NEXT,
+        CURSOR,
         max_length=300,
         required=False,
-        trim_whitespace=False,  # of the name in it
-        help_text="The `next` of the last answer.",
+        trim_whitespace=False,  # it contains a name
+        help_text="The `next` of the previous page.",
     )
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
 
     def validate_after(self, cursor: str) -> tuple[str, UUID]:
-        """Return the name and the id of the last source of the page."""
+        """Return the name and the ID of the last source of the previous page."""
         pk, _, name = cursor.partition("/")
         return name, UUID(pk)

@@ -25,14 +25,14 @@ class SourceAnswer(TypedDict):
 
 
 class SourcesAnswer(TypedDict):
-    """Sources, by name; `next` continues."""
+    """A page of sources by name; `next` is the `after` of the next page."""
 
     sources: list[SourceAnswer]
     next: str | None
 
 
 class DocumentAnswer(TypedDict):
-    """A document, and how far it has been read."""
+    """A document and its processing state."""
 
     id: UUID
     source_id: UUID
@@ -53,7 +53,7 @@ class DocumentAnswer(TypedDict):
 
 
 class ChunkCount(TypedDict):
-    """What became of chunks: only those that were made are embedded."""
+    """Numbers of unchanged, new and deleted chunks. Only new chunks are embedded."""
 
     kept: int
     made: int
@@ -61,7 +61,7 @@ class ChunkCount(TypedDict):
 
 
 class IngestAnswer(TypedDict):
-    """What came of a delivery. The commit is null when nothing changed."""
+    """The result of an ingestion. `commit_id` is null if nothing changed."""
 
     source: SourceAnswer
     documents: list[DocumentAnswer]
@@ -75,7 +75,7 @@ class IngestAnswer(TypedDict):
 
 
 class Locator(TypedDict):
-    """Where in its source a text stands."""
+    """The position of a text in its source."""
 
     source: str
     source_id: UUID
@@ -95,14 +95,14 @@ class Locator(TypedDict):
 
 
 class CitationScope(TypedDict):
-    """Whose it is."""
+    """The account and the scope of a citation."""
 
     account_id: UUID
     scope: str | None
 
 
 class KnowledgeCitation(TypedDict):
-    """Where a text stands: `get` resolves it to exactly that text."""
+    """A reference to a text. POST it to /v1/knowledge/get to read exactly that text."""
 
     kind: str
     ref: UUID
@@ -118,14 +118,14 @@ class KnowledgeCitation(TypedDict):
 
 
 class SnippetExplanation(TypedDict):
-    """The named parts of a score; they add up to it."""
+    """A score and its parts, which add up to it."""
 
     score: float
     parts: dict[str, float]
 
 
 class SnippetAnswer(TypedDict):
-    """A passage that was found."""
+    """A matching passage with its citation."""
 
     id: UUID
     text: str
@@ -144,7 +144,7 @@ class SnippetAnswer(TypedDict):
 
 
 class KnowledgeSearchAnswer(TypedDict):
-    """What was found, best first, by which versions, and what was decided on the way."""
+    """Passages, best first, with the index and algorithm versions and the search decisions."""
 
     results: list[SnippetAnswer]
     variant: str
@@ -154,7 +154,7 @@ class KnowledgeSearchAnswer(TypedDict):
 
 
 class Moved(TypedDict):
-    """How the document has moved on since."""
+    """The current version of a document that changed after it was cited."""
 
     version: int
     sha: str | None
@@ -163,7 +163,7 @@ class Moved(TypedDict):
 
 
 class QuotedAnswer(TypedDict):
-    """The cited text, exactly as it was; `moved` says how the document differs today."""
+    """The cited text, unchanged. `moved` describes the current document if it differs."""
 
     text: str
     document: DocumentAnswer
@@ -180,7 +180,7 @@ class QuotedAnswer(TypedDict):
 
 
 class ErasedAnswer(TypedDict):
-    """What was erased, and the commit that says so."""
+    """The ID of the erased object and the commit of the erasure."""
 
     id: UUID
     commit_id: UUID

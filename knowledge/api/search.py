@@ -34,7 +34,7 @@ class SearchKnowledge(AgentView):
         return Response(
             {
                 "results": [
-                    serialize.snippet_output(each, self.variant, explain=explain)
+                    serialize.serialize_snippet(each, self.variant, explain=explain)
                     for each in results.snippets
                 ],
                 **self.variant.versions(),
@@ -53,34 +53,24 @@ class GetKnowledge(AgentView):
     def post(self, request: Request) -> Response:
         data = parse(GetInput, request)
         with acting(self.account):
-            place = (
-                _cited(data["citation"]) if "citation" in data else _chunk(self.account, data["id"])
-            )
-            return Response(serialize.quoted_output(quoted(self.account, place)))
+            if "citation" in data:
+                place = _locate_citation(**data["citation"])
+            else:
+                place = _locate_chunk(self.account, data["id"])
+            return Response(serialize.serialize_quoted(quoted(self.account, place)))
 
 
-def _cited(citation: dict[str, Any]) -> Place:
-    locator = citation["locator"]
-    return Place(
-        document_id=citation["ref"],
-        sha256=locator.get("sha", ""),
-        start=locator.get("start"),
-        end=locator.get("end"),
-        line_start=locator.get("line_start"),
-        line_end=locator.get("line_end"),
-    )
+def _locate_citation(ref: UUID, locator: dict[str, Any]) -> Place:
+    span = {name: locator.get(name) for name in ("start", "end", "line_start", "line_end")}
+    return Place(document_id=ref, sha256=locator.get("sha", ""), **span)
 
 
-def _chunk(account_id: UUID, pk: UUID) -> Place:
+def _locate_chunk(account_id: UUID, pk: UUID) -> Place:
     rows = KnowledgeChunk.objects.of(account_id).select_related("text_row")
     chunk = rows.defer("text", "text_row__text").filter(pk=pk).first()
     if chunk is None:
         raise NotFound(
             "Chunk not found. Send the whole citation, which stays valid after chunking changes."
         )
-    return Place(
-        document_id=chunk.document_id,
-        sha256=chunk.text_row.sha256,
-        start=chunk.start,
-        end=chunk.end,
-    )
+    sha256 = chunk.text_row.sha256
+    return Place(document_id=chunk.document_id, sha256=sha256, start=chunk.start, end=chunk.end)

@@ -1,4 +1,4 @@
-"""Sources and documents over HTTP: ingest, list, remove."""
+"""API of sources and documents: ingest, list and erase."""
 
 from uuid import UUID
 
@@ -9,6 +9,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.response_types import serialize_as
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, NotFound
 from knowledge.actions.erasure import erase_document, erase_source
@@ -18,7 +19,7 @@ from knowledge.actions.prepare_delivery import prepare
 from knowledge.actions.quotas import refuse_too_much
 from knowledge.actions.sources import NewSource, ensure_source, refuse_lore
 from knowledge.api import serialize
-from knowledge.api.request_serializers import IngestInput, SourceInput, SourcesInput, delivery_of
+from knowledge.api.request_serializers import IngestInput, SourceInput, SourcesInput, build_delivery
 from knowledge.api.response_types import (
     DocumentAnswer,
     ErasedAnswer,
@@ -31,13 +32,13 @@ from knowledge.retrieval.citations import gone
 
 
 class Ingest(AgentView):
-    """Deliver files of one source. What is known by its digest is not read again.
+    """Ingest documents of one source. Documents with an unchanged digest are not read again.
 
-    Without the scope knowledge:trust the source is, and stays, untrusted.
+    A key without the scope knowledge:trust can only create and update untrusted sources.
 
-    Text is searchable when this answers; files that must be parsed are read by workers, pages
-    with `fetch` are fetched by them, and `event_ids` say how far they are. An edited file keeps
-    the chunks that stayed.
+    Plain text is searchable when the response arrives. Workers parse other files and fetch pages
+    with `fetch`; use `event_ids` to follow their progress. A changed document keeps its unchanged
+    chunks.
     """
 
     scopes = {"POST": Scope.KNOWLEDGE_WRITE}
@@ -46,29 +47,31 @@ class Ingest(AgentView):
     @extend_schema(request=IngestInput, responses={200: IngestAnswer, 201: IngestAnswer})
     def post(self, request: Request) -> Response:
         data = parse(IngestInput, request)
-        deliveries = [delivery_of(each) for each in data["documents"]]
+        deliveries = [build_delivery(each) for each in data["documents"]]
         refuse_to_fetch(deliveries)
         with acting(self.account):
-            source = _source(self, NewSource(**data["source"]))
+            source = _ensure_source(self, NewSource(**data["source"]))
             refuse_lore(source)
             refuse_too_much(self.account, deliveries)
         prepared = prepare(source, deliveries)
         with acting(self.account):
             remove = list(data["remove"])
             if data["complete"]:
-                remove += _others(source, {each.ref for each in deliveries})
+                rows = KnowledgeDocument.objects.of(self.account).present().filter(source=source)
+                delivered = [each.ref for each in deliveries]
+                remove += rows.exclude(ref__in=delivered).values_list("ref", flat=True)
             result = ingest(source, self.actor, prepared, remove=remove)
             output = _serialize_result(source, result)
             return self.seal(Response(output, status=201 if result.added else 200))
 
 
-def _source(view: AgentView, source_input: NewSource) -> KnowledgeSource:
+def _ensure_source(view: AgentView, source_input: NewSource) -> KnowledgeSource:
     may_trust = view.request.auth.may(Scope.KNOWLEDGE_TRUST)
     return ensure_source(view.account, view.actor, source_input, may_trust=may_trust)
 
 
-def _refuse_trusted(view: AgentView, sources: QuerySet[KnowledgeSource]) -> None:
-    """Refuse erasing from trusted sources to keys that may not deliver to them."""
+def _refuse_erasing_trusted(view: AgentView, sources: QuerySet[KnowledgeSource]) -> None:
+    """Raise Denied if a key without the scope knowledge:trust would erase trusted content."""
     trusted = sources.exclude(trust=KnowledgeSource.Trust.UNTRUSTED)
     if not view.request.auth.may(Scope.KNOWLEDGE_TRUST) and trusted.exists():
         raise Denied(
@@ -78,30 +81,19 @@ def _refuse_trusted(view: AgentView, sources: QuerySet[KnowledgeSource]) -> None
         )
 
 
-def _others(source: KnowledgeSource, refs: set[str]) -> list[str]:
-    rows = KnowledgeDocument.objects.of(source.account_id).present().filter(source=source)
-    return [ref for ref in rows.values_list("ref", flat=True) if ref not in refs]
-
-
 def _serialize_result(source: KnowledgeSource, result: IngestResult) -> IngestAnswer:
-    return {
-        "source": serialize.source_output(_counted(source.account_id, source.pk)),
-        "documents": [serialize.document_output(each) for each in result.documents],
-        "added": result.added,
-        "changed": result.changed,
-        "unchanged": result.unchanged,
-        "removed": result.removed,
-        "chunks": {
-            "kept": result.chunks.unchanged,
-            "made": result.chunks.created,
-            "retired": result.chunks.retired,
-        },
-        "event_ids": result.events,
-        "commit_id": result.commit_id,
-    }
+    chunks = result.chunks
+    return serialize_as(
+        IngestAnswer,
+        result,
+        source=serialize.serialize_source(_get_source(source.account_id, source.pk)),
+        documents=[serialize.serialize_document(each) for each in result.documents],
+        chunks={"kept": chunks.unchanged, "made": chunks.created, "retired": chunks.retired},
+        event_ids=result.events,
+    )
 
 
-def _counted(account_id: UUID, pk: UUID) -> KnowledgeSource:
+def _get_source(account_id: UUID, pk: UUID) -> KnowledgeSource:
     source = KnowledgeSource.objects.of(account_id).counted().filter(pk=pk).first()
     if source is None:
         raise gone(account_id, pk) or NotFound("Source not found.")
@@ -109,7 +101,7 @@ def _counted(account_id: UUID, pk: UUID) -> KnowledgeSource:
 
 
 class Sources(AgentView):
-    """The account's sources; a new one, or another word on a known one."""
+    """List the sources of the account, or create or update one."""
 
     scopes = {"GET": Scope.KNOWLEDGE_READ, "POST": Scope.KNOWLEDGE_WRITE}
     idempotent = True
@@ -125,38 +117,38 @@ class Sources(AgentView):
         output = rows_plus_one[: data["limit"]]
         more = f"{output[-1].pk}/{output[-1].name}" if len(rows_plus_one) > len(output) else None
         return Response(
-            {"sources": [serialize.source_output(each) for each in output], "next": more}
+            {"sources": [serialize.serialize_source(each) for each in output], "next": more}
         )
 
     @extend_schema(request=SourceInput, responses={200: SourceAnswer, 201: SourceAnswer})
     def post(self, request: Request) -> Response:
         source_input = NewSource(**parse(SourceInput, request))
         with acting(self.account):
-            source = _source(self, source_input)
-            output = serialize.source_output(_counted(self.account, source.pk))
+            source = _ensure_source(self, source_input)
+            output = serialize.serialize_source(_get_source(self.account, source.pk))
             return self.seal(Response(output, status=201 if source.fresh else 200))
 
 
 class Source(AgentView):
-    """One source. Deleting it erases for good all that came from it; citations answer 410."""
+    """Return a source, or erase it permanently with its documents. Citations of them return 410."""
 
     scopes = {"GET": Scope.KNOWLEDGE_READ, "DELETE": Scope.KNOWLEDGE_WRITE}
 
     @extend_schema(responses={200: SourceAnswer})
     def get(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            return Response(serialize.source_output(_counted(self.account, pk)))
+            return Response(serialize.serialize_source(_get_source(self.account, pk)))
 
     @extend_schema(responses={200: ErasedAnswer})
     def delete(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            _refuse_trusted(self, KnowledgeSource.objects.of(self.account).filter(pk=pk))
+            _refuse_erasing_trusted(self, KnowledgeSource.objects.of(self.account).filter(pk=pk))
             commit = erase_source(self.account, pk, self.actor)
         return Response({"id": pk, "commit_id": commit.id})
 
 
 class Document(AgentView):
-    """One document. Deleting it erases all of its texts for good; citations answer 410."""
+    """Return a document, or erase all its versions permanently. Citations of them return 410."""
 
     scopes = {"GET": Scope.KNOWLEDGE_READ, "DELETE": Scope.KNOWLEDGE_WRITE}
 
@@ -166,11 +158,13 @@ class Document(AgentView):
             document = KnowledgeDocument.objects.of(self.account).filter(pk=pk).first()
             if document is None:
                 raise gone(self.account, pk) or NotFound("Document not found.")
-            return Response(serialize.document_output(document))
+            return Response(serialize.serialize_document(document))
 
     @extend_schema(responses={200: ErasedAnswer})
     def delete(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            _refuse_trusted(self, KnowledgeSource.objects.of(self.account).filter(documents=pk))
+            _refuse_erasing_trusted(
+                self, KnowledgeSource.objects.of(self.account).filter(documents=pk)
+            )
             commit = erase_document(self.account, pk, self.actor)
         return Response({"id": pk, "commit_id": commit.id})
