@@ -1,4 +1,4 @@
-"""API routes of knowledge, declared without a trailing slash."""
+"""API routes of knowledge. No trailing slashes."""
 
 from django.urls import path
 

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
+from kmapp.api.uris import object_uri
 from kmapp.providers.active import active_model
 from kmapp.search.debugging import glimpses
 from kmapp.text import tokens
@@ -65,7 +66,7 @@ def _seed(hit: Hit, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _uri(entry: MemoryEntry) -> str:
-    return serialize.uri(entry.pk, entry.kind, entry.account_id, entry.scope)
+    return object_uri(entry.pk, entry.kind, entry.account_id, entry.scope)
 
 
 def _node(entry: MemoryEntry, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def _node(entry: MemoryEntry, data: Mapping[str, Any]) -> dict[str, Any]:
 def _edge(edge: Edge, account_id: UUID) -> dict[str, Any]:
     return {
         "id": edge.id,
-        "uri": serialize.uri(edge.id, "edge", account_id),
+        "uri": object_uri(edge.id, "edge", account_id),
         "from_id": edge.src,
         "to_id": edge.dst,
         "type": edge.type,

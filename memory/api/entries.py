@@ -12,6 +12,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.permissions import demand
 from kmapp.api.serializers import present
+from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from kmapp.ledger.batch_nodes import Guest, scopes_of
@@ -92,7 +93,7 @@ def _written(written: WriteResult, account_id: UUID, scope: str) -> WriteAnswer:
         "tenant_id": account_id,
         "scope": scope or "default",
         "commit_id": commit.pk if commit else None,
-        "commit_uri": serialize.uri(commit.pk, "commit", account_id, scope) if commit else None,
+        "commit_uri": object_uri(commit.pk, "commit", account_id, scope) if commit else None,
         "commit_hash": commit.commit_hash if commit else None,
         "nodes": _in_order(written, scope),
         "edges": [serialize.edge_output(edge, scope) for edge in written.edges],

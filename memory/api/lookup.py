@@ -11,10 +11,10 @@ from rest_framework import serializers
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import IdField, any_of
+from kmapp.api.uris import SCHEME
 from kmapp.errors import Gone, NotFound
 from kmapp.providers.active import active_model
 from memory.api.request_serializers import Ids, viewer_of
-from memory.api.serialize import SCHEME
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entry_input import derive_entry_id
 from memory.retrieval.as_of import Past, tellable

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from kmapp.api.uris import object_uri
 from kmapp.ledger.batch_nodes import HostedNode
 from kmapp.ledger.models import Commit
 from kmapp.search.variants import Variant
@@ -20,12 +21,6 @@ from memory.api.response_types import (
 )
 from memory.models import Finding, MemoryEdge, MemoryEntry, MemoryVersion
 from memory.retrieval import search
-
-SCHEME = "aionis"
-
-
-def uri(object_id: UUID, kind: str, account_id: UUID, scope: str = "") -> str:
-    return f"{SCHEME}://{account_id}/{scope or 'default'}/{kind}/{object_id}"
 
 
 def entry_output(entry: MemoryEntry) -> Memory:
@@ -64,7 +59,7 @@ def entry_output(entry: MemoryEntry) -> Memory:
         "last_activated_at": entry.last_activated_at,
         "version": entry.version,
         "commit_id": entry.commit_id,
-        "uri": uri(entry.pk, entry.kind, entry.account_id, entry.scope),
+        "uri": object_uri(entry.pk, entry.kind, entry.account_id, entry.scope),
     }
 
 
@@ -125,9 +120,9 @@ def hit_output(hit: search.Hit, variant: Variant, *, explain: bool) -> Hit:
 def citation(entry: MemoryEntry, variant: Variant) -> Citation:
     return {
         "node_id": entry.pk,
-        "uri": uri(entry.pk, entry.kind, entry.account_id, entry.scope),
+        "uri": object_uri(entry.pk, entry.kind, entry.account_id, entry.scope),
         "commit_id": entry.commit_id,
-        "commit_uri": uri(entry.commit_id, "commit", entry.account_id, entry.scope),
+        "commit_uri": object_uri(entry.commit_id, "commit", entry.account_id, entry.scope),
         "raw_ref": entry.raw_ref or None,
         "evidence_ref": entry.evidence_ref or None,
         "sources": entry.sources,
@@ -138,7 +133,7 @@ def citation(entry: MemoryEntry, variant: Variant) -> Citation:
 def node_output(entry: MemoryEntry) -> WrittenNode:
     return {
         "id": entry.pk,
-        "uri": uri(entry.pk, entry.kind, entry.account_id, entry.scope),
+        "uri": object_uri(entry.pk, entry.kind, entry.account_id, entry.scope),
         "client_id": entry.client_id,
         "type": entry.kind,
         "status": entry.status,
@@ -148,7 +143,7 @@ def node_output(entry: MemoryEntry) -> WrittenNode:
 def guest_output(node: HostedNode, account_id: UUID, scope: str = "") -> WrittenNode:
     return {
         "id": node.id,
-        "uri": uri(node.id, node.kind, account_id, scope),
+        "uri": object_uri(node.id, node.kind, account_id, scope),
         "client_id": node.client_id,
         "type": node.kind,
         "status": node.status,
@@ -158,7 +153,7 @@ def guest_output(node: HostedNode, account_id: UUID, scope: str = "") -> Written
 def edge_output(edge: MemoryEdge, scope: str = "") -> WrittenEdge:
     return {
         "id": edge.pk,
-        "uri": uri(edge.pk, "edge", edge.account_id, scope),
+        "uri": object_uri(edge.pk, "edge", edge.account_id, scope),
         "type": edge.type,
         "src_id": edge.src_id,
         "dst_id": edge.dst_id,

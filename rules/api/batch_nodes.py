@@ -1,4 +1,4 @@
-"""Rules in a memory batch: they become drafts in the batch's commit."""
+"""Rules in a memory batch, which become drafts in the commit of the batch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,16 +12,20 @@ from kmapp.ledger.actions import Recording
 from kmapp.ledger.batch_nodes import HostedNode, Kind, Rated, register
 from rules.actions.feedback import rate_rule
 from rules.actions.rules import write_in
-from rules.api.request_serializers import NamedRuleVerdict, RuleNode, rule_of_node
-from rules.api.requests import verdict_of
-from rules.api.serialize_tools import counted_output
+from rules.api.request_serializers import (
+    NamedRuleVerdict,
+    RuleNode,
+    build_node_rule,
+    build_verdict,
+)
+from rules.api.serialize_tools import serialize_counted
 from rules.editing.rule_input import NewRule, scope_of
 
 
 def _read(node: Mapping[str, Any]) -> NewRule:
     serializer = RuleNode(data=node)
     serializer.is_valid(raise_exception=True)
-    return rule_of_node(serializer.validated_data)
+    return build_node_rule(serializer.validated_data)
 
 
 def _write(
@@ -43,12 +47,14 @@ def _write(
 
 
 def _rate(account_id: UUID, actor: Actor, rating: Any) -> Rated:
-    """Feedback that names a rule, as the Aionis client sends it."""
+    """Record feedback on a rule, as the Aionis client sends it in a batch."""
     serializer = NamedRuleVerdict(data=rating)
     serializer.is_valid(raise_exception=True)
     data = serializer.validated_data
-    counted = rate_rule(verdict_of(account_id, actor, data), data["rule_node_id"])
-    return Rated(answer=counted_output(counted, scope_of(data.get("scope"))), fresh=counted.fresh)
+    counted = rate_rule(build_verdict(account_id, actor, data), data["rule_node_id"])
+    return Rated(
+        answer=serialize_counted(counted, scope_of(data.get("scope"))), fresh=counted.fresh
+    )
 
 
 register(

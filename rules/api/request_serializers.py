@@ -1,14 +1,19 @@
-"""Request serializers of rules."""
+"""Request serializers of rules, and the inputs built from validated requests."""
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from rest_framework import serializers
 
+from kmapp.accounts.actors import Actor
 from kmapp.api.serializers import MAX_ID_LENGTH, Aliases, IdField, Typed
 from kmapp.errors import Invalid
 from kmapp.ledger.canonical import canonical
+from rules.actions.feedback import Verdict
 from rules.editing.rule_input import NewRule, scope_of
+from rules.evaluation.evaluate import Question
+from rules.evaluation.matching import Viewer
 from rules.models import Rule, RuleFeedback
 from rules.models.rules import LEAST_PRIORITY, MOST_PRIORITY, MOST_WEIGHT
 
@@ -20,41 +25,46 @@ LARGEST_CONTEXT = 64_000  # bytes as JSON
 
 
 class Scoped(Typed):
-    """The part of the account that it is about."""
+    """The scope of a request: a part of the account."""
 
     scope = IdField()
 
 
-class Looked(Typed):
-    """Which version of a rule was looked at before it was decided about."""
+class VersionCheck(Typed):
+    """The expected version of a rule."""
 
     version = serializers.IntegerField(
-        min_value=1, required=False, help_text="Do it only if the rule is still at this version."
+        min_value=1, required=False, help_text="Returns 409 unless this is the current version."
     )
 
 
-class RuleFields(Typed):
-    """What a rule says. `if`, `then` and `exceptions` are described by /v1/rules/schemas."""
+class RuleSlots(Typed):
+    """The conditions and effects of a rule, as in the metadata of a batch node."""
 
-    name = serializers.CharField(max_length=MAX_ID_LENGTH)
-    summary = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
     then = serializers.DictField(required=False)
     exceptions = serializers.ListField(child=serializers.DictField(), required=False)
     priority = serializers.IntegerField(
         min_value=LEAST_PRIORITY, max_value=MOST_PRIORITY, required=False
     )
     weight = serializers.FloatField(min_value=0, max_value=MOST_WEIGHT, required=False)
+
+    def get_fields(self) -> dict[str, Any]:
+        """Add `if`, which cannot be an attribute in Python."""
+        return {"if": serializers.DictField(required=False, source="when"), **super().get_fields()}
+
+
+class RuleFields(RuleSlots):
+    """The fields of a rule. /v1/rules/schemas describes `if`, `then` and `exceptions`."""
+
+    name = serializers.CharField(max_length=MAX_ID_LENGTH)
+    summary = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
     audience = serializers.ChoiceField(choices=Rule.Audience.choices, required=False)
     audience_id = serializers.CharField(max_length=MAX_ID_LENGTH, required=False, allow_blank=True)
     reason = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
 
-    def get_fields(self) -> dict[str, Any]:
-        """`if` is a word of the language, so it is no attribute."""
-        return {"if": serializers.DictField(required=False, source="when"), **super().get_fields()}
-
 
 class RuleInput(RuleFields):
-    """A rule to write; it starts as a draft."""
+    """A rule to create as a draft."""
 
     scope = IdField()
     client_id = IdField(
@@ -63,48 +73,31 @@ class RuleInput(RuleFields):
     id = serializers.UUIDField(required=False)
 
 
-class RuleChange(RuleFields, Looked):
-    """What to change about a rule. Only what is given changes."""
+class RuleChange(RuleFields, VersionCheck):
+    """The fields of a rule to change. Omitted fields do not change."""
 
     together = {"anyOf": [{"required": [name]} for name in CHANGEABLE]}
 
     name = serializers.CharField(max_length=MAX_ID_LENGTH, required=False)
 
 
-def rule_from(data: Mapping[str, Any]) -> NewRule:
+def build_rule(data: Mapping[str, Any]) -> NewRule:
     values = {name: value for name, value in data.items() if value is not None and name != "reason"}
-    checked_audience(values.get("audience", "account"), values.get("audience_id", ""))
+    check_audience(values.get("audience", "account"), values.get("audience_id", ""))
     return NewRule(**{**values, "scope": scope_of(values.get("scope"))})
 
 
-def checked_audience(audience: str, audience_id: str) -> None:
-    """Require an id exactly for the audiences user, agent and app."""
+def check_audience(audience: str, audience_id: str) -> None:
+    """Raise Invalid unless the audience has an ID, or is the account and has none."""
     if (audience == Rule.Audience.ACCOUNT) == bool(audience_id):
-        message = (
-            "is needed" if not audience_id else "is only valid for a single user, agent or app"
-        )
+        message = "is only valid for a single user, agent or app" if audience_id else "is needed"
         raise Invalid(
             f"audience_id {message}.", issues=[{"path": "audience_id", "message": message}]
         )
 
 
-class RuleSlots(Typed):
-    """The metadata of a rule among the nodes of a batch."""
-
-    then = serializers.DictField(required=False)
-    exceptions = serializers.ListField(child=serializers.DictField(), required=False)
-    priority = serializers.IntegerField(
-        min_value=LEAST_PRIORITY, max_value=MOST_PRIORITY, required=False
-    )
-    weight = serializers.FloatField(min_value=0, max_value=MOST_WEIGHT, required=False)
-
-    def get_fields(self) -> dict[str, Any]:
-        """`if` is a word of the language, so it is no attribute."""
-        return {"if": serializers.DictField(required=False, source="when"), **super().get_fields()}
-
-
 class RuleNode(Aliases):
-    """A rule among the nodes of a batch. Fields of memories that a rule has not are let pass."""
+    """A rule among the nodes of a batch. Fields that only memories have are ignored."""
 
     text = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
     title = serializers.CharField(
@@ -119,15 +112,15 @@ class RuleNode(Aliases):
     app_id = IdField()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Require a name."""
+        """Require a title or a text."""
         if not attrs.get("title") and not attrs.get("text"):
             raise serializers.ValidationError({"title": "Name the rule: title or text_summary."})
         return attrs
 
 
-def rule_of_node(data: Mapping[str, Any]) -> NewRule:
-    named = [(kind, data.get(f"{kind}_id")) for kind in ("user", "agent", "app")]
-    audience, audience_id = next(((kind, one) for kind, one in named if one), ("account", ""))
+def build_node_rule(data: Mapping[str, Any]) -> NewRule:
+    ids = [(kind, data.get(f"{kind}_id")) for kind in ("user", "agent", "app")]
+    audience, audience_id = next(((kind, pk) for kind, pk in ids if pk), ("account", ""))
     text = data.get("text") or ""
     return NewRule(
         name=data.get("title") or text[:MAX_ID_LENGTH],
@@ -141,8 +134,8 @@ def rule_of_node(data: Mapping[str, Any]) -> NewRule:
     )
 
 
-class Asked(Scoped):
-    """A context, and whose it is. Ids may also stand in the context."""
+class ContextInput(Scoped):
+    """A context and its user, agent and app, whose IDs may also be in the context."""
 
     context = serializers.DictField()  # type: ignore[assignment]  # a field here
     user_id = IdField()
@@ -155,8 +148,8 @@ class Asked(Scoped):
         return value
 
 
-class EvaluateInput(Asked):
-    """What to ask the rules."""
+class EvaluateInput(ContextInput):
+    """A context to evaluate the rules for."""
 
     include_shadow = serializers.BooleanField(default=True)
     limit = serializers.IntegerField(
@@ -167,8 +160,8 @@ class EvaluateInput(Asked):
     )
 
 
-class Candidates(Asked):
-    """A context and the tools at hand."""
+class CandidatesInput(ContextInput):
+    """A context and the available tools."""
 
     candidates = serializers.ListField(
         child=serializers.CharField(max_length=MAX_ID_LENGTH), min_length=1, max_length=CANDIDATES
@@ -178,30 +171,25 @@ class Candidates(Asked):
     run_id = IdField()
 
 
-class SelectInput(Candidates):
-    """Which tool to use."""
+class SelectInput(CandidatesInput):
+    """A selection of a tool."""
 
     strict = serializers.BooleanField(
-        default=True, help_text="Refuse where no tool is left, instead of dropping allow-lists."
+        default=True,
+        help_text="Return 400 if the rules exclude all tools, instead of ignoring allow-lists.",
     )
     reorder_candidates = serializers.BooleanField(default=False)
 
 
-class ToolFeedbackInput(Candidates):
-    """How the use of a tool went."""
+class InputReference(Typed):
+    """The text behind a request, or its digest."""
 
-    outcome = serializers.ChoiceField(choices=RuleFeedback.Outcome.choices)
-    selected_tool = serializers.CharField(max_length=MAX_ID_LENGTH)
-    decision_id = serializers.UUIDField(required=False, allow_null=True)
-    decision_uri = IdField()
-    target = serializers.ChoiceField(choices=[("tool", "tool"), ("all", "all")], default="tool")
-    note = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
     input_text = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
     input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
 
 
-class StateInput(Looked, Scoped):
-    """Where a rule is to go, and why."""
+class StateInput(InputReference, VersionCheck, Scoped):
+    """The new state of a rule, with the reason."""
 
     rule_node_id = serializers.UUIDField()
     state = serializers.ChoiceField(choices=Rule.State.choices)
@@ -209,45 +197,99 @@ class StateInput(Looked, Scoped):
         max_length=TEXT,
         required=False,
         allow_blank=True,
-        help_text="The reason. With the scope rules:override it passes the gate of evidence.",
+        help_text="The reason. Required to pass the evidence gate with the scope rules:override.",
     )
-    input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
 
 
-class Undoing(Looked):
-    """Why a rule is taken back or disabled."""
+class Undoing(VersionCheck):
+    """The reason for disabling a rule or reverting its promotion."""
 
     reason = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
 
 
-class RuleVerdict(Typed):
-    """What somebody says of a rule as such."""
+class RuleVerdict(InputReference):
+    """Feedback on a rule."""
 
     outcome = serializers.ChoiceField(choices=RuleFeedback.Outcome.choices)
     note = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
-    run_id = IdField(help_text="The run it was used in: each run counts once for each outcome.")
-    input_text = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
-    input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
+    run_id = IdField(help_text="The run that used the rule. Each run and outcome counts once.")
 
 
 class NamedRuleVerdict(RuleVerdict, Scoped):
-    """The same, of a rule that is named in it."""
+    """Feedback on a rule in a batch."""
 
     rule_node_id = serializers.UUIDField()
 
 
-class DecisionInput(Scoped):
-    """Which decision to look up."""
+class DecisionReference(Scoped):
+    """A decision by its ID or its URI."""
 
     decision_id = serializers.UUIDField(required=False, allow_null=True)
     decision_uri = IdField()
+
+
+class ToolFeedbackInput(CandidatesInput, RuleVerdict, DecisionReference):
+    """Feedback on the use of a tool."""
+
+    selected_tool = serializers.CharField(max_length=MAX_ID_LENGTH)
+    target = serializers.ChoiceField(choices=[("tool", "tool"), ("all", "all")], default="tool")
+
+
+class DecisionInput(DecisionReference):
+    """The decision to return, by its ID, its URI or its run."""
+
     run_id = IdField()
 
 
 class RunInput(Scoped):
-    """Which run to tell of."""
+    """The run to return, and how many of its decisions and feedback."""
 
     run_id = serializers.CharField(max_length=MAX_ID_LENGTH)
     decision_limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
     include_feedback = serializers.BooleanField(default=True)
     feedback_limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+
+
+def build_question(data: Mapping[str, Any]) -> Question:
+    context, kinds = data["context"], ("user", "agent", "app")
+    ids = {f"{kind}_id": data.get(f"{kind}_id") or _find_id(context, kind) for kind in kinds}
+    return Question(
+        context=context,
+        viewer=Viewer(**ids, scope=scope_of(data.get("scope"))),
+        candidates=tuple(data.get("candidates", ())),
+        strict=data.get("strict", True),
+    )
+
+
+def _find_id(context: Mapping[str, Any], kind: str) -> str:
+    """Return an ID from the context, for example agent_id or agent.id, or an empty string."""
+    inner = context.get(kind)
+    pk = context.get(f"{kind}_id") or (inner.get("id") if isinstance(inner, dict) else None)
+    return pk if isinstance(pk, str) and len(pk) <= MAX_ID_LENGTH else ""
+
+
+def parse_decision_id(data: Mapping[str, Any]) -> UUID | None:
+    """Return the decision ID of a request, or the one at the end of its URI."""
+    decision_id: UUID | None = data.get("decision_id")
+    uri = data.get("decision_uri")
+    if decision_id or not uri:
+        return decision_id
+    try:
+        return UUID(str(uri).rpartition("/")[2])
+    except ValueError as error:
+        raise Invalid(
+            "decision_uri must end with the ID of a decision.",
+            issues=[{"path": "decision_uri", "message": "must end with an ID"}],
+        ) from error
+
+
+def build_verdict(account_id: UUID, actor: Actor, data: Mapping[str, Any]) -> Verdict:
+    return Verdict(
+        account_id=account_id,
+        actor=actor,
+        outcome=data["outcome"],
+        note=data.get("note", ""),
+        input=data.get("input_text") or data.get("input_sha256") or "",
+        run_id=data.get("run_id") or "",
+        target=data.get("target", "rule"),
+    )

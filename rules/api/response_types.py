@@ -5,8 +5,15 @@ from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
 
+class InScope(TypedDict):
+    """The account and the scope of a response."""
+
+    tenant_id: UUID
+    scope: str
+
+
 class RuleShown(TypedDict):
-    """A rule, whole. `if`, `then` and `exceptions` stand under the names of the wire."""
+    """A rule. `if`, `then` and `exceptions` have the suffix `_json`."""
 
     id: UUID
     uri: str
@@ -34,14 +41,14 @@ class RuleShown(TypedDict):
 
 
 class RulesAnswer(TypedDict):
-    """A page of rules; `next` asks for the one after it."""
+    """A page of rules; `next` is the `after` of the next page."""
 
     rules: list[RuleShown]
     next: str | None
 
 
 class RankShown(TypedDict):
-    """Why a rule stands above another."""
+    """The rank of a rule and its parts."""
 
     score: float
     evidence_score: float
@@ -51,20 +58,20 @@ class RankShown(TypedDict):
 
 
 class Stats(TypedDict):
-    """Feedback on a rule."""
+    """Numbers of feedback on a rule."""
 
     positive: int
     negative: int
 
 
 class MatchDetail(TypedDict):
-    """Where a rule looked."""
+    """The paths in the condition of a rule."""
 
     condition_paths: list[str]
 
 
 class MatchedRule(TypedDict):
-    """A rule that holds."""
+    """A matching rule."""
 
     rule_node_id: UUID
     state: str
@@ -80,7 +87,7 @@ class MatchedRule(TypedDict):
 
 
 class SourceShown(TypedDict):
-    """A rule that a policy comes from."""
+    """A rule that contributes to a policy."""
 
     rule_node_id: UUID
     state: str
@@ -90,14 +97,14 @@ class SourceShown(TypedDict):
 
 
 class ConflictShown(TypedDict):
-    """A place of which rules say different things."""
+    """A path that rules set to different values."""
 
     path: str
     winner_rule_node_id: UUID
 
 
 class ConflictExplained(TypedDict):
-    """Who has it, and why."""
+    """The winning and the losing rules of a conflict, with the reason."""
 
     path: str
     winner: UUID
@@ -106,7 +113,7 @@ class ConflictExplained(TypedDict):
 
 
 class ToolConflict(TypedDict):
-    """A tool of which rules say different things."""
+    """A tool on which rules disagree."""
 
     code: str
     message: str
@@ -115,14 +122,14 @@ class ToolConflict(TypedDict):
 
 
 class ToolWinners(TypedDict):
-    """The best rule behind each tool that is preferred or denied."""
+    """The highest-ranked rule that prefers or denies each tool."""
 
     prefer_by_tool: dict[str, UUID]
     deny_by_tool: dict[str, UUID]
 
 
 class ToolContribution(TypedDict):
-    """What one rule says of tools."""
+    """The tool lists of one rule."""
 
     rule_node_id: UUID
     allow: list[str] | None
@@ -131,7 +138,7 @@ class ToolContribution(TypedDict):
 
 
 class ToolExplained(TypedDict):
-    """How the lists of tools came about."""
+    """The origin of the combined tool lists."""
 
     notes: list[str]
     contributions: list[ToolContribution]
@@ -140,7 +147,7 @@ class ToolExplained(TypedDict):
 
 
 class Applied(TypedDict):
-    """What applies, and where it comes from."""
+    """The combined policy, its sources and its conflicts."""
 
     policy: dict[str, Any]
     sources: list[SourceShown]
@@ -155,7 +162,7 @@ class Applied(TypedDict):
 
 
 class Visibility(TypedDict):
-    """Whose rules were looked at."""
+    """The agent, user and app that the rules were evaluated for."""
 
     agent_id: str | None
     user_id: str | None
@@ -163,7 +170,7 @@ class Visibility(TypedDict):
 
 
 class EvaluationSummary(TypedDict):
-    """The figures of an evaluation."""
+    """Counts of an evaluation."""
 
     considered: int
     matched_active: int
@@ -171,11 +178,9 @@ class EvaluationSummary(TypedDict):
     conflicts: int
 
 
-class EvaluateAnswer(TypedDict):
-    """What the rules say of a context."""
+class EvaluateAnswer(InScope):
+    """The result of evaluating the rules for a context."""
 
-    tenant_id: UUID
-    scope: str
     considered: int
     matched: int
     skipped_invalid_then: int
@@ -187,11 +192,9 @@ class EvaluateAnswer(TypedDict):
     evaluation_summary: EvaluationSummary
 
 
-class StateAnswer(TypedDict):
-    """Where a rule is now, and the commit that brought it there."""
+class StateAnswer(InScope):
+    """The state of a rule after a change, and the commit of the change."""
 
-    tenant_id: UUID
-    scope: str
     rule_node_id: UUID
     state: str
     version: int
@@ -209,7 +212,7 @@ class IntervalShown(TypedDict):
 
 
 class EvidenceAnswer(TypedDict):
-    """What is known of a rule, and what the gate says to it."""
+    """The evidence of a rule in shadow, and the result of the gate."""
 
     rule_node_id: UUID
     state: str
@@ -225,9 +228,9 @@ class EvidenceAnswer(TypedDict):
 
 
 class TurnShown(TypedDict):
-    """Decisions that would have gone from one tool to another, and how they went as they were.
+    """Decisions that the rule would have changed from one tool to another, with their feedback.
 
-    None is no tool. From a tool to itself: its order or other values would be different.
+    Null is no tool. If both tools are the same, the order or other values would have changed.
     """
 
     selected: str | None
@@ -237,19 +240,17 @@ class TurnShown(TypedDict):
     negative: int
 
 
-class ClashShown(TypedDict):
-    """Rules that would clash with it over one place, in decisions that it matched."""
+class ClashShown(ConflictShown):
+    """Rules in conflict with this rule over one path, in decisions that it matched."""
 
-    path: str
     code: str
-    winner_rule_node_id: UUID
     loser_rule_node_ids: list[UUID]
     times: int
     latest_decision_id: UUID
 
 
 class GateShown(TypedDict):
-    """What a rule must have shown before it counts, and how long decisions are kept."""
+    """The evidence that a rule needs to become active, and the retention of decisions."""
 
     min_seen: int
     min_changed: int
@@ -259,7 +260,7 @@ class GateShown(TypedDict):
 
 
 class BacktestShown(TypedDict):
-    """A rule tried on what was decided: pending, running, succeeded or failed."""
+    """A test of a rule on past decisions; `status` is pending, running, succeeded or failed."""
 
     id: UUID
     rule_node_id: UUID

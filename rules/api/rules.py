@@ -1,4 +1,4 @@
-"""Endpoints for writing, reading, changing and moving rules."""
+"""API of rules: create, read, change, and change the state."""
 
 from typing import Any
 from uuid import UUID
@@ -10,7 +10,9 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
+from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from rules.actions.rules import create, edit, get_rule
@@ -20,29 +22,27 @@ from rules.api.request_serializers import (
     RuleInput,
     StateInput,
     Undoing,
-    checked_audience,
-    rule_from,
+    build_rule,
+    check_audience,
 )
 from rules.api.response_types import RulesAnswer, RuleShown, StateAnswer
-from rules.api.serialize import rule_output, uri
+from rules.api.serialize import serialize_rule
 from rules.editing.json_schemas import PUBLISHED
 from rules.editing.rule_input import refuse
 from rules.models import Rule
 
-PAGE = 100
-
 
 class RulesQuery(Typed):
-    """Which rules to list."""
+    """A filter and a page of rules."""
 
     state = serializers.ChoiceField(choices=Rule.State.choices, required=False)
     scope = serializers.CharField(max_length=200, required=False, allow_blank=True)
-    limit = serializers.IntegerField(min_value=1, max_value=500, default=PAGE)
-    after = serializers.UUIDField(required=False, help_text="`next` of the page before.")
+    limit = serializers.IntegerField(min_value=1, max_value=500, default=100)
+    after = serializers.UUIDField(required=False, help_text="The `next` of the previous page.")
 
 
 class Rules(AgentView):
-    """The rules of the account, newest first; and new ones, which start as drafts."""
+    """List the rules of the account, newest first, or create a rule as a draft."""
 
     scopes = {"GET": Scope.RULES_READ, "POST": Scope.RULES_WRITE}
     idempotent = True
@@ -52,32 +52,32 @@ class Rules(AgentView):
         data = parse(RulesQuery, request)
         with acting(self.account):
             rows = Rule.objects.of(self.account)
-            for name in ("state", "scope"):
-                if name in data:
-                    rows = rows.filter(**{name: data[name]})
-            if "after" in data:
-                rows = rows.filter(pk__lt=data["after"])
+            lookups = {"state": "state", "scope": "scope", "after": "pk__lt"}
+            rows = rows.filter(**{to: data[name] for name, to in lookups.items() if name in data})
             page = list(rows.order_by("-pk")[: data["limit"] + 1])
-        visible_rules = page[: data["limit"]]
+        rules = page[: data["limit"]]
         answer: RulesAnswer = {
-            "rules": [rule_output(rule) for rule in visible_rules],
-            "next": str(visible_rules[-1].pk) if len(page) > len(visible_rules) else None,
+            "rules": [serialize_rule(rule) for rule in rules],
+            "next": str(rules[-1].pk) if len(page) > len(rules) else None,
         }
         return Response(answer)
 
     @extend_schema(request=RuleInput, responses={201: RuleShown, 200: RuleShown})
     def post(self, request: Request) -> Response:
         data = parse(RuleInput, request)
-        draft = rule_from(data)
+        draft = build_rule(data)
         refuse(draft.issues())
         with acting(self.account):
             written = create(self.account, self.actor, draft, reason=data.get("reason", ""))
-            visible_rules = rule_output(written.rules[0])
-            return self.seal(Response(visible_rules, status=201 if written.fresh else 200))
+            body = serialize_rule(written.rules[0])
+            return self.seal(Response(body, status=201 if written.fresh else 200))
 
 
 class OneRule(AgentView):
-    """One rule. What has watched or counts is not changed: a new edition of it is made (201)."""
+    """Return, change or disable a rule.
+
+    Changing a rule that was in shadow or active creates a new edition as a draft (201).
+    """
 
     scopes = {
         "GET": Scope.RULES_READ,
@@ -88,7 +88,7 @@ class OneRule(AgentView):
     @extend_schema(responses={200: RuleShown})
     def get(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            return Response(rule_output(get_rule(self.account, pk)))
+            return Response(serialize_rule(get_rule(self.account, pk)))
 
     @extend_schema(request=RuleChange, responses={200: RuleShown, 201: RuleShown})
     def patch(self, request: Request, pk: UUID) -> Response:
@@ -101,25 +101,28 @@ class OneRule(AgentView):
             )
         with acting(self.account):
             before = get_rule(self.account, pk)
-            checked_audience(
+            check_audience(
                 data.get("audience", before.audience),
                 data.get("audience_id", before.audience_id),
             )
             rule = edit(self.account, self.actor, pk, data, version=version, reason=reason)
-            return Response(rule_output(rule), status=200 if rule.pk == pk else 201)
+            return Response(serialize_rule(rule), status=200 if rule.pk == pk else 201)
 
     @extend_schema(request=Undoing, responses={200: RuleShown})
     def delete(self, request: Request, pk: UUID) -> Response:
-        """Disable it. It stays on record."""
-        decision = Decision(
-            account_id=self.account, rule_id=pk, actor=self.actor, **parse(Undoing, request)
-        )
+        """Disable the rule. It remains in the history."""
+        decision = _parse_decision(self, request, pk)
         with acting(self.account):
-            return Response(rule_output(move(decision, Rule.State.DISABLED).rule))
+            return Response(serialize_rule(move(decision, Rule.State.DISABLED).rule))
+
+
+def _parse_decision(view: AgentView, request: Request, pk: UUID) -> Decision:
+    data = parse(Undoing, request)
+    return Decision(account_id=view.account, rule_id=pk, actor=view.actor, **data)
 
 
 class Schemas(AgentView):
-    """The JSON Schemas that rules are held to."""
+    """Return the JSON Schemas that rules must match."""
 
     scopes = {"GET": Scope.RULES_READ}
     bucket = "recall"
@@ -130,10 +133,10 @@ class Schemas(AgentView):
 
 
 class State(AgentView):
-    """Bring a rule to a state: draft, shadow, active, disabled. No rule becomes active unwatched.
+    """Change the state of a rule: draft, shadow, active or disabled.
 
-    `input_text` is the reason. A rule becomes active if its evidence passes the account's gate, or
-    past it by a key with the scope rules:override.
+    `input_text` is the reason. A rule must be in shadow before it becomes active, and its evidence
+    must pass the account's gate. A key with the scope rules:override can pass the gate.
     """
 
     scopes = {"POST": Scope.RULES_WRITE}
@@ -154,33 +157,31 @@ class State(AgentView):
         )
         with acting(self.account):
             moved = move(decision, data["state"])
-            return self.seal(Response(_state(moved)))
+            return self.seal(Response(_serialize_moved(moved)))
 
 
 class Rollback(AgentView):
-    """Take a promotion back: the rule watches again, and what it replaced counts again."""
+    """Revert a promotion: the rule returns to shadow, and the rule it replaced is active again."""
 
     scopes = {"POST": Scope.RULES_WRITE}
     idempotent = True
 
     @extend_schema(request=Undoing, responses={200: StateAnswer})
     def post(self, request: Request, pk: UUID) -> Response:
-        decision = Decision(
-            account_id=self.account, rule_id=pk, actor=self.actor, **parse(Undoing, request)
-        )
+        decision = _parse_decision(self, request, pk)
         with acting(self.account):
-            return self.seal(Response(_state(rollback(decision))))
+            return self.seal(Response(_serialize_moved(rollback(decision))))
 
 
-def _state(moved: Moved) -> StateAnswer:
+def _serialize_moved(moved: Moved) -> StateAnswer:
     rule, commit = moved.rule, moved.commit
-    return {
-        "tenant_id": rule.account_id,
-        "scope": rule.scope or "default",
-        "rule_node_id": rule.pk,
-        "state": rule.state,
-        "version": rule.version,
-        "commit_id": commit.pk,
-        "commit_uri": uri(commit.pk, "commit", rule.account_id, rule.scope),
-        "commit_hash": commit.commit_hash,
-    }
+    return serialize_as(
+        StateAnswer,
+        rule,
+        tenant_id=rule.account_id,
+        scope=rule.scope or "default",
+        rule_node_id=rule.pk,
+        commit_id=commit.pk,
+        commit_uri=object_uri(commit.pk, "commit", rule.account_id, rule.scope),
+        commit_hash=commit.commit_hash,
+    )

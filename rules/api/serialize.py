@@ -1,9 +1,11 @@
 """Serialization of evaluations for the API, as plain dicts for speed."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
+from kmapp.api.response_types import serialize_as
+from kmapp.api.uris import object_uri
 from rules.actions.decisions import Answer
 from rules.api.response_types import (
     Applied,
@@ -16,59 +18,32 @@ from rules.api.response_types import (
     SourceShown,
     ToolConflict,
     ToolExplained,
+    Visibility,
 )
 from rules.editing.rule_input import issues_of
 from rules.evaluation.matching import Compiled
 from rules.evaluation.policy import Clash, Policy, Rank
 from rules.models import Rule
 
-SCHEME = "aionis"
+
+def serialize_rule(rule: Rule) -> RuleShown:
+    return serialize_as(
+        RuleShown,
+        rule,
+        uri=object_uri(rule.pk, "rule", rule.account_id, rule.scope),
+        if_json=rule.when,
+        then_json=rule.then,
+        exceptions_json=rule.exceptions,
+        issues=issues_of({"if": rule.when, "then": rule.then, "exceptions": rule.exceptions}),
+    )
 
 
-def uri(object_id: UUID, kind: str, account_id: UUID, scope: str = "") -> str:
-    return f"{SCHEME}://{account_id}/{scope or 'default'}/{kind}/{object_id}"
+def serialize_rank(rank: Rank) -> RankShown:
+    return serialize_as(RankShown, rank, evidence_score=rank.evidence)
 
 
-def rule_output(rule: Rule) -> RuleShown:
-    return {
-        "id": rule.pk,
-        "uri": uri(rule.pk, "rule", rule.account_id, rule.scope),
-        "client_id": rule.client_id,
-        "scope": rule.scope,
-        "name": rule.name,
-        "summary": rule.summary,
-        "if_json": rule.when,
-        "then_json": rule.then,
-        "exceptions_json": rule.exceptions,
-        "priority": rule.priority,
-        "weight": rule.weight,
-        "audience": rule.audience,
-        "audience_id": rule.audience_id or None,
-        "state": rule.state,
-        "lineage": rule.lineage,
-        "edition": rule.edition,
-        "version": rule.version,
-        "issues": issues_of({"if": rule.when, "then": rule.then, "exceptions": rule.exceptions}),
-        "shadowed_at": rule.shadowed_at,
-        "activated_at": rule.activated_at,
-        "created_at": rule.created_at,
-        "updated_at": rule.updated_at,
-        "commit_id": rule.commit_id,
-    }
-
-
-def rank_output(rank: Rank) -> RankShown:
-    return {
-        "score": rank.score,
-        "evidence_score": rank.evidence,
-        "priority": rank.priority,
-        "weight": rank.weight,
-        "specificity": rank.specificity,
-    }
-
-
-class Shower:
-    """Shows one answer: the ranks are worked out once."""
+class AnswerSerializer:
+    """Serialization of one answer with at most `limit` rules. Ranks are computed once."""
 
     def __init__(self, account_id: UUID, answer: Answer, limit: int) -> None:
         self.account_id, self.answer, self.limit = account_id, answer, limit
@@ -79,9 +54,8 @@ class Shower:
     def _feedback_counts(self, one: Compiled) -> tuple[int, int]:
         return self.answer.counts.get(one.rule.id, (0, 0))
 
-    def evaluation(self, *, include_shadow: bool) -> EvaluateAnswer:
-        answer, viewer = self.answer, self.answer.question.viewer
-        matched = answer.matched
+    def serialize_evaluation(self, *, include_shadow: bool) -> EvaluateAnswer:
+        viewer, matched = self.answer.question.viewer, self.answer.matched
         watching = matched.watching if include_shadow else ()
         return {
             "tenant_id": self.account_id,
@@ -90,28 +64,24 @@ class Shower:
             "matched": len(matched.live) + len(watching),
             "skipped_invalid_then": 0,
             "invalid_then_sample": [],
-            "active": self.rules(matched.live),
-            "shadow": self.rules(watching),
-            "agent_visibility_summary": {
-                "agent_id": viewer.agent_id or None,
-                "user_id": viewer.user_id or None,
-                "app_id": viewer.app_id or None,
-            },
-            "applied": self.applied(include_shadow=include_shadow),
+            "active": self.serialize_rules(matched.live),
+            "shadow": self.serialize_rules(watching),
+            "agent_visibility_summary": serialize_as(Visibility, viewer),
+            "applied": self.serialize_applied(include_shadow=include_shadow),
             "evaluation_summary": {
                 "considered": matched.considered,
                 "matched_active": len(matched.live),
                 "matched_shadow": len(watching),
-                "conflicts": len(answer.policy.clashes),
+                "conflicts": len(self.answer.policy.clashes),
             },
         }
 
-    def rules(self, rules: Sequence[Compiled]) -> list[MatchedRule]:
-        """Return the best of the rules."""
+    def serialize_rules(self, rules: Sequence[Compiled]) -> list[MatchedRule]:
+        """Return the rules with the highest rank."""
         best = sorted(rules, key=lambda one: self.voices[one.rule.id].order(), reverse=True)
-        return [self._rule(one) for one in best[: self.limit]]
+        return [self._serialize_rule(one) for one in best[: self.limit]]
 
-    def _rule(self, one: Compiled) -> MatchedRule:
+    def _serialize_rule(self, one: Compiled) -> MatchedRule:
         rule, (positive, negative) = one.rule, self._feedback_counts(one)
         return {
             "rule_node_id": UUID(rule.id),
@@ -122,51 +92,47 @@ class Shower:
             "then_json": dict(rule.then),
             "exceptions_json": list(rule.exceptions),
             "stats": {"positive": positive, "negative": negative},
-            "rank": rank_output(self.voices[rule.id].rank),
+            "rank": serialize_rank(self.voices[rule.id].rank),
             "match_detail": {"condition_paths": list(one.condition.paths)},
             "commit_id": rule.commit_id,
         }
 
-    def applied(self, *, include_shadow: bool) -> Applied:
-        policy = self.answer.policy
-        applied_policy: Applied = {
-            "policy": policy.body(),
-            "sources": self._sources(policy),
-            "conflicts": _conflicts(policy.clashes),
-            "conflict_explain": _explained(policy.clashes),
-            "tool_explain": self._tools(policy),
-        }
+    def serialize_applied(self, *, include_shadow: bool) -> Applied:
+        applied = self._serialize_policy(self.answer.policy)
         if include_shadow and self.answer.matched.watching:
-            shadow = self.answer.with_shadow
-            applied_policy["shadow_policy"] = shadow.body()
-            applied_policy["shadow_sources"] = self._sources(shadow)
-            applied_policy["shadow_conflicts"] = _conflicts(shadow.clashes)
-            applied_policy["shadow_conflict_explain"] = _explained(shadow.clashes)
-            applied_policy["shadow_tool_explain"] = self._tools(shadow)
-        return applied_policy
+            shadow = self._serialize_policy(self.answer.with_shadow)
+            applied |= {f"shadow_{name}": value for name, value in shadow.items()}
+        return cast("Applied", applied)
 
-    def _sources(self, policy: Policy) -> list[SourceShown]:
+    def _serialize_policy(self, policy: Policy) -> dict[str, Any]:
+        return {
+            "policy": policy.body(),
+            "sources": self._serialize_sources(policy),
+            "conflicts": _serialize_conflicts(policy.clashes),
+            "conflict_explain": _explain_conflicts(policy.clashes),
+            "tool_explain": self._explain_tools(policy),
+        }
+
+    def _serialize_sources(self, policy: Policy) -> list[SourceShown]:
         return [
             {
                 "rule_node_id": UUID(rule),
                 "state": _state(self.by_id[rule]),
                 "commit_id": self.by_id[rule].rule.commit_id,
                 "touched_paths": list(paths),
-                "rank": rank_output(self.voices[rule].rank),
+                "rank": serialize_rank(self.voices[rule].rank),
             }
             for rule, paths in reversed(policy.touched.items())
         ]
 
-    def _tools(self, policy: Policy) -> ToolExplained:
-        notes = []
-        if policy.allow is not None:
-            notes.append("Only tools that every allow-list names are left.")
-        if policy.deny:
-            notes.append("A tool that any rule denies is denied.")
-        if policy.prefer:
-            notes.append("Preferred tools come first, ordered by the rank of their rule.")
+    def _explain_tools(self, policy: Policy) -> ToolExplained:
+        notes = (
+            (policy.allow is not None, "Only tools that every allow-list names are left."),
+            (policy.deny, "A tool that any rule denies is denied."),
+            (policy.prefer, "Preferred tools come first, ordered by the rank of their rule."),
+        )
         return {
-            "notes": notes,
+            "notes": [note for applies, note in notes if applies],
             "contributions": [
                 {
                     "rule_node_id": UUID(rule),
@@ -175,13 +141,13 @@ class Shower:
                     "prefer": tools.get("prefer", []),
                 }
                 for rule in reversed(policy.touched)
-                if (tools := _lists(self.by_id[rule].rule.then))
+                if (tools := _tool_lists(self.by_id[rule].rule.then))
             ],
             "winners": {
                 "prefer_by_tool": {t: UUID(ids[0]) for t, ids in policy.preferrers.items()},
                 "deny_by_tool": {t: UUID(ids[0]) for t, ids in policy.deniers.items()},
             },
-            "conflicts": tool_conflicts(policy.clashes),
+            "conflicts": serialize_tool_conflicts(policy.clashes),
         }
 
 
@@ -189,16 +155,16 @@ def _state(one: Compiled) -> str:
     return Rule.State.ACTIVE.value if one.rule.live else Rule.State.SHADOW.value
 
 
-def _lists(then: Mapping[str, Any]) -> dict[str, Any]:
+def _tool_lists(then: Mapping[str, Any]) -> dict[str, Any]:
     tools = then.get("tool")
     return dict(tools) if isinstance(tools, Mapping) else {}
 
 
-def _conflicts(clashes: Sequence[Clash]) -> list[ConflictShown]:
+def _serialize_conflicts(clashes: Sequence[Clash]) -> list[ConflictShown]:
     return [{"path": one.path, "winner_rule_node_id": UUID(one.winner)} for one in clashes]
 
 
-def _explained(clashes: Sequence[Clash]) -> list[ConflictExplained]:
+def _explain_conflicts(clashes: Sequence[Clash]) -> list[ConflictExplained]:
     return [
         {
             "path": one.path,
@@ -210,7 +176,7 @@ def _explained(clashes: Sequence[Clash]) -> list[ConflictExplained]:
     ]
 
 
-def tool_conflicts(clashes: Sequence[Clash]) -> list[ToolConflict]:
+def serialize_tool_conflicts(clashes: Sequence[Clash]) -> list[ToolConflict]:
     return [
         {
             "code": one.code,

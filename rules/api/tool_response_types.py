@@ -4,18 +4,18 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
-from rules.api.response_types import Applied, MatchedRule, ToolConflict
+from rules.api.response_types import Applied, InScope, MatchedRule, ToolConflict
 
 
 class Denied(TypedDict):
-    """A candidate that may not be used, and why: deny_list or not_in_allow_list."""
+    """An excluded candidate; `reason` is deny_list or not_in_allow_list."""
 
     name: str
     reason: str
 
 
 class Fallback(TypedDict):
-    """What was done when a list left no tool: none, allowlist_filtered_all, deny_filtered_all."""
+    """The fallback if no tool is left; `reason` is none or the list that excluded all tools."""
 
     applied: bool
     reason: str
@@ -24,7 +24,7 @@ class Fallback(TypedDict):
 
 
 class SelectionShown(TypedDict):
-    """What became of the candidates."""
+    """The result for each candidate."""
 
     candidates: list[str]
     allowed: list[str]
@@ -36,7 +36,7 @@ class SelectionShown(TypedDict):
 
 
 class SelectedBy(TypedDict):
-    """The rules behind a selection."""
+    """The rules that a selection is based on."""
 
     considered: int
     matched: int
@@ -48,7 +48,7 @@ class SelectedBy(TypedDict):
 
 
 class DecisionLink(TypedDict):
-    """The record of a decision, in short."""
+    """A recorded decision without its details."""
 
     decision_id: UUID
     decision_uri: str
@@ -59,11 +59,9 @@ class DecisionLink(TypedDict):
     created_at: datetime
 
 
-class SelectAnswer(TypedDict):
-    """Which tool to use."""
+class SelectAnswer(InScope):
+    """The selected tool and the rules that led to it."""
 
-    tenant_id: UUID
-    scope: str
     candidates: list[str]
     selection: SelectionShown
     rules: SelectedBy
@@ -73,7 +71,7 @@ class SelectAnswer(TypedDict):
 
 
 class WatcherShown(TypedDict):
-    """What a watching rule would have made of a decision."""
+    """The effect that a shadow rule would have had on a decision."""
 
     rule_node_id: UUID
     matched: bool
@@ -82,7 +80,7 @@ class WatcherShown(TypedDict):
 
 
 class DecisionMetadata(TypedDict):
-    """What else is known of a decision."""
+    """Details of a decision."""
 
     policy: dict[str, Any]
     denied: list[Denied]
@@ -95,7 +93,7 @@ class DecisionMetadata(TypedDict):
 
 
 class DecisionShown(DecisionLink):
-    """The record of a decision. Decisions are records: no commit holds them."""
+    """A recorded decision. Decisions are not part of a commit."""
 
     decision_kind: str
     candidates: list[str]
@@ -105,17 +103,15 @@ class DecisionShown(DecisionLink):
     commit_uri: None
 
 
-class DecisionAnswer(TypedDict):
-    """A decision, and how it was found."""
+class DecisionAnswer(InScope):
+    """A decision; `lookup_mode` is decision_id or run_id_latest."""
 
-    tenant_id: UUID
-    scope: str
     lookup_mode: str
     decision: DecisionShown
 
 
 class FeedbackShown(TypedDict):
-    """One piece of feedback; of all rules it counted for, the first is named."""
+    """One feedback; `rule_node_id` is the first of the rules that it counts for."""
 
     id: UUID
     rule_node_id: UUID | None
@@ -139,7 +135,7 @@ class RunFeedback(TypedDict):
 
 
 class Lifecycle(TypedDict):
-    """How far a run is: decision_recorded, or feedback_linked."""
+    """The progress of a run; `status` is decision_recorded or feedback_linked."""
 
     status: str
     decision_count: int
@@ -147,23 +143,19 @@ class Lifecycle(TypedDict):
     latest_feedback_at: datetime | None
 
 
-class RunAnswer(TypedDict):
-    """A run: what was decided in it, and how that went."""
+class RunAnswer(InScope):
+    """The decisions of a run and their feedback."""
 
-    tenant_id: UUID
-    scope: str
     run_id: str
     lifecycle: Lifecycle
     decisions: list[DecisionShown]
     feedback: NotRequired[RunFeedback]
 
 
-class FeedbackAnswer(TypedDict):
-    """What feedback counted for. Sent again, it answers with the first commit."""
+class FeedbackAnswer(InScope):
+    """The recorded feedback. Repeated feedback returns the first commit."""
 
     ok: bool
-    tenant_id: UUID
-    scope: str
     updated_rules: int
     rule_node_ids: list[UUID]
     commit_id: UUID

@@ -1,4 +1,4 @@
-"""Endpoints for evaluation, tool selection, decisions, runs and feedback."""
+"""API of evaluations, tool selection, decisions, runs and feedback."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,15 +22,17 @@ from rules.api.request_serializers import (
     RunInput,
     SelectInput,
     ToolFeedbackInput,
+    build_question,
+    build_verdict,
+    parse_decision_id,
 )
-from rules.api.requests import decision_id_of, question_of, verdict_of
 from rules.api.response_types import EvaluateAnswer
-from rules.api.serialize import Shower
+from rules.api.serialize import AnswerSerializer
 from rules.api.serialize_tools import (
-    counted_output,
-    decision_output,
-    feedback_output,
-    select_output,
+    serialize_counted,
+    serialize_decided,
+    serialize_decision,
+    serialize_feedback,
 )
 from rules.api.tool_response_types import (
     DecisionAnswer,
@@ -44,7 +46,7 @@ from rules.models import RuleDecision, RuleFeedback
 
 
 class Evaluate(AgentView):
-    """What the rules say of a context. Nothing is recorded."""
+    """Evaluate the rules for a context. Nothing is recorded."""
 
     scopes = {"POST": Scope.RULES_READ}
     bucket = "recall"
@@ -53,13 +55,13 @@ class Evaluate(AgentView):
     def post(self, request: Request) -> Response:
         data = parse(EvaluateInput, request)
         with acting(self.account):
-            answer = evaluate_rules(self.account, question_of(data))
-        shower = Shower(self.account, answer, data["limit"])
-        return Response(shower.evaluation(include_shadow=data["include_shadow"]))
+            answer = evaluate_rules(self.account, build_question(data))
+        serializer = AnswerSerializer(self.account, answer, data["limit"])
+        return Response(serializer.serialize_evaluation(include_shadow=data["include_shadow"]))
 
 
 class Select(AgentView):
-    """Which of these tools to use. The decision is recorded, with what watching rules say."""
+    """Select one of the candidate tools. Records the decision and the effect of shadow rules."""
 
     scopes = {"POST": Scope.RULES_READ}
     bucket = "recall"
@@ -70,16 +72,16 @@ class Select(AgentView):
         data = parse(SelectInput, request)
         with acting(self.account):
             decided = decide(
-                self.account, self.actor, question_of(data), run_id=data.get("run_id") or ""
+                self.account, self.actor, build_question(data), run_id=data.get("run_id") or ""
             )
-            refused = _nothing_allowed(decided)
+            refused = _build_refusal(decided)
             if refused is None:
-                return self.seal(Response(_selected(decided, data)))
-        raise refused  # the decision stays on record
+                return self.seal(Response(_serialize_result(decided, data)))
+        raise refused  # after the commit: the decision remains recorded
 
 
-def _selected(decided: Decided, data: Mapping[str, Any]) -> Any:
-    output = select_output(
+def _serialize_result(decided: Decided, data: Mapping[str, Any]) -> Any:
+    output = serialize_decided(
         decided, include_shadow=data["include_shadow"], limit=data["rules_limit"]
     )
     if data["reorder_candidates"]:
@@ -88,12 +90,12 @@ def _selected(decided: Decided, data: Mapping[str, Any]) -> Any:
     return output
 
 
-def _nothing_allowed(decided: Decided) -> Invalid | None:
+def _build_refusal(decided: Decided) -> Invalid | None:
     policy = decided.answer.policy
     if not decided.answer.question.strict or decided.selection.selected is not None:
         return None
     return Invalid(
-        "The rules leave none of these tools.",
+        "The rules exclude all candidate tools.",
         code="no_tools_allowed",
         details={
             "candidates": list(decided.selection.candidates),
@@ -105,7 +107,7 @@ def _nothing_allowed(decided: Decided) -> Invalid | None:
 
 
 class Decision(AgentView):
-    """One decision: by its id or address, or the latest of a run."""
+    """Return a decision by its ID or URI, or the latest decision of a run."""
 
     scopes = {"POST": Scope.RULES_READ}
     bucket = "recall"
@@ -113,31 +115,31 @@ class Decision(AgentView):
     @extend_schema(request=DecisionInput, responses={200: DecisionAnswer})
     def post(self, request: Request) -> Response:
         data = parse(DecisionInput, request)
-        named, run = decision_id_of(data), data.get("run_id")
-        if not named and not run:
+        decision_id, run = parse_decision_id(data), data.get("run_id")
+        if not decision_id and not run:
             raise Invalid(
-                "Name a decision or a run.",
+                "Send decision_id, decision_uri or run_id.",
                 issues=[{"path": "decision_id", "message": "or run_id is required"}],
             )
         scope = scope_of(data.get("scope"))
         with acting(self.account):
             rows = RuleDecision.objects.of(self.account).filter(scope=scope)
-            rows = rows.filter(pk=named) if named else rows.filter(run_id=run)
+            rows = rows.filter(pk=decision_id) if decision_id else rows.filter(run_id=run)
             decision = rows.order_by("-created_at", "-pk").first()
             if decision is None:
                 raise NotFound("Decision not found.", code="decision_not_found_in_scope")
-            output = decision_output(decision, list(decision.observations.order_by("rule_id")))
+            output = serialize_decision(decision, list(decision.observations.order_by("rule_id")))
         answer: DecisionAnswer = {
             "tenant_id": self.account,
             "scope": scope or "default",
-            "lookup_mode": "decision_id" if named else "run_id_latest",
+            "lookup_mode": "decision_id" if decision_id else "run_id_latest",
             "decision": output,
         }
         return Response(answer)
 
 
 class Run(AgentView):
-    """What was decided in a run, and how it went."""
+    """Return the decisions of a run and their feedback."""
 
     scopes = {"POST": Scope.RULES_READ}
     bucket = "recall"
@@ -150,7 +152,7 @@ class Run(AgentView):
             rows = RuleDecision.objects.of(self.account).filter(scope=scope, run_id=data["run_id"])
             newest = list(rows.order_by("-created_at", "-pk")[: data["decision_limit"]])
             if not newest:
-                raise NotFound("Nothing was decided in this run.", code="run_not_found_in_scope")
+                raise NotFound("This run has no decisions.", code="run_not_found_in_scope")
             feedback = RuleFeedback.objects.of(self.account).filter(decision__in=rows)
             latest = feedback.order_by("-created_at", "-pk")
             last = latest.first()
@@ -164,14 +166,14 @@ class Run(AgentView):
                     "latest_decision_at": newest[0].created_at,
                     "latest_feedback_at": last.created_at if last else None,
                 },
-                "decisions": [decision_output(each) for each in newest],
+                "decisions": [serialize_decision(each) for each in newest],
             }
             if data["include_feedback"]:
-                answer["feedback"] = _run_feedback(latest, data["feedback_limit"])
+                answer["feedback"] = _serialize_run_feedback(latest, data["feedback_limit"])
         return Response(answer)
 
 
-def _run_feedback(rows: Any, limit: int) -> RunFeedback:
+def _serialize_run_feedback(rows: Any, limit: int) -> RunFeedback:
     outcomes = Counter(rows.values_list("outcome", flat=True))
     linked = rows.order_by().values("decision_id").distinct().count()
     return {
@@ -179,12 +181,12 @@ def _run_feedback(rows: Any, limit: int) -> RunFeedback:
         "by_outcome": dict(outcomes),
         "linked_decision_count": linked,
         "tools_feedback_count": sum(outcomes.values()),
-        "recent": [feedback_output(each) for each in rows[:limit]],
+        "recent": [serialize_feedback(each) for each in rows[:limit]],
     }
 
 
 class Feedback(AgentView):
-    """How the use of a tool went. Counted once per decision and outcome."""
+    """Submit feedback on the use of a tool. Each decision and outcome counts once."""
 
     scopes = {"POST": Scope.RULES_WRITE}
     idempotent = True
@@ -192,20 +194,20 @@ class Feedback(AgentView):
     @extend_schema(request=ToolFeedbackInput, responses={200: FeedbackAnswer, 201: FeedbackAnswer})
     def post(self, request: Request) -> Response:
         data = parse(ToolFeedbackInput, request)
-        verdict = verdict_of(self.account, self.actor, data)
+        verdict = build_verdict(self.account, self.actor, data)
         with acting(self.account):
             counted = rate_decision(
-                verdict, question_of(data), data["selected_tool"], decision_id_of(data)
+                verdict, build_question(data), data["selected_tool"], parse_decision_id(data)
             )
-            output = counted_output(counted, scope_of(data.get("scope")))
+            output = serialize_counted(counted, scope_of(data.get("scope")))
             return self.seal(Response(output, status=201 if counted.fresh else 200))
 
 
 class RuleFeedbackView(AgentView):
-    """What somebody says of a rule as such.
+    """Submit feedback on a rule.
 
-    With `run_id` or `input_text` it counts once for each key, outcome and occasion, however often
-    it is sent. Without them each call counts.
+    With `run_id` or `input_text`, repeated feedback counts once per key, outcome and run or text.
+    Without them, each request counts.
     """
 
     scopes = {"POST": Scope.RULES_WRITE}
@@ -215,6 +217,6 @@ class RuleFeedbackView(AgentView):
     def post(self, request: Request, pk: UUID) -> Response:
         data = parse(RuleVerdict, request)
         with acting(self.account):
-            counted = rate_rule(verdict_of(self.account, self.actor, data), pk)
-            output = counted_output(counted, "")
+            counted = rate_rule(build_verdict(self.account, self.actor, data), pk)
+            output = serialize_counted(counted, "")
             return self.seal(Response(output, status=201 if counted.fresh else 200))

@@ -1,8 +1,8 @@
-"""API routes of rules, declared without a trailing slash."""
+"""API routes of rules. No trailing slashes."""
 
 from django.urls import path
 
-from rules.api import evidence, promotion_gate, rules, tools
+from rules.api import promotion, rules, tools
 
 urlpatterns = [
     path("v1/memory/rules/evaluate", tools.Evaluate.as_view(), name="api_evaluate"),
@@ -12,11 +12,11 @@ urlpatterns = [
     path("v1/memory/tools/run", tools.Run.as_view(), name="api_run"),
     path("v1/memory/tools/feedback", tools.Feedback.as_view(), name="api_feedback"),
     path("v1/rules", rules.Rules.as_view(), name="api_rules"),
-    path("v1/rules/gate", promotion_gate.Gate.as_view(), name="api_gate"),
+    path("v1/rules/gate", promotion.Gate.as_view(), name="api_gate"),
     path("v1/rules/schemas", rules.Schemas.as_view(), name="api_schemas"),
     path("v1/rules/<uuid:pk>", rules.OneRule.as_view(), name="api_rule"),
     path("v1/rules/<uuid:pk>/rollback", rules.Rollback.as_view(), name="api_rollback"),
     path("v1/rules/<uuid:pk>/feedback", tools.RuleFeedbackView.as_view(), name="api_rate"),
-    path("v1/rules/<uuid:pk>/evidence", evidence.Evidence.as_view(), name="api_evidence"),
-    path("v1/rules/<uuid:pk>/backtest", evidence.Backtests.as_view(), name="api_backtest"),
+    path("v1/rules/<uuid:pk>/evidence", promotion.Evidence.as_view(), name="api_evidence"),
+    path("v1/rules/<uuid:pk>/backtest", promotion.Backtests.as_view(), name="api_backtest"),
 ]

@@ -17,7 +17,7 @@ from kmapp.management.benchmark import BenchmarkCommand, seconds, temporary_acco
 from rules.actions.backtests import run
 from rules.actions.decisions import decide, evaluate_rules
 from rules.actions.rules import touch
-from rules.api.serialize import Shower
+from rules.api.serialize import AnswerSerializer
 from rules.evaluation.evaluate import Question
 from rules.models import Rule, RuleBacktest, RuleDecision
 from rules.views.decisions import load_decision_list
@@ -49,8 +49,9 @@ class Command(BenchmarkCommand):
             question = Question(context=CONTEXT, candidates=TOOLS)
 
             def evaluate() -> None:
-                shower = Shower(account.pk, evaluate_rules(account.pk, question), MATCHING)
-                JSONRenderer().render(shower.evaluation(include_shadow=True))
+                answer = evaluate_rules(account.pk, question)
+                serializer = AnswerSerializer(account.pk, answer, MATCHING)
+                JSONRenderer().render(serializer.serialize_evaluation(include_shadow=True))
 
             first = seconds(evaluate)
             self.stdout.write(f"compiling {options['rules']:,} rules: {1000 * first:.0f} ms")
