@@ -1,4 +1,4 @@
-"""API of tool results: archive long results, load and search them."""
+"""API of tool results: archive, load and search them, and prepare messages with placeholders."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,17 +9,28 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from context.actions.archives import store_archives
+from context.actions.prepare_messages import Preparation, prepare_messages, restore_placeholders
 from context.api import serialize
 from context.api.request_serializers import (
     ArchivesInput,
+    LanguageInput,
     LoadCallInput,
     LoadInput,
+    MessagesInput,
+    PrepareInput,
     ResultInput,
     ResultsSearchInput,
     build_scope,
 )
-from context.api.response_types import ArchivePage, ArchivesFound, Loaded, Processed
-from context.archives.placeholders import render_placeholder
+from context.api.response_types import (
+    ArchivePage,
+    ArchivesFound,
+    Loaded,
+    PreparedAnswer,
+    Processed,
+    ToolAnswer,
+)
+from context.archives.placeholders import PARAGRAPHS, build_load_tool, render_placeholder
 from context.archives.search import (
     Question,
     load_archive,
@@ -73,26 +84,24 @@ class Results(AgentView):
         with acting(self.account):
             settings = ContextSettings.objects.get_or_default(self.account)
             threshold = params.get("threshold", settings.threshold_of(new_result.tool_name))
-            if len(new_result.text) <= threshold:
-                return self.seal(Response(_serialize_unarchived(new_result.text, token_count)))
-            [row], is_new = store_archives(settings, self.actor, [new_result])
-            text = render_placeholder(row.to_placeholder(), row.language)
             body: Processed = {
-                "archived": True,
-                "content": text,
-                "tokens": {"before": token_count, "after": tokens.count(text)},
-                "archive": serialize.serialize_archive(row),
+                "archived": False,
+                "content": new_result.text,
+                "tokens": {"before": token_count, "after": token_count},
+                "archive": None,
             }
-            return self.seal(Response(body, status=201 if is_new else 200))
-
-
-def _serialize_unarchived(text: str, size: int) -> Processed:
-    return {
-        "archived": False,
-        "content": text,
-        "tokens": {"before": size, "after": size},
-        "archive": None,
-    }
+            status = 200
+            if len(new_result.text) > threshold:
+                [row], new_ids = store_archives(settings, self.actor, [new_result])
+                status = 201 if new_ids else 200
+                text = render_placeholder(row.to_placeholder(), row.language)
+                body = {
+                    "archived": True,
+                    "content": text,
+                    "tokens": {"before": token_count, "after": tokens.count(text)},
+                    "archive": serialize.serialize_archive(row),
+                }
+            return self.seal(Response(body, status=status))
 
 
 def _parse_result(params: dict[str, object], text: str) -> NewResult:
@@ -101,9 +110,11 @@ def _parse_result(params: dict[str, object], text: str) -> NewResult:
             f"The result has {len(text):,} characters; send at most {MAX_LENGTH:,}.",
             issues=[{"path": "result", "message": "is too long"}],
         )
-    fields = {name: value for name, value in params.items() if value is not None}
-    for name in ("result", "threshold"):
-        fields.pop(name, None)
+    fields = {
+        name: value
+        for name, value in params.items()
+        if value is not None and name not in ("result", "threshold")
+    }
     return NewResult(text=text, **fields)  # type: ignore[arg-type]
 
 
@@ -150,16 +161,67 @@ class SearchResults(AgentView):
     @extend_schema(request=ResultsSearchInput, responses={200: ArchivesFound})
     def post(self, request: Request) -> Response:
         params = parse(ResultsSearchInput, request)
-        results = search_archives(
+        options = {name: params[name] for name in ("across", "limit")}
+        found = search_archives(self.account, params["query"], build_scope(params), **options)
+        results = [serialize.serialize_hit(hit) for hit in found.hits]
+        return Response({"results": results, "decisions": list(found.decisions)})
+
+
+class Prepare(AgentView):
+    """Replace long tool results by placeholders, and load the relevant ones.
+
+    Results of the last `keep_turns` turns stay. The response lists what was loaded and why.
+    """
+
+    scopes = {"POST": Scope.CONTEXT_WRITE}
+    idempotent = True
+
+    @extend_schema(request=PrepareInput, responses={200: PreparedAnswer})
+    def post(self, request: Request) -> Response:
+        params = parse(PrepareInput, request)
+        prepared = prepare_messages(
             self.account,
-            params["query"],
-            build_scope(params),
-            across=params["across"],
-            limit=params["limit"],
+            self.actor,
+            params["messages"],
+            Preparation(
+                within=build_scope(params),
+                load_uuids=params.get("load_uuids", ()),
+                max_tokens=params.get("max_tokens"),
+                keep_turns=params["keep_turns"],
+                load=params["load"],
+                load_limit=params["load_limit"],
+                **{name: params.get(name) or "" for name in ("agent_id", "query", "language")},
+            ),
         )
-        return Response(
-            {
-                "results": [serialize.serialize_hit(hit) for hit in results.hits],
-                "decisions": list(results.decisions),
-            }
-        )
+        response = Response(serialize.serialize_prepared(prepared, params["messages"]))
+        with acting(self.account):
+            return self.seal(response)
+
+
+class Restore(AgentView):
+    """Replace loaded results by their placeholders again, for the next turn."""
+
+    scopes = {"POST": Scope.CONTEXT_READ}
+    bucket = "recall"
+
+    @extend_schema(request=MessagesInput, responses={200: PreparedAnswer})
+    def post(self, request: Request) -> Response:
+        params = parse(MessagesInput, request)
+        with acting(self.account):
+            prepared = restore_placeholders(self.account, params["messages"], build_scope(params))
+        return Response(serialize.serialize_prepared(prepared, params["messages"]))
+
+
+class LoadTool(AgentView):
+    """Return the tool `load_tool_history` and the paragraph for the system prompt."""
+
+    scopes = {"GET": Scope.CONTEXT_READ}
+    bucket = "recall"
+
+    @extend_schema(parameters=[LanguageInput], responses={200: ToolAnswer})
+    def get(self, request: Request) -> Response:
+        params = parse(LanguageInput, request)
+        with acting(self.account):
+            settings = ContextSettings.objects.get_or_default(self.account)
+        language = params.get("language") or settings.language
+        return Response({"tool": build_load_tool(language), "system": PARAGRAPHS[language]})

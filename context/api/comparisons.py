@@ -1,8 +1,9 @@
-"""API of policy comparisons over recorded calls."""
+"""API of replays of recorded calls, and of policy comparisons over many of them."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -13,20 +14,31 @@ from rest_framework.response import Response
 from context.actions.comparisons import (
     MAX_CALLS,
     ComparisonRequest,
-    ComparisonTotals,
     get_comparison,
     start_comparison,
     summarise_comparison,
 )
-from context.actions.replays import Changes
-from context.api.replays import ReplayInput, build_changes, check_variant_scopes
-from context.api.report_response_types import CallDifference
+from context.actions.record_call import get_report
+from context.actions.replays import (
+    VARIED_SOURCES,
+    Changes,
+    get_recorded_call,
+    replay,
+    retrieve_again,
+)
+from context.api.assemble_input import MAX_TOKENS, READ_SCOPES, check_policy
+from context.api.response_types import CallDifference, Replayed
+from context.assembly.tool_offer import PROFILES
 from context.models import ContextComparison, ContextDifference
 from context.models.comparisons import KINDS
 from kmapp.accounts.acting import acting
+from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
+from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import IdField, Typed
 from kmapp.api.views import AgentView, parse
+from kmapp.errors import Denied, Invalid
+from kmapp.search.variants import VARIANTS
 
 
 class Share(TypedDict):
@@ -102,6 +114,78 @@ class DifferencePage(TypedDict):
     next: int | None
 
 
+class ReplayInput(Typed):
+    """Changes to the recorded call. Without changes, the call is compared with itself."""
+
+    policy = serializers.DictField(default=dict)
+    context_window_tokens = serializers.IntegerField(
+        min_value=1, max_value=MAX_TOKENS, required=False
+    )
+    reserved_output_tokens = serializers.IntegerField(
+        min_value=0, max_value=MAX_TOKENS, required=False
+    )
+    tool_profile = serializers.ChoiceField(tuple(PROFILES), required=False)
+    variant = serializers.ChoiceField(
+        tuple(VARIANTS),
+        required=False,
+        help_text="Queries memory and knowledge again. By default the recorded results are used.",
+    )
+
+    def validate_policy(self, value: dict[str, Any]) -> dict[str, Any]:
+        return check_policy(value)
+
+
+def build_changes(params: Mapping[str, Any]) -> Changes:
+    return Changes(
+        policy=params["policy"],
+        window=params.get("context_window_tokens"),
+        reserve=params.get("reserved_output_tokens"),
+        profile=params.get("tool_profile"),
+        variant=params.get("variant"),
+    )
+
+
+def check_variant_scopes(principal: KeyPrincipal, *changes: Changes) -> None:
+    """Raise Denied unless the key may read the sources that a variant queries."""
+    required = [READ_SCOPES[name] for name in VARIED_SOURCES]
+    missing = [scope for scope in required if not principal.may(scope)]
+    if missing and any(change.variant for change in changes):
+        raise Denied(
+            f"A variant queries memory and knowledge again. The key needs {missing[0].value}.",
+            code="missing_scope",
+        )
+
+
+class Replay(AgentView):
+    """Replay a recorded call from its stored inputs and compare. Nothing is sent or stored.
+
+    Expired inputs give 410 `inputs_expired`.
+    """
+
+    scopes = {"POST": Scope.CONTEXT_READ}
+    bucket = "recall"
+
+    @extend_schema(request=ReplayInput, responses={200: Replayed})
+    def post(self, request: Request, pk: UUID) -> Response:
+        params = parse(ReplayInput, request)
+        with acting(self.account):
+            recording = get_recorded_call(self.account, get_report(self.account, pk))
+        variant_name = self.requested_variant.name if self.requested_variant else None
+        changes = build_changes({"variant": variant_name, **params})
+        check_variant_scopes(self.request.auth, changes)
+        recording = retrieve_again(self.account, recording, changes)
+        material, policy = changes.apply_to(recording)
+        if material.budget <= 0:
+            raise Invalid(
+                "The reserved output leaves nothing of the context window.",
+                issues=[{"path": "reserved_output_tokens", "message": "leaves nothing"}],
+            )
+        result = replay(recording, changes)
+        variant = changes.variant or recording.report.variant
+        common = {"report_id": pk, "policy": policy.body(), "variant": variant}
+        return Response({**common, **result.differences})
+
+
 class ComparisonInput(Typed):
     """The calls to compare and the changes of each side. Empty changes replay the recorded call."""
 
@@ -137,7 +221,7 @@ class Comparisons(AgentView):
         offset, limit = params["offset"], params["limit"]
         with acting(self.account):
             rows = ContextComparison.objects.of(self.account).order_by("-created_at", "-pk")
-            page = [serialize_comparison(row) for row in rows[offset : offset + limit + 1]]
+            page = [_serialize_comparison(row) for row in rows[offset : offset + limit + 1]]
         following = offset + limit if len(page) > limit else None
         return Response({"results": page[:limit], "next": following})
 
@@ -154,7 +238,7 @@ class Comparisons(AgentView):
         check_variant_scopes(self.request.auth, comparison_request.left, comparison_request.right)
         with acting(self.account):
             comparison = start_comparison(self.account, self.actor, comparison_request)
-            return self.seal(Response(serialize_comparison(comparison), status=202))
+            return self.seal(Response(_serialize_comparison(comparison), status=202))
 
 
 class OneComparison(AgentView):
@@ -167,12 +251,13 @@ class OneComparison(AgentView):
     def get(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
             comparison = get_comparison(self.account, pk)
-            return Response(
-                {
-                    **serialize_comparison(comparison),
-                    "summary": _serialize_totals(summarise_comparison(comparison)),
-                }
-            )
+            totals = summarise_comparison(comparison)
+            brief = _serialize_comparison(comparison)
+        distribution = {
+            **asdict(totals.distribution),
+            "percent": totals.distribution.percent,
+        }
+        return Response({**brief, "summary": {**asdict(totals), "distribution": distribution}})
 
 
 class Differences(AgentView):
@@ -193,21 +278,6 @@ class Differences(AgentView):
         return Response({"results": results, "next": offset + limit if len(page) > limit else None})
 
 
-def serialize_comparison(comparison: ContextComparison) -> ComparisonBrief:
-    names = ("status", "left", "right", "done", "gone", "created_at", "finished_at")
-    brief = {
-        "id": comparison.pk,
-        **{name: getattr(comparison, name) for name in names},
-        "agent_id": comparison.agent_id or None,
-        "model": comparison.model or None,
-        "total": comparison.total or comparison.wanted,
-    }
-    return cast("ComparisonBrief", brief)
-
-
-def _serialize_totals(comparison: ComparisonTotals) -> dict[str, Any]:
-    distribution = comparison.distribution
-    return {
-        **asdict(comparison),
-        "distribution": {**asdict(distribution), "percent": distribution.percent},
-    }
+def _serialize_comparison(comparison: ContextComparison) -> ComparisonBrief:
+    total = comparison.total or comparison.wanted
+    return serialize_as(ComparisonBrief, comparison, total=total)

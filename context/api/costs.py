@@ -1,7 +1,6 @@
-"""API of costs over time and possible savings."""
+"""API of costs over time, possible savings and variant statistics."""
 
-from dataclasses import asdict
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -14,15 +13,17 @@ from context.reports.costs import (
     MAX_DAYS,
     PARTS,
     Day,
-    Part,
     Period,
+    Result,
     calculate_totals,
     list_days,
     list_parts,
+    list_results,
 )
-from context.reports.savings import Saving, find_savings
+from context.reports.savings import find_savings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import IdField, Typed
 from kmapp.api.views import AgentView, parse
 
@@ -73,6 +74,31 @@ class Costs(TypedDict):
     savings: list[CostSaving]
 
 
+class VariantResult(TypedDict):
+    """Statistics of one variant; `success` is a rate of reported outcomes, with a 95 % interval."""
+
+    variant: str
+    calls: int
+    conversations: int
+    told: int
+    succeeded: int
+    success: float | None
+    success_low: float
+    success_high: float
+    latency_ms: float | None
+    latency_p95_ms: float | None
+    tokens: float
+    cost: float | None
+
+
+class VariantResults(TypedDict):
+    """Statistics by variant, over the newest calls of a period."""
+
+    days: int
+    shares: dict[str, int]
+    results: list[VariantResult]
+
+
 class PeriodInput(Typed):
     """A period and a filter of calls."""
 
@@ -104,37 +130,58 @@ class CostsOfCalls(AgentView):
         by, limit, offset = params["by"], params["limit"], params["offset"]
         with acting(self.account):
             period = Period.of(ContextSettings.objects.get_or_default(self.account), params)
-            totals_ = calculate_totals(period)
-            parts_, count = list_parts(period, by, limit=limit, offset=offset)
-            days = list_days(period, by, [part.name for part in parts_])
-            savings_ = find_savings(period, totals_)
-        body = {
-            "by": by,
-            "days": period.days,
-            "calls": totals_.calls,
-            "tokens": totals_.tokens,
-            "cost": totals_.cost,
-            "cut": totals_.truncated,
-            "parts": [_serialize_part(part, totals_.tokens) for part in parts_],
-            "next": offset + limit if offset + limit < count else None,
-            "by_day": [_serialize_day(day) for day in days],
-            "savings": [_serialize_saving(saving) for saving in savings_],
-        }
+            totals = calculate_totals(period)
+            parts, count = list_parts(period, by, limit=limit, offset=offset)
+            days = list_days(period, by, [part.name for part in parts])
+            savings = find_savings(period, totals)
+        body = serialize_as(
+            Costs,
+            totals,
+            by=by,
+            days=period.days,
+            cut=totals.truncated,
+            parts=[
+                serialize_as(CostPart, part, share=part.tokens / totals.tokens) for part in parts
+            ],
+            next=offset + limit if offset + limit < count else None,
+            by_day=[_serialize_day(day) for day in days],
+            savings=[serialize_as(CostSaving, saving) for saving in savings],
+        )
         return Response(body)
 
 
-def _serialize_part(part: Part, whole: int) -> dict[str, Any]:
-    return {**asdict(part), "share": part.tokens / whole}
-
-
 def _serialize_day(day: Day) -> CostDay:
-    return {
-        "day": day.day.isoformat(),
-        "tokens": {name: size for name, size in day.tokens.items() if name is not None},
-        "other": day.tokens.get(None, 0),
-        "cost": day.cost,
-    }
+    tokens = {name: size for name, size in day.tokens.items() if name is not None}
+    other = day.tokens.get(None, 0)
+    return serialize_as(CostDay, day, day=day.day.isoformat(), tokens=tokens, other=other)
 
 
-def _serialize_saving(saving: Saving) -> dict[str, Any]:
-    return {**asdict(saving), "name": saving.name or None}
+class ResultsOfVariants(AgentView):
+    """Compare variants by success, latency and cost, from the reported outcomes."""
+
+    scopes = {"GET": Scope.CONTEXT_READ}
+    bucket = "recall"
+
+    @extend_schema(parameters=[PeriodInput], responses={200: VariantResults})
+    def get(self, request: Request) -> Response:
+        params = parse(PeriodInput, request)
+        with acting(self.account):
+            settings = ContextSettings.objects.get_or_default(self.account)
+            period = Period.of(settings, params)
+            results = [_serialize_result(result) for result in list_results(period)]
+        return Response({"days": period.days, "shares": settings.variants, "results": results})
+
+
+def _serialize_result(result: Result) -> VariantResult:
+    success = result.success
+    return serialize_as(
+        VariantResult,
+        result,
+        told=success.total,
+        succeeded=success.hits,
+        success=success.share if success.total else None,
+        success_low=success.low,
+        success_high=success.high,
+        latency_ms=result.latency,
+        latency_p95_ms=result.latency_p95,
+    )

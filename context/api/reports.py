@@ -11,10 +11,10 @@ from rest_framework.response import Response
 from context.actions.assemble import assemble_call
 from context.actions.record_call import get_report, record_outcome
 from context.actions.replays import has_inputs
-from context.api import serialize_reports
+from context.api import serialize
 from context.api.assemble_input import AssembleInput, build_request
-from context.api.report_response_types import AssembledCall, Report, ReportPage
 from context.api.request_serializers import Conversation
+from context.api.response_types import AssembledCall, Report, ReportPage
 from context.models import ContextCostReport, ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import AgentRequest
@@ -41,7 +41,7 @@ class Assemble(AgentView):
             build_request(cast(AgentRequest, request), params, self.requested_variant)
         )
         self.variant = result.assembled.collected.variant
-        response = Response(serialize_reports.serialize_call(result), status=201)
+        response = Response(serialize.serialize_call(result), status=201)
         with acting(self.account):
             return self.seal(response)
 
@@ -78,7 +78,7 @@ class Reports(AgentView):
                 rows = rows.after(params["before"])
             page = list(calls.load_page(rows.newest_first().ids()[: params["limit"]]))
         next_id = page[-1].pk if len(page) == params["limit"] else None
-        results = [serialize_reports.serialize_brief(row) for row in page]
+        results = [serialize.serialize_brief(row) for row in page]
         return Response({"results": results, "next": next_id})
 
 
@@ -96,9 +96,7 @@ class OneReport(AgentView):
 
 def _serialize_report(account_id: UUID, row: ContextCostReport) -> Report:
     settings = ContextSettings.objects.get_or_default(account_id)
-    return serialize_reports.serialize_report(
-        row, settings, has_inputs=has_inputs(account_id, row.pk)
-    )
+    return serialize.serialize_report(row, settings, has_inputs=has_inputs(account_id, row.pk))
 
 
 def _tokens_field() -> serializers.IntegerField:

@@ -1,4 +1,4 @@
-"""Response types of tool results."""
+"""Response types of tool results, calls and reports."""
 
 from datetime import datetime
 from typing import Any, NotRequired, TypedDict
@@ -25,7 +25,7 @@ class Archive(TypedDict):
     query_summary: str
     result_summary: str
     summary_by: str  # the chat model, or "extractive"
-    extractive: str | None  # why: no_chat_model, waiting, bad_answer, failed
+    extractive: str | None  # reason: no_chat_model, waiting, bad_answer, failed
     result_length: int
     sources: list[str]
     sha256: str
@@ -118,3 +118,145 @@ class ToolAnswer(TypedDict):
 
     tool: dict[str, Any]
     system: str
+
+
+class AssembledSection(TypedDict):
+    """A section of the prompt."""
+
+    name: str
+    text: str
+    tokens: int
+    stable: bool
+
+
+class EstimatedTokens(TypedDict):
+    """Estimated tokens by section, which add up to the total."""
+
+    total: int
+    system: int
+    history: int
+    tools_schema: int
+    tool_results: int
+    injections: int
+    memory_knowledge: int
+
+
+class ContextCost(TypedDict):
+    """The report of a call. Every decision has `action`, and tokens before and after it.
+
+    `variant_by` is the origin of the variant: `asked` by header, `assigned` by the conversation, or
+    the `default`.
+    """
+
+    context_window_tokens: int
+    reserved_output_tokens: int
+    estimated_tokens: EstimatedTokens
+    prefix_tokens: int
+    tail_tokens: int
+    prefix_sha256: str
+    decisions: list[dict[str, Any]]
+    items: list[dict[str, Any]]
+    citations: list[dict[str, Any]]
+    tool_profile: str
+    variant: str
+    variant_by: str
+    index_version: str
+    algo_version: str
+    model: str | None
+    cache: dict[str, Any]
+    timings_ms: dict[str, Any]
+    policy: dict[str, Any]
+
+
+class AssembledCall(TypedDict):
+    """A call to send. For Anthropic, `system` is a parameter of its own."""
+
+    report_id: UUID
+    provider: str
+    system: str
+    sections: list[AssembledSection]
+    messages: list[dict[str, Any]]
+    tools: list[dict[str, Any]]
+    context_cost: ContextCost
+
+
+class Outcome(TypedDict):
+    """The outcome of the call, as reported."""
+
+    success: bool | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    latency_ms: int | None
+    told_at: datetime | None
+
+
+class ReportBrief(TypedDict):
+    """One call in a list."""
+
+    id: UUID
+    conversation_id: str | None
+    thread_id: str | None
+    user_id: str | None
+    agent_id: str | None
+    app_id: str | None
+    model: str | None
+    variant: str
+    estimated_tokens: EstimatedTokens
+    actions: list[str]
+    cost: float | None
+    outcome: Outcome
+    created_at: datetime
+
+
+class Report(ReportBrief):
+    """One call with its full report and OpenTelemetry attributes."""
+
+    context_cost: ContextCost
+    attributes: dict[str, Any]
+    inputs_expire_at: NotRequired[datetime | None]
+
+
+class ReportPage(TypedDict):
+    """Calls, newest first; `next` is the `before` of the next page."""
+
+    results: list[ReportBrief]
+    next: UUID | None
+
+
+class Change(TypedDict):
+    """Tokens of a section in the recorded call and in the replay."""
+
+    before: int
+    after: int
+
+
+class ActionsChange(TypedDict):
+    """Decisions of the recorded call and of the replay."""
+
+    before: list[str]
+    after: list[str]
+
+
+class CallDifference(TypedDict):
+    """Differences under another policy: tokens by section, lost and gained content."""
+
+    report_id: UUID
+    fits_before: bool
+    fits_after: bool
+    tokens: dict[str, Change]
+    dropped: Change
+    actions: ActionsChange
+    evidence_lost: list[str]
+    evidence_gained: list[str]
+    tools_lost: list[str]
+    tools_gained: list[str]
+    messages_lost: list[int]
+    messages_gained: list[int]
+
+
+class Replayed(CallDifference):
+    """The differences with the full policy and the variant."""
+
+    policy: dict[str, Any]
+    variant: str

@@ -1,37 +1,40 @@
-"""Serialization of tool results."""
+"""Serialization of tool results, calls and reports."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Any, cast
 
 from context.actions.prepare_messages import Prepared
+from context.actions.retention import inputs_days
 from context.api.response_types import (
     Archive,
     ArchiveHit,
     ArchivePassage,
+    AssembledCall,
+    AssembledSection,
+    ContextCost,
+    EstimatedTokens,
     Loaded,
     LoadedWhy,
+    Outcome,
     PreparedAnswer,
+    Report,
+    ReportBrief,
 )
 from context.archives.search import Hit, LoadedPassages
 from context.assembly import token_counts
 from context.assembly.budget import EXTRACTIVE
 from context.assembly.messages import Message
-from context.models import ToolResultArchive
+from context.assembly.prompt import build_messages, join_texts
+from context.assembly.stages import Recorded
+from context.models import ContextCostReport, ContextSettings, ToolResultArchive
+from kmapp.api.response_types import serialize_as
 from kmapp.text import tokens
 
 
 def serialize_archive(row: ToolResultArchive) -> Archive:
-    ids = ("tool_call_id", "conversation_id", "thread_id", "user_id", "agent_id")
-    fields = ("tool_name", "query_summary", "result_summary", "result_length", "sha256")
-    archive = {
-        "uuid": row.pk,
-        **{name: getattr(row, name) for name in (*fields, "created_at", "commit_id")},
-        **{name: getattr(row, name) or None for name in (*ids, "extractive")},
-        "summary_by": row.summary_by or EXTRACTIVE,
-        "sources": list(row.sources),
-    }
-    return cast("Archive", archive)
+    return serialize_as(Archive, row, uuid=row.pk, summary_by=row.summary_by or EXTRACTIVE)
 
 
 def serialize_range(row: ToolResultArchive, start: int | None, end: int | None) -> Loaded:
@@ -60,8 +63,7 @@ def serialize_passages(loaded: LoadedPassages, decisions: Sequence[Mapping[str, 
 
 
 def _serialize_loaded(row: ToolResultArchive, **content: Any) -> Loaded:
-    loaded = {"archive": serialize_archive(row), "tool_input": row.tool_input, **content}
-    return cast("Loaded", loaded)
+    return serialize_as(Loaded, row, archive=serialize_archive(row), **content)
 
 
 def serialize_hit(hit: Hit) -> ArchiveHit:
@@ -83,3 +85,56 @@ def serialize_prepared(prepared: Prepared, before: Sequence[Message]) -> Prepare
         },
         "decisions": [dict(item) for item in prepared.decisions],
     }
+
+
+def serialize_call(recorded: Recorded) -> AssembledCall:
+    draft = recorded.assembled.draft
+    material = draft.material
+    parts = (*draft.prefix, *draft.tail)
+    history = [row.message for row in draft.rows]
+    messages = build_messages(material.provider, draft.prefix, draft.tail, history)
+    return {
+        "report_id": recorded.report_id,
+        "provider": material.provider,
+        "system": join_texts(draft.prefix),
+        "sections": [serialize_as(AssembledSection, part) for part in parts],
+        "messages": [dict(message) for message in messages],
+        "tools": [dict(tool.schema) for tool in draft.tools],
+        "context_cost": cast("ContextCost", dict(recorded.report)),
+    }
+
+
+def serialize_brief(row: ContextCostReport) -> ReportBrief:
+    return serialize_as(
+        ReportBrief,
+        row,
+        estimated_tokens=serialize_as(EstimatedTokens, row),
+        cost=None if row.cost is None else float(row.cost),
+        outcome=serialize_as(Outcome, row, told_at=row.outcome_at),
+    )
+
+
+def serialize_report(
+    row: ContextCostReport, settings: ContextSettings, *, has_inputs: bool
+) -> Report:
+    days = timedelta(days=inputs_days(settings))
+    return {
+        **serialize_brief(row),
+        "context_cost": row.report,
+        "attributes": build_attributes(row),
+        "inputs_expire_at": row.created_at + days if has_inputs else None,
+    }
+
+
+def build_attributes(row: ContextCostReport) -> dict[str, Any]:
+    """Return OpenTelemetry attributes; the provider's counts take precedence over estimates."""
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": row.model or None,
+        "gen_ai.conversation.id": row.conversation_id or None,
+        "gen_ai.agent.id": row.agent_id or None,
+        "gen_ai.usage.input_tokens": row.total if row.input_tokens is None else row.input_tokens,
+        "gen_ai.usage.output_tokens": row.output_tokens,
+        "gen_ai.usage.cache_read.input_tokens": row.cached_tokens,
+    }
+    return {name: value for name, value in attributes.items() if value is not None}

@@ -1,6 +1,7 @@
 """API of the settings for call assembly, retention and prices."""
 
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
+from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -15,6 +16,7 @@ from context.models import ContextSettings
 from context.models.settings import MAX_RETENTION_DAYS
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 
@@ -72,9 +74,7 @@ class SettingsOfCalls(AgentView):
     @extend_schema(responses={200: CallSettings})
     def get(self, request: Request) -> Response:
         with acting(self.account):
-            return Response(
-                _serialize_settings(ContextSettings.objects.get_or_default(self.account))
-            )
+            return Response(_load_settings(self.account))
 
     @extend_schema(request=SettingsInput, responses={200: CallSettings})
     def post(self, request: Request) -> Response:
@@ -82,17 +82,15 @@ class SettingsOfCalls(AgentView):
         version, reason = params.pop("version", None), params.pop("reason", "")
         with acting(self.account):
             change_settings(self.account, params, actor=self.actor, version=version, reason=reason)
-            return self.seal(
-                Response(_serialize_settings(ContextSettings.objects.get_or_default(self.account)))
-            )
+            return self.seal(Response(_load_settings(self.account)))
 
 
-def _serialize_settings(settings: ContextSettings) -> CallSettings:
-    names = ("policy", "prices", "variants", "remote_url", "remote_sources", "version")
-    values = {
-        **{name: getattr(settings, name) for name in names},
-        "inputs_days": inputs_days(settings),
-        "effective_policy": settings.assembly_policy().body(),
-        "remote_key_set": bool(settings.remote_key),
-    }
-    return cast("CallSettings", values)
+def _load_settings(account_id: UUID) -> CallSettings:
+    settings = ContextSettings.objects.get_or_default(account_id)
+    return serialize_as(
+        CallSettings,
+        settings,
+        inputs_days=inputs_days(settings),
+        effective_policy=settings.assembly_policy().body(),
+        remote_key_set=bool(settings.remote_key),
+    )

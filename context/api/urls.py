@@ -2,41 +2,41 @@
 
 from django.urls import path
 
-from context.api import archives, prepare_messages, replays, reports
-from context.api import comparisons as api_comparisons
-from context.api import settings as api_settings
-from context.api.costs import CostsOfCalls
-from context.api.variants import ResultsOfVariants
+from context.api import archives, comparisons, costs, reports, settings
 
 urlpatterns = [
     path("v1/tool-results", archives.Results.as_view(), name="api_results"),
     path("v1/tool-results/load", archives.LoadResult.as_view(), name="api_results_load"),
     path("v1/tool-results/search", archives.SearchResults.as_view(), name="api_results_search"),
     path("v1/tool-results/<uuid:pk>", archives.OneResult.as_view(), name="api_result"),
-    path("v1/context/prepare", prepare_messages.Prepare.as_view(), name="api_prepare"),
-    path("v1/context/restore", prepare_messages.Restore.as_view(), name="api_restore"),
-    path("v1/context/load-tool", prepare_messages.LoadTool.as_view(), name="api_load_tool"),
+    path("v1/context/prepare", archives.Prepare.as_view(), name="api_prepare"),
+    path("v1/context/restore", archives.Restore.as_view(), name="api_restore"),
+    path("v1/context/load-tool", archives.LoadTool.as_view(), name="api_load_tool"),
     path("v1/context/assemble", reports.Assemble.as_view(), name="api_assemble"),
     path("v1/context/reports", reports.Reports.as_view(), name="api_reports"),
     path("v1/context/reports/<uuid:pk>", reports.OneReport.as_view(), name="api_report"),
-    path("v1/context/reports/<uuid:pk>/replay", replays.Replay.as_view(), name="api_report_replay"),
+    path(
+        "v1/context/reports/<uuid:pk>/replay",
+        comparisons.Replay.as_view(),
+        name="api_report_replay",
+    ),
     path(
         "v1/context/reports/<uuid:pk>/outcome",
         reports.ReportOutcome.as_view(),
         name="api_report_outcome",
     ),
-    path("v1/context/comparisons", api_comparisons.Comparisons.as_view(), name="api_comparisons"),
+    path("v1/context/comparisons", comparisons.Comparisons.as_view(), name="api_comparisons"),
     path(
         "v1/context/comparisons/<uuid:pk>",
-        api_comparisons.OneComparison.as_view(),
+        comparisons.OneComparison.as_view(),
         name="api_comparison",
     ),
     path(
         "v1/context/comparisons/<uuid:pk>/calls",
-        api_comparisons.Differences.as_view(),
+        comparisons.Differences.as_view(),
         name="api_comparison_calls",
     ),
-    path("v1/context/settings", api_settings.SettingsOfCalls.as_view(), name="api_settings"),
-    path("v1/context/variants", ResultsOfVariants.as_view(), name="api_variants"),
-    path("v1/context/costs", CostsOfCalls.as_view(), name="api_costs"),
+    path("v1/context/settings", settings.SettingsOfCalls.as_view(), name="api_settings"),
+    path("v1/context/variants", costs.ResultsOfVariants.as_view(), name="api_variants"),
+    path("v1/context/costs", costs.CostsOfCalls.as_view(), name="api_costs"),
 ]
