@@ -96,7 +96,7 @@ ALLOWED = {
     "memory/api/request_serializers.py": {"Asking": "an API schema"},
     "memory/views/lab_forms.py": {"door": "a parameter of saved addresses"},
     "memory/extraction/prompt_echo.py": {"prompt_echo": "the usual term"},
-    "context/api/variants.py": {"told": "an API field"},
+    "context/api/costs.py": {"told": "an API field"},
     "context/api/response_types.py": {"Kept": "an API schema", "ArchivesFound": "an API schema"},
     "context/assembly/calls.py": {"made_of": "a stored key"},
     "context/models/comparisons.py": {"wanted": "a database column"},

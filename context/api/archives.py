@@ -162,9 +162,9 @@ class SearchResults(AgentView):
     def post(self, request: Request) -> Response:
         params = parse(ResultsSearchInput, request)
         options = {name: params[name] for name in ("across", "limit")}
-        found = search_archives(self.account, params["query"], build_scope(params), **options)
-        results = [serialize.serialize_hit(hit) for hit in found.hits]
-        return Response({"results": results, "decisions": list(found.decisions)})
+        matches = search_archives(self.account, params["query"], build_scope(params), **options)
+        results = [serialize.serialize_hit(hit) for hit in matches.hits]
+        return Response({"results": results, "decisions": list(matches.decisions)})
 
 
 class Prepare(AgentView):
