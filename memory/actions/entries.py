@@ -105,7 +105,7 @@ def write_within_commit(
     if batch.dedupe:
         existing |= find_identical(settings, actor, drafts, keys)
     new_entries = {
-        key: _build_entry(settings, actor, draft, key, position, commit.id)
+        key: _build_entry(commit, settings, draft, key, position)
         for position, (key, draft) in enumerate(zip(keys, drafts, strict=True))
         if key not in existing
     }
@@ -178,22 +178,17 @@ def _refuse_foreign_ids(
 
 
 def _build_entry(
-    settings: MemorySettings,
-    actor: Actor,
-    draft: NewEntry,
-    key: UUID,
-    position: int,
-    commit_id: UUID,
+    commit: Recording, settings: MemorySettings, draft: NewEntry, key: UUID, position: int
 ) -> MemoryEntry:
     now = timezone.now()
     sha256, draft = draft.sha256(), draft.redacted(settings.account.redact)
     visibility = draft.resolve_visibility()
-    is_proposal = needs_review(settings, actor, visibility, draft.kind)
+    is_proposal = needs_review(settings, commit.actor, visibility, draft.kind)
     return MemoryEntry(
         id=key,
         account_id=settings.account_id,
-        commit_id=commit_id,
-        written_in=commit_id,
+        commit_id=commit.id,
+        written_in=commit.id,
         client_id=draft.client_id or None,
         written_sha256=sha256,
         visibility=visibility,
@@ -203,7 +198,7 @@ def _build_entry(
         status=Status.PROPOSED if is_proposal else Status.ACTIVE,
         observed_at=draft.observed_at or now,
         position=position,
-        created_by=str(actor),
+        created_by=str(commit.actor),
         created_at=now,
         updated_at=now,
         **{name: getattr(draft, name) for name in SHARED_FIELDS},

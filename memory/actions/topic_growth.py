@@ -64,7 +64,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Change:
+class TopicChange:
     """Memories that join an existing topic, or a new one with this name."""
 
     audience: Audience
@@ -77,7 +77,7 @@ def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
     """Assign topics to memories that have none. The transaction opens after the computation."""
     with acting(account_id):
         groups, topics = _load_groups(account_id), find_topics(account_id)
-    run, changes = GrowthResult(groups=groups), list[_Change]()
+    run, changes = GrowthResult(groups=groups), list[TopicChange]()
     for group in groups:
         topic_ids, before = group.number_topics(topics)
         grown = grow(group.graph, before)
@@ -99,19 +99,19 @@ def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
 
 def _plan_changes(
     group: Group, topic_ids: Sequence[UUID], members: Mapping[int, Sequence[int]]
-) -> Iterator[_Change]:
+) -> Iterator[TopicChange]:
     """Yield the changes. New topics are named by the words that set them apart in the group."""
     background = Background(group.texts)
     for topic, places in sorted(members.items()):
         ids = [group.ids[place] for place in places]
         if topic < len(topic_ids):
-            yield _Change(audience=group.audience, ids=ids, topic=topic_ids[topic])
+            yield TopicChange(audience=group.audience, ids=ids, topic=topic_ids[topic])
         else:
             name = background.name([group.texts[place] for place in places])
-            yield _Change(audience=group.audience, ids=ids, name=name)
+            yield TopicChange(audience=group.audience, ids=ids, name=name)
 
 
-def _apply_change(commit: Recording, change: _Change, run: GrowthResult) -> None:
+def _apply_change(commit: Recording, change: TopicChange, run: GrowthResult) -> None:
     """Apply a change, unless a person has removed the same new topic before."""
     account_id, ids, scope = commit.account_id, change.ids, change.audience.scope
     if change.topic:
@@ -126,30 +126,25 @@ def _apply_change(commit: Recording, change: _Change, run: GrowthResult) -> None
         ):
             return
         status = _status(Status.DRAFT, len(ids))
-        create_topic(commit, change.audience, ids, change.name, client_id, status)
+        create_topic(commit, change, client_id, status)
         run.created += 1
     run.joined += len(ids)
 
 
 def create_topic(
-    commit: Recording,
-    audience: Audience,
-    ids: Sequence[UUID],
-    name: str,
-    client_id: str,
-    status: str,
+    commit: Recording, change: TopicChange, client_id: str, status: str
 ) -> MemoryEntry:
     draft = NewEntry(
-        text=name,
-        title=name,
+        text=change.name,
+        title=change.name,
         kind=Kind.TOPIC,
         client_id=client_id,
-        metadata={"member_count": len(ids)},
-        **audience._asdict(),
+        metadata={"member_count": len(change.ids)},
+        **change.audience._asdict(),
     )
     batch = Batch(entries=[draft], reason=commit.reason, embed=False, status=status)
     topic = write_within_commit(commit, batch).entries[0]
-    create_member_edges(commit.account_id, topic.pk, ids)
+    create_member_edges(commit.account_id, topic.pk, change.ids)
     return topic
 
 

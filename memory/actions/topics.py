@@ -6,6 +6,7 @@ edge, so that undoing a merge only restores the status. Only people merge and sp
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from django.db.models import Q
@@ -24,6 +25,7 @@ from memory.actions.topic_growth import (
     CURRENT_STATUSES,
     WEIGHT,
     Group,
+    TopicChange,
     create_topic,
     find_topics,
     lock_topics,
@@ -48,7 +50,7 @@ def current_topics(account_id: UUID) -> EntryQuerySet:
 
 def rename_topic(decision: Decision, name: str) -> MemoryEntry:
     """Rename a topic. Growth does not change the name."""
-    topic = _lock_topic(decision.account_id, decision.entry_id, decision.version)
+    topic = _lock_topic(decision)
     if not name:
         raise Invalid(_("Enter a name for the topic."))
     values = review.redact_editable_values(decision.account_id, {"title": name, "content": name})
@@ -59,7 +61,7 @@ def rename_topic(decision: Decision, name: str) -> MemoryEntry:
 
 def promote_draft(decision: Decision) -> MemoryEntry:
     """Make a draft visible to agents, however few members it has."""
-    topic = _lock_topic(decision.account_id, decision.entry_id, decision.version)
+    topic = _lock_topic(decision)
     if topic.status != Status.DRAFT:
         raise Conflict(_("This topic is not a draft. Someone may have promoted it already."))
     with decision.in_commit() as commit:
@@ -71,8 +73,8 @@ def merge_topics(decision: Decision, into: UUID) -> MemoryEntry:
     """Merge this topic into another one, and return this one."""
     account_id = decision.account_id
     lock_topics(account_id)
-    topic = _lock_topic(account_id, decision.entry_id, decision.version)
-    other = _lock_topic(account_id, into)
+    topic = _lock_topic(decision)
+    other = _lock_topic(replace(decision, entry_id=into, version=None))
     if topic.pk == other.pk:
         raise Invalid(_("Choose another topic to merge this one into."))
     if Audience.of_entry(topic) != Audience.of_entry(other):
@@ -92,7 +94,7 @@ def split_topic(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
     """Create a topic from some members of this one, and return it. A merge undoes that."""
     account_id = decision.account_id
     lock_topics(account_id)
-    topic = _lock_topic(account_id, decision.entry_id, decision.version)
+    topic = _lock_topic(decision)
     edges = member_edges(account_id, topic.pk)
     members = list(
         edges.filter(src__in=leaving).order_by("src_id").values_list("src_id", flat=True)
@@ -107,8 +109,8 @@ def split_topic(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
         MemoryEdge.objects.of(account_id).filter(
             src=topic, dst__in=members, type=Type.DERIVED_FROM
         ).delete()
-        audience, client_id = Audience.of_entry(topic), f"topic:{uuid7()}"
-        new = create_topic(commit, audience, members, name, client_id, topic.status)
+        change = TopicChange(audience=Audience.of_entry(topic), ids=members, name=name)
+        new = create_topic(commit, change, f"topic:{uuid7()}", topic.status)
         update_member_count(commit, topic.pk)
         _close_suggestions(decision, {topic.pk}, TopicSuggestion.Kind.SPLIT)
     return new
@@ -142,8 +144,8 @@ def list_merged_topics(account_id: UUID, topic: UUID) -> list[MemoryEntry]:
     return [edge.dst for edge in edges.select_related("dst").order_by("dst_id")]
 
 
-def _lock_topic(account_id: UUID, pk: UUID, version: int | None = None) -> MemoryEntry:
-    topic = lock_entry(account_id, pk, version)
+def _lock_topic(decision: Decision) -> MemoryEntry:
+    topic = lock_entry(decision.account_id, decision.entry_id, decision.version)
     if topic.kind != Kind.TOPIC:
         raise NotFound(_("Topic not found."))
     if topic.status not in CURRENT_STATUSES:

@@ -28,19 +28,21 @@ from memory.actions.review import FORGETTABLE
 from memory.models import BulkRun
 from memory.retrieval.entry_list import Listing
 from memory.review.queue import queue
-from memory.views.review_queue import address, at_page, moved_on, need, open_next, picked
+from memory.views import review_queue
 
 EXAMPLES = 20  # memories on the page to forget them
 MAX_SELECTED = 50_000  # proposals in one run
 
 
 @page_view("GET", "POST")
-def many(request: WebRequest) -> HttpResponse | AfterCommit:
+def decide_many(request: WebRequest) -> HttpResponse | AfterCommit:
     """Approve or reject the selected proposals, or the whole group, after confirmation."""
     if request.method != "POST":
         return _render_confirmation(request)
     if request.POST.get("which") == "all":
-        rows = queue(request.account_id, need(request)).values_list("pk", "version")
+        rows = queue(request.account_id, review_queue.parse_need(request)).values_list(
+            "pk", "version"
+        )
         chosen = list(rows[:MAX_SELECTED])
         if len(chosen) != parse_row_number(request.POST.get("expected", "")):
             return _render_confirmation(request, drifted=True)
@@ -61,19 +63,19 @@ def many(request: WebRequest) -> HttpResponse | AfterCommit:
     if len(chosen) > PART_SIZE:
         return redirect_page(request, reverse("memory:bulk_run", args=[run.pk]))
     notify_result(request, run)
-    return AfterCommit(lambda: moved_on(request, open_next(request)))
+    return AfterCommit(lambda: review_queue.go_to_next(request))
 
 
 def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpResponse:
-    rows = queue(request.account_id, need(request))
+    rows = queue(request.account_id, review_queue.parse_need(request))
     context = {
-        "marked": sorted(picked(request)),
+        "marked": sorted(review_queue.parse_selected(request)),
         "all": rows.count(),
-        "need": need(request),
+        "need": review_queue.parse_need(request),
         "drifted": drifted,
         "most": MAX_SELECTED,
         "longest": MAX_REASON_LENGTH,
-        "at_page": at_page(request),
+        "at_page": review_queue.queue_query(request),
     }
     status = HTTPStatus.CONFLICT if drifted else HTTPStatus.OK
     answer = render_part(request, "memory/review/bulk.html", "dialogue", context, status)
@@ -95,7 +97,7 @@ def _parse_selection(request: WebRequest) -> list[EntryVersion]:
 
 
 @page_view("GET")
-def run(request: WebRequest, pk: UUID) -> HttpResponse:
+def run_progress(request: WebRequest, pk: UUID) -> HttpResponse:
     """Render the progress of a run, for polling."""
     row = get_row_or_404(request, BulkRun, pk)
     context = {
@@ -118,7 +120,7 @@ def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
         url = reverse("memory:entries")
     else:
         text = ngettext("%(n)d proposal pending again.", "%(n)d proposals pending again.", restored)
-        url = address(request, None)
+        url = review_queue.review_url(request, None)
     return redirect_page(request, url, notice=text % {"n": restored})
 
 
@@ -145,7 +147,7 @@ def notify_result(request: WebRequest, row: BulkRun) -> None:
 
 
 @page_view("GET", "POST")
-def forget_these(request: WebRequest) -> HttpResponse:
+def forget_listed(request: WebRequest) -> HttpResponse:
     account_id, actor = request.account_id, request.actor
     listing = Listing.of(account_id, request.GET)
     rows = listing.chosen

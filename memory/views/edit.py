@@ -25,8 +25,7 @@ from memory.actions import review
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.entry_list import COLUMNS, Listing
 from memory.review.three_way_diff import Moved, diff_three_way
-from memory.views.decision_input import decision_of, undo_url
-from memory.views.review_forms import ProposalForm
+from memory.views.review_forms import ProposalForm, build_decision, undo_url
 
 TEMPLATE = "memory/entries/form.html"
 FIELDS = ("title", "content", "kind", "tags")
@@ -65,7 +64,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse:
     if not changed:
         notify_success(request, _("Nothing changed."))
         return _redirect_to_entry(request, row)
-    decision = decision_of(request, pk, form.cleaned_data["version"])
+    decision = build_decision(request, pk, form.cleaned_data["version"])
     try:
         edited = review.edit(replace(decision, reason=form.cleaned_data["reason"]), changed)
     except Conflict as refusal:

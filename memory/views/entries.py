@@ -20,8 +20,8 @@ from memory.actions.review import Decision
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.review.evidence import warnings
 from memory.views import history
-from memory.views.decision_input import decision_of, undo_url
-from memory.views.erasure import erased
+from memory.views.erasure import render_erased
+from memory.views.review_forms import build_decision, undo_url
 
 TEMPLATE = "memory/entries/detail.html"
 
@@ -29,7 +29,7 @@ TEMPLATE = "memory/entries/detail.html"
 @page_view("GET")
 def entry(request: WebRequest, pk: UUID) -> HttpResponse:
     row = _rows(request).filter(pk=pk).first()
-    return _render_entry(request, row) if row else erased(request, pk)
+    return _render_entry(request, row) if row else render_erased(request, pk)
 
 
 @page_view("POST")
@@ -66,7 +66,7 @@ def _decide(
     request: WebRequest, pk: UUID, operation: Callable[[Decision], MemoryEntry], message: str
 ) -> HttpResponse:
     version = parse_version(request.POST.get("version", ""))
-    undo = undo_url(operation(decision_of(request, pk, version)))
+    undo = undo_url(operation(build_decision(request, pk, version)))
     return redirect_with_notice(request, message, "memory:entry", undo=undo, pk=pk)
 
 
@@ -77,12 +77,12 @@ def _rows(request: WebRequest) -> EntryQuerySet:
 
 def _render_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     account_id, pk = row.account_id, row.pk
-    compared = history.comparison(account_id, pk, request.GET)
+    compared = history.compare_versions(account_id, pk, request.GET)
     if request.htmx and compared:
         return render(request, f"{TEMPLATE}#compared", {"entry": row, "compared": compared})
-    steps, older = history.steps(account_id, pk)
-    ratings = history.ratings(account_id, pk)
-    edges = history.edges(account_id, pk)
+    steps, older = history.list_versions(account_id, pk)
+    ratings = history.list_ratings(account_id, pk)
+    edges = history.list_edges(account_id, pk)
     at = _parse_time(request.GET.get("at", ""))
     actors = [row.created_by, *(step["state"].actor for step in steps)]
     context = {
@@ -92,7 +92,7 @@ def _render_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
         "older": older,
         "ratings": ratings,
         "edges": edges,
-        "drawing": history.drawing(edges),
+        "drawing": history.build_drawing(edges),
         "compared": compared,
         "versions": [step["state"].version for step in steps],
         "at": at,

@@ -25,7 +25,7 @@ from memory.retrieval.admin_search import MOST
 from memory.retrieval.entry_list import COLUMNS, SORTS, Listing
 from memory.transfer import spreadsheet
 from memory.transfer.export import PAGE, export_these
-from memory.views.saved_views import address, views_for
+from memory.views.saved_views import view_url, visible_views
 
 Form = MemoryExport.Form
 TYPES = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson"}
@@ -81,14 +81,14 @@ def _load_rows(account_id: UUID, ids: Sequence[UUID]) -> list[MemoryEntry]:
 
 def _views(request: WebRequest, listing: Listing) -> dict[str, Any]:
     """Return the saved views, the open one, and whether the list differs from it."""
-    views = list(views_for(request))
+    views = list(visible_views(request))
     view_id = request.GET.get("view", "")
     opened = next((view for view in views if str(view.pk) == view_id), None)
     is_mine = opened is not None and (opened.owner_id == request.user.pk or request.is_admin)
     return {
-        "views": [(view, address(view)) for view in views],
+        "views": [(view, view_url(view)) for view in views],
         "view": opened,
-        "view_address": address(opened) if opened else "",
+        "view_address": view_url(opened) if opened else "",
         "view_is_mine": is_mine,
         "view_differs": opened is not None and opened.query != listing.query,
         "export_forms": Form.choices,

@@ -82,7 +82,7 @@ def _list_related(account_id: UUID, rows: EntryQuerySet) -> list[MemoryEntry]:
     return list(others.filter(pk__in=ends).order_by("pk")[:EXAMPLES])
 
 
-def erased(request: WebRequest, pk: UUID) -> HttpResponse:
+def render_erased(request: WebRequest, pk: UUID) -> HttpResponse:
     """Render the page of an erased memory with its proof."""
     account_id = request.account_id
     rows = ErasedEntry.objects.of(account_id).select_related("commit")

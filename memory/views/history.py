@@ -22,7 +22,7 @@ TEXTS = ("title", "content")
 NOT_COMPARED = frozenset({"version", "updated_at"})  # these differ between any two versions
 
 
-def steps(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], bool]:
+def list_versions(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], bool]:
     """Return the newest versions with their commits and proofs, and whether there are more."""
     versions = MemoryVersion.objects.of(account_id).filter(entry_id=pk).order_by("-version")
     states = list(versions[: VERSIONS + 1])
@@ -45,12 +45,12 @@ def steps(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], bool]:
     return rows, len(states) > VERSIONS
 
 
-def ratings(account_id: UUID, pk: UUID) -> list[MemoryRating]:
+def list_ratings(account_id: UUID, pk: UUID) -> list[MemoryRating]:
     rows = MemoryRating.objects.of(account_id).filter(entry_id=pk).select_related("commit")
     return list(rows.order_by("-created_at", "-pk")[:RATINGS])
 
 
-def edges(account_id: UUID, pk: UUID) -> list[dict[str, Any]]:
+def list_edges(account_id: UUID, pk: UUID) -> list[dict[str, Any]]:
     rows = MemoryEdge.objects.of(account_id).select_related("src", "dst")
     touching = rows.filter(Q(src_id=pk) | Q(dst_id=pk)).order_by("type", "-weight", "pk")
     return [
@@ -63,7 +63,7 @@ def edges(account_id: UUID, pk: UUID) -> list[dict[str, Any]]:
     ]
 
 
-def drawing(edge_rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def build_drawing(edge_rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     if not edge_rows:
         return None
     labels = [
@@ -86,7 +86,7 @@ def find_state_at(row: MemoryEntry, moment: datetime) -> MemoryEntry | None:
     return next(iter(past), None)
 
 
-def comparison(account_id: UUID, pk: UUID, params: QueryDict) -> dict[str, Any] | None:
+def compare_versions(account_id: UUID, pk: UUID, params: QueryDict) -> dict[str, Any] | None:
     """Return the two selected versions, earlier first, or None."""
     numbers = [
         n for name in ("from", "to") if (n := parse_row_number(params.get(name, ""))) is not None

@@ -84,7 +84,7 @@ def _run_queries(
 def _render_results(request: WebRequest, context: dict[str, Any]) -> HttpResponse:
     """Render the results with the person's earlier ratings."""
     rows = [row for trial in context["trials"] for row in trial["told"]]
-    ratings = ratings_of(request, (row["one"].hit.entry.pk for row in rows))
+    ratings = _load_ratings(request, (row["one"].hit.entry.pk for row in rows))
     for row in rows:
         row["said"] = ratings.get(row["one"].hit.entry.pk, "")
     return render(request, TEMPLATE, context)
@@ -130,7 +130,7 @@ def _format_command(request: WebRequest, question: Question) -> str:
     return format_api_command(request, url_name, quoted)
 
 
-def ratings_of(request: WebRequest, entries: Iterable[UUID]) -> dict[UUID, str]:
+def _load_ratings(request: WebRequest, entries: Iterable[UUID]) -> dict[UUID, str]:
     mine = MemoryRating.objects.of(request.account_id).filter(
         rater=str(request.actor), used_in="", entry__in=list(entries)
     )

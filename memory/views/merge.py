@@ -20,14 +20,14 @@ from memory.actions.review import merge
 from memory.models import MemoryEntry
 from memory.review.evidence import COUNTING, evidence
 from memory.review.merge import choices, merged, same_audience
-from memory.views.decision_input import decision_of
-from memory.views.review_queue import at_page, me, memory_of, moved_on, open_next, open_this
+from memory.views import review_queue
+from memory.views.review_forms import build_decision
 
 
 @page_view("GET", "POST")
-def merging(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
+def merge_proposal(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Display the choices with a preview of the merged memory, or merge."""
-    new = memory_of(request, pk)
+    new = review_queue.get_entry_or_404(request, pk)
     existing = _find_existing(request, new)
     if new.status != MemoryEntry.Status.PROPOSED or existing.status not in COUNTING:
         raise Conflict(_("One of the two memories was already decided. Nothing was merged."))
@@ -41,14 +41,14 @@ def merging(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
         raise Invalid(message)
     if request.method == "POST":
         return _merge(request, new, existing)
-    open_this(request, new)
+    review_queue.open_proposal(request, new)
     return _page(request, new, existing)
 
 
 def _find_existing(request: WebRequest, new: MemoryEntry) -> MemoryEntry:
     other_id = request.POST.get("with") or request.GET.get("with")
     if other_id:
-        return memory_of(request, uuid_or_404(other_id))
+        return review_queue.get_entry_or_404(request, uuid_or_404(other_id))
     twin = evidence(new).twin
     if twin is None:
         raise Conflict(_("There is no memory to merge it with."))
@@ -69,7 +69,7 @@ def _page(
         "content": values.get("content", existing.content),
         "was_changed": status == HTTPStatus.CONFLICT,
         "longest": MAX_REASON_LENGTH,
-        "at_page": at_page(request),
+        "at_page": review_queue.queue_query(request),
     }
     template = "memory/review/merge.html"
     if request.GET.get("preview"):
@@ -82,16 +82,17 @@ def _merge(
 ) -> HttpResponse | AfterCommit:
     values = merged(existing, new, choices(existing, new, request.POST.dict()))
     post = request.POST
-    decision = decision_of(request, new.pk, parse_version(post.get("version", "")))
-    into = decision_of(request, existing.pk, parse_version(post.get("known_version", "")))
+    decision = build_decision(request, new.pk, parse_version(post.get("version", "")))
+    into = build_decision(request, existing.pk, parse_version(post.get("known_version", "")))
     try:
         with transaction.atomic():
-            check_not_leased_by_other(decision.account_id, new.pk, me(request))
+            check_not_leased_by_other(decision.account_id, new.pk, str(request.actor))
             merge(decision, into, values)
             release_lease(decision.account_id, new.pk)
     except Conflict:
-        new, existing = memory_of(request, new.pk), memory_of(request, existing.pk)
+        new = review_queue.get_entry_or_404(request, new.pk)
+        existing = review_queue.get_entry_or_404(request, existing.pk)
         return _page(request, new, existing, HTTPStatus.CONFLICT)
     undo_url = f"{reverse('memory:undo', args=[new.pk])}?version={new.version + 1}"
     notify_success(request, _("Merged. The ledger keeps both previous versions."), undo=undo_url)
-    return AfterCommit(lambda: moved_on(request, open_next(request, new)))
+    return AfterCommit(lambda: review_queue.go_to_next(request, new))

@@ -75,7 +75,7 @@ def _page(
     request: WebRequest, settings: MemorySettings, *, wrong: dict[str, SettingsForm] | None = None
 ) -> HttpResponse:
     forms = {name: section.of(settings) for name, section in SECTIONS.items()} | (wrong or {})
-    steps = history(settings)
+    steps = _list_changes(settings)
     context = {
         "settings": settings,
         "sections": forms,
@@ -105,7 +105,7 @@ def _retention_lines(settings: MemorySettings, form: SettingsForm) -> list[dict[
     ]
 
 
-def history(settings: MemorySettings) -> list[SettingsCommit]:
+def _list_changes(settings: MemorySettings) -> list[SettingsCommit]:
     """Return the latest changes, newest first, with three queries. Use inside `acting`."""
     keys = ApiKey.objects.of(settings.account_id)
     names = {str(pk): name for pk, name in keys.values_list("pk", "name")}

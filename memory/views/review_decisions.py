@@ -21,18 +21,16 @@ from memory.actions import review as verbs
 from memory.actions.leases import LeasedByOther, check_not_leased_by_other, release_lease
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryVersion, ReviewLease
-from memory.views.decision_input import decision_of, undo_url
-from memory.views.review_forms import ProposalForm
+from memory.views.review_forms import ProposalForm, build_decision, undo_url
 from memory.views.review_queue import (
-    Opened,
-    at_page,
-    me,
-    memory_of,
-    moved_on,
+    OpenProposal,
+    find_other_decision,
+    get_entry_or_404,
+    go_to_proposal,
     open_next,
-    open_this,
-    overtaken,
-    workbench,
+    open_proposal,
+    queue_query,
+    render_workbench,
 )
 
 PROPOSED = MemoryEntry.Status.PROPOSED
@@ -48,13 +46,13 @@ def review(request: WebRequest) -> HttpResponse:
     """Render the queue with the next proposal, or the one in `at`."""
     next_id = request.GET.get("at")
     if not next_id:
-        return workbench(request, open_next(request))
-    entry = memory_of(request, uuid_or_404(next_id))
+        return render_workbench(request, open_next(request))
+    entry = get_entry_or_404(request, uuid_or_404(next_id))
     if entry.status != PROPOSED:
-        lost = overtaken(request, entry.pk, was_decided=False)
-        return workbench(request, open_next(request, entry), lost=lost)
+        lost = find_other_decision(request, entry.pk, was_decided=False)
+        return render_workbench(request, open_next(request, entry), lost=lost)
     form = ProposalForm.of(entry) if request.GET.get("edit") else None
-    return workbench(request, open_this(request, entry), form=form)
+    return render_workbench(request, open_proposal(request, entry), form=form)
 
 
 @page_view("POST")
@@ -67,8 +65,8 @@ def reject(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Ask for a reason, in a dialog or on a page, then reject."""
     if request.method == "POST":
         return _decide(request, pk, verbs.reject, _("Rejected. It remains on record."))
-    entry = memory_of(request, pk)
-    context = {"entry": entry, "longest": MAX_REASON_LENGTH, "at_page": at_page(request)}
+    entry = get_entry_or_404(request, pk)
+    context = {"entry": entry, "longest": MAX_REASON_LENGTH, "at_page": queue_query(request)}
     return render_part(request, "memory/review/reject.html", "dialogue", context)
 
 
@@ -84,11 +82,11 @@ def pin(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 @page_view("POST")
 def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Correct a proposal; with `then=approve`, approve it too."""
-    entry = memory_of(request, pk)
+    entry = get_entry_or_404(request, pk)
     form = ProposalForm.of(entry, request.POST)
     if not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY
-        return workbench(request, open_this(request, entry), form=form, status=status)
+        return render_workbench(request, open_proposal(request, entry), form=form, status=status)
     values = form.changed(entry)
     if request.POST.get("then") == "approve":
         message = _("Corrected and approved. Agents can now recall it.")
@@ -104,19 +102,19 @@ def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Undo the latest decision, if the URL still names the latest version."""
     version = parse_version(request.GET.get("version", ""))
     try:
-        verbs.undo(decision_of(request, pk, version))
+        verbs.undo(build_decision(request, pk, version))
     except Conflict as error:
         text = _("Not undone: someone changed this memory in the meantime.")
         raise Conflict(text, code=error.code, details=error.details) from error
     notify_success(request, _("Undone. The previous version is restored."))
-    return AfterCommit(lambda: _render_undone(request, memory_of(request, pk)))
+    return AfterCommit(lambda: _render_undone(request, get_entry_or_404(request, pk)))
 
 
 def _render_undone(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
     """Return to the queue if the memory is pending again, else reload the current page."""
     here = request.htmx.current_url_abs_path or ""
     if request.htmx and here.startswith(reverse("memory:review")):
-        return workbench(request, _open_this_or_next(request, entry), elsewhere=True)
+        return render_workbench(request, _open_this_or_next(request, entry), elsewhere=True)
     if request.htmx:
         return redirect_page(request, here or reverse("memory:review"))
     if entry.status != PROPOSED:
@@ -128,10 +126,10 @@ def _decide(
     request: WebRequest, pk: UUID, verb: Callable[[Decision], MemoryEntry], message: str
 ) -> HttpResponse | AfterCommit:
     """Apply a decision and open the next proposal, or display a conflicting decision."""
-    decision = decision_of(request, pk, parse_version(request.POST.get("version", "")))
+    decision = build_decision(request, pk, parse_version(request.POST.get("version", "")))
     try:
         with transaction.atomic():  # an error on the page must leave no partial changes
-            check_not_leased_by_other(decision.account_id, pk, me(request))
+            check_not_leased_by_other(decision.account_id, pk, str(request.actor))
             entry = verb(decision)
             if entry.status != PROPOSED:
                 release_lease(decision.account_id, pk)
@@ -140,13 +138,13 @@ def _decide(
         return _render_conflict(request, decision, lease)
     changed = entry.version != decision.version
     notify_success(request, message, undo=undo_url(entry) if changed else "")
-    return AfterCommit(lambda: moved_on(request, _open_this_or_next(request, entry)))
+    return AfterCommit(lambda: go_to_proposal(request, _open_this_or_next(request, entry)))
 
 
-def _open_this_or_next(request: WebRequest, entry: MemoryEntry) -> Opened | None:
+def _open_this_or_next(request: WebRequest, entry: MemoryEntry) -> OpenProposal | None:
     if entry.status != PROPOSED:
         return open_next(request, entry)
-    return open_this(request, memory_of(request, entry.pk))
+    return open_proposal(request, get_entry_or_404(request, entry.pk))
 
 
 def _render_conflict(
@@ -157,10 +155,10 @@ def _render_conflict(
     versions = MemoryVersion.objects.of(decision.account_id).filter(entry_id=decision.entry_id)
     seen = versions.filter(version=decision.version or 0).first()
     saw = str(seen.state.get("content", "")) if seen else ""
-    lost = overtaken(request, decision.entry_id, typed=typed, saw=saw, lease=lease)
+    lost = find_other_decision(request, decision.entry_id, typed=typed, saw=saw, lease=lease)
     if lost.entry.status != PROPOSED or lease:
         opened = open_next(request, lost.entry)
-        return workbench(request, opened, lost=lost, status=HTTPStatus.CONFLICT)
+        return render_workbench(request, opened, lost=lost, status=HTTPStatus.CONFLICT)
     form = ProposalForm.of(lost.entry, request.POST) if typed else None
-    opened = open_this(request, lost.entry)
-    return workbench(request, opened, form=form, lost=lost, status=HTTPStatus.CONFLICT)
+    opened = open_proposal(request, lost.entry)
+    return render_workbench(request, opened, form=form, lost=lost, status=HTTPStatus.CONFLICT)

@@ -1,11 +1,15 @@
-"""Forms of the review."""
+"""The form to correct a proposal, and decisions from submitted forms."""
 
 from typing import Any
+from uuid import UUID
 
 from django import forms
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.forms import Styled
+from kmapp.web.http import WebRequest, parse_reason
+from memory.actions.review import Decision
 from memory.models import MemoryEntry
 
 TEXT = 50_000  # characters, as at the API
@@ -45,3 +49,17 @@ class ProposalForm(Styled):
     def changed(self, entry: MemoryEntry) -> dict[str, Any]:
         items = self.cleaned_data.items()
         return {name: value for name, value in items if value != getattr(entry, name)}
+
+
+def build_decision(request: WebRequest, pk: UUID, version: int | None) -> Decision:
+    return Decision(
+        account_id=request.account_id,
+        entry_id=pk,
+        actor=request.actor,
+        version=version,
+        reason=parse_reason(request),
+    )
+
+
+def undo_url(entry: MemoryEntry) -> str:
+    return f"{reverse('memory:undo', args=[entry.pk])}?version={entry.version}"

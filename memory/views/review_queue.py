@@ -1,4 +1,4 @@
-"""The review page: the queue, one open proposal, and its evidence."""
+"""The review page: the queue, one open proposal with its lease, evidence and sources."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,15 +12,25 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from kmapp.errors import Conflict
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest
+from kmapp.web.http import WebRequest, parse_row_number, uuid_or_404
 from kmapp.web.navigation import format_count
-from kmapp.web.responses import render_part
-from memory.actions.leases import acquire_lease, acquire_next_lease, find_lease, leased_by_other
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import render_part, render_polled
+from memory.actions.leases import (
+    acquire_lease,
+    acquire_next_lease,
+    find_lease,
+    leased_by_other,
+    renew_lease,
+)
 from memory.models import MemoryEntry, MemoryVersion, Need, ReviewLease
 from memory.review.evidence import evidence
 from memory.review.queue import described, needing, needs, queue, younger_than
+from memory.review.sources import sources_of
 from memory.views.review_forms import ProposalForm
 
 PAGE = 20  # a small page, because each decision renders the list again
@@ -34,7 +44,7 @@ EXAMPLE_COMMAND = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Overtaken:
+class OtherDecision:
     """A decision by someone else, with the text that the reviewer had typed."""
 
     entry: MemoryEntry
@@ -47,7 +57,7 @@ class Overtaken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenProposal:
     """The open proposal; `held` is the lease of someone else."""
 
     entry: MemoryEntry
@@ -55,54 +65,50 @@ class Opened:
     held: ReviewLease | None = None
 
 
-def memory_of(request: WebRequest, pk: UUID) -> MemoryEntry:
+def get_entry_or_404(request: WebRequest, pk: UUID) -> MemoryEntry:
     rows = described(needing(MemoryEntry.objects.of(request.account_id)))
     return get_object_or_404(rows, pk=pk)
 
 
-def me(request: WebRequest) -> str:
-    return str(request.actor)
-
-
-def open_next(request: WebRequest, after: MemoryEntry | None = None) -> Opened | None:
+def open_next(request: WebRequest, after: MemoryEntry | None = None) -> OpenProposal | None:
     """Lease and open the next proposal after this one."""
     account_id = request.account_id
-    waiting = described(queue(account_id, need(request)))
+    waiting = described(queue(account_id, parse_need(request)))
     rounds = [waiting.filter(younger_than(after)), waiting] if after else [waiting]
     for rows in rounds:
-        if leased := acquire_next_lease(rows, account_id, me(request)):
-            return Opened(entry=leased[0], lease=leased[1])
+        if leased := acquire_next_lease(rows, account_id, str(request.actor)):
+            return OpenProposal(entry=leased[0], lease=leased[1])
     return None
 
 
-def open_this(request: WebRequest, entry: MemoryEntry, *, by_force: bool = False) -> Opened:
+def open_proposal(
+    request: WebRequest, entry: MemoryEntry, *, by_force: bool = False
+) -> OpenProposal:
     """Lease a proposal, unless someone else holds it. HEAD requests take no lease."""
     if request.method == "HEAD":
-        return Opened(entry=entry, lease=None)
+        return OpenProposal(entry=entry, lease=None)
     account_id = request.account_id
-    lease = acquire_lease(account_id, entry.pk, me(request), by_force=by_force)
+    lease = acquire_lease(account_id, entry.pk, str(request.actor), by_force=by_force)
     held = None if lease else find_lease(account_id, entry.pk)
-    return Opened(entry=entry, lease=lease, held=held)
+    return OpenProposal(entry=entry, lease=lease, held=held)
 
 
-def overtaken(request: WebRequest, pk: UUID, *, was_decided: bool = True, **more: Any) -> Overtaken:
-    entry = memory_of(request, pk)
+def find_other_decision(request: WebRequest, pk: UUID, **more: Any) -> OtherDecision:
+    entry = get_entry_or_404(request, pk)
     versions = MemoryVersion.objects.of(entry.account_id).filter(entry_id=pk)
     latest = versions.filter(version=entry.version).first()
     lease = more.get("lease")
     actor = lease.holder if lease else latest.actor if latest else ""
     decided_by = list_actor_names([actor])[actor] if actor else ""
-    return Overtaken(
-        entry=entry, latest=latest, decided_by=decided_by, was_decided=was_decided, **more
-    )
+    return OtherDecision(entry=entry, latest=latest, decided_by=decided_by, **more)
 
 
-def workbench(
+def render_workbench(
     request: WebRequest,
-    at: Opened | None,
+    at: OpenProposal | None,
     *,
     form: ProposalForm | None = None,
-    lost: Overtaken | None = None,
+    lost: OtherDecision | None = None,
     elsewhere: bool = False,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
@@ -120,7 +126,7 @@ def workbench(
     context = {
         "page": page,
         "tabs": _tabs(request, tally),
-        "need": need(request),
+        "need": parse_need(request),
         "entry": entry,
         "lease": at.lease if at else None,
         "held": at.held if at else None,
@@ -130,32 +136,33 @@ def workbench(
         "form": form,
         "lost": lost,
         "elsewhere": elsewhere,
-        "picked": picked(request),
+        "picked": parse_selected(request),
         "decided": decided_today(account_id),
         "total": sum(tally.values()),
         "waiting": format_count(sum(tally.values())),
-        "at_page": at_page(request),
-        "and_page": at_page(request).replace("?", "&", 1),
+        "at_page": queue_query(request),
+        "and_page": queue_query(request).replace("?", "&", 1),
         "command": EXAMPLE_COMMAND % request.build_absolute_uri(reverse("memory:api_write")),
         "home": reverse("web:home"),
     }
     answer = render_part(request, TEMPLATE, "workbench", context, status=status)
     if request.htmx:
-        answer.headers["HX-Replace-Url"] = address(request, entry)
+        answer.headers["HX-Replace-Url"] = review_url(request, entry)
     return answer
 
 
 def _page(request: WebRequest, tally: Any) -> Page[MemoryEntry]:
-    rows = queue(request.account_id, need(request)).only(*LISTED_FIELDS)
-    pages = Paginator(rows.annotate(in_others_hands=leased_by_other(me(request))), PAGE)
+    rows = queue(request.account_id, parse_need(request)).only(*LISTED_FIELDS)
+    pages = Paginator(rows.annotate(in_others_hands=leased_by_other(str(request.actor))), PAGE)
     # Avoid a second query for the same count.
-    pages.count = tally[need(request)] if need(request) else sum(tally.values())
+    need = parse_need(request)
+    pages.count = tally[need] if need else sum(tally.values())
     return pages.get_page(request.GET.get("page"))
 
 
 def _tabs(request: WebRequest, tally: Any) -> list[dict[str, Any]]:
     """Return the tabs of the queue with counts; empty tabs only while open."""
-    chosen = need(request)
+    chosen = parse_need(request)
     return [
         {"value": each.value, "label": each.label, "count": tally[each], "is_open": each == chosen}
         for each in reversed(Need)
@@ -163,37 +170,37 @@ def _tabs(request: WebRequest, tally: Any) -> list[dict[str, Any]]:
     ]
 
 
-def need(request: WebRequest) -> str:
+def parse_need(request: WebRequest) -> str:
     """Return the selected group of the queue, or an empty string for all."""
     need_filter = request.GET.get("need", "")
     return need_filter if need_filter in Need.values else ""
 
 
-def picked(request: WebRequest) -> set[str]:
+def parse_selected(request: WebRequest) -> set[str]:
     """Return the selected rows of the page, each as id:version."""
     return {*request.GET.getlist("pick"), *request.POST.getlist("pick")}
 
 
-def at_page(request: WebRequest) -> str:
+def queue_query(request: WebRequest) -> str:
     """Return the group and page of the queue as a query string."""
     number = request.GET.get("page", "")
-    query = {"need": need(request), "page": number if number.isdecimal() else ""}
+    query = {"need": parse_need(request), "page": number if number.isdecimal() else ""}
     here = urlencode({name: value for name, value in query.items() if value})
     return f"?{here}" if here else ""
 
 
-def address(request: WebRequest, at: MemoryEntry | None) -> str:
+def review_url(request: WebRequest, at: MemoryEntry | None) -> str:
     """Return the URL of this proposal, on the same page of the queue."""
     here = reverse("memory:review")
-    page = at_page(request)
+    page = queue_query(request)
     return f"{here}?at={at.pk}{page.replace('?', '&', 1)}" if at else here + page
 
 
-def moved_on(request: WebRequest, at: Opened | None) -> HttpResponse:
-    """Render the workbench after a decision, or redirect to it without htmx."""
+def go_to_proposal(request: WebRequest, at: OpenProposal | None) -> HttpResponse:
+    """Render the workbench for htmx, or redirect to it."""
     if request.htmx:
-        return workbench(request, at)
-    return redirect(address(request, at.entry if at else None))
+        return render_workbench(request, at)
+    return redirect(review_url(request, at.entry if at else None))
 
 
 def midnight() -> datetime:
@@ -207,3 +214,42 @@ def decided_today(account_id: UUID) -> int:
     )
     decided = today.exclude(entry__status=MemoryEntry.Status.PROPOSED)
     return decided.values("entry_id").distinct().count()
+
+
+def go_to_next(request: WebRequest, after: MemoryEntry | None = None) -> HttpResponse:
+    return go_to_proposal(request, open_next(request, after))
+
+
+@page_view("GET")
+def poll_lease(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Renew the lease, for polling; report other holders, decisions and new proposals."""
+    account_id, entry = request.account_id, get_entry_or_404(request, pk)
+    token = uuid_or_404(request.GET.get("token", ""))
+    mine = request.method == "GET" and renew_lease(account_id, pk, token)
+    held = None if mine else find_lease(account_id, pk)
+    other = held if held and held.holder != str(request.actor) else None
+    waiting = MemoryEntry.objects.of(account_id).awaiting_review().count()
+    context = {
+        "entry": entry,
+        "waits": entry.status == MemoryEntry.Status.PROPOSED,
+        "other": list_actor_names([other.holder])[other.holder] if other else "",
+        "fresh": max(0, waiting - (parse_row_number(request.GET.get("seen", "")) or 0)),
+        "at_page": queue_query(request),
+    }
+    return render_polled(request, "memory/review/index.html#pulse", context)
+
+
+@page_view("POST")
+def acquire_by_force(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Take over the lease. The previous holder learns of it when they decide."""
+    entry = get_entry_or_404(request, pk)
+    if entry.status != MemoryEntry.Status.PROPOSED:
+        raise Conflict(_("This proposal was already decided."))
+    return go_to_proposal(request, open_proposal(request, entry, by_force=True))
+
+
+@page_view("GET")
+def sources(request: WebRequest, pk: UUID) -> HttpResponse:
+    entry = get_entry_or_404(request, pk)
+    context = {"entry": entry, "found": sources_of(entry), "at_page": queue_query(request)}
+    return render_part(request, "memory/review/sources.html", "sources", context)

@@ -21,7 +21,7 @@ MAX_NAME_LENGTH = 80
 MAX_VIEWS = 50  # of one person
 
 
-def views_for(request: WebRequest) -> AccountQuerySet[SavedView]:
+def visible_views(request: WebRequest) -> AccountQuerySet[SavedView]:
     rows = SavedView.objects.of(request.account_id)
     return rows.filter(Q(owner=request.user) | Q(shared=True)).order_by("name", "pk")
 
@@ -41,7 +41,7 @@ def save(request: WebRequest) -> HttpResponse:
         name=name,
         defaults={"query": _parse_query(request), "shared": "shared" in request.POST},
     )
-    return redirect_with_notice(request, _("View saved."), address(view))
+    return redirect_with_notice(request, _("View saved."), view_url(view))
 
 
 @page_view("POST")
@@ -49,7 +49,7 @@ def update(request: WebRequest, pk: UUID) -> HttpResponse:
     view = _get_editable(request, pk)
     view.query = _parse_query(request)
     view.save(update_fields=["query"])
-    return redirect_with_notice(request, _("View saved."), address(view))
+    return redirect_with_notice(request, _("View saved."), view_url(view))
 
 
 @page_view("POST")
@@ -59,7 +59,7 @@ def delete(request: WebRequest, pk: UUID) -> HttpResponse:
     return redirect_with_notice(request, message, "memory:entries")
 
 
-def address(view: SavedView) -> str:
+def view_url(view: SavedView) -> str:
     return f"{reverse('memory:entries')}?{view.query}{'&' if view.query else ''}view={view.pk}"
 
 
@@ -70,7 +70,7 @@ def _parse_query(request: WebRequest) -> str:
 
 def _get_editable(request: WebRequest, pk: UUID) -> SavedView:
     """Return a view that this person may change. Admins may also change shared views."""
-    view = get_object_or_404(views_for(request), pk=pk)
+    view = get_object_or_404(visible_views(request), pk=pk)
     if view.owner_id != request.user.pk and request.access.role != Membership.Role.ADMIN:
         raise Denied(_("This view belongs to a colleague. Save it under a new name."))
     return view

@@ -34,7 +34,7 @@ from memory.models.entries import COLLECTION
 from memory.retrieval.visibility import Audience
 from memory.topics.clustering import Vectors
 from memory.topics.projection import HEIGHT, WIDTH, placed
-from memory.views.decision_input import decision_of, undo_url
+from memory.views.review_forms import build_decision, undo_url
 
 MAX_SUGGESTIONS = 10  # on the page
 MAX_OTHERS = 200  # topics to select from for a merge
@@ -79,10 +79,10 @@ def topic(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 @page_view("GET")
-def neighbourhood(request: WebRequest, pk: UUID) -> HttpResponse:
+def topic_map(request: WebRequest, pk: UUID) -> HttpResponse:
     """Render the map, separately because it takes longer than the page."""
     topic_row = get_object_or_404(_topics(request), pk=pk)
-    context = {"topic": topic_row, "map": map_of(topic_row)}
+    context = {"topic": topic_row, "map": _build_map(topic_row)}
     return render(request, "memory/topics/detail.html#map", context)
 
 
@@ -111,7 +111,7 @@ def merge(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 @page_view("POST")
-def part(request: WebRequest, pk: UUID) -> HttpResponse:
+def unmerge(request: WebRequest, pk: UUID) -> HttpResponse:
     """Undo the merge of this topic."""
     topic_actions.unmerge_topic(_decision(request, pk))
     message = _("Undone. The two topics are separate again.")
@@ -119,7 +119,7 @@ def part(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 @page_view("POST")
-def follow(request: WebRequest, pk: UUID) -> HttpResponse:
+def accept(request: WebRequest, pk: UUID) -> HttpResponse:
     suggestion, changed = topic_actions.accept_suggestion(request.account_id, pk, request.actor)
     if suggestion.kind == TopicSuggestion.Kind.SPLIT:
         message = _("Split. The selected memories now have a topic of their own.")
@@ -149,7 +149,7 @@ def _others(topic_row: MemoryEntry) -> list[MemoryEntry]:
 
 
 def _decision(request: WebRequest, pk: UUID) -> Decision:
-    return decision_of(request, pk, parse_row_number(request.POST.get("version", "")))
+    return build_decision(request, pk, parse_row_number(request.POST.get("version", "")))
 
 
 def _done(request: WebRequest, topic_row: MemoryEntry, message: str) -> HttpResponse:
@@ -158,7 +158,7 @@ def _done(request: WebRequest, topic_row: MemoryEntry, message: str) -> HttpResp
     )
 
 
-def map_of(topic: MemoryEntry) -> dict[str, Any] | None:
+def _build_map(topic: MemoryEntry) -> dict[str, Any] | None:
     """Return points with their memories and topics, or None while the topic has no vectors."""
     account_id = topic.account_id
     newest = member_edges(account_id, topic.pk).order_by("-src_id")
