@@ -1,4 +1,4 @@
-"""Writing edges between memories."""
+"""Writing of edges between memories."""
 
 from collections.abc import Container, Sequence
 from uuid import UUID
@@ -58,11 +58,9 @@ def write_edges(
             written[key] = _build_edge(account_id, draft, src, dst, commit)
             new_edges.append(written[key])
         edges.append(written[key])
-    replaced = [
-        existing[key].pk for key in written if key in existing and existing[key].commit_id is None
-    ]
-    if replaced:
-        MemoryEdge.objects.of(account_id).filter(pk__in=replaced).delete()
+    stale = [edge.pk for key, edge in existing.items() if key in written and not edge.commit_id]
+    if stale:
+        MemoryEdge.objects.of(account_id).filter(pk__in=stale).delete()
     MemoryEdge.objects.bulk_create(new_edges, batch_size=500)
     commit.add_all(new_edges, "ADD")
     return edges

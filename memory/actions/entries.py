@@ -1,4 +1,4 @@
-"""Writing new memories. See `memory.actions.versions` for changes."""
+"""Writing of new memories. See `memory.actions.versions` for changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -112,7 +112,7 @@ def write_within_commit(
     for entry in new_entries.values() if batch.status else ():
         entry.status = batch.status
     enforce_quotas(settings, actor, list(new_entries.values()))
-    # In the order of their ids: two batches with the same ids wait instead of deadlocking.
+    # Insert in the order of ids, so that two batches with the same ids wait and do not deadlock.
     MemoryEntry.objects.bulk_create(
         sorted(new_entries.values(), key=lambda entry: entry.pk), batch_size=500
     )
@@ -121,15 +121,13 @@ def write_within_commit(
     reason = redact_text(batch.reason, settings.account.redact)
     record_versions(new_entries.values(), commit, reason)
     edges = write_edges(account_id, batch, entries, new_entries, commit)
-    guests = write_all(batch.hosted_nodes, settings.account, batch.scope, commit)
+    hosted_nodes = write_all(batch.hosted_nodes, settings.account, batch.scope, commit)
     index_terms(
         account_id, COLLECTION, {entry.pk: words_of(entry) for entry in new_entries.values()}
     )
     to_embed = entries if batch.reembed else list(new_entries.values())
-    queued = (
-        enqueue_embeddings(account_id, to_embed, commit.id, is_published=batch.reembed)
-        if batch.embed
-        else []
+    queued = enqueue_embeddings(
+        account_id, to_embed if batch.embed else [], commit.id, is_published=batch.reembed
     )
     waiting = [entry.pk for entry in new_entries.values() if entry.status == Status.PROPOSED]
     enqueue_triage(account_id, waiting, commit.id)
@@ -138,11 +136,11 @@ def write_within_commit(
         edges=edges,
         created_ids=frozenset(new_entries)
         | {edge.pk for edge in edges if edge.commit_id == commit.id}
-        | {guest.id for guest in guests.values() if guest.fresh},
+        | {node.id for node in hosted_nodes.values() if node.fresh},
         commit=commit.commit,
         embedding_events=queued,
         account_id=account_id,
-        hosted_nodes=guests,
+        hosted_nodes=hosted_nodes,
     )
 
 

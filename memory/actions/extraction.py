@@ -260,8 +260,8 @@ def _find_similar(row: Extraction, text: str) -> list[SimilarMemory]:
     if any(decision["code"] in NO_VECTOR_CODES for decision in results.decisions):
         raise ProviderError("The embedding model is unavailable: similar memories are unknown.")
     return [
-        SimilarMemory(id=row.pk, text=row.content, version=row.version, pinned=row.pinned)
-        for row in (hit.entry for hit in results.hits)
+        SimilarMemory(id=entry.pk, text=entry.content, version=entry.version, pinned=entry.pinned)
+        for entry in (hit.entry for hit in results.hits)
     ]
 
 
@@ -270,11 +270,11 @@ def _request_decisions(
     similar: Mapping[int, Sequence[SimilarMemory]],
     numbered: Sequence[SimilarMemory],
 ) -> ParsedItems[Decision]:
-    number = {each.id: index for index, each in enumerate(numbered)}
+    numbers = {each.id: index for index, each in enumerate(numbered)}
     data = {
         "memories": [{"memory": index, "text": each.text} for index, each in enumerate(numbered)],
         "facts": [
-            {"fact": item, "text": fact.text, "near": [number[each.id] for each in similar[item]]}
+            {"fact": item, "text": fact.text, "near": [numbers[each.id] for each in similar[item]]}
             for item, fact in facts.items()
         ],
     }

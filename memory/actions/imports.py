@@ -1,4 +1,4 @@
-"""Importing memories from the lines of an export, unchanged and with their ids."""
+"""Import of memories from the lines of an export, unchanged and with their ids."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -144,8 +144,8 @@ class _Block:
             elif entry.pk in existing or entry.pk in fresh:
                 self._compare(number, existing.get(entry.pk) or fresh[entry.pk], entry)
             elif entry.client_id and name in existing_ids:
-                reason = f"client_id {entry.client_id} belongs to {existing_ids[name]} here"
-                self._add_problem(number, reason)
+                owner = existing_ids[name]
+                self._add_problem(number, f"client_id {entry.client_id} belongs to {owner} here")
             else:
                 fresh[entry.pk] = entry
                 existing_ids[name] = entry.pk

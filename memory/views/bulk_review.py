@@ -40,10 +40,8 @@ def decide_many(request: WebRequest) -> HttpResponse | AfterCommit:
     if request.method != "POST":
         return _render_confirmation(request)
     if request.POST.get("which") == "all":
-        rows = queue(request.account_id, review_queue.parse_need(request)).values_list(
-            "pk", "version"
-        )
-        chosen = list(rows[:MAX_SELECTED])
+        rows = queue(request.account_id, review_queue.parse_need(request))
+        chosen = list(rows.values_list("pk", "version")[:MAX_SELECTED])
         if len(chosen) != parse_row_number(request.POST.get("expected", "")):
             return _render_confirmation(request, drifted=True)
     else:
@@ -53,13 +51,9 @@ def decide_many(request: WebRequest) -> HttpResponse | AfterCommit:
     operation = request.POST.get("deed", "")
     if operation not in (BulkRun.Operation.APPROVE, BulkRun.Operation.REJECT):
         raise Invalid(_("Choose whether to approve or reject."))
-    run = bulk_review.start_run(
-        request.account_id,
-        request.actor,
-        BulkRun.Operation(operation),
-        chosen,
-        parse_reason(request),
-    ).run
+    account_id, actor, reason = request.account_id, request.actor, parse_reason(request)
+    started = bulk_review.start_run(account_id, actor, BulkRun.Operation(operation), chosen, reason)
+    run = started.run
     if len(chosen) > PART_SIZE:
         return redirect_page(request, reverse("memory:bulk_run", args=[run.pk]))
     notify_result(request, run)
@@ -152,13 +146,8 @@ def forget_listed(request: WebRequest) -> HttpResponse:
     listing = Listing.of(account_id, request.GET)
     rows = listing.chosen
     if request.method == "POST":
-        started = bulk_review.forget_entries(
-            account_id,
-            rows,
-            actor,
-            ticket=request.POST.get("ticket", ""),
-            reason=parse_reason(request),
-        )
+        ticket, reason = request.POST.get("ticket", ""), parse_reason(request)
+        started = bulk_review.forget_entries(account_id, rows, actor, ticket=ticket, reason=reason)
         if started.events:
             return redirect("memory:bulk_run", pk=started.run.pk)
         notify_result(request, started.run)

@@ -40,11 +40,11 @@ def set_policy(request: WebRequest) -> HttpResponse:
     settings = MemorySettings.objects.get_or_default(request.account_id)
     form = SECTIONS[section].of(settings, request.POST)
     if not form.is_valid():
-        return _page(request, settings, wrong={section: form})
+        return _page(request, settings, invalid={section: form})
     values = form.values()
-    doomed = _count_newly_expired(settings, values)
-    if doomed and parse_row_number(request.POST.get("count", "")) != doomed:
-        context = {"form": form, "section": section, "doomed": doomed, "settings": settings}
+    expiring = _count_expiring(settings, values)
+    if expiring and parse_row_number(request.POST.get("count", "")) != expiring:
+        context = {"form": form, "section": section, "expiring": expiring, "settings": settings}
         return render(request, "memory/policy/confirm.html", context)
     changed = update_policy(
         settings.account_id,
@@ -53,15 +53,12 @@ def set_policy(request: WebRequest) -> HttpResponse:
         version=parse_row_number(request.POST.get("version", "")) or 0,
         reason=parse_reason(request),
     )
-    return redirect_with_notice(
-        request,
-        _("The policy is saved and in effect.") if changed else _("Nothing changed."),
-        "memory:policy",
-    )
+    message = _("The policy is saved and in effect.") if changed else _("Nothing changed.")
+    return redirect_with_notice(request, message, "memory:policy")
 
 
-def _count_newly_expired(settings: MemorySettings, values: dict[str, Any]) -> int:
-    """Return how many memories shorter retention periods would forget."""
+def _count_expiring(settings: MemorySettings, values: dict[str, Any]) -> int:
+    """Return how many memories the shorter ones of these retention periods would forget."""
     days = values.get("forget_after", {})
     shorter = {
         kind: limit
@@ -72,22 +69,22 @@ def _count_newly_expired(settings: MemorySettings, values: dict[str, Any]) -> in
 
 
 def _page(
-    request: WebRequest, settings: MemorySettings, *, wrong: dict[str, SettingsForm] | None = None
+    request: WebRequest, settings: MemorySettings, *, invalid: dict[str, SettingsForm] | None = None
 ) -> HttpResponse:
-    forms = {name: section.of(settings) for name, section in SECTIONS.items()} | (wrong or {})
+    forms = {name: section.of(settings) for name, section in SECTIONS.items()} | (invalid or {})
     steps = _list_changes(settings)
     context = {
         "settings": settings,
         "sections": forms,
-        "kept": _retention_lines(settings, forms["retention"]),
+        "retention": _list_retention(settings, forms["retention"]),
         "may_change": request.is_admin,
         "steps": steps,
         "names": list_actor_names(step.commit.actor for step in steps),
     }
-    return render_form(request, TEMPLATE, context, invalid=wrong)
+    return render_form(request, TEMPLATE, context, invalid=invalid)
 
 
-def _retention_lines(settings: MemorySettings, form: SettingsForm) -> list[dict[str, Any]]:
+def _list_retention(settings: MemorySettings, form: SettingsForm) -> list[dict[str, Any]]:
     """Return the retention of each kind with the counts of memories."""
     if not isinstance(form, RetentionSection):
         raise TypeError(form)
@@ -110,12 +107,16 @@ def _list_changes(settings: MemorySettings) -> list[SettingsCommit]:
     keys = ApiKey.objects.of(settings.account_id)
     names = {str(pk): name for pk, name in keys.values_list("pk", "name")}
     format_value = partial(_format_value, keys=names)
-    return list_changes(settings, POLICY_INPUT, format_value=format_value, label=_label)
+    return list_changes(
+        settings,
+        POLICY_INPUT,
+        format_value=format_value,
+        label=lambda name: field_label(_model_of(name), name),
+    )
 
 
-def _label(name: str) -> str:
-    model = Account if name in ACCOUNT_FIELDS else MemorySettings
-    return field_label(model, name)
+def _model_of(name: str) -> type[Account] | type[MemorySettings]:
+    return Account if name in ACCOUNT_FIELDS else MemorySettings
 
 
 def _format_value(name: str, value: Any, keys: Mapping[str, str]) -> str:
@@ -144,6 +145,6 @@ def _format_choice(name: str, value: Any, keys: Mapping[str, str]) -> str:
         return _("default")
     if name == "review_keys":
         return keys.get(value) or _("a deleted key")
-    field: Any = (Account if name in ACCOUNT_FIELDS else MemorySettings)._meta.get_field(name)
+    field: Any = _model_of(name)._meta.get_field(name)
     choices = getattr(field, "base_field", field).choices or ()
     return str(dict(choices).get(value, value))

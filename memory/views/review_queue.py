@@ -172,8 +172,8 @@ def _tabs(request: WebRequest, tally: Any) -> list[dict[str, Any]]:
 
 def parse_need(request: WebRequest) -> str:
     """Return the selected group of the queue, or an empty string for all."""
-    need_filter = request.GET.get("need", "")
-    return need_filter if need_filter in Need.values else ""
+    need = request.GET.get("need", "")
+    return need if need in Need.values else ""
 
 
 def parse_selected(request: WebRequest) -> set[str]:
@@ -185,15 +185,14 @@ def queue_query(request: WebRequest) -> str:
     """Return the group and page of the queue as a query string."""
     number = request.GET.get("page", "")
     query = {"need": parse_need(request), "page": number if number.isdecimal() else ""}
-    here = urlencode({name: value for name, value in query.items() if value})
-    return f"?{here}" if here else ""
+    text = urlencode({name: value for name, value in query.items() if value})
+    return f"?{text}" if text else ""
 
 
 def review_url(request: WebRequest, at: MemoryEntry | None) -> str:
     """Return the URL of this proposal, on the same page of the queue."""
-    here = reverse("memory:review")
-    page = queue_query(request)
-    return f"{here}?at={at.pk}{page.replace('?', '&', 1)}" if at else here + page
+    url, query = reverse("memory:review"), queue_query(request)
+    return f"{url}?at={at.pk}{query.replace('?', '&', 1)}" if at else url + query
 
 
 def go_to_proposal(request: WebRequest, at: OpenProposal | None) -> HttpResponse:
@@ -201,6 +200,10 @@ def go_to_proposal(request: WebRequest, at: OpenProposal | None) -> HttpResponse
     if request.htmx:
         return render_workbench(request, at)
     return redirect(review_url(request, at.entry if at else None))
+
+
+def go_to_next(request: WebRequest, after: MemoryEntry | None = None) -> HttpResponse:
+    return go_to_proposal(request, open_next(request, after))
 
 
 def midnight() -> datetime:
@@ -214,10 +217,6 @@ def decided_today(account_id: UUID) -> int:
     )
     decided = today.exclude(entry__status=MemoryEntry.Status.PROPOSED)
     return decided.values("entry_id").distinct().count()
-
-
-def go_to_next(request: WebRequest, after: MemoryEntry | None = None) -> HttpResponse:
-    return go_to_proposal(request, open_next(request, after))
 
 
 @page_view("GET")

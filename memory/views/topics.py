@@ -52,7 +52,7 @@ def topics(request: WebRequest) -> HttpResponse:
     if words:
         rows = rows.filter(title__icontains=words.replace("\x00", ""))
     member_count = Coalesce(Cast(KT("slots__member_count"), IntegerField()), Value(0))
-    rows = rows.annotate(held=member_count).order_by("-held", "pk")
+    rows = rows.annotate(member_count=member_count).order_by("-member_count", "pk")
     context = {
         "page": paginate(request, rows),
         "state": state,
@@ -73,7 +73,7 @@ def topic(request: WebRequest, pk: UUID) -> HttpResponse:
     context: dict[str, Any] = {"topic": topic_row, "page": page, "longest": MAX_NAME_LENGTH}
     template = fragment(request, "memory/topics/detail.html", "members")
     if template.endswith(".html"):
-        context["others"] = _others(topic_row)
+        context["others"] = _list_merge_targets(topic_row)
         context["merged"] = topic_actions.list_merged_topics(topic_row.account_id, pk)
     return render(request, template, context)
 
@@ -90,13 +90,13 @@ def topic_map(request: WebRequest, pk: UUID) -> HttpResponse:
 def rename(request: WebRequest, pk: UUID) -> HttpResponse:
     name = post_text(request, "name", MAX_NAME_LENGTH)
     topic_row = topic_actions.rename_topic(_decision(request, pk), name)
-    return _done(request, topic_row, _("Renamed."))
+    return _redirect(request, topic_row, _("Renamed."))
 
 
 @page_view("POST")
 def promote(request: WebRequest, pk: UUID) -> HttpResponse:
     topic_row = topic_actions.promote_draft(_decision(request, pk))
-    return _done(request, topic_row, _("Promoted. Agents can now see this topic."))
+    return _redirect(request, topic_row, _("Promoted. Agents can now see this topic."))
 
 
 @page_view("POST")
@@ -142,20 +142,19 @@ def _topics(request: WebRequest) -> EntryQuerySet:
     return MemoryEntry.objects.of(request.account_id).filter(kind=MemoryEntry.Kind.TOPIC)
 
 
-def _others(topic_row: MemoryEntry) -> list[MemoryEntry]:
+def _list_merge_targets(topic_row: MemoryEntry) -> list[MemoryEntry]:
     rows = topic_actions.current_topics(topic_row.account_id).exclude(pk=topic_row.pk)
-    alike = rows.filter(**Audience.of_entry(topic_row).fields)
-    return list(alike.only("pk", "title", "account_id").order_by("title", "pk")[:MAX_OTHERS])
+    rows = rows.filter(**Audience.of_entry(topic_row).fields)
+    return list(rows.only("pk", "title", "account_id").order_by("title", "pk")[:MAX_OTHERS])
 
 
 def _decision(request: WebRequest, pk: UUID) -> Decision:
     return build_decision(request, pk, parse_row_number(request.POST.get("version", "")))
 
 
-def _done(request: WebRequest, topic_row: MemoryEntry, message: str) -> HttpResponse:
-    return redirect_with_notice(
-        request, message, "memory:topic", undo=undo_url(topic_row), pk=topic_row.pk
-    )
+def _redirect(request: WebRequest, topic_row: MemoryEntry, message: str) -> HttpResponse:
+    undo = undo_url(topic_row)
+    return redirect_with_notice(request, message, "memory:topic", undo=undo, pk=topic_row.pk)
 
 
 def _build_map(topic: MemoryEntry) -> dict[str, Any] | None:
@@ -166,14 +165,14 @@ def _build_map(topic: MemoryEntry) -> dict[str, Any] | None:
     vectors = load_vectors(account_id, own)
     if not vectors:
         return None
-    nearby = _nearby_topics(topic, np.mean(list(vectors.values()), axis=0))
+    center = np.mean(list(vectors.values()), axis=0)
     members: dict[UUID, list[UUID]] = defaultdict(list)
-    for pk, other_topic in nearby.items():
+    for pk, other_topic in _find_nearby_topics(topic, center).items():
         if len(members[other_topic]) < NEIGHBOUR_LIMIT:
             members[other_topic].append(pk)
     others = sorted(members.keys() - {topic.pk}, key=lambda pk: (-len(members[pk]), pk))[:TOPICS]
-    topics = MemoryEntry.objects.of(account_id).in_bulk(others)
-    groups = [(topic, own), *((topics[pk], members[pk]) for pk in others if pk in topics)]
+    rows = MemoryEntry.objects.of(account_id).in_bulk(others)
+    groups = [(topic, own), *((rows[pk], members[pk]) for pk in others if pk in rows)]
     vectors |= load_vectors(account_id, [pk for _, ids in groups[1:] for pk in ids])
     drawn = [(number, pk) for number, (_, ids) in enumerate(groups) for pk in ids if pk in vectors]
     points = placed(np.array([vectors[pk] for _, pk in drawn], dtype=np.float32))
@@ -191,11 +190,11 @@ def _build_map(topic: MemoryEntry) -> dict[str, Any] | None:
     }
 
 
-def _nearby_topics(topic: MemoryEntry, middle: Vectors) -> dict[UUID, UUID]:
+def _find_nearby_topics(topic: MemoryEntry, center: Vectors) -> dict[UUID, UUID]:
     """Return nearby memories of the same audience, with their topics."""
     rows = MemoryEntry.objects.of(topic.account_id).current()
     within = Within.of(rows.filter(**Audience.of_entry(topic).fields))
     collection = Collection(account_id=topic.account_id, name=COLLECTION)
-    meaning = Meaning.of(active_model(), middle.tolist())
+    meaning = Meaning.of(active_model(), center.tolist())
     nearby = nearest(collection, meaning, within=within, limit=NEAREST)
     return find_topics(topic.account_id, [UUID(each) for each in nearby])
