@@ -149,7 +149,7 @@ class _Traces:
         seals = Seal.objects.of(account_id).filter(object_id__any_of=Ids(named))
         self.runs = BulkRun.objects.of(account_id).affecting(ids)
         parts = BulkPart.objects.of(account_id).filter(run__in=self.runs, done__gt=0)
-        # A run stores its reason in each of its commits, whichever of them changed these memories.
+        # All commits of a bulk run store its reason, also those that changed other memories.
         commits = seals.values("commit_id").union(parts.values("decided_in"))
         self.notes = Note.objects.of(account_id).filter(commit_id__in=commits)
         written = MemoryVersion.objects.of(account_id).filter(commit_id__in=commits)
@@ -255,11 +255,11 @@ def _list_naming(rows: "QuerySet[StoredRow]", people: Iterable[str]) -> Iterator
     """Yield the rows whose query string or name contains the id of a person as a word."""
     candidates = Q(pk__in=[])
     words = []
-    for each in people:
-        candidates |= Q(query__contains=quote_plus(each))
+    for person in people:
+        candidates |= Q(query__contains=quote_plus(person))
         if rows.model is SavedView:
-            candidates |= Q(name__contains=each)
-        words.append(re.compile(rf"(?<!\w){re.escape(each)}(?!\w)"))
+            candidates |= Q(name__contains=person)
+        words.append(re.compile(rf"(?<!\w){re.escape(person)}(?!\w)"))
     for row in rows.filter(candidates):
         query_values = [value for _, value in parse_qsl(row.query)]
         query_values.append(getattr(row, "name", ""))

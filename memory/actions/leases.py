@@ -12,7 +12,7 @@ from kmapp.errors import Conflict
 from memory.models import EntryQuerySet, MemoryEntry, ReviewLease
 
 DURATION = timedelta(minutes=5)
-TRIES = 3  # another person may lease a proposal between our query and our lease
+MAX_ATTEMPTS = 3  # another person may lease a proposal between our query and our lease
 
 
 class LeasedByOther(Conflict):
@@ -20,13 +20,14 @@ class LeasedByOther(Conflict):
 
     code = "taken"
 
-    def __init__(self, held: ReviewLease) -> None:
+    def __init__(self, lease: ReviewLease) -> None:
         super().__init__("Someone else is reviewing this proposal.")
-        self.held = held
+        self.lease = lease
 
 
-# One statement, so that only one of two concurrent requests gets the lease; a live lease of another
-# person stays. The holder keeps the token, which all their windows share, and loses older leases.
+# One statement, so that only one of two concurrent requests gets the lease. A live lease of another
+# person stays unchanged. The holder's token stays too, since all their windows share it, and their
+# leases of other proposals are released.
 _ACQUIRE = """
 WITH released AS (
   DELETE FROM memory_reviewlease
@@ -61,14 +62,14 @@ def acquire_lease(
 def acquire_next_lease(
     rows: EntryQuerySet, account_id: UUID, holder: str
 ) -> tuple[MemoryEntry, ReviewLease] | None:
-    for _ in range(TRIES):
+    for _ in range(MAX_ATTEMPTS):
         free = rows.filter(~leased_by_other(holder))
         # Skip proposals that someone is deciding about.
         entry = free.select_for_update(skip_locked=True, no_key=True, of=("self",)).first()
         if entry is None:
             return None
-        if held := acquire_lease(account_id, entry.pk, holder):
-            return entry, held
+        if lease := acquire_lease(account_id, entry.pk, holder):
+            return entry, lease
     return None
 
 
@@ -85,15 +86,15 @@ def find_lease(account_id: UUID, entry_id: UUID) -> ReviewLease | None:
 
 
 def check_not_leased_by_other(account_id: UUID, entry_id: UUID, holder: str) -> None:
-    held = find_lease(account_id, entry_id)
-    if held and held.holder != holder:
-        raise LeasedByOther(held)
+    lease = find_lease(account_id, entry_id)
+    if lease and lease.holder != holder:
+        raise LeasedByOther(lease)
 
 
 def renew_lease(account_id: UUID, entry_id: UUID, token: UUID) -> bool:
     """Extend a lease, also an expired one, unless another person has taken it over."""
-    mine = ReviewLease.objects.of(account_id).filter(entry_id=entry_id, token=token)
-    return bool(mine.update(until=Now() + DURATION))
+    rows = ReviewLease.objects.of(account_id).filter(entry_id=entry_id, token=token)
+    return bool(rows.update(until=Now() + DURATION))
 
 
 def release_lease(account_id: UUID, entry_id: UUID) -> None:

@@ -149,7 +149,7 @@ def _redact(value: Any, kinds: Sequence[str]) -> Any:
         return redact_text(value, kinds)
     if isinstance(value, Mapping):
         return {
-            name: each if name in ("images", "stored", "entry") else _redact(each, kinds)
-            for name, each in value.items()
+            name: item if name in ("images", "stored", "entry") else _redact(item, kinds)
+            for name, item in value.items()
         }
-    return [_redact(each, kinds) for each in value] if isinstance(value, list) else value
+    return [_redact(item, kinds) for item in value] if isinstance(value, list) else value

@@ -115,8 +115,8 @@ def merge(decision: Decision, into: Decision, values: Mapping[str, Any]) -> Memo
     Undoing that commit separates them again.
     """
     # Always lock in the order of ids, so that two merges cannot deadlock.
-    for each in sorted((decision, into), key=lambda one: one.entry_id):
-        lock_entry(each.account_id, each.entry_id, each.version)
+    for part in sorted((decision, into), key=lambda part: part.entry_id):
+        lock_entry(part.account_id, part.entry_id, part.version)
     corrections = redact_editable_values(decision.account_id, values)
     sources = {"sources": values["sources"]} if "sources" in values else {}
     merged = {**corrections, **sources, "status": Status.ACTIVE}
@@ -171,31 +171,32 @@ def undo(decision: Decision) -> list[MemoryEntry]:
 def _versions_of_decision(entry: MemoryEntry) -> QuerySet[MemoryVersion]:
     """Return the versions that the latest decision about this memory created.
 
-    They are all versions of its commit, unless a worker or a bulk run decided about many memories
-    at a time: then they are those of this memory, and of what it superseded or what superseded it.
+    These are all versions of its commit, unless a worker or a bulk run decided about many memories
+    in it: then they are those of this memory and of the memories that it superseded, or those of
+    the memory that superseded it.
     """
     account_id, commit_id = entry.account_id, entry.commit_id
-    together = MemoryVersion.objects.of(account_id).filter(commit_id=commit_id)
-    by_workers = together.filter(entry=entry, actor=str(SYSTEM))
+    in_commit = MemoryVersion.objects.of(account_id).filter(commit_id=commit_id)
+    by_workers = in_commit.filter(entry=entry, actor=str(SYSTEM))
     # If the note was erased, it is unknown whether the commit was part of a bulk run.
     bulk_notes = Note.objects.of(account_id).filter(
         Q(input__has_key=BULK_INPUT) | Q(salt=None), commit_id=commit_id
     )
     if not by_workers.exists() and not bulk_notes.exists():
-        return together
-    replaced = together.filter(event=Event.SUPERSEDE).values("entry_id")
+        return in_commit
+    replaced = in_commit.filter(event=Event.SUPERSEDE).values("entry_id")
     pairs = MemoryEdge.objects.of(account_id).filter(
         type=MemoryEdge.Type.SUPERSEDES, dst__in=replaced
     )
     newer = {entry.pk, *pairs.filter(dst=entry).values_list("src_id", flat=True)}
     older = pairs.filter(src__in=newer).values_list("dst_id", flat=True)
-    return together.filter(entry__in=newer.union(older))
+    return in_commit.filter(entry__in=newer.union(older))
 
 
 def undo_versions(
     decision: Decision, versions: QuerySet[MemoryVersion], commit: Recording
 ) -> list[MemoryEntry]:
-    """Restore the state of each memory from before this version of it."""
+    """Restore the state of each memory before this version of it."""
     return [
         _restore(
             replace(decision, entry_id=row.entry_id, version=row.version),

@@ -33,7 +33,7 @@ def update_policy(
     version: int | None = None,
     reason: str = "",
 ) -> dict[str, tuple[Any, Any]]:
-    """Set some of the policies, and return the old and new value of each that changed."""
+    """Set these values of the policy, and return the old and new value of each changed one."""
     account = Account.objects.select_for_update(no_key=True).get(pk=account_id)
     settings = MemorySettings.objects.of(account_id).first() or MemorySettings(account=account)
     if version is not None and settings.version != version:
@@ -54,8 +54,8 @@ def update_policy(
     with recording(
         account_id, actor, input={POLICY_INPUT: stored_changes}, reason=stored_reason
     ) as commit:
-        if mine := ACCOUNT_FIELDS & changed.keys():
-            account.save(update_fields=mine)
+        if account_fields := ACCOUNT_FIELDS & changed.keys():
+            account.save(update_fields=account_fields)
             commit.add(account, "UPDATE")
         op = "ADD" if settings.version == 0 else "UPDATE"
         settings.version += 1
@@ -71,7 +71,6 @@ def update_policy(
 def _apply_values(
     account: Account, settings: MemorySettings, values: Mapping[str, Any]
 ) -> dict[str, tuple[Any, Any]]:
-    """Set the values, and return the old and new value of each that changed."""
     changed = {}
     for name, value in values.items():
         if name not in ACCOUNT_FIELDS | MEMORY_FIELDS:

@@ -17,7 +17,7 @@ from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.access_counters import take_counts
 
 Event, Tier = MemoryVersion.Event, MemoryEntry.Tier
-# Warmth: the importance or salience of a memory, halved for each half-life since its last use.
+# Warmth: the greater of importance and salience, halved for each half-life since the last use.
 HALF_LIFE_DAYS = 180  # of a memory without its own half-life
 COOLING_STEPS = ((Tier.HOT, Tier.WARM, 0.25), (Tier.WARM, Tier.COLD, 0.1))  # from, to, warmth
 BATCH = 200  # memories per commit
@@ -49,7 +49,7 @@ WHERE account_id = %s AND src_id = ANY (%s::uuid[]) AND dst_id = ANY (%s::uuid[]
 def demote_unused_entries(account_id: UUID, *, most: int = MAX_PER_RUN) -> int:
     """Move unused memories one tier down, and return how many. Opens `acting` for each batch."""
     moved = 0
-    for tier, below, warmth in reversed(COOLING_STEPS):  # so that a memory moves one step a run
+    for tier, below, warmth in reversed(COOLING_STEPS):  # so that a memory moves once per run
         while moved < most and (number := _demote_batch(account_id, tier, below, warmth)):
             moved += number
     return moved

@@ -57,10 +57,10 @@ class Group:
     graph: Graph
 
     def number_topics(self, topics: Mapping[UUID, UUID]) -> tuple[list[UUID], list[int]]:
-        """Return the topics of its memories, and for each memory the index of its topic or NONE."""
+        """Return the topics of the memories, and the index of each memory's topic or NONE."""
         topic_ids = sorted({topics[pk] for pk in self.ids if pk in topics})
-        number = {topic: place for place, topic in enumerate(topic_ids)}
-        return topic_ids, [number[topics[pk]] if pk in topics else NONE for pk in self.ids]
+        index = {topic: i for i, topic in enumerate(topic_ids)}
+        return topic_ids, [index[topics[pk]] if pk in topics else NONE for pk in self.ids]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,16 +162,16 @@ def create_member_edges(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> N
 
 
 def member_edges(account_id: UUID, topic: UUID) -> AccountQuerySet[MemoryEdge]:
-    """Return the edges from its members, and from those of topics that were merged into it."""
+    """Return the edges from members of the topic and of topics that were merged into it."""
     topics, added = {topic}, {topic}
     while added:
-        added = set(_merged(account_id).filter(src__in=added).values_list("dst_id", flat=True))
+        added = set(_merge_edges(account_id).filter(src__in=added).values_list("dst_id", flat=True))
         added -= topics
         topics |= added
     return MemoryEdge.objects.of(account_id).filter(dst__in=topics, type=Type.PART_OF)
 
 
-def _merged(account_id: UUID) -> AccountQuerySet[MemoryEdge]:
+def _merge_edges(account_id: UUID) -> AccountQuerySet[MemoryEdge]:
     """Return the edges from topics to those that are merged into them."""
     return MemoryEdge.objects.of(account_id).filter(
         type=Type.SUPERSEDES, dst__kind=Kind.TOPIC, dst__status=Status.SUPERSEDED
@@ -216,7 +216,7 @@ def load_vectors(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Any]:
 
 def find_topics(account_id: UUID, ids: Sequence[UUID] | None = None) -> dict[UUID, UUID]:
     """Return the current topic of each memory, following merges; without `ids`, of all memories."""
-    merges = dict(_merged(account_id).order_by("-src_id").values_list("dst_id", "src_id"))
+    merges = dict(_merge_edges(account_id).order_by("-src_id").values_list("dst_id", "src_id"))
     edges = MemoryEdge.objects.of(account_id).filter(type=Type.PART_OF, dst__kind=Kind.TOPIC)
     if ids is not None:
         edges = edges.filter(src__in=ids)
@@ -235,7 +235,7 @@ def find_topics(account_id: UUID, ids: Sequence[UUID] | None = None) -> dict[UUI
 
 
 def _follow_merges(merges: Mapping[UUID, UUID], topic: UUID) -> UUID:
-    """Return the topic that this one became part of after all merges."""
+    """Return the topic that contains this one after all merges."""
     visited = set()
     while topic in merges and topic not in visited:
         visited.add(topic)

@@ -25,7 +25,7 @@ from memory.models.settings import (
 Visibility = MemoryEntry.Visibility
 
 
-def _share(label: Any, help_text: Any) -> forms.FloatField:
+def _unit_interval(label: Any, help_text: Any) -> forms.FloatField:
     return forms.FloatField(
         label=label,
         min_value=0,
@@ -35,7 +35,7 @@ def _share(label: Any, help_text: Any) -> forms.FloatField:
     )
 
 
-def _number(label: Any, help_text: Any) -> forms.IntegerField:
+def _positive_integer(label: Any, help_text: Any) -> forms.IntegerField:
     return forms.IntegerField(
         label=label,
         min_value=1,
@@ -46,7 +46,7 @@ def _number(label: Any, help_text: Any) -> forms.IntegerField:
     )
 
 
-def _many(label: Any, choices: Any, help_text: Any = "") -> forms.MultipleChoiceField:
+def _checkboxes(label: Any, choices: Any, help_text: Any = "") -> forms.MultipleChoiceField:
     return forms.MultipleChoiceField(
         label=label,
         choices=[(value, capfirst(name)) for value, name in choices],
@@ -62,27 +62,29 @@ class ReviewSection(SettingsForm):
         "Memories that match need a reviewer's approval. All others are stored "
         "immediately. Memories written by people never need review."
     )
-    visibilities = _many(_("By visibility"), Visibility.choices)
-    review_kinds = _many(_("By kind, with any visibility"), MemoryEntry.Kind.choices)
-    review_keys = _many(_("By API key"), ())
+    visibilities = _checkboxes(_("By visibility"), Visibility.choices)
+    review_kinds = _checkboxes(_("By kind, with any visibility"), MemoryEntry.Kind.choices)
+    review_keys = _checkboxes(_("By API key"), ())
 
     @classmethod
     def of(cls, settings: MemorySettings, data: Any = None) -> Self:
         form = super().of(settings, data)
         keys = ApiKey.objects.of(settings.account_id).filter(revoked_at=None).order_by("name", "pk")
         key_choices = [(str(key.pk), str(key)) for key in keys]
-        gone = sorted(set(settings.review_keys) - {pk for pk, _name in key_choices})
+        deleted = sorted(set(settings.review_keys) - {pk for pk, _name in key_choices})
         field = form.fields["review_keys"]
         assert isinstance(field, forms.MultipleChoiceField)  # noqa: S101 - for the types
-        field.choices = [*key_choices, *((pk, _("a deleted key")) for pk in gone)]
+        field.choices = [*key_choices, *((pk, _("a deleted key")) for pk in deleted)]
         return form
 
     @classmethod
     def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
-        """Return the values; the widest visibility is stored on the account."""
-        everyones = settings.account.account_wide == Account.Policy.PROPOSE
+        """Return the values. The account stores whether account-wide memories need review."""
+        visibilities = list(settings.review_visibilities)
+        if settings.account.account_wide == Account.Policy.PROPOSE:
+            visibilities.append(Visibility.ACCOUNT)
         return {
-            "visibilities": [*settings.review_visibilities, *([Visibility.ACCOUNT] * everyones)],
+            "visibilities": visibilities,
             "review_kinds": settings.review_kinds,
             "review_keys": settings.review_keys,
         }
@@ -90,9 +92,9 @@ class ReviewSection(SettingsForm):
     def values(self) -> dict[str, Any]:
         cleaned = dict(self.cleaned_data)
         chosen = set(cleaned.pop("visibilities"))
-        wide = Account.Policy.PROPOSE if Visibility.ACCOUNT in chosen else Account.Policy.APPLY
-        narrow = sorted(chosen - {Visibility.ACCOUNT.value})
-        return cleaned | {"account_wide": wide.value, "review_visibilities": narrow}
+        policy = Account.Policy.PROPOSE if Visibility.ACCOUNT in chosen else Account.Policy.APPLY
+        others = sorted(chosen - {Visibility.ACCOUNT.value})
+        return cleaned | {"account_wide": policy.value, "review_visibilities": others}
 
 
 class RedactionSection(SettingsForm):
@@ -101,7 +103,7 @@ class RedactionSection(SettingsForm):
         "Matches in memories, reasons and inputs are replaced before the text is stored. "
         "Stored text does not change."
     )
-    redact = _many(_("Redact"), Redaction.choices)
+    redact = _checkboxes(_("Redact"), Redaction.choices)
 
     @classmethod
     def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
@@ -137,14 +139,14 @@ class RetentionSection(SettingsForm):
 class ThresholdSection(SettingsForm):
     title = _("Flags on proposals")
     lead = _("A flag shows the reviewer its evidence. It never decides on its own.")
-    duplicate_score = _share(
+    duplicate_score = _unit_interval(
         _("Near-duplicate threshold"),
         _(
             "Similarity of keywords and meaning, from 0 to 1. Memories at or above it count "
             "as duplicates."
         ),
     )
-    contradiction_score = _share(
+    contradiction_score = _unit_interval(
         _("Contradiction threshold"),
         _(
             "Similarity of meaning, from 0 to 1. Memories at or above it are checked for "
@@ -159,10 +161,10 @@ class QuotaSection(SettingsForm):
         "Limits keep one agent from flooding memories and the review queue. Requests "
         "over the limit are refused with an error. Leave empty for the default."
     )
-    daily_writes = _number(
+    daily_writes = _positive_integer(
         _("Memories per day"), format_lazy(_("Default: {number}."), number=intcomma(DAILY_WRITES))
     )
-    open_proposals = _number(
+    open_proposals = _positive_integer(
         _("Pending proposals"),
         format_lazy(_("Default: {number}."), number=intcomma(OPEN_PROPOSALS)),
     )
@@ -175,14 +177,14 @@ class UseSection(SettingsForm):
     auto_store = forms.BooleanField(
         label=_("Store useful results automatically after a task"), required=False
     )
-    store_threshold = _share(
+    store_threshold = _unit_interval(
         _("Minimum value to store"),
         _("From 0 to 1. Facts with a lower value are dropped and reported."),
     )
     inject_max_memories = forms.IntegerField(
         label=_("Maximum memories per prompt"), min_value=1, max_value=MAX_INJECTED
     )
-    min_score = _share(
+    min_score = _unit_interval(
         _("Minimum score for prompts"),
         _("From 0 to 1. Search requests set their own minimum score."),
     )

@@ -134,7 +134,7 @@ def _decide(
             if entry.status != PROPOSED:
                 release_lease(decision.account_id, pk)
     except Conflict as error:
-        lease = error.held if isinstance(error, LeasedByOther) else None
+        lease = error.lease if isinstance(error, LeasedByOther) else None
         return _render_conflict(request, decision, lease)
     changed = entry.version != decision.version
     notify_success(request, message, undo=undo_url(entry) if changed else "")
