@@ -52,9 +52,9 @@ def test_stale_edit_shows_a_diff(reviewer: Client, acme: Account, entry: MemoryE
     text = html(answer)
     assert answer.status_code == 409
     assert "Nothing was saved, and your input is still here." in text
-    for page in ("<ins>ten</ins>", "<ins>eleven</ins>", "both of you changed it", "Alice"):
+    for page in ("<ins>ten</ins>", "<ins>eleven</ins>", "both of you changed it", "<bdi>Alice"):
         assert page in text
-    # The form goes on: my text, my title, their tags, my reason, and the version that is there.
+    # The form offers my text and title, their tags, my reason and the current version.
     for saved in (
         "The gate opens at eleven.</textarea>",
         'value="Main gate"',
