@@ -305,7 +305,12 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "kmapp",
-    "DESCRIPTION": "What an organisation's agents know: memories, knowledge, rules and their cost.",
+    "DESCRIPTION": (
+        "What an organisation's agents know: memories, knowledge, rules and their cost.\n\n"
+        "Fields that an endpoint does not know are ignored; `warnings` in the response names them, "
+        "each with its path and the nearest known name. With the header `X-KM-Strict: true` they "
+        "are a 400 `unknown_field`."
+    ),
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,

@@ -105,8 +105,20 @@ def _tokens_field() -> serializers.IntegerField:
     )
 
 
+_USAGE_NAMES = {
+    "prompt_tokens": "input_tokens",
+    "completion_tokens": "output_tokens",
+    "cache_read_input_tokens": "cached_tokens",
+    "gen_ai.usage.input_tokens": "input_tokens",
+    "gen_ai.usage.output_tokens": "output_tokens",
+    "gen_ai.usage.cache_read.input_tokens": "cached_tokens",
+}
+
+
 class UsageInput(Typed):
     """Token counts of the provider, with the names of OpenAI, Anthropic or OpenTelemetry."""
+
+    other_names = tuple(_USAGE_NAMES)
 
     input_tokens = _tokens_field()
     output_tokens = _tokens_field()
@@ -117,16 +129,6 @@ class UsageInput(Typed):
         if isinstance(data, dict):
             data = {**_rename_usage(data), **{k: v for k, v in data.items() if k in self.fields}}
         return super().to_internal_value(data)
-
-
-_USAGE_NAMES = {
-    "prompt_tokens": "input_tokens",
-    "completion_tokens": "output_tokens",
-    "cache_read_input_tokens": "cached_tokens",
-    "gen_ai.usage.input_tokens": "input_tokens",
-    "gen_ai.usage.output_tokens": "output_tokens",
-    "gen_ai.usage.cache_read.input_tokens": "cached_tokens",
-}
 
 
 def _rename_usage(data: dict[str, Any]) -> dict[str, Any]:

@@ -38,6 +38,7 @@ class EventShown(TypedDict):
     id: UUID
     topic: str
     state: str
+    status: str  # the same; every endpoint that starts work says `status`
     attempts: int
     last_error: str | None
     reason: str | None
@@ -70,11 +71,13 @@ def _state(states: set[Delivery.State]) -> str:
 
 def event_output(event: OutboxEvent) -> EventShown:
     deliveries = sorted(event.deliveries.all(), key=lambda each: each.handler)
+    state = _state({each.state for each in deliveries})
     result = outcome(event.account_id, event.topic, event.payload).result
     return {
         "id": event.pk,
         "topic": event.topic,
-        "state": _state({each.state for each in deliveries}),
+        "state": state,
+        "status": state,
         "attempts": max((each.attempts for each in deliveries), default=0),
         "last_error": next((each.last_error for each in deliveries if each.last_error), None),
         "reason": next((each.reason for each in deliveries if each.reason), None),

@@ -75,6 +75,11 @@ class Typed(serializers.Serializer[Any]):
     """
 
     together: ClassVar[Mapping[str, Any]] = {}
+    other_names: ClassVar[Iterable[str]] = ()  # that `to_internal_value` reads besides the fields
+
+    def is_read_elsewhere(self, data: Mapping[str, Any]) -> bool:
+        """Return whether something else than this serializer reads the fields of `data`."""
+        return False
 
     def to_internal_value(self, data: Any) -> Any:
         """Refuse what is of another type before anything is made of it."""
@@ -173,13 +178,20 @@ class Aliases(Typed):
         return used
 
 
+def accepted_names(serializer: serializers.Serializer[Any]) -> set[str]:
+    """Return the names of the fields of a serializer, and all other names that it reads."""
+    aliases = getattr(serializer, "aliases", {})
+    others = getattr(serializer, "other_names", ())
+    own = {alias for alias, field in aliases.items() if field in serializer.fields}
+    return {*serializer.fields, *own, *others}
+
+
 class Exact(Aliases):
     """Refuses names it does not know: where much is lost, a misspelt condition is no condition."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
-            aliases = {alias for alias, ours in self.aliases.items() if ours in self.fields}
-            accepted = {*self.fields, *aliases, *ANYWHERE}
+            accepted = accepted_names(self) | ANYWHERE
             if unknown := sorted({str(name) for name in data} - accepted):
                 raise ValidationError(dict.fromkeys(unknown, "Unknown field."))
         return super().to_internal_value(data)

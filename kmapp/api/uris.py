@@ -1,9 +1,49 @@
-"""URIs of objects in the form that Aionis clients use."""
+"""URIs of objects: km://account/scope/kind/id.
 
+The client of Aionis expects its own scheme and gets it; both are accepted.
+"""
+
+from contextvars import ContextVar
+from dataclasses import dataclass
 from uuid import UUID
 
-SCHEME = "aionis"
+from rest_framework.request import Request
+
+SCHEME = "km"
+AIONIS_SCHEME = "aionis"
+DEFAULT_SCOPE = "default"
+_PARTS = 4  # account, scope, kind, id
+_scheme: ContextVar[str] = ContextVar("uri_scheme", default=SCHEME)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectUri:
+    """The parts of a URI; the id is not checked."""
+
+    account: str
+    scope: str
+    kind: str
+    object_id: str
+
+
+def choose_scheme(request: Request) -> None:
+    """Choose the scheme of the URIs in the response.
+
+    aionis-sdk sends no name of its own: it is Python's urllib with a request id.
+    """
+    agent = request.headers.get("User-Agent", "")
+    is_aionis = agent.startswith("Python-urllib/") and "X-Request-Id" in request.headers
+    _scheme.set(AIONIS_SCHEME if is_aionis else SCHEME)
 
 
 def object_uri(object_id: UUID, kind: str, account_id: UUID, scope: str = "") -> str:
-    return f"{SCHEME}://{account_id}/{scope or 'default'}/{kind}/{object_id}"
+    return f"{_scheme.get()}://{account_id}/{scope or DEFAULT_SCOPE}/{kind}/{object_id}"
+
+
+def parse_uri(uri: str) -> ObjectUri | None:
+    """Return the parts of a URI in either scheme, or None if it is no such URI."""
+    scheme, _, rest = uri.partition("://")
+    parts = rest.split("/")
+    if scheme not in (SCHEME, AIONIS_SCHEME) or len(parts) != _PARTS:
+        return None
+    return ObjectUri(*parts)

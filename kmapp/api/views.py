@@ -1,6 +1,6 @@
 """Base class of endpoints: authentication, scope per method, rate limit, parsing."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, cast
 from uuid import UUID
@@ -11,6 +11,7 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
+from rest_framework.status import is_success
 from rest_framework.views import APIView
 
 from kmapp.accounts.actors import Actor
@@ -18,6 +19,8 @@ from kmapp.accounts.authentication import AgentRequest, KeyPrincipal
 from kmapp.accounts.scopes import Scope
 from kmapp.api import idempotency
 from kmapp.api.throttles import Budget, client_address, count
+from kmapp.api.unknown_fields import find_warnings, refuse_unknown_fields
+from kmapp.api.uris import choose_scheme
 from kmapp.api.variants import requested_variant
 from kmapp.errors import Denied
 from kmapp.search.variants import DEFAULT, HEADER, Variant
@@ -65,6 +68,7 @@ class AgentView(APIView):
     requested_variant: Variant | None = None  # the one that the request names
     budget: Budget | None = None
     claim: idempotency.Claim | None = None
+    warnings: Sequence[Mapping[str, Any]] = ()  # about unknown fields of the request
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Who, may they, how often, and for whom: in this order."""
@@ -76,6 +80,7 @@ class AgentView(APIView):
         principal = cast(KeyPrincipal, request.auth)
         self.account, self.actor = principal.account_id, principal.actor
         refuse_other_accounts(request, principal)
+        choose_scheme(request)
         self.requested_variant = requested_variant(request)
         self.variant = self.requested_variant or DEFAULT
         key = request.headers.get(idempotency.HEADER)
@@ -114,6 +119,9 @@ class AgentView(APIView):
         """Say what is left of the budget, and which variant answered."""
         response = super().finalize_response(request, response, *args, **kwargs)
         response.headers.setdefault(HEADER, self.variant.name)
+        if self.warnings and isinstance(response.data, dict) and is_success(response.status_code):
+            earlier = response.data.get("warnings", [])
+            response.data = {**response.data, "warnings": [*earlier, *self.warnings]}
         if self.budget:
             for name, value in self.budget.headers().items():
                 response.headers.setdefault(name, value)
@@ -125,10 +133,18 @@ def _again(answer: HttpResponseBase, *args: Any, **kwargs: Any) -> HttpResponseB
 
 
 def parse(serializer_class: type[Serializer[Any]], request: Request) -> dict[str, Any]:
-    """Return the validated body, or the query of a GET. Unknown fields are dropped."""
+    """Return the validated body, or the query of a GET.
+
+    Unknown fields become warnings of the response; a request with the strict header is refused.
+    """
     data = request.query_params if request.method in ("GET", "HEAD") else request.data
     serializer = serializer_class(data=data, context={"request": request})
     serializer.is_valid(raise_exception=True)
+    warnings = find_warnings(serializer, data)
+    refuse_unknown_fields(request, warnings)
+    view = (request.parser_context or {}).get("view")
+    if isinstance(view, AgentView):
+        view.warnings = warnings
     return dict(serializer.validated_data)
 
 

@@ -136,6 +136,7 @@ def _stored(entries: Any) -> AddAnswer:
     return {
         "event_id": None,
         "status": "SUCCEEDED",
+        "state": "SUCCEEDED",
         "reason": None,
         "results": [_message(entry) for entry in entries],
     }
@@ -145,6 +146,7 @@ def handed_output(handed: QueuedExtraction) -> AddAnswer:
     return {
         "event_id": handed.event_id,
         "status": "PENDING",
+        "state": "PENDING",
         "reason": handed.reason or None,
         "results": [_message(entry) for entry in handed.stored],
     }

@@ -26,14 +26,7 @@ from memory.actions.versions import lock_entry, stale_version_error
 from memory.api import serialize
 from memory.api.add_messages import handed_output
 from memory.api.lookup import Cited, Which, one, one_then, readable
-from memory.api.request_serializers import (
-    TEXT,
-    EntryInput,
-    WriteInput,
-    edge_of,
-    entry_of,
-    guests_of,
-)
+from memory.api.request_serializers import TEXT
 from memory.api.response_types import (
     AddAnswer,
     Memory,
@@ -43,6 +36,7 @@ from memory.api.response_types import (
     WriteAnswer,
     WrittenNode,
 )
+from memory.api.write_input import EntryInput, WriteInput, edge_of, entry_of, guests_of
 from memory.models import MemoryEntry, MemorySettings
 from memory.models.entry_input import Batch
 

@@ -126,10 +126,12 @@ class Forget(AgentView):
 
 def _started(started: StartedRun) -> Forgetting:
     done = get_progress(started.run)
+    status = "SUCCEEDED" if done.is_finished else "PENDING"
     return {
         "forgotten": done.is_finished,
         "count": done.done if done.is_finished else done.requested,
-        "status": "SUCCEEDED" if done.is_finished else "PENDING",
+        "status": status,
+        "state": status,
         "event_ids": list(started.events),
     }
 

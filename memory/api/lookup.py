@@ -11,15 +11,13 @@ from rest_framework import serializers
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import IdField, any_of
-from kmapp.api.uris import SCHEME
+from kmapp.api.uris import parse_uri
 from kmapp.errors import Gone, NotFound
 from kmapp.providers.active import active_model
 from memory.api.request_serializers import Ids, viewer_of
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entry_input import derive_entry_id
 from memory.retrieval.as_of import Past, tellable
-
-URI_PARTS = 4  # account, scope, kind, id
 
 
 class Which(Ids):
@@ -56,13 +54,13 @@ class Cited(Which):
         return super().validate(attrs)
 
     def _cited(self, uri: str) -> UUID:
-        tail = uri.removeprefix(f"{SCHEME}://").split("/")
-        if not uri.startswith(f"{SCHEME}://") or len(tail) != URI_PARTS or tail[2] == "commit":
+        parsed = parse_uri(uri)
+        if parsed is None or parsed.kind == "commit":
             raise serializers.ValidationError({"citation": "This is not the URI of a memory."})
-        if tail[0] != str(self.context["request"].auth.account_id):
+        if parsed.account != str(self.context["request"].auth.account_id):
             raise NotFound("Memory not found.")
         try:
-            return UUID(tail[3])
+            return UUID(parsed.object_id)
         except ValueError as error:
             raise serializers.ValidationError({"citation": "It ends in no id."}) from error
 

@@ -135,6 +135,7 @@ class AddAnswer(TypedDict):
 
     event_id: UUID | None
     status: str
+    state: str  # the same, as /v1/events/{id} calls it
     reason: str | None
     results: list[AddedMessage]
 
@@ -201,6 +202,7 @@ class Forgetting(TypedDict):
     forgotten: bool  # false while workers do it
     count: int
     status: str
+    state: str
     event_ids: list[UUID]
 
 

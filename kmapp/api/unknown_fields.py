@@ -1,0 +1,90 @@
+"""Fields of a request that its endpoint does not know.
+
+They are ignored, because clients of newer versions and of other products send fields of their own.
+The response names them, so that a misspelt field does not go unnoticed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, cast
+
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from kmapp.api.serializers import ANYWHERE, Typed, accepted_names
+from kmapp.errors import Invalid
+
+STRICT_HEADER = "X-KM-Strict"
+MAX_WARNINGS = 20
+SIMILARITY = 0.6  # of the nearest name, from 0 to 1
+
+
+def find_warnings(serializer: serializers.Serializer[Any], data: Any) -> list[dict[str, Any]]:
+    """Return a warning for each unknown field, up to MAX_WARNINGS."""
+    warnings = []
+    for path, name, known in _unknown_fields(serializer, data, ()):
+        nearest = find_nearest(name, known)
+        hint = f" Did you mean {nearest}?" if nearest else ""
+        warnings.append(
+            {
+                "code": "unknown_field",
+                "path": ".".join((*path, name)),
+                "nearest": nearest,
+                "message": f"This endpoint does not know {name[:100]}; it was ignored.{hint}",
+            }
+        )
+        if len(warnings) == MAX_WARNINGS:
+            break
+    return warnings
+
+
+def refuse_unknown_fields(request: Request, warnings: Sequence[Mapping[str, Any]]) -> None:
+    """Raise Invalid if there are warnings and the request asks for strict checks."""
+    if warnings and request.headers.get(STRICT_HEADER, "").lower() in ("1", "true"):
+        issues = [
+            {
+                "path": warning["path"],
+                "message": "Unknown field."
+                + (f" Did you mean {warning['nearest']}?" if warning["nearest"] else ""),
+            }
+            for warning in warnings
+        ]
+        raise Invalid(f"Unknown field {issues[0]['path']}.", code="unknown_field", issues=issues)
+
+
+def find_nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like this one, or contains it; None if none is."""
+    names = sorted(known)
+    if close := get_close_matches(name, names, n=1, cutoff=SIMILARITY):
+        return close[0]
+    words = set(name.lower().split("_"))
+    return next((each for each in names if words & set(each.split("_")) - {"id"}), None)
+
+
+def _unknown_fields(
+    serializer: serializers.Serializer[Any], data: Any, path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], str, set[str]]]:
+    """Yield path, name and the known names of each field that a serializer does not know."""
+    if not isinstance(data, Mapping):
+        return
+    if isinstance(serializer, Typed) and serializer.is_read_elsewhere(data):
+        return
+    known = accepted_names(serializer)
+    for name, value in data.items():
+        if name not in known:
+            if name not in ANYWHERE:
+                yield path, str(name), set(serializer.fields)
+            continue
+        if name in serializer.fields:
+            yield from _unknown_below(serializer.fields[name], value, (*path, name))
+
+
+def _unknown_below(
+    field: Any, value: Any, path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], str, set[str]]]:
+    if isinstance(field, serializers.Serializer):
+        yield from _unknown_fields(field, value, path)
+    elif isinstance(field, serializers.ListSerializer) and isinstance(value, list):
+        for number, item in enumerate(value):
+            child = cast("serializers.Serializer[Any]", field.child)
+            yield from _unknown_fields(child, item, (*path, str(number)))

@@ -1,0 +1,209 @@
+"""Request serializers of writes: memories, edges and batches of both."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rest_framework import serializers
+
+from kmapp.api.serializers import (
+    MAX_ID_LENGTH,
+    Aliases,
+    IdField,
+    OptionalText,
+    Typed,
+    any_of,
+    one_of,
+)
+from kmapp.ledger import batch_nodes as nodes
+from memory.api.batch_defaults import handed_down
+from memory.api.request_serializers import TEXT, Ids, Share, provided_values
+from memory.models import MemoryEdge, MemoryEntry
+from memory.models.entry_input import EdgeEnd, NewEdge, NewEntry
+
+BATCH = 500  # memories of one write
+
+
+def guests_of(raw_nodes: Sequence[Any]) -> list[nodes.Guest]:
+    """Return the nodes of a batch that other apps store, with their positions."""
+    return [
+        replace(node, position=position)
+        for position, node in enumerate(raw_nodes)
+        if isinstance(node, nodes.Guest)
+    ]
+
+
+class EntryInput(Ids):
+    """One memory to write."""
+
+    aliases = {
+        **Aliases.aliases,
+        "consumer_agent_id": "agent_id",
+        "importance_score": "importance",
+    }
+
+    text = serializers.CharField(max_length=TEXT, trim_whitespace=False)
+    kind = serializers.ChoiceField(choices=MemoryEntry.Kind.choices, required=False)
+    title = OptionalText(max_length=500)
+    metadata = serializers.DictField(required=False, allow_null=True)
+    tags = serializers.ListField(
+        child=serializers.CharField(max_length=100), max_length=50, required=False
+    )
+    entities = serializers.ListField(
+        child=serializers.CharField(max_length=200), max_length=100, required=False
+    )
+    sources = serializers.ListField(
+        child=serializers.DictField(), max_length=50, required=False, help_text="Citations."
+    )
+    raw_ref = OptionalText(max_length=2000)
+    evidence_ref = OptionalText(max_length=2000)
+    id = serializers.UUIDField(required=False, allow_null=True)
+    client_id = IdField(
+        help_text="Your own ID. Repeating a write with the same ID and body changes nothing."
+    )
+    visibility = serializers.ChoiceField(
+        choices=MemoryEntry.Visibility.choices, required=False, allow_null=True
+    )
+    importance = Share(required=False)
+    confidence = Share(required=False)
+    salience = Share(required=False)
+    half_life_days = serializers.FloatField(min_value=0.01, required=False, allow_null=True)
+    tier = serializers.ChoiceField(choices=MemoryEntry.Tier.choices, required=False)
+    observed_at = serializers.DateTimeField(required=False, allow_null=True)
+    valid_from = serializers.DateTimeField(required=False, allow_null=True)
+    valid_to = serializers.DateTimeField(required=False, allow_null=True)
+    expires_at = serializers.DateTimeField(required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Require a run for conversation visibility."""
+        visibility, run = attrs.get("visibility"), attrs.get("run_id")
+        if visibility == MemoryEntry.Visibility.CONVERSATION and not run:
+            raise serializers.ValidationError(
+                {"run_id": "visibility conversation needs the run it belongs to."}
+            )
+        if visibility == MemoryEntry.Visibility.USER and not (
+            attrs.get("user_id") or attrs.get("agent_id")
+        ):
+            raise serializers.ValidationError({"user_id": "visibility user needs the user."})
+        return attrs
+
+
+def entry_of(data: Mapping[str, Any]) -> NewEntry:
+    return NewEntry(**provided_values(data))
+
+
+class EndInput(Typed):
+    """One end of an edge."""
+
+    together = one_of("id", "client_id")
+
+    id = serializers.UUIDField(required=False)
+    client_id = serializers.CharField(max_length=MAX_ID_LENGTH, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Exactly one of the two."""
+        if len(attrs) != 1:
+            raise serializers.ValidationError("Send id or client_id.")
+        return attrs
+
+
+class EdgeInput(Typed):
+    """One connection to write."""
+
+    id = serializers.UUIDField(required=False)
+    type = serializers.ChoiceField(choices=MemoryEdge.Type.choices)
+    src = EndInput()
+    dst = EndInput()
+    weight = Share(required=False)
+    confidence = Share(required=False)
+    decay_rate = Share(required=False)
+
+
+def edge_of(data: Mapping[str, Any]) -> NewEdge:
+    return NewEdge(
+        **{**provided_values(data), "src": EdgeEnd(**data["src"]), "dst": EdgeEnd(**data["dst"])}
+    )
+
+
+class NodeInput(EntryInput):
+    """One node of a batch: a memory, or a node of a kind that another app keeps, such as a rule."""
+
+    def is_read_elsewhere(self, data: Mapping[str, Any]) -> bool:
+        return nodes.kind_of(data) is not None
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        """Parse a node by the app that stores it."""
+        kind = nodes.kind_of(data)
+        if kind:
+            return nodes.Guest(kind=kind.name, position=-1, value=kind.read(data))
+        return super().run_validation(data)
+
+
+OF_ALL = "Default for every node without its own value."
+
+
+class WriteInput(Ids):
+    """A batch of memories and their connections: all of it is written, or nothing."""
+
+    aliases = EntryInput.aliases
+    together = any_of("nodes", "edges")
+
+    user_id = IdField(help_text=OF_ALL)
+    agent_id = IdField(help_text=OF_ALL)
+    app_id = IdField(help_text=OF_ALL)
+    run_id = IdField(help_text=OF_ALL)
+    visibility = serializers.ChoiceField(
+        choices=MemoryEntry.Visibility.choices, required=False, allow_null=True, help_text=OF_ALL
+    )
+    actor = IdField(
+        help_text="Accepted for compatibility and ignored; the key identifies the writer."
+    )
+    input_text = serializers.CharField(max_length=TEXT, required=False, allow_null=True)
+    input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
+    auto_embed = serializers.BooleanField(default=True)
+    force_reembed = serializers.BooleanField(default=False)
+    dedupe = serializers.BooleanField(
+        default=False, help_text="Whether identical texts are stored once."
+    )
+    memory_lane = serializers.ChoiceField(
+        choices=["private", "shared"],
+        required=False,
+        allow_null=True,
+        help_text="private: memories without IDs are visible to the owner only.",
+    )
+    owner_agent_id = IdField()
+    nodes = NodeInput(many=True, required=False)
+    edges = EdgeInput(many=True, required=False)
+
+    def to_internal_value(self, data: Any) -> Any:
+        return super().to_internal_value(handed_down(self, data))
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Something to write, and not too much of it."""
+        if attrs.get("memory_lane") == "private":
+            self._require_private(attrs)
+        raw_nodes, edges = attrs.get("nodes", []), attrs.get("edges", [])
+        if not raw_nodes and not edges:
+            raise serializers.ValidationError({"nodes": "Send at least one node or edge."})
+        if len(raw_nodes) > BATCH:
+            raise serializers.ValidationError(
+                {"nodes": f"{len(raw_nodes)} nodes; send at most {BATCH} at a time."}
+            )
+        if len(edges) > 2 * BATCH:
+            raise serializers.ValidationError(
+                {"edges": f"{len(edges)} edges; send at most {2 * BATCH} at a time."}
+            )
+        return attrs
+
+    def _require_private(self, attrs: dict[str, Any]) -> None:
+        owner = attrs.get("owner_agent_id")
+        for node in attrs.get("nodes", []):
+            if isinstance(node, nodes.Guest) or node.get("visibility"):
+                continue
+            if not (node.get("user_id") or node.get("agent_id") or owner):
+                raise serializers.ValidationError(
+                    {"owner_agent_id": "memory_lane private needs the agent that owns it."}
+                )
+            if not node.get("user_id"):
+                node["agent_id"] = node.get("agent_id") or owner
+            node["visibility"] = MemoryEntry.Visibility.USER

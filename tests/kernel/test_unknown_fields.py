@@ -1,0 +1,67 @@
+"""Unknown fields of requests: named in the response, or refused when asked to."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+Body = dict[str, Any]
+
+
+def post(agent: Client, path: str, body: Body, status: int = 200, **headers: str) -> Any:
+    answer = agent.post(path, body, "application/json", headers=headers)
+    assert answer.status_code == status, answer.content
+    return answer.json()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "unknown", "nearest"),
+    [
+        ("/v1/memory/search", {"query": "tea", "limits": 3}, "limits", "limit"),
+        ("/v1/memory/search", {"query": "tea", "zzz": 3}, "zzz", None),
+        (
+            "/v1/context/assemble",
+            {"messages": [{"role": "user", "content": "Hi"}], "window": 9000},
+            "window",
+            "context_window_tokens",
+        ),
+        (
+            "/v1/memory/write",
+            {"input_text": "x", "nodes": [{"text": "Tea.", "importnce": 1}]},
+            "nodes.0.importnce",
+            "importance",
+        ),
+    ],
+)
+def test_unknown_fields_are_named_with_the_nearest_known_field(
+    agent: Client, path: str, body: Body, unknown: str, nearest: str | None
+) -> None:
+    answer = agent.post(path, body, "application/json")
+    assert answer.status_code in (200, 201), answer.content
+    [warning] = answer.json()["warnings"]
+    assert (warning["code"], warning["path"], warning["nearest"]) == (
+        *("unknown_field", unknown),
+        nearest,
+    )
+    assert unknown.rpartition(".")[2] in warning["message"]
+    refused = post(agent, path, body, 400, **{"X-KM-Strict": "true"})
+    assert refused["error"] == "unknown_field"
+    assert [issue["path"] for issue in refused["issues"]] == [unknown]
+
+
+def test_aliases_accounts_and_fields_of_other_apps_are_known(agent: Client) -> None:
+    node = {"content": "Tea at nine.", "type": "fact", "slots": {"anything": 1}}
+    rule = {"type": "rule", "title": "r", "slots": {"if": {}, "then": {}, "priority": 1}}
+    body = {"input_text": "x", "tenant_id": "default", "nodes": [node, rule]}
+    strict = {"X-KM-Strict": "1"}
+    assert "warnings" not in post(agent, "/v1/memory/write", body, 201, **strict)
+
+
+def test_a_query_has_unknown_fields_too(agent: Client) -> None:
+    [warning] = agent.get("/v1/context/reports?limt=3").json()["warnings"]
+    assert warning["nearest"] == "limit"
+
+
+def test_many_unknown_fields_are_cut(agent: Client) -> None:
+    body = {"query": "tea", **{f"field{number}": 1 for number in range(50)}}
+    assert len(post(agent, "/v1/memory/search", body)["warnings"]) == 20
