@@ -1,0 +1,88 @@
+"""Errors of the API as exceptions."""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+
+class KmappError(Exception):
+    """An error response. `code` is stable; `message` is for people and may change."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 0,
+        code: str = "",
+        issues: Sequence[Mapping[str, str]] = (),
+        details: Mapping[str, Any] | None = None,
+        request_id: str = "",
+    ) -> None:
+        super().__init__(f"{message} ({code})" if code else message)
+        self.message, self.status, self.code = message, status, code
+        self.issues, self.details, self.request_id = list(issues), dict(details or {}), request_id
+
+
+class InvalidRequest(KmappError):
+    """The request is not valid; `issues` names the fields."""
+
+
+class Unauthorized(KmappError):
+    """The key is missing, unknown, expired or revoked."""
+
+
+class Forbidden(KmappError):
+    """The key lacks a scope, or a person has to decide."""
+
+
+class NotFound(KmappError):
+    """There is no such object, or the key may not see it."""
+
+
+class Conflict(KmappError):
+    """The object changed in the meantime, or an ID was used with other content."""
+
+
+class Gone(KmappError):
+    """The object was erased."""
+
+
+class RateLimited(KmappError):
+    """Too many requests; `retry_after` is in seconds."""
+
+    retry_after: float = 0.0
+
+
+class ServerError(KmappError):
+    """The server failed, or is not available."""
+
+
+class ConnectionFailed(KmappError):
+    """No response came."""
+
+
+BY_STATUS: Mapping[int, type[KmappError]] = {
+    HTTPStatus.UNAUTHORIZED: Unauthorized,
+    HTTPStatus.FORBIDDEN: Forbidden,
+    HTTPStatus.NOT_FOUND: NotFound,
+    HTTPStatus.CONFLICT: Conflict,
+    HTTPStatus.GONE: Gone,
+    HTTPStatus.TOO_MANY_REQUESTS: RateLimited,
+}
+
+
+def build_error(status: int, body: Any, headers: Mapping[str, str]) -> KmappError:
+    """Return the exception for an error response; `body` is its JSON, if it is JSON."""
+    default = ServerError if status >= HTTPStatus.INTERNAL_SERVER_ERROR else InvalidRequest
+    fields = body if isinstance(body, Mapping) else {}
+    error = BY_STATUS.get(status, default)(
+        str(fields.get("message") or f"The server answered {status}."),
+        status=status,
+        code=str(fields.get("error", "")),
+        issues=fields.get("issues") or (),
+        details=fields.get("details"),
+        request_id=headers.get("X-Request-Id", ""),
+    )
+    if isinstance(error, RateLimited):
+        error.retry_after = float(headers.get("Retry-After") or 0)
+    return error

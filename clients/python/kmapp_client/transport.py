@@ -1,0 +1,70 @@
+"""Sending: headers, idempotency keys, retries and errors, for both clients."""
+
+import random
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import httpx
+
+from kmapp_client.calls import Call, T
+from kmapp_client.errors import build_error
+
+RETRIED_STATUSES = frozenset({429, 502, 503, 504})
+IN_FLIGHT = "idempotency_in_flight"  # the first request with this key still runs
+USER_AGENT = "kmapp-client/0.1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How often and after which delay a request is repeated; delays are in seconds."""
+
+    attempts: int = 3  # after the first one
+    first_delay: float = 0.2
+    longest_delay: float = 10.0
+
+    def delay(self, number: int, response: httpx.Response | None) -> float:
+        """Return the delay before the attempt with this number, from 1."""
+        wait = float(response.headers.get("Retry-After") or 0) if response is not None else 0.0
+        grown = min(self.first_delay * 2.0 ** (number - 1), self.longest_delay)
+        return max(wait, grown * random.uniform(0.5, 1.0))  # noqa: S311 - spreads the load
+
+    def applies(self, number: int, response: httpx.Response | None) -> bool:
+        """Return whether to repeat after this response, or after None for a lost connection."""
+        if number > self.attempts:
+            return False
+        if response is None or response.status_code in RETRIED_STATUSES:
+            return True
+        return response.status_code == httpx.codes.CONFLICT and _code(response) == IN_FLIGHT
+
+
+def default_headers(api_key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {api_key}", "User-Agent": USER_AGENT}
+
+
+def request_arguments(call: Call[Any]) -> dict[str, Any]:
+    """Return the arguments of httpx; the idempotency key is the same for all attempts."""
+    headers = {"Idempotency-Key": str(uuid.uuid4())} if call.writes else {}
+    body = {"json": call.body} if call.body is not None else {}
+    return {"method": call.method, "url": call.path, "headers": headers, **body}
+
+
+def read_response(call: Call[T], response: httpx.Response) -> T:
+    """Return the data that the call selects. Raise the error of an error response."""
+    if response.is_success:
+        data = response.json() if response.content else None
+        return cast(T, data[call.key] if call.key and isinstance(data, Mapping) else data)
+    raise build_error(response.status_code, _body(response), response.headers)
+
+
+def _body(response: httpx.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError:
+        return None
+
+
+def _code(response: httpx.Response) -> str:
+    body = _body(response)
+    return str(body.get("error", "")) if isinstance(body, Mapping) else ""

@@ -1,0 +1,184 @@
+"""The Python client against a running server, and against one that fails."""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from kmapp_client import (
+    AsyncClient,
+    Client,
+    ConnectionFailed,
+    Forbidden,
+    InvalidRequest,
+    NotFound,
+    RateLimited,
+    Retry,
+    ServerError,
+    Unauthorized,
+)
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, ApiKey
+from memory.models import MemoryEntry
+from tests import makers
+from tests.web.browser import served
+
+QUICK = Retry(first_delay=0.001)
+UNKNOWN = "0190a7a0-0000-7000-8000-000000000000"
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+
+
+@pytest.fixture
+def server(committed: str) -> Iterator[str]:
+    with served() as url:
+        yield url
+
+
+@pytest.fixture
+def client(server: str, key: tuple[ApiKey, str]) -> Iterator[Client]:
+    with Client(server, key[1]) as connected:
+        yield connected
+
+
+def test_memories_from_store_to_forget(client: Client) -> None:
+    stored = client.store("Mira prefers e-mail.", user_id="mira", kind="preference")
+    assert client.search("e-mail", user_id="mira")[0]["text"] == "Mira prefers e-mail."
+    assert client.inject("e-mail", user_id="mira")["has_relevant"]
+    assert client.update(stored["id"], text="Mira prefers letters.")["version"] == 2
+    assert client.get(stored["id"])["text"] == "Mira prefers letters."
+    assert client.rate(stored["id"], "positive", "It helped.")["outcome"] == "positive"
+    assert client.forget(stored["id"])["status"] == "forgotten"
+    added = client.add("I play the cello.", user_id="mira")
+    assert client.event(added["event_id"])["status"] == "PENDING"
+    assert client.health()["status"]
+
+
+def test_lists_are_iterators_over_all_pages(client: Client) -> None:
+    for number in range(5):
+        client.store(f"Note {number}.", user_id="mira")
+    listed = list(client.list_memories(user_id="mira", limit=2))
+    assert [memory["text"] for memory in listed] == [f"Note {n}." for n in (4, 3, 2, 1, 0)]
+
+
+def test_an_agent_loop_archives_and_loads_a_long_result(client: Client) -> None:
+    long_result = "A page about tea. " * 2000
+    placeholder = client.archive("crawl", long_result, conversation_id="c1")
+    assert len(placeholder) < 2000
+    call = client.assemble([{"role": "user", "content": "What is on the page?"}], run_id="c1")
+    assert call["messages"]
+    uuid = UUID.findall(placeholder)[0]
+    function = {"name": "load_tool_history", "arguments": json.dumps({"uuid": uuid, "query": None})}
+    bad = {"name": "load_tool_history", "arguments": json.dumps({"uuid": UNKNOWN})}
+    other = {"name": "search", "arguments": "{}"}
+    calls = [{"id": str(n), "function": each} for n, each in enumerate((function, bad, other))]
+    loaded, failed = client.answer_load_calls({"role": "assistant", "tool_calls": calls})
+    assert loaded["tool_call_id"] == "0"
+    assert loaded["content"].strip() == long_result.strip()
+    assert failed["content"].startswith("Error: ")
+
+
+def test_rules_and_knowledge(client: Client) -> None:
+    assert client.evaluate_rules({"intent": "json"})["matched"] == 0
+    selected = client.select_tool({"intent": "json"}, ["bash", "search"])
+    assert selected["selection"]["allowed"] == ["bash", "search"]
+    assert client.search_knowledge("tea") == []
+
+
+def test_errors_are_exceptions_with_code_and_issues(client: Client, server: str) -> None:
+    with pytest.raises(NotFound) as missing:
+        client.get(UNKNOWN)
+    assert missing.value.code == "not_found"
+    assert missing.value.request_id
+    with pytest.raises(InvalidRequest) as invalid:
+        client.search("")
+    assert invalid.value.issues[0]["path"] == "query"
+    with Client(server, "km_00000000_nothing") as other, pytest.raises(Unauthorized):
+        other.search("x")
+
+
+def test_a_key_without_the_scope_is_forbidden(server: str, acme: Account) -> None:
+    secret = makers.key(acme, scopes=["memory:read"])[1]
+    with Client(server, secret) as reader, pytest.raises(Forbidden) as refused:
+        reader.store("Tea.")
+    assert refused.value.code == "missing_scope"
+
+
+def answering(*answers: httpx.Response | Exception) -> tuple[httpx.Client, list[httpx.Request]]:
+    """Return an HTTP client that gives these answers in turn, and the requests it got."""
+    requests: list[httpx.Request] = []
+    left = iter(answers)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        each = next(left)
+        if isinstance(each, Exception):
+            raise each
+        return each
+
+    transport = httpx.MockTransport(answer)
+    return httpx.Client(transport=transport, base_url="http://kmapp.example"), requests
+
+
+def error(status: int, code: str = "", **headers: str) -> httpx.Response:
+    return httpx.Response(status, json={"error": code, "message": "No."}, headers=headers)
+
+
+def test_retries_with_the_same_idempotency_key() -> None:
+    fine = httpx.Response(201, json={"id": "1"})
+    lost = httpx.ConnectError("lost")
+    http, requests = answering(error(503), lost, error(409, "idempotency_in_flight"), fine)
+    assert Client("", "km_x", http=http, retry=QUICK).store("Tea.") == {"id": "1"}
+    assert len(requests) == 4
+    assert len({request.headers["Idempotency-Key"] for request in requests}) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "attempts"),
+    [
+        (error(503), ServerError, 4),
+        (error(429, "rate_limited", **{"Retry-After": "0"}), RateLimited, 4),
+        (httpx.ReadTimeout("slow"), ConnectionFailed, 4),
+        (error(500), ServerError, 1),
+        (httpx.Response(502, text="<html>"), ServerError, 4),
+    ],
+)
+def test_gives_up_after_some_attempts(
+    answer: httpx.Response | Exception, expected: type[Exception], attempts: int
+) -> None:
+    http, requests = answering(*[answer] * 4)
+    with pytest.raises(expected):
+        Client("", "km_x", http=http, retry=QUICK).search("tea")
+    assert len(requests) == attempts
+
+
+def test_waits_as_long_as_the_server_asks() -> None:
+    assert Retry().delay(1, httpx.Response(429, headers={"Retry-After": "7"})) == 7
+    assert 0 < Retry().delay(1, None) <= 0.2
+    assert Retry().delay(20, None) <= 10
+
+
+def test_the_asynchronous_client(server: str, key: tuple[ApiKey, str], acme: Account) -> None:
+    async def use() -> list[Any]:
+        async with AsyncClient(server, key[1]) as client:
+            for number in range(3):
+                await client.store(f"Note {number}.", user_id="zoe")
+            hits = await client.search("note", user_id="zoe")
+            listed = [each async for each in client.list_memories(user_id="zoe", limit=2)]
+            with pytest.raises(NotFound):
+                await client.get(UNKNOWN)
+            return [len(hits), len(listed)]
+
+    assert asyncio.run(use()) == [3, 3]
+    with acting(acme):
+        assert MemoryEntry.objects.of(acme.pk).filter(user_id="zoe").count() == 3
+
+
+def test_both_clients_have_the_same_methods() -> None:
+    def public(kind: type[Any]) -> set[str]:
+        return {name for name in vars(kind) if not name.startswith("_")}
+
+    assert public(Client) == public(AsyncClient)
