@@ -1,7 +1,7 @@
 """Registry of agent tools, as function definitions in OpenAI's strict mode.
 
-Each app registers its own. Strict mode wants every property required and nothing else allowed, so
-what may be left out may be null.
+Each app registers its own. Strict mode requires every property and allows no others, so optional
+arguments are nullable.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One function: its name, what it is for, its arguments, and the endpoint that does it."""
+    """A function: name, description, arguments, and the endpoint that it calls."""
 
     name: str
     description: str
@@ -59,7 +59,7 @@ _offered: dict[str, Tool] = {}
 
 
 def offer(*tools: Tool) -> None:
-    """Add tools to those that agents are offered."""
+    """Register agent tools."""
     _offered.update({tool.name: tool for tool in tools})
 
 
@@ -69,14 +69,14 @@ def offered_tools() -> Sequence[Tool]:
 
 
 class AgentToolsAnswer(TypedDict):
-    """Functions to hand to a model, and where each of them is answered by POST."""
+    """Function definitions for a model, and the endpoint of each (POST)."""
 
     tools: list[dict[str, Any]]
     paths: dict[str, str]
 
 
 class AgentTools(AgentView):
-    """The tools that this key may use, in the form of OpenAI's function calling, strict."""
+    """Return the tools that the key may use, in the format of OpenAI's function calling."""
 
     scopes = {"GET": Scope.MEMORY_READ}
     bucket = "recall"

@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class JsonSerializer:
-    """Plain data only: who can write to the cache must not be able to run code here (pickle)."""
+    """Serializer for plain data; pickle would run code of whoever can write to the cache."""
 
     def dumps(self, value: Any) -> int | bytes:
         # Whole numbers stay numbers, so that the server can count with them.
@@ -57,7 +57,7 @@ def _or(*, answer: Any) -> Callable[[F], F]:
 
 
 class ValkeyCache(RedisCache):
-    """A cache whose server may die."""
+    """A cache whose server may be unreachable."""
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         options = {
@@ -105,13 +105,13 @@ class ValkeyCache(RedisCache):
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
         """Treat a key that cannot be reached as missing."""
-        counted = self._counted(key, delta, version)
+        counted = self._increment(key, delta, version)
         if counted is None:
             raise ValueError(f"Key {key!r} not found.")
         return counted
 
     @_or(answer=None)
-    def _counted(self, key: str, delta: int, version: int | None) -> int | None:
+    def _increment(self, key: str, delta: int, version: int | None) -> int | None:
         return int(super().incr(key, delta, version))
 
     @_or(answer=lambda data, *args, **kwargs: list(data))
@@ -132,11 +132,11 @@ class ValkeyCache(RedisCache):
 
     @_or(answer=False)
     def ping(self) -> bool:
-        """Whether the server answers."""
+        """Return whether the server responds."""
         return bool(self._cache.get_client(write=True).ping())
 
     @_or(answer=None)
     def run(self, script: str, key: str, *args: int | str) -> Any:
-        """Run a Lua script on one key, as one step. None when the server cannot be reached."""
+        """Run a Lua script on one key atomically. Return None if the server cannot be reached."""
         client = self._cache.get_client(write=True)
         return client.register_script(script)(keys=[self.make_and_validate_key(key)], args=args)

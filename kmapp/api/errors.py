@@ -46,13 +46,13 @@ CODES = {
 
 
 def is_api(path: str) -> bool:
-    """Whether what answers here speaks JSON, also when it fails."""
+    """Return whether responses at this path are JSON, errors included."""
     return any(path == prefix or path.startswith(prefix + "/") for prefix in API_PREFIXES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A refusal on its way out: status, the one body, and headers."""
+    """An error response: status, body and headers."""
 
     status: int
     body: dict[str, Any]
@@ -60,7 +60,7 @@ class Refusal:
 
     @property
     def passes(self) -> bool:
-        """Whether the same request may fare better later."""
+        """Return whether the same request may succeed later."""
         return self.status >= HTTPStatus.INTERNAL_SERVER_ERROR or "Retry-After" in self.headers
 
 
@@ -95,7 +95,7 @@ def translate(error: BaseException) -> Refusal | None:
 
 
 def render(error: Exception, context: Mapping[str, Any]) -> Response | None:
-    """DRF's exception handler. None: Django logs the error and asks `server_error`."""
+    """Return DRF's error response; None if Django shall log the error and call `server_error`."""
     translated = translate(error)
     if translated is None:
         return None
@@ -103,7 +103,7 @@ def render(error: Exception, context: Mapping[str, Any]) -> Response | None:
 
 
 def as_json(translated: Refusal) -> JsonResponse:
-    """Return a refusal as JSON outside DRF: for middleware, unknown paths and bugs."""
+    """Return an error response outside DRF."""
     return JsonResponse(translated.body, status=translated.status, headers=translated.headers)
 
 
@@ -151,7 +151,7 @@ def _of_drf(error: drf.APIException) -> Refusal:
 
 
 def _of_database(error: Exception) -> Refusal | None:
-    """Postgres is full, away or slow: try again. Limits of the program (class 54) stay a bug."""
+    """Return a 503 if the database is full, slow or away; program limits (class 54) are bugs."""
     cause = error.__cause__
     state = getattr(cause, "sqlstate", None) or ""
     if state.startswith("54"):
@@ -187,7 +187,7 @@ def _issues(detail: Any) -> list[dict[str, str]]:
 
 
 def _walk(detail: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Every complaint with its dotted place: {"nodes": [{}, {"kind": ["…"]}]} is nodes.1.kind."""
+    """Yield problems with their paths: {"nodes": [{}, {"kind": ["…"]}]} gives nodes.1.kind."""
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
             # DRF's word for "the object as a whole".

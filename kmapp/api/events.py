@@ -17,7 +17,7 @@ from kmapp.outbox.models import Delivery, OutboxEvent
 
 
 class DeliveryShown(TypedDict):
-    """What one handler made of it. `reason` says what waiting work waits for."""
+    """One handler of an event. `reason` says why it waits."""
 
     handler: str
     state: str
@@ -30,9 +30,9 @@ class DeliveryShown(TypedDict):
 
 
 class EventShown(TypedDict):
-    """Asynchronous work: PENDING, RUNNING, SUCCEEDED or FAILED, as a whole and by handler.
+    """Asynchronous work: PENDING, RUNNING, SUCCEEDED or FAILED, in total and by handler.
 
-    `result` is what was made of it, where that is more than done.
+    `result` is present for work that produces one.
     """
 
     id: UUID
@@ -48,7 +48,7 @@ class EventShown(TypedDict):
 
 
 class Event(AgentView):
-    """How far one piece of work is."""
+    """Return the state of asynchronous work."""
 
     scopes = {"GET": Scope.MEMORY_READ}
     bucket = "recall"

@@ -1,8 +1,9 @@
 """Health of the product. Apps add their parts with `@check` and `@figure`.
 
-Without a key only that the process answers. With one: every part, and figures of the key's account.
-An essential part that fails makes it 503 (take this host out); any other makes it degraded: what
-is written is kept and found by its words, and the rest catches up.
+Without a key, the response only says that the process runs. With one, it has every part and figures
+of the account. A failed essential part makes it a 503, so that a load balancer stops using this
+host. Any other failed part makes it degraded: writes are stored and searchable by words, and jobs
+catch up later.
 """
 
 import time
@@ -36,7 +37,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """How one part is: well or not, and facts for whoever mends it."""
+    """State of one part, with facts for the operator."""
 
     ok: bool
     facts: dict[str, Any] = field(default_factory=dict)
@@ -44,7 +45,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part that is asked for each detailed health request."""
+    """A part that detailed health requests check."""
 
     name: str
     report: Callable[[UUID], Report]  # given the account of whoever asks
@@ -69,7 +70,7 @@ def check(name: str, *, essential: bool = False) -> Callable[[ReportFunction], R
 
 
 def figure(name: str) -> Callable[[Count], Count]:
-    """Register a number about the key's account. It opens `acting` itself."""
+    """Register a figure of the key's account. It opens `acting` itself."""
 
     def register(count: Count) -> Count:
         _figures[name] = count
@@ -110,7 +111,7 @@ def embedder(_account_id: UUID) -> Report:
 
 @check("ledger")
 def ledger(account_id: UUID) -> Report:
-    """Whether the account's chain reaches what was signed of it outside the database."""
+    """Check the account's chain against its signed checkpoints outside the database."""
     behind_chains = behind(account_id)
     if behind_chains is None:
         return Report(ok=True)
@@ -124,17 +125,17 @@ def _alive(process: str) -> Report:
 
 @extend_schema(exclude=True)
 class Health(APIView):
-    """Whether the product works."""
+    """Return the health of the product."""
 
     content_negotiation_class = AlwaysJSON
     permission_classes = ()
     http_method_names = ["get", "head"]
 
     def perform_authentication(self, request: Request) -> None:
-        """Left to `get`: liveness must not need the database."""
+        """Authenticate in `get`, because liveness must not need the database."""
 
     def get(self, request: Request) -> Response:
-        """Short without a key, whole with one."""
+        """Return liveness without a key, all parts with one."""
         try:
             principal = cast("KeyPrincipal | None", request.auth)
         except AuthenticationFailed:

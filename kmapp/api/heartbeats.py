@@ -1,6 +1,6 @@
-"""Heartbeats of processes without a port, written while they work and expiring soon.
+"""Heartbeats of processes without a port: cache keys with a short lifetime.
 
-How long ago is told by how long the sign still lives: hosts may differ about the time of day.
+The age of a heartbeat is computed from its remaining lifetime, because clocks of hosts may differ.
 """
 
 from time import monotonic
@@ -19,7 +19,7 @@ _written: dict[str, float] = {}
 
 
 def beat(process: str) -> None:
-    """Say that this kind of process lives."""
+    """Store a heartbeat of this kind of process."""
     if monotonic() - _written.get(process, -EVERY) >= EVERY:
         _written[process] = monotonic()
         cache.set(f"pulse:{process}", 1, SILENT)
@@ -31,14 +31,14 @@ def forget(process: str) -> None:
 
 
 def last_seen(process: str) -> int | None:
-    """Seconds since it showed life, or None: it is gone, or the cache is."""
+    """Return the seconds since the last heartbeat, or None without one or without the cache."""
     left = cast(ValkeyCache, cache).run("return redis.call('TTL', KEYS[1])", f"pulse:{process}")
     return None if left is None or left < 0 else SILENT - int(left)
 
 
 @heartbeat_sent.connect
 def worker_lives(**_kwargs: Any) -> None:
-    """Celery's own heartbeat, every 2 s from the worker's main process."""
+    """Store a heartbeat for Celery's own, every 2 s from the worker's main process."""
     beat("worker")
 
 

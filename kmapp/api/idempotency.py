@@ -1,8 +1,9 @@
 """Idempotency keys: the first response is stored and replayed.
 
-A view seals its answer inside the transaction that makes it true (`AgentView.seal`), so a crash
-leaves both or neither. The claim on a key is a lease: when its holder dies, a retry takes it over
-after the lease; when the holder was only slow, its seal fails and its transaction rolls back.
+A view stores its response inside the transaction of the change (`AgentView.seal`), so that a crash
+leaves both or neither. The claim on a key is a lease. If its holder dies, a retry takes the key
+over when the lease expires. If the holder was only slow, storing its response fails and its
+transaction is rolled back.
 """
 
 import json
@@ -39,7 +40,7 @@ State = IdempotentRequest.State
 
 
 class InFlight(Waiting):
-    """The first request with this key has not been answered yet."""
+    """The first request with this key is still running."""
 
     status = 409
     code = "idempotency_in_flight"
@@ -47,7 +48,7 @@ class InFlight(Waiting):
 
 @dataclass(slots=True)
 class Claim:
-    """Our hold on a key: whoever has its token may write the answer."""
+    """The lease of a key; the token permits storing the response."""
 
     account: UUID
     row: UUID
@@ -55,7 +56,7 @@ class Claim:
     sealed: bool = False
 
     def seal(self, status: int, data: Any) -> None:
-        """Keep the answer; call it in the transaction that makes the answer true."""
+        """Store the response; call it in the transaction of the change."""
         text = JSONRenderer().render(data).decode()
         changed = self._mine().update(
             state=State.DONE,
@@ -69,7 +70,7 @@ class Claim:
         self.sealed = True
 
     def release(self) -> None:
-        """Nothing happened: the next request with this key starts afresh."""
+        """Release the key, so that the next request with it runs again."""
         self._mine().delete()
 
     def _mine(self) -> Any:
@@ -78,7 +79,7 @@ class Claim:
 
 
 def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpResponse:
-    """Take hold of a key, or give the answer that it already has."""
+    """Claim a key, or return its stored response."""
     if not KEY.fullmatch(key):
         raise Invalid(
             f"{HEADER} has 1 to 255 visible ASCII characters.",
@@ -96,8 +97,8 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
         expires_at=Now() + RETENTION,
     )
     with acting(principal.account_id):
-        # An UPDATE of nothing, so that a known row is ours from here on: its holder may be about to
-        # release it, and then there would be none to read.
+        # The conflict clause updates nothing, but locks an existing row: its holder might release
+        # it before we read it.
         IdempotentRequest.objects.bulk_create(
             [fresh], update_conflicts=True, unique_fields=UNIQUE, update_fields=["idempotency_key"]
         )
@@ -151,7 +152,7 @@ def _canonical_body(request: Request) -> str:
 def once(
     hold: Claim, handler: Callable[..., HttpResponseBase], *args: Any, **kwargs: Any
 ) -> HttpResponseBase:
-    """Run a handler and see to it that its answer is kept: refusals too, failures not."""
+    """Run a handler and store its response, refusals included; failures are not stored."""
     try:
         response = handler(*args, **kwargs)
     except Exception as error:
@@ -173,7 +174,7 @@ def _store_refusal(hold: Claim, refusal: Refusal | None) -> None:
 
 
 def drop_expired() -> int:
-    """Delete the answers that are kept no longer, account by account."""
+    """Delete expired responses of all accounts."""
     return sum(sweep(_drop_expired))
 
 

@@ -1,4 +1,4 @@
-"""GET /metrics: the counters of all processes of this host and the depth of the outbox."""
+"""GET /metrics: counters of all processes of this host, and the depth of the outbox."""
 
 import hmac
 import os
@@ -29,11 +29,11 @@ from kmapp.outbox.registry import subscription
 log = structlog.get_logger()
 
 
-class Debts(Collector):
-    """What the outbox owes, over all accounts, asked of the database at each scrape."""
+class OutboxCollector(Collector):
+    """Collector of the outbox of all accounts; it queries the database at each scrape."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Depth by state, the oldest debt by handler, and how far embeddings lag."""
+        """Yield depth by state, age of the oldest job by handler, and embedding lag."""
         depth = GaugeMetricFamily(
             "kmapp_outbox_deliveries", "Deliveries not done.", labels=["handler", "state"]
         )
@@ -71,19 +71,19 @@ def _rows() -> list[tuple[str, int, int, int, float]]:
 
 
 def exposition() -> bytes:
-    """Every metric of this host's processes, in Prometheus' text format."""
+    """Return the metrics of this host's processes in Prometheus' text format."""
     registry = CollectorRegistry()
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     else:
         registry.register(REGISTRY)
-    registry.register(Debts())
+    registry.register(OutboxCollector())
     return generate_latest(registry)
 
 
 @extend_schema(exclude=True)
 class Metrics(AgentView):
-    """For Prometheus: a key that may do everything, or METRICS_TOKEN as a bearer token."""
+    """Return metrics for Prometheus, to an admin key or METRICS_TOKEN as a bearer token."""
 
     scopes = {"GET": Scope.ADMIN}
     bucket = "debug"

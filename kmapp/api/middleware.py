@@ -21,20 +21,20 @@ Answer = Callable[[HttpRequest], HttpResponse]
 log = structlog.get_logger()
 SANE_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 PIECE = 64 * 1024
-# How much of a body that is refused we still take, so that its sender reads our answer before the
-# connection breaks under it.
+# Bytes of a refused body that are still read, so that the client gets the response before the
+# connection is closed.
 LINGER = 256 * 1024 * 1024
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class RequestId:
-    """Name the request, echo the name, and write one line about it: never a body, never a query."""
+    """Assign a request ID, return it in a header, and log the request without body and query."""
 
     def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Take the caller's id if it is one, else make one."""
+        """Use the caller's request ID if it is valid, else a new one."""
         theirs = request.headers.get("X-Request-Id", "")
         name = theirs if SANE_ID.fullmatch(theirs) else str(uuid7())
         structlog.contextvars.clear_contextvars()
@@ -50,9 +50,9 @@ class RequestId:
 def _log_request(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
     match = request.resolver_match
     if match is None and response.status_code < HTTPStatus.BAD_REQUEST:
-        return  # a file of ours, or a redirect to one more slash
+        return  # a static file, or a redirect that adds a slash
     route = match.route if match else "unmatched"
-    method = request.method if request.method in METHODS else "other"  # anybody may invent some
+    method = request.method if request.method in METHODS else "other"  # clients may send any word
     REQUEST_SECONDS.labels(method, route, str(response.status_code)).observe(seconds)
     identity: dict[str, Any] = {}
     principal = getattr(request, "auth", None)
@@ -69,22 +69,22 @@ def _log_request(request: HttpRequest, response: HttpResponse, seconds: float) -
 
 
 class BodyLimit:
-    """Refuse an API body that is too large unread; read a chunked one as far as it may go.
+    """Refuse API bodies that are too large; read chunked ones up to the limit.
 
-    Django takes a body without Content-Length for empty. For pages see `kmapp.web.upload_limits`.
+    Django treats a body without Content-Length as empty. Pages have `kmapp.web.upload_limits`.
     """
 
     def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response
 
     def __call__(self, request: WSGIRequest) -> HttpResponse:
-        """413, or the request with a body of known length."""
-        size_refusal = _bound(request) if is_api(request.path_info) else None
+        """Return a 413, or pass the request on with a body of known length."""
+        size_refusal = _read_or_refuse(request) if is_api(request.path_info) else None
         return as_json(size_refusal) if size_refusal else self.get_response(request)
 
 
-def _bound(request: WSGIRequest) -> Refusal | None:
-    """See to it that the body is small, and comes; or refuse."""
+def _read_or_refuse(request: WSGIRequest) -> Refusal | None:
+    """Read a chunked body within the limit; return a refusal if it is too large or incomplete."""
     limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     try:
         if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
@@ -96,7 +96,7 @@ def _bound(request: WSGIRequest) -> Refusal | None:
             return None
         else:
             skip_body(request)
-    except (OSError, ParseException):  # it stopped coming, or came in no proper chunks
+    except (OSError, ParseException):  # interrupted, or chunks are malformed
         return refusal(400, "The request body did not arrive whole.")
     return refusal(413, f"The request body is larger than {limit} bytes.")
 
@@ -119,26 +119,26 @@ def _read(source: Any, limit: int) -> bytes | None:
 
 
 def skip_body(source: Any) -> None:
-    """Take in and forget, as far as that goes."""
+    """Read and discard the rest of a body, up to a limit."""
     most = LINGER
     while most > 0 and (piece := source.read(PIECE)):
         most -= len(piece)
 
 
 def _set_body(request: WSGIRequest, body: bytes) -> None:
-    """Begin the same request again, now with a body of known length."""
+    """Initialize the request again with a body of known length."""
     request.environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
     WSGIRequest.__init__(request, request.environ)
 
 
 class OptionalSlash:
-    """Routes are declared without a last slash; clients that send one (mem0) follow no redirect."""
+    """Remove a final slash: routes have none, and clients that send one follow no redirect."""
 
     def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Drop one slash."""
+        """Remove one slash."""
         if is_api(request.path_info) and request.path_info.endswith("/"):
             request.path_info = request.path_info[:-1]
             request.path = request.path[:-1]

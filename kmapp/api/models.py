@@ -22,13 +22,13 @@ class IdempotentRequestQuerySet(AccountQuerySet["IdempotentRequest"]):
         return self.filter(object_ids__overlap=list(objects))
 
     def forget(self) -> int:
-        """Erase the answers; retries are told so."""
+        """Erase the responses; retries get a 410."""
         forgotten = IdempotentRequest.State.FORGOTTEN
         return self.update(state=forgotten, fingerprint="", answer="", object_ids=[])
 
 
 class IdempotentRequest(AccountOwned):
-    """One Idempotency-Key of one API key, and what was answered to it."""
+    """An Idempotency-Key of an API key, with its stored response."""
 
     class State(models.TextChoices):
         IN_FLIGHT = "in_flight", _("Running")

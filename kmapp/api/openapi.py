@@ -11,7 +11,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from kmapp.api.idempotency import HEADER
-from kmapp.api.request_limits import limit_schema, others
+from kmapp.api.request_limits import limit_schema, unknown_fields_schema
 from kmapp.api.response_types import described
 from kmapp.api.variants import TAGS, VARIANT
 
@@ -19,7 +19,7 @@ Direction = Literal["request", "response"]
 
 
 class Issue(serializers.Serializer[Any]):
-    """One place of a request, and what is wrong with it."""
+    """A problem of a request field."""
 
     path = serializers.CharField(
         allow_blank=True, help_text="Path of the field, for example nodes.1.kind."
@@ -28,7 +28,7 @@ class Issue(serializers.Serializer[Any]):
 
 
 class Error(serializers.Serializer[Any]):
-    """The one shape of every refusal."""
+    """The body of every error response."""
 
     status = serializers.IntegerField()
     error = serializers.CharField(
@@ -49,7 +49,7 @@ REFUSALS = {
 }
 
 
-# The server answers this before we see the request.
+# gunicorn sends this before Django sees the request.
 TOO_LONG = {
     "description": "The address is longer than 8,190 bytes.",
     "content": {"text/html": {"schema": {"type": "string"}}},
@@ -60,7 +60,7 @@ class AgentSchema(AutoSchema):
     """Describes an `AgentView`."""
 
     def get_operation_id(self) -> str:
-        """Such as memory_search; the method is named unless it is POST."""
+        """Return an ID such as memory_search; methods other than POST are named."""
         words = re.findall(r"[a-z0-9]+", self.path.removeprefix("/v1").lower())
         return "_".join(words if self.method == "POST" else [*words, self.method.lower()])
 
@@ -75,7 +75,7 @@ class AgentSchema(AutoSchema):
         return f"{description}\n\nNeeds the scope `{scope.value}`." if scope else description
 
     def get_override_parameters(self) -> list[Any]:
-        """Variants; and every POST that writes may be repeated safely."""
+        """Return the parameters for variants and, for POSTs that write, idempotency."""
         parameters = [VARIANT] if TAGS & set(self.get_tags()) else []
         if self.method != "POST" or not getattr(self.view, "idempotent", False):
             return parameters
@@ -101,11 +101,13 @@ class AgentSchema(AutoSchema):
                 name: limit_schema(serializer, name, shape, self.registry)
                 for name, shape in schema.get("properties", {}).items()
             }
-            schema |= others(serializer, self.registry) | getattr(serializer, "together", {})
+            schema |= unknown_fields_schema(serializer, self.registry) | getattr(
+                serializer, "together", {}
+            )
         return schema
 
     def _get_request_body(self, direction: Direction = "request") -> Any:
-        """To say nothing is no way to say one thing or another."""
+        """Require the body if the serializer declares relations between its fields."""
         body = super()._get_request_body(direction)  # type: ignore[no-untyped-call]
         if body and getattr(self.get_request_serializer(), "together", None):
             body["required"] = True
@@ -139,11 +141,11 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
     name = ["bearer", "apiKey"]
 
     def get_security_requirement(self, auto_schema: AutoSchema) -> list[dict[str, list[str]]]:
-        """Either is enough."""
+        """Return alternatives: one of the headers is enough."""
         return [{each: []} for each in self.name]
 
     def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, str]]:
-        """In the order of the names."""
+        """Return the definitions in the order of the names."""
         return [
             {"type": "http", "scheme": "bearer", "bearerFormat": "km_…"},
             {"type": "apiKey", "in": "header", "name": "X-Api-Key"},

@@ -10,7 +10,7 @@ from kmapp.errors import Invalid
 
 
 class StrictJSONParser(BaseParser):
-    """JSON that the database can hold, or a 400 that names the place."""
+    """JSON that the database can store; anything else is a 400 with the path."""
 
     media_type = "application/json"
 

@@ -13,16 +13,16 @@ from kmapp.errors import Denied
 
 
 class HasScope(BasePermission):
-    """The view names the scope that each of its methods needs. Silence denies."""
+    """Require the scope that the view names for the method; deny methods without one."""
 
     def has_permission(self, request: Request, view: object) -> bool:
-        """Allow, or raise a refusal that says which scope is missing."""
+        """Return True, or raise an error that names the missing scope."""
         principal = cast("KeyPrincipal | None", request.auth)
         if principal is None:
             raise NotAuthenticated("Send an API key: `Authorization: Bearer km_…`.")
         method = (request.method or "").upper()
         if method not in getattr(view, "allowed_methods", ()):
-            return True  # and on to its 405
+            return True  # dispatch answers 405
         scopes: Mapping[str, Scope] = getattr(view, "scopes", {})
         needed = scopes.get("GET" if method == "HEAD" else method)
         if needed is None:
@@ -32,7 +32,7 @@ class HasScope(BasePermission):
 
 
 def demand(principal: KeyPrincipal, needed: Scope) -> None:
-    """Refuse a key without a scope that what it says needs besides."""
+    """Raise Denied if the key lacks a scope that the request needs in addition."""
     if not principal.may(needed):
         raise Denied(
             f"This key lacks the scope {needed.value}.",

@@ -36,8 +36,8 @@ def limit_schema(serializer: Any, name: str, schema: Schema, registry: Component
     return _or_null(schema, may_be=field.allow_null or ignores_null)
 
 
-def others(serializer: Any, registry: ComponentRegistry) -> Schema:
-    """Fields that we do not know are let pass, if they could be stored; or nowhere, where told."""
+def unknown_fields_schema(serializer: Any, registry: ComponentRegistry) -> Schema:
+    """Return the schema of unknown fields: storable values, or none where they are refused."""
     if isinstance(serializer, Exact):
         return {"additionalProperties": False}
     return {"propertyNames": {"pattern": STORABLE}, "additionalProperties": _anything(registry)}
@@ -80,7 +80,7 @@ def _anything(registry: ComponentRegistry) -> Schema:
 
 
 def _or_null(schema: Schema, *, may_be: bool) -> Schema:
-    """Null beside everything else. A list of types would leave unsaid whose the format is."""
+    """Return the schema with null allowed; `anyOf` keeps formats with their type."""
     if not may_be:
         return schema
     if "enum" in schema:

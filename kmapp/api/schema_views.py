@@ -19,7 +19,7 @@ from kmapp.api.views import AlwaysJSON
 
 
 class Schema(SpectacularJSONAPIView):
-    """OpenAPI 3.1. It says nothing of anybody's data, so no key is needed."""
+    """OpenAPI 3.1 schema; it contains no data, so no key is needed."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -34,7 +34,7 @@ class Schema(SpectacularJSONAPIView):
 
 @lru_cache(maxsize=4)
 def _described(_urls: str) -> Any:
-    """Made once in each process: it takes a second, and anybody may ask."""
+    """Return the schema, generated once per process because that takes a second."""
     with override("en"):
         generator = Schema.generator_class()
         return generator.get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
@@ -42,7 +42,7 @@ def _described(_urls: str) -> Any:
 
 @extend_schema(exclude=True)
 class Version(APIView):
-    """Which kmapp answers."""
+    """Return the version of kmapp."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -55,5 +55,5 @@ class Version(APIView):
 
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
-    """Swagger UI over our own schema, from our own files."""
+    """Render Swagger UI from local files."""
     return render(request, "api/docs.html")

@@ -33,7 +33,7 @@ class OneOrMore(serializers.ListField):
 
 
 def alias_help(name: str) -> dict[str, Any]:
-    """JSON Schema of a body that says something under this name: null and "" say nothing."""
+    """Return the JSON Schema of a body with a value under this name; null and "" are no values."""
     documented = {
         "type": ["string", "array", "object"],
         "pattern": r"\S",
@@ -44,17 +44,17 @@ def alias_help(name: str) -> dict[str, Any]:
 
 
 def present(name: str) -> dict[str, Any]:
-    """Return the fields that are present, where an empty string is a value."""
+    """Return the JSON Schema of a body with this field; an empty string is a value."""
     return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
 def any_of(*names: str) -> dict[str, Any]:
-    """For `together`: at least one of these fields says something."""
+    """Return the schema, for `together`, of bodies with at least one of these fields."""
     return {"anyOf": [alias_help(name) for name in names]}
 
 
 def one_of(*names: str) -> dict[str, Any]:
-    """For `together`: exactly one of these fields is there."""
+    """Return the schema, for `together`, of bodies with exactly one of these fields."""
     return {"oneOf": [{"required": [name]} for name in names]}
 
 
@@ -67,11 +67,10 @@ TEXTS = (
 
 
 class Typed(serializers.Serializer[Any]):
-    """Takes JSON's types as they are: 5 is no text, "5" no number and "yes" not true.
+    """Serializer without type conversion: 5 is no text, "5" is no number and "yes" is not true.
 
-    DRF makes what it can of them, which hides a client's mistake until something else comes of it.
-    In a query everything is text, and read for what it means. What its fields have to do with each
-    other a class says in `together`, as JSON Schema, for whoever reads the API's.
+    DRF would convert such values, which hides mistakes of clients. In a query string every value is
+    text and is converted. `together` declares relations between fields as JSON Schema, for OpenAPI.
     """
 
     together: ClassVar[Mapping[str, Any]] = {}
@@ -82,7 +81,7 @@ class Typed(serializers.Serializer[Any]):
         return False
 
     def to_internal_value(self, data: Any) -> Any:
-        """Refuse what is of another type before anything is made of it."""
+        """Refuse values of a wrong type before conversion."""
         if isinstance(data, Mapping):
             check = _blank if isinstance(data, QueryDict) else _mismatch
             wrong: dict[Any, Any] = {
@@ -96,7 +95,7 @@ class Typed(serializers.Serializer[Any]):
 
 
 def _blank(field: Any, value: Any) -> list[str]:
-    """Why a word of a query that is empty says nothing. DRF takes it for one that is not there."""
+    """Return the error for an empty query parameter, which DRF would treat as missing."""
     allowed = getattr(field, "allow_blank", False)
     return (
         ["This field may not be empty. Send a value or omit the field."]
@@ -130,7 +129,7 @@ def _expected_type(field: Any, value: Any) -> str:
 
 
 class Aliases(Typed):
-    """Accepts other names for a serializer's fields. Our own name wins; complaints use theirs."""
+    """Accept other names for fields. Our own name has priority; errors use the client's name."""
 
     aliases: ClassVar[Mapping[str, str]] = {
         "content": "text",
@@ -142,7 +141,7 @@ class Aliases(Typed):
     }
 
     def to_internal_value(self, data: Any) -> Any:
-        """Rename, check, and name what is wrong by the word that was sent."""
+        """Rename aliases, validate, and report errors by the client's names."""
         if not isinstance(data, Mapping):
             return super().to_internal_value(data)
         used = self._used(data)
@@ -157,7 +156,7 @@ class Aliases(Typed):
             ) from None
 
     def _provided(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Null means not given: models in strict mode must say something of every argument."""
+        """Remove nulls of optional fields: models in strict mode send every argument."""
         if isinstance(data, QueryDict):
             return data
         left_out = {
@@ -187,7 +186,7 @@ def accepted_names(serializer: serializers.Serializer[Any]) -> set[str]:
 
 
 class Exact(Aliases):
-    """Refuses names it does not know: where much is lost, a misspelt condition is no condition."""
+    """Refuse unknown fields: a misspelt condition would select too much."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):

@@ -1,8 +1,8 @@
 """Strict JSON parsing: values that the database cannot store are refused. Pure.
 
-Python's json module is more generous than the product can be: it takes NaN, 1e999, doubled keys,
-lone surrogates and integers of any size, and gives up with RecursionError on deep nesting. Every
-refusal names its place, as in nodes.3.slots. Each step is linear in the size of the body.
+Python's json module accepts NaN, 1e999, duplicate keys, lone surrogates and integers of any size,
+and raises RecursionError on deep nesting. Every error here has a path, such as nodes.3.slots. Each
+step is linear in the size of the body.
 """
 
 import json
@@ -20,9 +20,9 @@ _DIGITS = len(str(LARGEST_INTEGER))
 
 
 class Refused(ValueError):
-    """Not a body we take; `path` is the place, "" for the whole.
+    """The body is not acceptable; `path` is the place, "" for the whole body.
 
-    `code` and what is `given` with it are the reason for who says it in other words.
+    `code` and `params` let callers phrase the reason in their own words.
     """
 
     def __init__(self, path: str, reason: str, code: str, **params: Any) -> None:
@@ -35,7 +35,7 @@ class Refused(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much structure one body may have. Bytes are counted by whoever reads them."""
+    """Limits of the structure of a body; its size in bytes is limited elsewhere."""
 
     depth: int = 64
     items: int = 100_000  # values and containers, all levels together
@@ -46,7 +46,7 @@ LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class _Flaw:
-    """Stands where json found something that cannot be, until the walk knows where that is."""
+    """Marker of an invalid value until its path is known."""
 
     reason: str
     code: str
@@ -79,7 +79,7 @@ def parse(body: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
 
 
 def _measure(text: str, limits: Limits) -> None:
-    """Refuse deep or crowded structure before anything is built of it."""
+    """Refuse deep or large structure before it is parsed."""
     depth = items = 0
     for token in _STRUCTURE.finditer(text):
         mark = token[0]
@@ -125,7 +125,7 @@ def _float(text: str) -> float | _Flaw:
 
 
 def _inspect(value: Any, trail: Trail) -> None:
-    """Refuse flaws and unstorable text, keys included, at their place."""
+    """Refuse invalid values and text, keys included, with their path."""
     if isinstance(value, dict):
         for key, item in value.items():
             _inspect(key, trail)

@@ -1,9 +1,9 @@
 """Rate limits per key and bucket: one-minute windows counted atomically in Valkey.
 
-The window opens with the first request, so a burst from rest gets exactly its limit. When Valkey is
-away requests pass: a write that was refused is lost, one too many is not. Each such pass is counted
-in `kmapp_throttle_unguarded_total` and logged by the cache. Two doors are guarded without it, too:
-debugging is shut, and attempts to sign in are counted by each process for itself.
+A window opens with its first request, so that a burst gets exactly its limit. If Valkey is
+unreachable, requests pass: a refused write would be lost, while an extra one does little harm. Such
+requests are counted in `kmapp_throttle_unguarded_total` and logged by the cache. There are two
+exceptions: debugging is refused, and sign-in attempts are counted per process.
 """
 
 import math
@@ -30,7 +30,7 @@ WINDOW_MS = 60_000
 SHUT_WITHOUT = "debug"
 COUNTED_HERE_WITHOUT = "sign_in"
 RETRY = 5  # seconds
-MOST_HERE = 10_000  # addresses; when there are more, all begin anew
+MOST_HERE = 10_000  # addresses; above this number all counts restart
 COUNT = """
 local used = redis.call('INCR', KEYS[1])
 local left = redis.call('PTTL', KEYS[1])
@@ -44,7 +44,7 @@ return {used, left}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What is left of a window after this request."""
+    """The rest of a window after a request."""
 
     bucket: str
     limit: int
@@ -59,7 +59,7 @@ class Budget:
         }
 
     def enforce(self) -> None:
-        """Refuse the request when it is one too many."""
+        """Raise OverBudget if the request exceeds the limit."""
         if self.used <= self.limit:
             return
         REFUSED.labels(self.bucket).inc()
@@ -73,7 +73,7 @@ class Budget:
 
 
 def count(bucket: str, client: str) -> Budget | None:
-    """Count one request. None: nobody could count it, so it passes."""
+    """Count a request. Return None if Valkey is unreachable, and the request passes."""
     counted = cast(ValkeyCache, cache).run(COUNT, f"throttle:{bucket}:{client}", WINDOW_MS)
     if counted is None and bucket == SHUT_WITHOUT:
         raise Unavailable(
@@ -95,12 +95,12 @@ def count(bucket: str, client: str) -> Budget | None:
     )
 
 
-_here: dict[str, tuple[float, int]] = {}  # when the window closes, and how many came in it
+_here: dict[str, tuple[float, int]] = {}  # end of the window, and its number of requests
 _lock = Lock()
 
 
 def _count_in_process(client: str) -> tuple[int, float]:
-    """How many in this window in this process, and the milliseconds until it closes."""
+    """Return the requests of this window in this process, and the milliseconds until it closes."""
     now = 1000 * monotonic()
     with _lock:
         closes, used = _here.get(client, (0.0, 0))

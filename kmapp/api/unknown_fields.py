@@ -22,8 +22,8 @@ SIMILARITY = 0.6  # of the nearest name, from 0 to 1
 def find_warnings(serializer: serializers.Serializer[Any], data: Any) -> list[dict[str, Any]]:
     """Return a warning for each unknown field, up to MAX_WARNINGS."""
     warnings = []
-    for path, name, known in _unknown_fields(serializer, data, ()):
-        nearest = find_nearest(name, known)
+    for path, name, accepted in _unknown_fields(serializer, data, ()):
+        nearest = find_nearest(name, accepted)
         hint = f" Did you mean {nearest}?" if nearest else ""
         warnings.append(
             {
@@ -52,9 +52,9 @@ def refuse_unknown_fields(request: Request, warnings: Sequence[Mapping[str, Any]
         raise Invalid(f"Unknown field {issues[0]['path']}.", code="unknown_field", issues=issues)
 
 
-def find_nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like this one, or contains it; None if none is."""
-    names = sorted(known)
+def find_nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate that is most like this name, or shares a word with it."""
+    names = sorted(candidates)
     if close := get_close_matches(name, names, n=1, cutoff=SIMILARITY):
         return close[0]
     words = set(name.lower().split("_"))
@@ -69,9 +69,9 @@ def _unknown_fields(
         return
     if isinstance(serializer, Typed) and serializer.is_read_elsewhere(data):
         return
-    known = accepted_names(serializer)
+    accepted = accepted_names(serializer)
     for name, value in data.items():
-        if name not in known:
+        if name not in accepted:
             if name not in ANYWHERE:
                 yield path, str(name), set(serializer.fields)
             continue

@@ -13,12 +13,12 @@ VARIANT = OpenApiParameter(
     description="Which versions of index and ranking answer. The answer names its own.",
     enum=list(VARIANTS),
 )
-# What they answer for. Others take the header too, and nothing changes by it.
+# Tags of endpoints that have variants; all others ignore the header.
 TAGS = frozenset({"memory", "knowledge", "context", "tool-results"})
 
 
 def requested_variant(request: Request) -> Variant | None:
-    """None where none is asked for."""
+    """Return the variant of the request, or None."""
     name = request.headers.get(HEADER)
     if name is None:
         return None

@@ -30,7 +30,7 @@ OWN_TENANT = "default"  # what clients of single-tenant servers send
 
 
 class AlwaysJSON(BaseContentNegotiation):
-    """We speak JSON, whatever a client says that it accepts."""
+    """Content negotiation that always selects JSON."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
         """Return the parser for the body's media type; None is a 415."""
@@ -48,9 +48,10 @@ def _speaks(parser: Any, content_type: str | None) -> bool:
 class AgentView(APIView):
     """An endpoint for agents.
 
-    `scopes` names what each method needs; a method it does not name is denied. `bucket` is what a
-    request counts against. The handler finds the account's id in `self.account` and itself opens
-    `acting(self.account)`, as short as it can: no model is called inside a transaction.
+    `scopes` names the scope of each method; methods without one are denied. `bucket` is the rate
+    limit that requests count against. The handler reads the account from `self.account` and opens
+    `acting(self.account)` itself, for as short as possible: no model is called inside a
+    transaction.
     """
 
     scopes: ClassVar[Mapping[str, Scope]] = {}
@@ -64,14 +65,14 @@ class AgentView(APIView):
     request: AgentRequest
     account: UUID
     actor: Actor
-    variant: Variant = DEFAULT  # which answers
-    requested_variant: Variant | None = None  # the one that the request names
+    variant: Variant = DEFAULT  # the variant of the response
+    requested_variant: Variant | None = None  # the variant that the request names
     budget: Budget | None = None
     claim: idempotency.Claim | None = None
     warnings: Sequence[Mapping[str, Any]] = ()  # about unknown fields of the request
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Who, may they, how often, and for whom: in this order."""
+        """Authenticate, check scope and rate limit, and determine the account."""
         try:
             super().initial(request, *args, **kwargs)
         except (exceptions.AuthenticationFailed, exceptions.NotAuthenticated):
@@ -88,7 +89,7 @@ class AgentView(APIView):
             self._claim(key, principal)
 
     def _claim(self, key: str, principal: KeyPrincipal) -> None:
-        """Put another handler in the place of `post`, which dispatch asks for after `initial`."""
+        """Replace `post`, which dispatch calls after `initial`, by a handler that uses the key."""
         held = idempotency.claim(self.request, principal, key)
         handler: Callable[..., HttpResponseBase]
         if isinstance(held, idempotency.Claim):
@@ -99,7 +100,7 @@ class AgentView(APIView):
         setattr(self, "post", handler)  # noqa: B010 - it shadows the method on this instance only
 
     def seal(self, response: Response) -> Response:
-        """Keep the answer for retries. Use in the `acting` that makes it true."""
+        """Store the response for retries. Call it inside the `acting` of the change."""
         if self.claim:
             self.claim.seal(response.status_code, response.data)
         return response
@@ -116,7 +117,7 @@ class AgentView(APIView):
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any
     ) -> Response:
-        """Say what is left of the budget, and which variant answered."""
+        """Add headers for rate limit and variant, and warnings about unknown fields."""
         response = super().finalize_response(request, response, *args, **kwargs)
         response.headers.setdefault(HEADER, self.variant.name)
         if self.warnings and isinstance(response.data, dict) and is_success(response.status_code):
@@ -161,7 +162,7 @@ def refuse_other_accounts(request: Request, principal: KeyPrincipal) -> None:
 
 
 def _sources(request: Request) -> Iterator[Mapping[str, Any]]:
-    """Where an account could be named: the query, the body, and each item of the body's lists."""
+    """Yield the places that may name an account: query, body, and items of lists in the body."""
     yield request.query_params
     if isinstance(request.data, Mapping):
         yield request.data

@@ -6,19 +6,19 @@ from kmapp.api.agent_tools import Tool, offer, text
 offer(
     Tool(
         name="knowledge_search",
-        description="Find passages of the organisation's documents, best first, with citations.",
+        description="Search the organisation's documents for passages to cite, best match first.",
         path="/v1/knowledge/search",
         scope=Scope.KNOWLEDGE_READ,
-        required={"query": text("What you want to know, in your own words.")},
+        required={"query": text("The question, in your own words.")},
         optional={
             "limit": {"type": "integer", "description": "Maximum number of passages; 10 if null."}
         },
     ),
     Tool(
         name="knowledge_get",
-        description="Read the full text of a passage by its ID.",
+        description="Return one passage in full, by its ID.",
         path="/v1/knowledge/get",
         scope=Scope.KNOWLEDGE_READ,
-        required={"id": text("The ID of the passage in the search results.")},
+        required={"id": text("The ID of the passage, from a search.")},
     ),
 )

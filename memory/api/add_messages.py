@@ -16,7 +16,7 @@ from kmapp.errors import Invalid
 from memory.actions import messages as adding
 from memory.actions.messages import MessageContext, QueuedExtraction
 from memory.api.message_input import MessagesField, refuse_unseen
-from memory.api.request_serializers import TEXT, Ids, provided_values
+from memory.api.request_serializers import TEXT, OwnerIds, provided_values
 from memory.api.response_types import AddAnswer, AddedMessage
 from memory.models import MemoryEntry
 
@@ -24,8 +24,8 @@ PROCEDURAL = "procedural_memory"
 PROMPT = 20_000  # characters
 
 
-class HandOver(Ids):
-    """What every handing over says."""
+class ExtractionFields(OwnerIds):
+    """Fields shared by conversations and tasks."""
 
     metadata = serializers.DictField(required=False, allow_null=True)
     observed_at = serializers.DateTimeField(
@@ -33,7 +33,7 @@ class HandOver(Ids):
     )
 
 
-class AddInput(HandOver):
+class AddInput(ExtractionFields):
     """A conversation."""
 
     messages = MessagesField(help_text="A text, a message, or a list of messages.")
@@ -52,7 +52,7 @@ class AddInput(HandOver):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Require an agent for the record of a run."""
+        """Require the agent for a record of its run."""
         if attrs.get("memory_type") == PROCEDURAL and not attrs.get("agent_id"):
             raise serializers.ValidationError(
                 {"agent_id": f"{PROCEDURAL} requires agent_id, the agent whose work it records."}
@@ -63,11 +63,12 @@ class AddInput(HandOver):
 class Add(AgentView):
     """Add a conversation to memory.
 
-    With `infer` (the default) a worker has facts taken from it and decides for each whether it is
-    new, completes or contradicts what is known, or is known: ask `/v1/events/{event_id}`. Where no
-    chat model is configured its messages are memories at once, and the facts wait for a model. Of
-    an answer of the model's what is wrong is left out (`refused`); one of which nothing is left
-    changes nothing: the event is FAILED, and people see the answer on its page under Operations.
+    With `infer` (the default), a worker extracts facts from the messages and compares each with
+    existing memories: it is added, it updates or contradicts one of them, or it is known already.
+    `/v1/events/{event_id}` reports the result. Without a configured chat model, the messages are
+    stored as memories at once, and their extraction waits until a model is configured. Invalid
+    parts of the model's response are left out and listed in `refused`; if no part is valid, nothing
+    changes and the event is FAILED.
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
@@ -91,10 +92,10 @@ class Add(AgentView):
                 )
             else:
                 handed = adding.enqueue_conversation(source, messages)
-            return self.seal(Response(handed_output(handed), status=202))
+            return self.seal(Response(extraction_output(handed), status=202))
 
 
-class WorthInput(HandOver):
+class WorthInput(ExtractionFields):
     """A completed task."""
 
     task_goal = serializers.CharField(max_length=TEXT)
@@ -105,7 +106,7 @@ class WorthInput(HandOver):
 
 
 class StoreIfWorthwhile(AgentView):
-    """Have a model decide whether a completed task left anything worth remembering."""
+    """Let a model decide whether a completed task taught anything worth storing."""
 
     scopes = {"POST": Scope.MEMORY_WRITE}
     idempotent = True
@@ -121,7 +122,7 @@ class StoreIfWorthwhile(AgentView):
                 result=data["task_result"],
                 log=data.get("execution_log") or "",
             )
-            return self.seal(Response(handed_output(handed), status=202))
+            return self.seal(Response(extraction_output(handed), status=202))
 
 
 def _source_of(account_id: UUID, actor: Actor, data: dict[str, Any]) -> MessageContext:
@@ -142,7 +143,7 @@ def _stored(entries: Any) -> AddAnswer:
     }
 
 
-def handed_output(handed: QueuedExtraction) -> AddAnswer:
+def extraction_output(handed: QueuedExtraction) -> AddAnswer:
     return {
         "event_id": handed.event_id,
         "status": "PENDING",

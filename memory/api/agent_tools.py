@@ -7,30 +7,30 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.agent_tools import Tool, offer, text
 from memory.models import MemoryEntry
 
-KIND = {**text("What sort of memory it is."), "enum": list(MemoryEntry.Kind.values)}
+KIND = {**text("The kind of memory."), "enum": list(MemoryEntry.Kind.values)}
 MAYBE_KIND = {**KIND, "enum": [*KIND["enum"], None]}
 TAGS = {"type": "array", "items": {"type": "string"}, "description": "Short keywords."}
 OWNER_IDS: Mapping[str, Any] = {
-    "user_id": text("Whose memories, if they belong to one user."),
-    "run_id": text("The conversation, if it is about one only."),
+    "user_id": text("The user that the memory is about."),
+    "run_id": text("The conversation that the memory is about."),
 }
-ID = text("The id of the memory, as a search gave it.")
+ID = text("The ID of the memory, from a search.")
 
 offer(
     Tool(
         name="memory_search",
-        description="Find what is remembered about a question, best first.",
+        description="Search the memories for a question, best match first.",
         path="/v1/memory/search",
         scope=Scope.MEMORY_READ,
-        required={"query": text("What you want to know, in your own words.")},
+        required={"query": text("The question, in your own words.")},
         optional={
-            "limit": {"type": "integer", "description": "How many memories at most; 10 if null."},
+            "limit": {"type": "integer", "description": "Maximum number of memories; 10 if null."},
             **OWNER_IDS,
         },
     ),
     Tool(
         name="memory_store",
-        description="Remember one fact, preference or lesson that will be useful later.",
+        description="Store one fact, preference or lesson that will be useful later.",
         path="/v1/memory/store",
         scope=Scope.MEMORY_WRITE,
         required={"text": text("One self-contained statement.")},
@@ -41,20 +41,20 @@ offer(
         description="Correct a memory that is wrong or out of date.",
         path="/v1/memory/update",
         scope=Scope.MEMORY_WRITE,
-        required={"id": ID, "text": text("What is true now.")},
-        optional={"reason": text("Why it changes.")},
+        required={"id": ID, "text": text("The corrected text.")},
+        optional={"reason": text("The reason for the change.")},
     ),
     Tool(
         name="memory_forget",
-        description="Stop telling a memory to anyone.",
+        description="Hide a memory from recall; a person can restore it.",
         path="/v1/memory/forget",
         scope=Scope.MEMORY_WRITE,
         required={"id": ID},
-        optional={"reason": text("Why it should be forgotten.")},
+        optional={"reason": text("The reason.")},
     ),
     Tool(
         name="memory_get",
-        description="Read one memory whole, by its id.",
+        description="Return one memory in full, by its ID.",
         path="/v1/memory/get",
         scope=Scope.MEMORY_READ,
         required={"id": ID},

@@ -24,7 +24,7 @@ DEBUGGED = 5  # seeds
 
 
 def answer(account_id: UUID, recalled: Recalled, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Seeds, subgraph, ranking and context. Embeddings only where the caller was let in."""
+    """Return seeds, subgraph, ranking and context; embeddings only if the caller may see them."""
     entries = recalled.entries
     ranked = [
         {

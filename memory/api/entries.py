@@ -24,8 +24,8 @@ from memory.actions.review import Decision
 from memory.actions.triage import find_similar
 from memory.actions.versions import lock_entry, stale_version_error
 from memory.api import serialize
-from memory.api.add_messages import handed_output
-from memory.api.lookup import Cited, Which, one, one_then, readable
+from memory.api.add_messages import extraction_output
+from memory.api.lookup import Cited, MemoryReference, get_entry, get_past_entry, readable_entries
 from memory.api.request_serializers import TEXT
 from memory.api.response_types import (
     AddAnswer,
@@ -42,12 +42,12 @@ from memory.models.entry_input import Batch
 
 
 class Write(AgentView):
-    """Write a batch of memories and edges: all of it in one commit, or nothing.
+    """Write a batch of memories and edges in one commit; all of it, or nothing.
 
-    The same `client_id` with the same body answers the first ids and commit; with another body it
-    is a 409. Nodes of type `rule` become draft rules; that takes the scope rules:write as well.
-    Whose the nodes are, and their visibility, may be said once beside them: it holds for every node
-    that does not say it itself, and for every rule that names nobody.
+    Repeating a `client_id` with the same body returns the existing IDs and commit; with another
+    body it is a 409. Nodes of type `rule` become draft rules, which also needs the scope
+    rules:write. IDs and visibility of the batch are the defaults of nodes without their own, and of
+    rules without an audience.
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
@@ -113,7 +113,7 @@ def _in_order(written: WriteResult, scope: str) -> list[WrittenNode]:
 
 
 class StoreInput(EntryInput):
-    """One memory to remember."""
+    """One memory to store."""
 
     auto_embed = serializers.BooleanField(default=True)
     dedupe = serializers.BooleanField(
@@ -122,11 +122,11 @@ class StoreInput(EntryInput):
 
 
 class Store(AgentView):
-    """Remember one text.
+    """Store one memory.
 
-    Said before in the very same words and for the same people, it is not written again: the answer
-    is the memory that is known, and a decision says so. What reads much like a known memory is
-    written, and told as a decision. Nothing is lost: send `dedupe` false to keep every saying.
+    A text that already exists for the same audience is not stored again: the response is the
+    existing memory, and `decisions` says so. Similar memories are listed in `decisions` too. Send
+    `dedupe` false to store every text.
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
@@ -150,7 +150,7 @@ class Store(AgentView):
 
 
 class Get(AgentView):
-    """Read one memory, by its id, the client's own or a citation; with `as_of`, as it was then."""
+    """Return a memory by its ID, client ID or citation; with `as_of`, at an earlier time."""
 
     scopes = {"POST": Scope.MEMORY_READ}
     bucket = "recall"
@@ -160,9 +160,9 @@ class Get(AgentView):
         data = parse(Cited, request)
         with acting(self.account):
             if at := data.get("as_of"):
-                was = one_then(self.request.auth, data, at)
+                was = get_past_entry(self.request.auth, data, at)
                 return Response(serialize.entry_output(was))
-            entry = one(self.account, readable(self.request.auth, data), data)
+            entry = get_entry(self.account, readable_entries(self.request.auth, data), data)
             output = serialize.with_vector_output(entry, active_model().name)
         return Response(output)
 
@@ -177,12 +177,12 @@ CHANGEABLE = {
 }
 
 
-class UpdateInput(Which):
-    """What to change. Only what is given changes."""
+class UpdateInput(MemoryReference):
+    """Changes of a memory; omitted fields stay as they are."""
 
     together = {
         "allOf": [
-            Which.together,
+            MemoryReference.together,
             {"oneOf": [present("instruction"), {"anyOf": [present(name) for name in CHANGEABLE]}]},
         ]
     }
@@ -206,7 +206,7 @@ class UpdateInput(Which):
 
 
 class Update(AgentView):
-    """Change a memory. What everyone would see becomes a proposal that a person reviews."""
+    """Change a memory. The change of an account-wide memory is a proposal that needs review."""
 
     scopes = {"POST": Scope.MEMORY_WRITE}
     idempotent = True
@@ -229,7 +229,7 @@ class Update(AgentView):
                 issues=[{"path": "text", "message": "nothing to change"}],
             )
         with acting(self.account):
-            entry = one(self.account, readable(self.request.auth, data), data)
+            entry = get_entry(self.account, readable_entries(self.request.auth, data), data)
             # Nobody decides about it between this look at its state and the change.
             entry = lock_entry(self.account, entry.pk, data.get("version"))
             decision = Decision(
@@ -251,16 +251,16 @@ class Update(AgentView):
             return self.seal(Response(serialize.entry_output(changed)))
 
     def _instruct(self, data: dict[str, Any], values: dict[str, Any]) -> Response:
-        """Hand the memory and the instruction over to a model."""
+        """Enqueue the change of the memory by a model."""
         if values:
             raise Invalid(
                 "Send either an instruction or new values, not both.",
                 issues=[{"path": "instruction", "message": "cannot be combined with new values"}],
             )
         with acting(self.account):
-            entry = one(self.account, readable(self.request.auth, data), data)
+            entry = get_entry(self.account, readable_entries(self.request.auth, data), data)
             if data.get("version") not in (None, entry.version):
                 raise stale_version_error(entry)
             source = MessageContext(account_id=self.account, actor=self.actor)
             handed = enqueue_rewrite(source, entry, data["instruction"])
-            return self.seal(Response(handed_output(handed), status=202))
+            return self.seal(Response(extraction_output(handed), status=202))

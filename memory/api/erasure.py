@@ -15,7 +15,7 @@ from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
 from memory.actions import erasure
 from memory.actions.confirmation_tickets import TICKET_LIFETIME
-from memory.api.request_serializers import Ids
+from memory.api.request_serializers import OwnerIds
 from memory.api.response_types import Erasure, ErasureCount
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry
 from memory.models.entry_input import derive_entry_id
@@ -29,13 +29,13 @@ ON_DISK = (
 )
 
 
-class EraseInput(Exact, Ids):
-    """Which memories: by id, by client id, or all of a user, an agent, an app or a run.
+class EraseInput(Exact, OwnerIds):
+    """Memories to erase, by ID, client ID, user, agent, app or run.
 
-    Everything that is given narrows. Without `confirm_token` they are counted only.
+    All given fields must match. Without `confirm_token` the memories are only counted.
     """
 
-    aliases = {**Ids.aliases, "id": "ids", "memory_ids": "ids", "client_id": "client_ids"}
+    aliases = {**OwnerIds.aliases, "id": "ids", "memory_ids": "ids", "client_id": "client_ids"}
 
     together = any_of("ids", "client_ids", *OWNER_IDS)
 
@@ -55,7 +55,7 @@ class EraseInput(Exact, Ids):
     reason = serializers.CharField(max_length=1000, required=False, allow_blank=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Somebody must be meant: nobody erases an account by leaving a field out."""
+        """Require a selection, so that omitting a field cannot erase an account."""
         if not any(attrs.get(name) for name in ("ids", "client_ids", *OWNER_IDS)):
             raise serializers.ValidationError(
                 {
@@ -67,13 +67,12 @@ class EraseInput(Exact, Ids):
 
 
 class Erase(AgentView):
-    """Erase memories for good. Ask twice: the first answer counts, and says how to confirm.
+    """Erase memories permanently. The first call counts them and returns the token to confirm.
 
-    With the last memory of a person goes everything else under their `user_id`: tool results, calls
-    and what those were made of, decisions about tools. A `user_id` alone means all of that, also
-    where there is no memory.
-
-    The ledger keeps proving that something was there, and says nothing of what it was.
+    Erasing the last memory of a user also erases everything else with that `user_id`: tool results,
+    recorded calls and their parts, and tool decisions. A request with nothing but a `user_id`
+    erases all of these, even if the user has no memories. The ledger still proves that the memories
+    existed, but not what they contained.
     """
 
     scopes = {"POST": Scope.MEMORY_ERASE}
@@ -85,7 +84,7 @@ class Erase(AgentView):
         with acting(self.account):
             rows, person = self._rows(data), _person(data)
             if "confirm_token" not in data:
-                return Response(self._counted(rows, person))
+                return Response(self._count_output(rows, person))
             done = erasure.erase_entries(
                 self.account,
                 rows,
@@ -119,7 +118,7 @@ class Erase(AgentView):
         if ErasedEntry.objects.of(self.account).filter(pk__in=named).exists():
             raise Gone("Nothing is left of them: they were erased.")
 
-    def _counted(self, rows: EntryQuerySet, person: str) -> ErasureCount:
+    def _count_output(self, rows: EntryQuerySet, person: str) -> ErasureCount:
         extent = erasure.preview_erasure(self.account, rows, self.actor, person=person)
         return {
             "erased": False,

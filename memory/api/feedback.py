@@ -13,15 +13,15 @@ from kmapp.api.views import AgentView, parse
 from kmapp.ledger import batch_nodes
 from memory.actions.feedback import RatingResult, rate_entry
 from memory.actions.review import Decision
-from memory.api.lookup import Which, one, readable
+from memory.api.lookup import MemoryReference, get_entry, readable_entries
 from memory.api.response_types import Rating
 from memory.models import MemoryRating
 
 
-class FeedbackInput(Which):
-    """How a memory served."""
+class FeedbackInput(MemoryReference):
+    """A rating of a memory."""
 
-    aliases = {**Which.aliases, "feedback": "outcome", "feedback_reason": "reason"}
+    aliases = {**MemoryReference.aliases, "feedback": "outcome", "feedback_reason": "reason"}
 
     outcome = serializers.ChoiceField(choices=MemoryRating.Outcome.choices)
     reason = serializers.CharField(max_length=1000, required=False, allow_blank=True)
@@ -29,13 +29,11 @@ class FeedbackInput(Which):
 
 
 class Feedback(AgentView):
-    """Say how a memory served: useful (positive), outdated (negative) or wrong (very_negative).
+    """Rate a memory: useful (positive), outdated (negative) or wrong (very_negative).
 
-    It moves the memory's salience, and so how easily it is found. Each key counts once for each
-    run; rating again replaces what was said, and the same rating twice changes nothing.
-
-    With `rule_node_id` in place of a memory it is feedback on that rule, as /v1/rules/{id}/feedback
-    takes it; that needs the scope rules:write as well.
+    The rating changes the salience of the memory, and thereby its rank in searches. Each key counts
+    once per run; a new rating replaces the previous one. With `rule_node_id` the rating is for that
+    rule, as in /v1/rules/{id}/feedback, which also needs the scope rules:write.
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
@@ -47,7 +45,7 @@ class Feedback(AgentView):
             return self._of_a_guest(kind, request)
         data = parse(FeedbackInput, request)
         with acting(self.account):
-            entry = one(self.account, readable(self.request.auth, data), data)
+            entry = get_entry(self.account, readable_entries(self.request.auth, data), data)
             decision = Decision(
                 account_id=self.account,
                 entry_id=entry.pk,
@@ -60,7 +58,7 @@ class Feedback(AgentView):
             )
 
     def _of_a_guest(self, kind: batch_nodes.Kind, request: Request) -> Response:
-        """Rate a node of another app through that app."""
+        """Rate an object of another app."""
         demand(self.request.auth, kind.scope)
         with acting(self.account):
             rated = kind.rate(self.account, self.actor, request.data)

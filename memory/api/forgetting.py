@@ -20,8 +20,8 @@ from memory.actions.bulk_review import StartedRun, get_progress
 from memory.actions.confirmation_tickets import TICKET_LIFETIME
 from memory.actions.review import Decision
 from memory.api import serialize
-from memory.api.lookup import forgettable, one
-from memory.api.request_serializers import Narrowing, owner_filters
+from memory.api.lookup import forgettable_entries, get_entry
+from memory.api.request_serializers import EntryFilters, owner_filters
 from memory.api.response_types import Forgetting, ForgettingCount, Memory
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.filters import IDS, condition
@@ -29,14 +29,15 @@ from memory.retrieval.filters import IDS, condition
 NARROWING = ("kinds", "tags", "filters", "observed_before", "observed_after")
 
 
-class ForgetInput(Exact, Narrowing):
-    """Which memory, by its id or client id; or which memories, by whose they are and filters.
+class ForgetInput(Exact, EntryFilters):
+    """One memory by its ID or client ID, or all memories that match owner and filters.
 
-    Everything that is given narrows. Many are counted only, until `confirm_token` comes with the
-    same question. With nothing but a user, an agent, an app or a run all of theirs is meant.
+    All given fields must match. Several memories are only counted until the request is repeated
+    with its `confirm_token`. A request with nothing but a user, an agent, an app or a run selects
+    all of their memories.
     """
 
-    aliases = {**Narrowing.aliases, "memory_id": "id", "node_id": "id"}
+    aliases = {**EntryFilters.aliases, "memory_id": "id", "node_id": "id"}
     together = any_of("id", "client_id", *IDS, *NARROWING)
 
     id = serializers.UUIDField(required=False)
@@ -48,7 +49,7 @@ class ForgetInput(Exact, Narrowing):
     reason = serializers.CharField(max_length=1000, required=False, allow_blank=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Something must be meant: nobody forgets everything by leaving a field out."""
+        """Require a selection, so that omitting a field cannot forget everything."""
         if not any(attrs.get(name) for name in ("id", "client_id", *IDS, *NARROWING)):
             raise serializers.ValidationError(
                 {
@@ -60,10 +61,11 @@ class ForgetInput(Exact, Narrowing):
 
 
 class Forget(AgentView):
-    """Forget memories: nobody is told them any more. A person can take it back.
+    """Forget memories: hide them from recall. A person can restore them.
 
-    One, by its id, at once. Many are counted first: the answer says how to confirm. So many that it
-    takes a while are forgotten by workers; ask `/v1/events/{id}` for each of `event_ids`.
+    A memory named by its ID is forgotten at once. Several memories are counted first, and the
+    response contains the token to confirm. Workers forget large selections; `/v1/events/{id}`
+    reports the progress of each of `event_ids`.
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
@@ -78,11 +80,11 @@ class Forget(AgentView):
         with acting(self.account):
             if data.get("id") or data.get("client_id"):
                 return self.seal(Response(serialize.entry_output(self._one(data))))
-            rows = _meant(self.request.auth, data)
+            rows = _selected_entries(self.request.auth, data)
             retained = bulk_review.requiring_review(self.account, self.actor, rows)
             rows = rows.exclude(pk__in=retained.values("pk"))
             if not data.get("confirm_token"):
-                return Response(self._counted(rows, needs_review=retained.count()))
+                return Response(self._count_output(rows, needs_review=retained.count()))
             started = bulk_review.forget_entries(
                 self.account,
                 rows,
@@ -90,11 +92,11 @@ class Forget(AgentView):
                 ticket=data["confirm_token"],
                 reason=data.get("reason", ""),
             )
-            output = _started(started)
+            output = _run_output(started)
             return self.seal(Response(output, status=202 if started.events else 200))
 
     def _one(self, data: Mapping[str, Any]) -> MemoryEntry:
-        entry = one(self.account, forgettable(self.request.auth, data), data)
+        entry = get_entry(self.account, forgettable_entries(self.request.auth, data), data)
         if entry.status == MemoryEntry.Status.FORGOTTEN:
             return entry
         this = MemoryEntry.objects.of(self.account).filter(pk=entry.pk)
@@ -113,7 +115,7 @@ class Forget(AgentView):
             )
         )
 
-    def _counted(self, rows: EntryQuerySet, *, needs_review: int) -> ForgettingCount:
+    def _count_output(self, rows: EntryQuerySet, *, needs_review: int) -> ForgettingCount:
         matches = bulk_review.preview_forget(self.account, rows, self.actor)
         return {
             "forgotten": False,
@@ -124,7 +126,7 @@ class Forget(AgentView):
         }
 
 
-def _started(started: StartedRun) -> Forgetting:
+def _run_output(started: StartedRun) -> Forgetting:
     done = get_progress(started.run)
     status = "SUCCEEDED" if done.is_finished else "PENDING"
     return {
@@ -136,11 +138,12 @@ def _started(started: StartedRun) -> Forgetting:
     }
 
 
-def _meant(principal: KeyPrincipal, data: Mapping[str, Any]) -> EntryQuerySet:
-    """Return the rows that the key can read and the request names.
+def _selected_entries(principal: KeyPrincipal, data: Mapping[str, Any]) -> EntryQuerySet:
+    """Return the memories that the key may read and the request selects.
 
-    An ordinary key that names nobody means what everyone is told; naming an agent or a run and no
-    user, it does not mean memories of users, for two may name a run alike.
+    A key without the scope admin that names no owner selects account-wide memories only. If it
+    names an agent or a run but no user, memories of users are excluded, because two users may have
+    runs of the same name.
     """
     rows = MemoryEntry.objects.of(principal.account_id)
     named = owner_filters(data)
@@ -151,10 +154,10 @@ def _meant(principal: KeyPrincipal, data: Mapping[str, Any]) -> EntryQuerySet:
             rows = rows.filter(visibility=MemoryEntry.Visibility.ACCOUNT)
         elif "user_id" not in named:
             rows = rows.filter(Q(user_id="") | Q(visibility=MemoryEntry.Visibility.CONVERSATION))
-    return rows.filter(_narrowed(data))
+    return rows.filter(_filter_conditions(data))
 
 
-def _narrowed(data: Mapping[str, Any]) -> Q:
+def _filter_conditions(data: Mapping[str, Any]) -> Q:
     matches = Q()
     for name, lookup in (
         ("scope", "scope"),

@@ -13,7 +13,7 @@ from memory.models import Extraction
 
 @figure("pending_embeddings")
 def pending_embeddings(account_id: UUID) -> int:
-    """Texts that wait for their vector: at 0, all that was written is found by its meaning too."""
+    """Count texts without an embedding; at 0 all memories can be found by meaning."""
     with acting(account_id):
         waiting = Vector.objects.of(account_id).filter(state=Vector.State.PENDING)
         return waiting.filter(model=active_model()).count()
@@ -21,14 +21,14 @@ def pending_embeddings(account_id: UUID) -> int:
 
 @figure("pending_extractions")
 def pending_extractions(account_id: UUID) -> int:
-    """Conversations and tasks that nothing has been taken from yet."""
+    """Count conversations and tasks that are not processed yet."""
     with acting(account_id):
         return Extraction.objects.of(account_id).filter(finished_at=None).count()
 
 
 @check("chat_model")
 def chat_model(_account_id: UUID) -> Report:
-    """Without one nothing is broken: what needs it waits."""
+    """Report whether a chat model is configured; without one, jobs that need it wait."""
     configured = chat.configured()
     facts = {"configured": configured, "vision": chat.can_see()}
     return Report(ok=True, facts=facts if configured else {**facts, "reason": NO_CHAT_MODEL})

@@ -6,7 +6,7 @@ from uuid import UUID
 
 
 class LedgerCommit(TypedDict):
-    """One change of truth, as the chain holds it."""
+    """A commit of the ledger."""
 
     id: UUID
     seq: int
@@ -19,7 +19,7 @@ class LedgerCommit(TypedDict):
 
 
 class Version(TypedDict):
-    """One state of a memory, and the commit that sealed it."""
+    """A version of a memory, with its commit."""
 
     version: int
     event: str
@@ -33,14 +33,14 @@ class Version(TypedDict):
 
 
 class HistoryAnswer(TypedDict):
-    """Every state of one memory, oldest first."""
+    """All versions of a memory, oldest first."""
 
     id: UUID
     versions: list[Version]
 
 
 class CommitsAnswer(TypedDict):
-    """A piece of the account's chain, oldest first."""
+    """Commits of the account, oldest first."""
 
     commits: list[LedgerCommit]
 
@@ -54,7 +54,7 @@ class SignedHead(TypedDict):
 
 
 class VerifyAnswer(TypedDict):
-    """Whether the chain holds, and what is wrong with it."""
+    """Whether the chain is valid, and its problems."""
 
     ok: bool
     after: int

@@ -20,7 +20,7 @@ from kmapp.api.serializers import MAX_ID_LENGTH, OneOrMore
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from memory.api import serialize
-from memory.api.request_serializers import FiltersField, OfKinds, viewer_of
+from memory.api.request_serializers import FiltersField, OwnerAndKinds, viewer_of
 from memory.api.response_types import ListAnswer
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.as_of import Past, tellable
@@ -30,11 +30,11 @@ PAGE = 50
 MOST = 200
 
 
-class ListInput(OfKinds):
-    """Which memories, and which page of them."""
+class ListInput(OwnerAndKinds):
+    """Filters and page of a list."""
 
     aliases = {
-        **OfKinds.aliases,
+        **OwnerAndKinds.aliases,
         "id": "ids",
         "memory_ids": "ids",
         "client_id": "client_ids",
@@ -61,8 +61,9 @@ class ListInput(OfKinds):
 class ListMemories(AgentView):
     """List memories, newest first.
 
-    An ordinary key sees what agents are told by the ids it names, and what it wrote itself; an
-    admin key sees all of the account. With `as_of`, as it was then.
+    A key without the scope admin lists the memories that are visible to the given IDs, and those
+    that it wrote itself; an admin key lists all memories of the account. With `as_of`, list them at
+    an earlier time.
     """
 
     scopes = {"POST": Scope.MEMORY_READ}
@@ -96,7 +97,7 @@ def listable_entries(
     *,
     visible_only: bool = True,
 ) -> EntryQuerySet:
-    """Return what a key may list; without ids, account-wide memories only."""
+    """Return the memories that a key may list; without IDs, account-wide ones only."""
     rows = MemoryEntry.objects.of(principal.account_id)
     viewer = viewer_of(data)
     if principal.may(Scope.ADMIN):

@@ -14,32 +14,32 @@ from kmapp.api.serializers import IdField, any_of
 from kmapp.api.uris import parse_uri
 from kmapp.errors import Gone, NotFound
 from kmapp.providers.active import active_model
-from memory.api.request_serializers import Ids, viewer_of
+from memory.api.request_serializers import OwnerIds, viewer_of
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entry_input import derive_entry_id
 from memory.retrieval.as_of import Past, tellable
 
 
-class Which(Ids):
-    """Which memory: by its id, or by the client's own. Ids of whose it is must be its own."""
+class MemoryReference(OwnerIds):
+    """A memory, by its ID or the client's. Owner IDs, if given, must match."""
 
-    aliases = {**Ids.aliases, "memory_id": "id", "node_id": "id"}
+    aliases = {**OwnerIds.aliases, "memory_id": "id", "node_id": "id"}
     together = any_of("id", "client_id")
 
     id = serializers.UUIDField(required=False)
     client_id = IdField()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """One of the two."""
+        """Require one of the two."""
         if not attrs.get("id") and not attrs.get("client_id"):
             raise serializers.ValidationError({"id": "Send the id or the client_id of a memory."})
         return attrs
 
 
-class Cited(Which):
-    """Which memory: also by the uri of a citation; and at which time."""
+class Cited(MemoryReference):
+    """A memory, also by the URI of a citation, and the time at which to read it."""
 
-    aliases = {**Which.aliases, "uri": "citation"}
+    aliases = {**MemoryReference.aliases, "uri": "citation"}
     together = any_of("id", "client_id", "citation")
 
     citation = serializers.CharField(max_length=1000, required=False)
@@ -48,7 +48,7 @@ class Cited(Which):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Return the id of a citation."""
+        """Take the ID from the citation."""
         if not attrs.get("id") and (citation := attrs.get("citation")):
             attrs["id"] = self._cited(citation)
         return super().validate(attrs)
@@ -65,12 +65,13 @@ class Cited(Which):
             raise serializers.ValidationError({"citation": "It ends in no id."}) from error
 
 
-def readable(
+def readable_entries(
     principal: KeyPrincipal, data: Mapping[str, Any], at: datetime | None = None
 ) -> EntryQuerySet:
-    """Return what a key may read: visible memories and its own; admin keys read all.
+    """Return the memories that a key may read; admin keys may read all.
 
-    Ids cannot be guessed, so naming the owner is optional; if named, it must match.
+    Other keys may read visible memories and those that they wrote. IDs cannot be guessed, so naming
+    the owner is optional; if it is named, it must match.
     """
     rows = MemoryEntry.objects.of(principal.account_id)
     if not principal.may(Scope.ADMIN):
@@ -79,8 +80,8 @@ def readable(
     return rows.visible_to(viewer_of(owner_ids)) if any(owner_ids.values()) else rows
 
 
-def forgettable(principal: KeyPrincipal, data: Mapping[str, Any]) -> EntryQuerySet:
-    """Return what a key may forget: what it may read, and what it forgot before."""
+def forgettable_entries(principal: KeyPrincipal, data: Mapping[str, Any]) -> EntryQuerySet:
+    """Return the memories that a key may forget: readable ones, and those it forgot before."""
     own = MemoryVersion.objects.filter(
         account_id=OuterRef("account_id"),
         entry_id=OuterRef("pk"),
@@ -88,33 +89,33 @@ def forgettable(principal: KeyPrincipal, data: Mapping[str, Any]) -> EntryQueryS
         event=MemoryVersion.Event.FORGET,
         actor=str(principal.actor),
     )
-    return readable(principal, data) | MemoryEntry.objects.of(principal.account_id).filter(
+    return readable_entries(principal, data) | MemoryEntry.objects.of(principal.account_id).filter(
         Exists(own)
     )
 
 
-def one_then(principal: KeyPrincipal, data: Mapping[str, Any], at: datetime) -> MemoryEntry:
-    """Return the memory as it was at an instant, if it is visible now."""
+def get_past_entry(principal: KeyPrincipal, data: Mapping[str, Any], at: datetime) -> MemoryEntry:
+    """Return a memory at an earlier time, if it is visible now."""
     rows = MemoryEntry.objects.of(principal.account_id)
     if not principal.may(Scope.ADMIN):
         rows = tellable(rows)
     owner_ids = {name: data.get(name) for name in ("user_id", "agent_id", "app_id", "run_id")}
     present = rows.visible_to(viewer_of(owner_ids)) if any(owner_ids.values()) else rows
-    past = Past(account_id=principal.account_id, at=at, present=_named(present, data))
-    for entry in past.entries(_named(readable(principal, data, at), data)):
+    past = Past(account_id=principal.account_id, at=at, present=_select(present, data))
+    for entry in past.entries(_select(readable_entries(principal, data, at), data)):
         return entry
     raise NotFound("There was no such memory then.")
 
 
-def _named(rows: EntryQuerySet, data: Mapping[str, Any]) -> EntryQuerySet:
+def _select(rows: EntryQuerySet, data: Mapping[str, Any]) -> EntryQuerySet:
     if data.get("id"):
         return rows.filter(pk=data["id"])
     return rows.filter(client_id=data["client_id"], scope=data.get("scope") or "")
 
 
-def one(account_id: UUID, rows: EntryQuerySet, data: Mapping[str, Any]) -> MemoryEntry:
-    """Return the requested memory; unknown and unreadable ones give the same error."""
-    entry = _named(rows, data).with_embedding_state(active_model().pk).first()
+def get_entry(account_id: UUID, rows: EntryQuerySet, data: Mapping[str, Any]) -> MemoryEntry:
+    """Return the requested memory. Raise the same error for unknown and unreadable ones."""
+    entry = _select(rows, data).with_embedding_state(active_model().pk).first()
     if entry is None:
         _refuse_erased(account_id, data)
         raise NotFound("Memory not found.")

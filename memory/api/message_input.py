@@ -43,10 +43,10 @@ _MESSAGE = {
     {"oneOf": [{"type": "string"}, _MESSAGE, {"type": "array", "items": _MESSAGE}]}
 )
 class MessagesField(serializers.Field[list[Message], Any, Any, Any]):
-    """A string is what the user says."""
+    """Messages; a text is a message of the user."""
 
     def to_internal_value(self, data: Any) -> list[Message]:
-        """Every message, or what is wrong with the first bad one."""
+        """Return the messages. Raise a validation error for the first invalid one."""
         if isinstance(data, str):
             data = {"role": USER, "content": data}
         items = [data] if isinstance(data, Mapping) else data
@@ -108,7 +108,7 @@ def _wrong(number: int, why: str) -> serializers.ValidationError:
 
 
 def refuse_unseen(messages: Sequence[Message], *, infer: bool) -> None:
-    """Pictures are described by a model that sees, or refused; never dropped in silence."""
+    """Refuse images if no model is configured that can describe them."""
     pictured = [n for n, message in enumerate(messages) if message.images]
     if not pictured:
         return

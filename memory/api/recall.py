@@ -18,7 +18,7 @@ from kmapp.search.queries import Meaning
 from kmapp.search.variants import Variant
 from memory.api import aionis_subgraph, serialize
 from memory.api.recall_response_types import InjectAnswer, RecallAnswer, RecallTextAnswer
-from memory.api.request_serializers import QUERY, Asking, Share, viewer_of
+from memory.api.request_serializers import QUERY, QueryFilters, Share, viewer_of
 from memory.models.settings import MAX_INJECTED
 from memory.retrieval.access_counters import accessed
 from memory.retrieval.filters import condition
@@ -48,8 +48,8 @@ def search_of(data: Mapping[str, Any], variant: Variant) -> Search:
     )
 
 
-class _RecallInput(Asking):
-    """How far around the answers of a question to look, and what to tell of them."""
+class _RecallInput(QueryFilters):
+    """Limits of the subgraph and contents of the response."""
 
     limit = serializers.IntegerField(min_value=1, max_value=200, default=SEEDS)
     min_score = Share(default=0.0)
@@ -74,7 +74,7 @@ class _RecallInput(Asking):
 
 
 class RecallTextInput(_RecallInput):
-    """A question."""
+    """A query."""
 
     aliases = {
         **_RecallInput.aliases,
@@ -86,7 +86,7 @@ class RecallTextInput(_RecallInput):
 
 
 class RecallInput(_RecallInput):
-    """The vector of a question that the client embedded itself, by the model in use here."""
+    """The embedding of a query, computed by the client with the active model."""
 
     aliases = {**_RecallInput.aliases, "consumer_agent_id": "agent_id"}
 
@@ -128,9 +128,10 @@ class _Recalling(AgentView):
 
 
 class RecallText(_Recalling):
-    """What is known around a question.
+    """Recall memories for a query, with related memories.
 
-    Seeds, the memories that hang together with them, a ranking, and a text within a budget.
+    The response contains the seeds, the subgraph of related memories, a ranking, and a text within
+    a budget.
     """
 
     @extend_schema(request=RecallTextInput, responses={200: RecallTextAnswer})
@@ -142,7 +143,7 @@ class RecallText(_Recalling):
 
 
 class RecallByVector(_Recalling):
-    """The same for a question whose vector the client made."""
+    """Recall memories for an embedding that the client computed."""
 
     @extend_schema(request=RecallInput, responses={200: RecallAnswer})
     def post(self, request: Request) -> Response:
@@ -159,8 +160,8 @@ class RecallByVector(_Recalling):
         return Response(self.answer(data, Meaning.of(model, vector)))
 
 
-class InjectInput(Asking):
-    """A question that a prompt is made for."""
+class InjectInput(QueryFilters):
+    """A query, and the limits of the prompt block."""
 
     query = serializers.CharField(max_length=QUERY)
     max_memories = serializers.IntegerField(
@@ -177,9 +178,10 @@ class InjectInput(Asking):
 
 
 class Inject(AgentView):
-    """A block of memories, ready to be put into a prompt.
+    """Return a block of memories for a prompt.
 
-    With a run_id half of them are of that run and half from wherever else the ids reach.
+    With a `run_id`, half of the memories are from that run, the others from everything else that
+    the IDs can see.
     """
 
     scopes = {"POST": Scope.MEMORY_READ}

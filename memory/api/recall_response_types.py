@@ -8,7 +8,7 @@ from memory.api.response_types import Hit
 
 
 class RecallAnswer(Versions):
-    """What is known around a question. Nodes are as wide as the question asks; no embeddings."""
+    """Recalled memories. The request chooses the fields of nodes; embeddings are left out."""
 
     tenant_id: UUID
     scope: str
@@ -21,13 +21,13 @@ class RecallAnswer(Versions):
 
 
 class RecallTextAnswer(RecallAnswer):
-    """The same, with the question and the model that read it."""
+    """Recalled memories, with the query and its embedding model."""
 
     query: dict[str, str]
 
 
 class InjectAnswer(Versions):
-    """A block for a prompt, and the memories in it."""
+    """A prompt block, and the memories in it."""
 
     text: str
     memories: list[Hit]

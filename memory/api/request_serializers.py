@@ -1,6 +1,6 @@
 """Request serializers of memory.
 
-Our words are text, kind, metadata and run_id; those of other clients are accepted.
+The field names text, kind, metadata and run_id have aliases for other clients.
 """
 
 from collections.abc import Mapping
@@ -29,12 +29,12 @@ class Share(serializers.FloatField):
 
 
 def provided_values(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the provided values: null means not provided."""
+    """Return the values that are not null."""
     return {name: value for name, value in data.items() if value is not None}
 
 
-class Ids(Aliases):
-    """Whose it is, below the account."""
+class OwnerIds(Aliases):
+    """The owner of memories, below the account."""
 
     user_id = IdField()
     agent_id = IdField()
@@ -44,7 +44,7 @@ class Ids(Aliases):
 
 
 class FiltersField(serializers.DictField):
-    """Conditions: `memory.retrieval.filters` reads them."""
+    """Filter conditions, read by `memory.retrieval.filters`."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -58,18 +58,18 @@ class FiltersField(serializers.DictField):
         )
 
 
-class OfKinds(Ids):
-    """Whose, and of which kinds: one, or several."""
+class OwnerAndKinds(OwnerIds):
+    """An owner and kinds of memories."""
 
-    aliases = {**Ids.aliases, "kind": "kinds", "type": "kinds", "types": "kinds"}
+    aliases = {**OwnerIds.aliases, "kind": "kinds", "type": "kinds", "types": "kinds"}
 
     kinds = OneOrMore(
         child=serializers.ChoiceField(choices=MemoryEntry.Kind.choices), required=False
     )
 
 
-class Narrowing(OfKinds):
-    """Which memories may answer."""
+class EntryFilters(OwnerAndKinds):
+    """Filters of a search."""
 
     tags = OneOrMore(child=serializers.CharField(max_length=100), required=False)
     observed_after = serializers.DateTimeField(required=False)
@@ -77,8 +77,8 @@ class Narrowing(OfKinds):
     filters = FiltersField()
 
 
-class Asking(Narrowing):
-    """A question, of now or of an instant before."""
+class QueryFilters(EntryFilters):
+    """Filters of a search, and its time."""
 
     as_of = serializers.DateTimeField(
         required=False, allow_null=True, help_text="Search the state at this time."
@@ -88,8 +88,8 @@ class Asking(Narrowing):
     )
 
 
-class SearchInput(Asking):
-    """A question."""
+class SearchInput(QueryFilters):
+    """A search."""
 
     query = serializers.CharField(max_length=QUERY)
     limit = serializers.IntegerField(min_value=1, max_value=200, default=USUAL)
@@ -97,7 +97,7 @@ class SearchInput(Asking):
 
 
 def owner_filters(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return the ids of a request, or those in its filter."""
+    """Return the owner IDs of a request, or those that its filter requires."""
     named = {name: data[name] for name in IDS if data.get(name)}
     return named or fixed_ids(data.get("filters") or {})
 

@@ -8,7 +8,7 @@ from kmapp.search.variants import Versions
 
 
 class Citation(Versions):
-    """Where a memory comes from."""
+    """The origin of a memory."""
 
     node_id: UUID
     uri: str
@@ -20,7 +20,7 @@ class Citation(Versions):
 
 
 class Memory(TypedDict):
-    """A memory, whole. Never an embedding."""
+    """A memory with all fields, without its embedding."""
 
     id: UUID
     client_id: str | None
@@ -60,13 +60,13 @@ class Memory(TypedDict):
 
 
 class StoreAnswer(Memory):
-    """The memory, and what was decided: that it was known already, or what it reads much like."""
+    """The stored memory; `decisions` lists duplicates and similar memories."""
 
     decisions: list[dict[str, Any]]
 
 
 class MemoryWithVector(Memory):
-    """A memory, and how far its vector is."""
+    """A memory with the state of its embedding."""
 
     embedding_status: str
     embedding_model: str
@@ -74,13 +74,13 @@ class MemoryWithVector(Memory):
 
 
 class Proposal(Memory):
-    """A memory that waits for a person, and the one that it would supersede."""
+    """A proposed memory, and the one that it would supersede."""
 
     supersedes: UUID
 
 
 class WrittenNode(TypedDict):
-    """One memory of a batch, in the order of the request."""
+    """A memory of a batch, in the order of the request."""
 
     id: UUID
     uri: str
@@ -90,7 +90,7 @@ class WrittenNode(TypedDict):
 
 
 class WrittenEdge(TypedDict):
-    """One connection of a batch, in the order of the request."""
+    """An edge of a batch, in the order of the request."""
 
     id: UUID
     uri: str
@@ -100,7 +100,7 @@ class WrittenEdge(TypedDict):
 
 
 class Backfill(TypedDict):
-    """Vectors that are still to be made. Ask /v1/events/{id} how far each of them is."""
+    """Pending embeddings; /v1/events/{id} reports the progress of each."""
 
     enqueued: bool
     pending_nodes: int
@@ -108,7 +108,7 @@ class Backfill(TypedDict):
 
 
 class WriteAnswer(TypedDict):
-    """What a write made. The commit is null when nothing had to be written."""
+    """The result of a write. The commit is null if nothing changed."""
 
     tenant_id: UUID
     scope: str
@@ -121,7 +121,7 @@ class WriteAnswer(TypedDict):
 
 
 class AddedMessage(TypedDict):
-    """A message that is a memory, as it was said."""
+    """A message that was stored as a memory."""
 
     id: UUID
     event: str
@@ -131,7 +131,7 @@ class AddedMessage(TypedDict):
 
 
 class AddAnswer(TypedDict):
-    """What was done at once, and the event that tells about the rest."""
+    """The stored messages, and the event of the extraction."""
 
     event_id: UUID | None
     status: str
@@ -141,14 +141,14 @@ class AddAnswer(TypedDict):
 
 
 class Explanation(TypedDict):
-    """The named parts of a score; they add up to it."""
+    """The parts of a score, which add up to it."""
 
     score: float
     parts: dict[str, float]
 
 
 class Hit(TypedDict):
-    """A memory that was found. Its vector is READY, PENDING or FAILED; COLD and NONE need none."""
+    """A search result. Memories of the states COLD and NONE have no embedding."""
 
     id: UUID
     text: str
@@ -173,31 +173,31 @@ class Hit(TypedDict):
 
 
 class SearchAnswer(Versions):
-    """What was found, best first, and what was decided on the way."""
+    """Search results, best first, and decisions of the search."""
 
     results: list[Hit]
     decisions: list[dict[str, Any]]
 
 
 class ListAnswer(TypedDict):
-    """A page of memories; the cursor of the next, or null."""
+    """A page of memories; the cursor of the next page, or null."""
 
     results: list[Memory]
     next_cursor: str | None
 
 
 class ForgettingCount(TypedDict):
-    """What would be forgotten. Nothing has happened yet; without any there is no token."""
+    """The number of selected memories; nothing is forgotten yet."""
 
     forgotten: bool  # false
     count: int
-    needs_review: int  # everyone is told these: only a person takes them away
+    needs_review: int  # account-wide memories, which only a person may forget
     confirm_token: str | None
     expires_in_seconds: int
 
 
 class Forgetting(TypedDict):
-    """What was forgotten, or will be when all of these events have succeeded."""
+    """The result of forgetting; complete when all events have succeeded."""
 
     forgotten: bool  # false while workers do it
     count: int
@@ -207,7 +207,7 @@ class Forgetting(TypedDict):
 
 
 class Traces(TypedDict):
-    """What goes with the memories."""
+    """Related data that is erased with the memories."""
 
     versions: int
     edges: int
@@ -218,7 +218,7 @@ class Traces(TypedDict):
 
 
 class ErasureCount(TypedDict):
-    """What would be erased. Nothing has happened yet."""
+    """The number of selected memories; nothing is erased yet."""
 
     erased: Literal[False]
     count: int
@@ -228,7 +228,7 @@ class ErasureCount(TypedDict):
 
 
 class Erasure(TypedDict):
-    """What was erased, and the commit that proves it."""
+    """The result of an erasure, and the commit that records it."""
 
     erased: Literal[True]
     count: int
@@ -238,7 +238,7 @@ class Erasure(TypedDict):
 
 
 class Rating(TypedDict):
-    """How a memory served, and what that made of it."""
+    """A rating, and its effect on the memory."""
 
     id: UUID
     memory_id: UUID

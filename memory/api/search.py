@@ -17,9 +17,9 @@ from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
 from memory.api import serialize
 from memory.api.ledger_response_types import CommitsAnswer, HistoryAnswer, VerifyAnswer
-from memory.api.lookup import readable
+from memory.api.lookup import readable_entries
 from memory.api.recall import search_of
-from memory.api.request_serializers import Ids, SearchInput
+from memory.api.request_serializers import OwnerIds, SearchInput
 from memory.api.response_types import SearchAnswer
 from memory.models import MemoryVersion
 from memory.retrieval.access_counters import accessed
@@ -29,7 +29,7 @@ HISTORY = 200  # versions in one answer
 
 
 class SearchMemories(AgentView):
-    """Find memories by words and by meaning, best first."""
+    """Search memories by words and meaning, best first."""
 
     scopes = {"POST": Scope.MEMORY_READ}
     bucket = "recall"
@@ -52,7 +52,7 @@ class SearchMemories(AgentView):
 
 
 class PageInput(Typed):
-    """Which part of a long list."""
+    """A page of a list."""
 
     after = serializers.IntegerField(
         min_value=0, max_value=LARGEST_INTEGER, default=0, help_text="The last number you have."
@@ -60,12 +60,12 @@ class PageInput(Typed):
     limit = serializers.IntegerField(min_value=1, max_value=HISTORY, default=50)
 
 
-class HistoryInput(Ids, PageInput):
-    """Which versions, and whose memory it must be."""
+class HistoryInput(OwnerIds, PageInput):
+    """A page of versions, and the owner of the memory."""
 
 
 class History(AgentView):
-    """Every state a memory has had, oldest first, each with the commit that sealed it."""
+    """Return the versions of a memory, oldest first, each with its commit."""
 
     scopes = {"GET": Scope.MEMORY_READ}
     bucket = "recall"
@@ -74,7 +74,7 @@ class History(AgentView):
     def get(self, request: Request, pk: UUID) -> Response:
         page = parse(HistoryInput, request)
         with acting(self.account):
-            if not readable(self.request.auth, page).filter(pk=pk).exists():
+            if not readable_entries(self.request.auth, page).filter(pk=pk).exists():
                 raise NotFound("Memory not found.")
             rows = list(
                 MemoryVersion.objects.of(self.account)
@@ -87,7 +87,7 @@ class History(AgentView):
 
 
 class Commits(AgentView):
-    """The account's chain of commits, oldest first."""
+    """Return the commits of the account, oldest first."""
 
     scopes = {"GET": Scope.MEMORY_READ}
     bucket = "recall"
@@ -102,11 +102,11 @@ class Commits(AgentView):
 
 
 class Verify(AgentView):
-    """Check the account's chain: every number, parent and hash, and the last signed checkpoint.
+    """Verify the chain of the account: numbers, parents, hashes and the last checkpoint.
 
-    A request reads 50,000 commits at most: of a longer chain those after its last checkpoint.
-    `after` is the commit that reading began behind, `commits` the last one that was read, and
-    `rest` how many follow it. `manage.py fsck` reads all of them.
+    A request checks at most 50,000 commits; of a longer chain, those after its last checkpoint.
+    `after` is the number of the last commit before the checked ones, `commits` that of the last
+    checked one, and `rest` the number of commits after it. `manage.py fsck` checks all commits.
     """
 
     scopes = {"GET": Scope.MEMORY_READ}

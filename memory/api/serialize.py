@@ -64,7 +64,7 @@ def entry_output(entry: MemoryEntry) -> Memory:
 
 
 def stored_output(entry: MemoryEntry, *, again: bool, alike: Sequence[Finding]) -> StoreAnswer:
-    """`again`: it was said before, so that nothing was written."""
+    """Serialize a stored memory. `again` is true if it existed already."""
     decisions: list[dict[str, Any]] = [
         {"code": f"near_{each.kind}", "memory_id": each.other_id, "score": round(each.score, 3)}
         for each in alike

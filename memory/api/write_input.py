@@ -16,8 +16,8 @@ from kmapp.api.serializers import (
     one_of,
 )
 from kmapp.ledger import batch_nodes as nodes
-from memory.api.batch_defaults import handed_down
-from memory.api.request_serializers import TEXT, Ids, Share, provided_values
+from memory.api.batch_defaults import apply_batch_defaults
+from memory.api.request_serializers import TEXT, OwnerIds, Share, provided_values
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import EdgeEnd, NewEdge, NewEntry
 
@@ -33,7 +33,7 @@ def guests_of(raw_nodes: Sequence[Any]) -> list[nodes.Guest]:
     ]
 
 
-class EntryInput(Ids):
+class EntryInput(OwnerIds):
     """One memory to write."""
 
     aliases = {
@@ -101,14 +101,14 @@ class EndInput(Typed):
     client_id = serializers.CharField(max_length=MAX_ID_LENGTH, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Exactly one of the two."""
+        """Require exactly one of the two."""
         if len(attrs) != 1:
             raise serializers.ValidationError("Send id or client_id.")
         return attrs
 
 
 class EdgeInput(Typed):
-    """One connection to write."""
+    """One edge to write."""
 
     id = serializers.UUIDField(required=False)
     type = serializers.ChoiceField(choices=MemoryEdge.Type.choices)
@@ -126,7 +126,7 @@ def edge_of(data: Mapping[str, Any]) -> NewEdge:
 
 
 class NodeInput(EntryInput):
-    """One node of a batch: a memory, or a node of a kind that another app keeps, such as a rule."""
+    """A node of a batch: a memory, or an object of another app, such as a rule."""
 
     def is_read_elsewhere(self, data: Mapping[str, Any]) -> bool:
         return nodes.kind_of(data) is not None
@@ -142,8 +142,8 @@ class NodeInput(EntryInput):
 OF_ALL = "Default for every node without its own value."
 
 
-class WriteInput(Ids):
-    """A batch of memories and their connections: all of it is written, or nothing."""
+class WriteInput(OwnerIds):
+    """A batch of memories and edges; all of it is written, or nothing."""
 
     aliases = EntryInput.aliases
     together = any_of("nodes", "edges")
@@ -176,10 +176,10 @@ class WriteInput(Ids):
     edges = EdgeInput(many=True, required=False)
 
     def to_internal_value(self, data: Any) -> Any:
-        return super().to_internal_value(handed_down(self, data))
+        return super().to_internal_value(apply_batch_defaults(self, data))
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Something to write, and not too much of it."""
+        """Require nodes or edges within the limits."""
         if attrs.get("memory_lane") == "private":
             self._require_private(attrs)
         raw_nodes, edges = attrs.get("nodes", []), attrs.get("edges", [])

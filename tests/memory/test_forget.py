@@ -46,7 +46,13 @@ def test_user_reset_keeps_other_memories(member: Agent, acme: Account) -> None:
     commits = makers.count(Commit, acme)
     token = {"confirm_token": counted["confirm_token"]}
     done = member.post("memory/forget", {"user_id": "ann", **token, "reason": "They left."}, 200)
-    assert done == {"forgotten": True, "count": 2, "status": "SUCCEEDED", "event_ids": []}
+    assert done == {
+        "forgotten": True,
+        "count": 2,
+        "status": "SUCCEEDED",
+        "state": "SUCCEEDED",
+        "event_ids": [],
+    }
     assert statuses(acme) == {
         "Ann likes figs.": "forgotten",
         "Ann asked for the bill.": "forgotten",
