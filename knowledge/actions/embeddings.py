@@ -1,4 +1,4 @@
-"""Embedding of chunks. Until then, a chunk is found by its words."""
+"""Embedding of chunks. Chunks without vectors are found by their words only."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -10,7 +10,7 @@ from kmapp.search.actions import withdraw_vectors
 from kmapp.search.embed_jobs import Text, embed_objects
 from kmapp.search.passages import Template, renderings
 from kmapp.search.registry import embeds
-from knowledge.chunking.index_versions import CUTS, collection_of
+from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_of
 from knowledge.models import ChunkQuerySet, KnowledgeChunk
 from knowledge.retrieval.cache_version import touch
 from knowledge.retrieval.indexed_text import passages_of
@@ -21,7 +21,7 @@ EXAMPLE_LENGTH = 80  # characters
 def embed_chunks(
     account_id: UUID, index_version: str, ids: Sequence[UUID]
 ) -> dict[UUID, Exception]:
-    """Embed chunks for every model in use. Returns those whose texts got no vector, and why."""
+    """Embed chunks with every model in use. Return the errors by the id of the chunk."""
     failed: dict[UUID, Exception] = {}
     for model in EmbeddingModel.objects.order_by("pk"):
         if model.state == EmbeddingModel.State.RETIRED:
@@ -45,8 +45,8 @@ def _embed(
             .defer("text_row__text")
         )
         template = Template(model.passage_template)
-        held = rows.select_for_update(no_key=True, of=("self",)) if hold else rows
-        for chunk in held.order_by("pk"):
+        locked = rows.select_for_update(no_key=True, of=("self",)) if hold else rows
+        for chunk in locked.order_by("pk"):
             passages = passages_of(chunk, chunk.document.title)
             texts = [text for each in passages for text in renderings(template, each)]
             for number, text in enumerate(texts):
@@ -60,12 +60,12 @@ def _findable(index_version: str) -> Callable[[UUID], ChunkQuerySet]:
 
 
 def _examples(index_version: str, account_id: UUID, number: int) -> dict[UUID, str]:
-    """Recent chunks, each by how it begins: a question that should find it."""
+    """Return the beginnings of recent chunks as queries that should find them."""
     rows = _findable(index_version)(account_id).order_by("-pk")[:number]
     return {row.pk: row.text[:EXAMPLE_LENGTH] for row in rows}
 
 
-for _version in CUTS:
+for _version in INDEX_VERSIONS:
     embeds(
         collection_of(_version),
         findable=_findable(_version),

@@ -14,7 +14,7 @@ from kmapp.ledger.models import Note, Seal
 from kmapp.outbox.actions import silence_errors
 from kmapp.search.actions import drop_documents, drop_vectors
 from kmapp.search.lookups import Ids
-from knowledge.chunking.index_versions import CUTS, collection_of
+from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_of
 from knowledge.models import (
     ErasedKnowledge,
     KnowledgeChunk,
@@ -32,19 +32,19 @@ def erase_document(account_id: UUID, document_id: UUID, actor: Actor) -> Recordi
     """Erase one document. Use inside `acting`."""
     rows = KnowledgeDocument.objects.of(account_id).filter(pk=document_id)
     if not rows.select_for_update(no_key=True).exists():
-        raise _missing(account_id, document_id, "document")
+        raise _gone_or_missing(account_id, document_id, "document")
     with recording(account_id, actor) as commit:
         _erase_documents(account_id, [document_id], commit)
-        _forget(account_id, [document_id])
+        _erase_inputs(account_id, [document_id])
     return commit
 
 
 def erase_source(account_id: UUID, source_id: UUID, actor: Actor) -> Recording:
-    """Erase a source with all that came from it. Use inside `acting`."""
+    """Erase a source with its documents and lore. Use inside `acting`."""
     rows = KnowledgeSource.objects.of(account_id).filter(pk=source_id)
     source = rows.select_for_update(no_key=True).first()
     if source is None:
-        raise _missing(account_id, source_id, "source")
+        raise _gone_or_missing(account_id, source_id, "source")
     ids = list(
         KnowledgeDocument.objects.of(account_id).filter(source=source).values_list("pk", flat=True)
     )
@@ -53,15 +53,16 @@ def erase_source(account_id: UUID, source_id: UUID, actor: Actor) -> Recording:
         _erase_documents(account_id, ids, commit)
         for row in (*lore, source):
             commit.erase(row._meta.label_lower, row.pk)
-        _mark(account_id, [source.pk, *(row.pk for row in lore)], commit)
-        _forget(account_id, [*ids, source.pk, *(row.pk for row in lore)])
-        erase_copies(account_id, [row.pk for row in lore])
+        lore_ids = [row.pk for row in lore]
+        _create_tombstones(account_id, [source.pk, *lore_ids], commit)
+        _erase_inputs(account_id, [*ids, source.pk, *lore_ids])
+        erase_copies(account_id, lore_ids)
         LorebookEntry.objects.of(account_id).filter(source=source).delete()
         rows.delete()
     return commit
 
 
-def _missing(account_id: UUID, pk: UUID, noun: str) -> Exception:
+def _gone_or_missing(account_id: UUID, pk: UUID, noun: str) -> Exception:
     return gone(account_id, pk) or NotFound(f"{noun} not found.")
 
 
@@ -73,11 +74,11 @@ def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -
         commit.erase(KnowledgeDocument._meta.label_lower, pk)
     for pk in text_ids:
         commit.erase(KnowledgeText._meta.label_lower, pk)
-    _mark(account_id, ids, commit)
-    _forget(account_id, text_ids)
+    _create_tombstones(account_id, ids, commit)
+    _erase_inputs(account_id, text_ids)
     chunks = KnowledgeChunk.objects.of(account_id).filter(document__any_of=these)
     chunk_ids = list(chunks.values_list("pk", flat=True))
-    collections = [collection_of(version) for version in CUTS]
+    collections = [collection_of(version) for version in INDEX_VERSIONS]
     silence_errors(account_id, [*ids, *chunk_ids])
     drop_documents(account_id, collections, chunk_ids)
     drop_vectors(account_id, collections, chunk_ids)
@@ -89,7 +90,7 @@ def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -
     touch(account_id)
 
 
-def _mark(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
+def _create_tombstones(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
     now = timezone.now()
     ErasedKnowledge.objects.bulk_create(
         ErasedKnowledge(id=pk, account_id=account_id, erased_at=now, commit_id=commit.id)
@@ -97,8 +98,8 @@ def _mark(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
     )
 
 
-def _forget(account_id: UUID, ids: Sequence[UUID]) -> None:
-    """Erase the inputs of their commits and the stored responses that name them."""
+def _erase_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
+    """Erase the inputs of the rows' commits and the stored responses that name them."""
     seals = Seal.objects.of(account_id).filter(object_id__any_of=Ids(ids))
     notes = Note.objects.of(account_id).filter(commit_id__in=seals.values("commit_id"))
     notes.update(salt=None, input=None, reason="")

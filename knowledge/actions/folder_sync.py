@@ -1,27 +1,28 @@
 """Synchronization of a folder: deliver new and changed files, remove deleted ones."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import TooLarge
 from knowledge.actions.chunks import ChunkChanges
-from knowledge.actions.folders import delivery_of, files_of
 from knowledge.actions.ingest import ingest
-from knowledge.actions.prepare_delivery import Delivery, prepare
-from knowledge.actions.quotas import refuse_too_much
+from knowledge.actions.prepare_delivery import Delivery, Pieces, prepare, refuse_over_quota
 from knowledge.models import KnowledgeDocument, KnowledgeSource
+from knowledge.parsing.formats import format_of
 
 FILES = 20  # in one commit
 BYTES = 256 * 1024
+PIECE = 1024 * 1024
+SKIPPED = frozenset({"__pycache__", "node_modules", "venv", "dist", "build"})
 
 
 @dataclass(kw_only=True)
-class Synced:
-    """What following a folder did."""
-
+class SyncResult:
     added: int = 0
     changed: int = 0
     unchanged: int = 0
@@ -30,60 +31,88 @@ class Synced:
     chunks: ChunkChanges = field(default_factory=ChunkChanges)
 
 
+def files_of(folder: Path) -> Iterator[Path]:
+    """Yield the supported files, sorted. Hidden files and links out of the folder are skipped."""
+    root = folder.resolve()
+    for here, folders, names in os.walk(root):
+        folders[:] = sorted(n for n in folders if n not in SKIPPED and not n.startswith("."))
+        for name in sorted(names):
+            path = Path(here, name)
+            inside = path.resolve().is_relative_to(root)
+            if not name.startswith(".") and inside and path.is_file() and format_of(name):
+                yield path
+
+
+def delivery_of(folder: Path, path: Path) -> Delivery:
+    """Return the delivery of a file, named by its path inside the folder."""
+    ref = path.relative_to(folder.resolve()).as_posix()
+    return Delivery.of(ref, Pieces(partial(_read_pieces, path)))
+
+
+def _read_pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            yield piece
+
+
+def signature_of(folder: Path) -> frozenset[tuple[str, int, int]]:
+    """Return a signature that changes when a folder changes, without reading its files."""
+    stats = [(path, path.stat()) for path in files_of(folder)]
+    return frozenset((str(path), stat.st_mtime_ns, stat.st_size) for path, stat in stats)
+
+
 def sync(
     source: KnowledgeSource,
     actor: Actor,
     folder: Path,
     report_progress: Callable[[int], None] = lambda files: None,
-) -> Synced:
-    """Bring a source to what a folder holds now. Opens `acting` itself, for each part."""
-    synced = Synced()
-    seen: set[str] = set()
-    for some in _parts(folder):
-        seen.update(each.ref for each in some)
-        _deliver(source, actor, some, synced)
-        report_progress(len(some))
+) -> SyncResult:
+    """Deliver the content of a folder to a source. Opens `acting` itself, for each batch."""
+    total = SyncResult()
+    refs: set[str] = set()
+    for deliveries in _batches(folder):
+        refs.update(each.ref for each in deliveries)
+        _deliver(source, actor, deliveries, total)
+        report_progress(len(deliveries))
+    # Files of an archive have its name as their folder.
+    archives = tuple(f"{ref[:-4]}/" for ref in refs if ref.endswith(".zip"))
     with acting(source.account_id):
         rows = KnowledgeDocument.objects.of(source.account_id).present().filter(source=source)
         existing_refs = rows.values_list("ref", flat=True)
-        gone = [ref for ref in existing_refs if not _is_delivered(ref, seen)]
-        if gone:
-            result = ingest(source, actor, [], remove=gone)
-            synced.removed, synced.chunks = len(result.removed), synced.chunks + result.chunks
-    return synced
+        removed = [ref for ref in existing_refs if ref not in refs and not ref.startswith(archives)]
+        if removed:
+            result = ingest(source, actor, [], remove=removed)
+            total.removed = len(result.removed)
+            total.chunks += result.chunks
+    return total
 
 
-def _is_delivered(ref: str, seen: set[str]) -> bool:
-    """In the folder, or in an archive that is."""
-    return ref in seen or any(
-        each.endswith(".zip") and ref.startswith(f"{each[:-4]}/") for each in seen
-    )
-
-
-def _parts(folder: Path) -> Iterator[list[Delivery]]:
-    some: list[Delivery] = []
+def _batches(folder: Path) -> Iterator[list[Delivery]]:
+    batch: list[Delivery] = []
     for path in files_of(folder):
-        some.append(delivery_of(folder, path))
-        if len(some) >= FILES or sum(each.size for each in some) >= BYTES:
-            yield some
-            some = []
-    if some:
-        yield some
+        batch.append(delivery_of(folder, path))
+        if len(batch) >= FILES or sum(each.size for each in batch) >= BYTES:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
-def _deliver(source: KnowledgeSource, actor: Actor, some: list[Delivery], synced: Synced) -> None:
+def _deliver(
+    source: KnowledgeSource, actor: Actor, deliveries: list[Delivery], total: SyncResult
+) -> None:
     allowed = []
     with acting(source.account_id):
-        for each in some:
+        for each in deliveries:
             try:
-                refuse_too_much(source.account_id, [each])
+                refuse_over_quota(source.account_id, [each])
                 allowed.append(each)
             except TooLarge as error:
-                synced.refused.append(error.message)
+                total.refused.append(error.message)
     prepared = prepare(source, allowed)
     with acting(source.account_id):
         result = ingest(source, actor, prepared)
-    synced.added += len(result.added)
-    synced.changed += len(result.changed)
-    synced.unchanged += len(result.unchanged)
-    synced.chunks += result.chunks
+    total.added += len(result.added)
+    total.changed += len(result.changed)
+    total.unchanged += len(result.unchanged)
+    total.chunks += result.chunks

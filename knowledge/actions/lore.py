@@ -25,7 +25,7 @@ MOST_ENTRIES = 2_000  # of one lorebook
 def bring_lorebook(
     account_id: UUID, actor: Actor, source_input: NewSource, entries: Sequence[Mapping[str, Any]]
 ) -> KnowledgeSource:
-    """Create a lorebook with its entries, or nothing if one is refused. Inside `acting`."""
+    """Create a lorebook with its entries, or nothing if one is invalid. Inside `acting`."""
     source = ensure_source(account_id, actor, source_input)
     add_entries(source, actor, entries)
     return source
@@ -35,9 +35,12 @@ def add_entries(
     source: KnowledgeSource, actor: Actor, entries: Sequence[Mapping[str, Any]]
 ) -> list[LorebookEntry]:
     """Write entries of a lorebook, in one commit. Use inside `acting`."""
-    _refuse_other_kinds(source)
-    held = LorebookEntry.objects.of(source.account_id).filter(source=source).count()
-    if held + len(entries) > MOST_ENTRIES:
+    if source.kind != KnowledgeSource.Kind.LOREBOOK:
+        raise Conflict(
+            _("“%(name)s” is not a lorebook. Choose a lorebook.") % {"name": source.name}
+        )
+    existing = LorebookEntry.objects.of(source.account_id).filter(source=source).count()
+    if existing + len(entries) > MOST_ENTRIES:
         raise Invalid(
             _(
                 "A lorebook can have at most %(n)d entries. Erase some entries or use another "
@@ -70,8 +73,8 @@ def add_entries(
 def change_entry(
     account_id: UUID, pk: UUID, actor: Actor, values: Mapping[str, Any], *, version: int
 ) -> LorebookEntry:
-    """Change an entry that is still as it was seen. Use inside `acting`."""
-    row = _held(account_id, pk)
+    """Change an entry if its version is still the given one. Use inside `acting`."""
+    row = _lock_entry(account_id, pk)
     if row.version != version:
         raise Conflict(_("Someone else changed this entry. Reload the page and try again."))
     changed = {name: value for name, value in values.items() if getattr(row, name) != value}
@@ -89,14 +92,14 @@ def change_entry(
 
 
 def erase_entry(account_id: UUID, pk: UUID, actor: Actor) -> None:
-    row = _held(account_id, pk)
+    row = _lock_entry(account_id, pk)
     with recording(account_id, actor) as commit:
         commit.erase(row._meta.label_lower, row.pk)
         erase_copies(account_id, [row.pk])
         row.delete()
 
 
-def _held(account_id: UUID, pk: UUID) -> LorebookEntry:
+def _lock_entry(account_id: UUID, pk: UUID) -> LorebookEntry:
     rows = LorebookEntry.objects.of(account_id).select_for_update(no_key=True)
     row = rows.filter(pk=pk).first()
     if row is None:
@@ -104,15 +107,8 @@ def _held(account_id: UUID, pk: UUID) -> LorebookEntry:
     return row
 
 
-def _refuse_other_kinds(source: KnowledgeSource) -> None:
-    if source.kind != KnowledgeSource.Kind.LOREBOOK:
-        raise Conflict(
-            _("“%(name)s” is not a lorebook. Choose a lorebook.") % {"name": source.name}
-        )
-
-
 def _check(row: LorebookEntry, path: str = "") -> None:
-    """Refuse what could never fire, and patterns that the engine does not read."""
+    """Refuse entries that could never fire and invalid patterns."""
     issues = []
     if not row.content.strip():
         issues.append({"path": f"{path}content", "message": _("Enter the text of the entry")})
@@ -130,9 +126,9 @@ def _check(row: LorebookEntry, path: str = "") -> None:
         issues += [
             {"path": f"{path}{name}.{i}", "message": reason}
             for i, key in enumerate(keys)
-            if (reason := _why_not(row, key))
+            if (reason := _check_key(row, key))
         ]
-    if not 0 <= row.budget_weight <= 100:  # noqa: PLR2004 - wide enough for anybody
+    if not 0 <= row.budget_weight <= 100:  # noqa: PLR2004 - as in the message
         issues.append(
             {"path": f"{path}budget_weight", "message": _("Enter a number from 0 to 100")}
         )
@@ -140,7 +136,7 @@ def _check(row: LorebookEntry, path: str = "") -> None:
         raise Invalid(issues[0]["message"], issues=issues)
 
 
-def _why_not(row: LorebookEntry, key: str) -> str:
+def _check_key(row: LorebookEntry, key: str) -> str:
     if not key.strip():
         return str(_("Enter a key, or remove the empty one"))
     if row.regex:

@@ -10,9 +10,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.errors import Denied, DomainError, Invalid
 from knowledge.actions.ingest import ingest
-from knowledge.actions.parse_documents import fail, held_still
-from knowledge.actions.prepare_delivery import Delivery, prepare
-from knowledge.actions.quotas import refuse_too_much
+from knowledge.actions.parse_documents import fail, lock_pending
+from knowledge.actions.prepare_delivery import Delivery, prepare, refuse_over_quota
 from knowledge.fetching.allowed_addresses import Allowed, CannotFetch, address_of
 from knowledge.fetching.fetch import fetched
 from knowledge.models import KnowledgeDocument
@@ -22,12 +21,12 @@ State = KnowledgeDocument.State
 
 
 def allowed() -> Allowed:
-    """Return the sites that the settings allow."""
+    """Return the sites that may be fetched."""
     return Allowed.of(settings.KNOWLEDGE_FETCH_HOSTS, settings.KNOWLEDGE_FETCH_PRIVATE)
 
 
 def refuse_to_fetch(deliveries: Sequence[Delivery]) -> None:
-    """Refuse addresses that would not be asked, before anything is written."""
+    """Refuse addresses that may not be fetched, before anything is written."""
     pending_fetches = [(i, each) for i, each in enumerate(deliveries) if each.to_fetch]
     if pending_fetches and not allowed():
         raise Denied(
@@ -38,18 +37,18 @@ def refuse_to_fetch(deliveries: Sequence[Delivery]) -> None:
         try:
             address_of(each.url, allowed())
         except CannotFetch as error:
-            why = in_words(str(error))
-            issues = [{"path": f"documents.{i}.url", "message": why}]
-            raise Invalid(why, code="address_refused", issues=issues) from error
+            message = in_words(str(error))
+            issues = [{"path": f"documents.{i}.url", "message": message}]
+            raise Invalid(message, code="address_refused", issues=issues) from error
 
 
 def fetch_document(account_id: UUID, document_id: UUID) -> None:
-    """Fetch a page that waits, outside of any transaction. What cannot be fetched says why."""
+    """Fetch a pending page, outside of any transaction, or store why that failed."""
     with acting(account_id):
         rows = KnowledgeDocument.objects.of(account_id).present().select_related("source")
         document = rows.filter(pk=document_id, state=State.PENDING, sha256="").first()
     if document is None:
-        return  # fetched, delivered or erased since
+        return  # fetched, delivered or erased meanwhile
     try:
         with fetched(document.url, allowed()) as page:
             delivery = Delivery(
@@ -65,9 +64,9 @@ def fetch_document(account_id: UUID, document_id: UUID) -> None:
             )
             prepared = prepare(document.source, [delivery])
             with acting(account_id):
-                if held_still(document) is None:
+                if lock_pending(document) is None:
                     return  # erased, removed or delivered while it was fetched
-                refuse_too_much(account_id, [delivery])
+                refuse_over_quota(account_id, [delivery])
                 ingest(document.source, SYSTEM, prepared)
     except (CannotFetch, DomainError) as error:
         fail(document, str(error))

@@ -1,41 +1,49 @@
-"""Parsing and chunking of a delivery before anything is written.
+"""Limits, parsing and chunking of a delivery before anything is written.
 
-A file that must be parsed is left to a worker; one whose digest is known is not looked at.
+Files that need a parser are left to a worker. Files with the stored digest are skipped.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from tempfile import TemporaryFile
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Sum
+from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
+from kmapp.errors import TooLarge
 from knowledge.chunking import Chunk, Shape, chunked
-from knowledge.chunking.index_versions import CUTS
+from knowledge.chunking.index_versions import INDEX_VERSIONS
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from knowledge.parsing.formats import Format, NotText, decoded, format_of, title_of
-from knowledge.parsing.sandbox import Cutting, read_text
+from knowledge.parsing.sandbox import ChunkSettings, read_text
 
 State = KnowledgeDocument.State
-# Bytes of a text that is read and cut where it arrives. Larger ones go to a worker, and from there
-# to a process that is bound: nobody's request holds a large file, and cutting code that was made
-# to be nested takes time by the square of its length.
+# Bytes of a text that is parsed and chunked in the request. Larger texts go to a worker and there
+# to the sandbox, because a request must not hold a large file in memory, and because the time to
+# chunk deeply nested code grows with the square of its length.
 AT_ONCE = 256 * 1024
 CODE_AT_ONCE = 8 * 1024
+UNKNOWN = "This file type is not supported."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """One file, as it arrives: its bytes in pieces, so that none has to be held whole."""
+    """A delivered file. Its bytes come in pieces, so that it need not fit into memory."""
 
     ref: str
-    pieces: Iterable[bytes]  # anew each time
+    pieces: Iterable[bytes]  # can be iterated more than once
     title: str = ""
     mime: str = ""
     url: str = ""
     revision: str = ""
     observed_at: datetime | None = None
-    sha256: str = ""  # of a page that is still to be fetched: none
+    sha256: str = ""  # empty for a page that must be fetched first
     size: int = 0
 
     @property
@@ -43,29 +51,39 @@ class Delivery:
         return not self.sha256
 
     @classmethod
-    def of(cls, ref: str, data: bytes, **more: object) -> "Delivery":
-        return cls(
-            ref=ref,
-            pieces=(data,),
-            sha256=hashlib.sha256(data).hexdigest(),
-            size=len(data),
-            **more,  # type: ignore[arg-type]
-        )
+    def of(cls, ref: str, data: bytes | Iterable[bytes], **fields: Any) -> "Delivery":
+        """Return the delivery of a file whose bytes are at hand, with its digest and size."""
+        pieces = (data,) if isinstance(data, bytes) else data
+        digest, size = hashlib.sha256(), 0
+        for piece in pieces:
+            digest.update(piece)
+            size += len(piece)
+        return cls(ref=ref, pieces=pieces, sha256=digest.hexdigest(), size=size, **fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The bytes of a file in pieces; each iteration reads the file again."""
+
+    read: Callable[[], Iterator[bytes]]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self.read()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a file says, and how each index version cuts it."""
+    """The text of a file with its chunks."""
 
     text: str
     format: Format
     title: str
-    chunks: Mapping[str, Sequence[Chunk]]
+    chunks: Mapping[str, Sequence[Chunk]]  # by index version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A file on its way in: read already; or for a worker, if `reading` is None; or hopeless."""
+    """A delivery, ready to be stored. A worker parses it if it has no reading and no error."""
 
     delivery: Delivery
     format: Format | None
@@ -74,8 +92,32 @@ class Prepared:
     unchanged: bool = False
 
 
+def refuse_over_quota(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
+    """Refuse deliveries that exceed the limit of a file or of the account. Inside `acting`."""
+    for i, each in enumerate(deliveries):
+        most = settings.KNOWLEDGE_MAX_FILE_BYTES
+        if each.size > most:
+            raise TooLarge(
+                _("“%(ref)s” is too large: %(size)s bytes. The limit is %(most)s bytes per file.")
+                % {"ref": each.ref, "size": f"{each.size:,}", "most": f"{most:,}"},
+                issues=[{"path": f"documents.{i}", "message": "is too large"}],
+            )
+    rows = KnowledgeDocument.objects.of(account_id).present()
+    stored_bytes = rows.aggregate(Sum("size"))["size__sum"] or 0
+    most = settings.KNOWLEDGE_MAX_ACCOUNT_BYTES
+    if stored_bytes + sum(each.size for each in deliveries) > most:
+        raise TooLarge(
+            _(
+                "Document storage is full: %(kept)s of %(most)s bytes are used. Erase some "
+                "documents, then try again."
+            )
+            % {"most": f"{most:,}", "kept": f"{stored_bytes:,}"},
+            code="account_full",
+        )
+
+
 def prepare(source: KnowledgeSource, deliveries: Sequence[Delivery]) -> list[Prepared]:
-    """Read and cut what is new. Opens `acting` for a look at what is known."""
+    """Parse and chunk new files. Opens `acting` itself to load the stored digests."""
     with acting(source.account_id):
         rows = KnowledgeDocument.objects.of(source.account_id).present().filter(source=source)
         existing_digests = dict(
@@ -83,21 +125,21 @@ def prepare(source: KnowledgeSource, deliveries: Sequence[Delivery]) -> list[Pre
             .filter(ref__in=[each.ref for each in deliveries])
             .values_list("ref", "sha256")
         )
-    return [_prepared(source, each, existing_digests.get(each.ref)) for each in deliveries]
+    return [_prepare_file(source, each, existing_digests.get(each.ref)) for each in deliveries]
 
 
-def _prepared(
-    source: KnowledgeSource, delivery: Delivery, existing_digests: str | None
+def _prepare_file(
+    source: KnowledgeSource, delivery: Delivery, existing_digest: str | None
 ) -> Prepared:
     if delivery.to_fetch:
         return Prepared(delivery=delivery, format=None)
     head = next(iter(delivery.pieces), b"")[:512]
     form = format_of(delivery.ref, delivery.mime, head)
-    if existing_digests == delivery.sha256:
+    if existing_digest == delivery.sha256:
         return Prepared(delivery=delivery, format=form, unchanged=True)
     if form is None:
         return Prepared(delivery=delivery, format=None, error=UNKNOWN)
-    if form.parser or delivery.size > most_at_once(form):
+    if form.parser or delivery.size > _most_at_once(form):
         return Prepared(delivery=delivery, format=form)
     try:
         text = decoded(b"".join(delivery.pieces))
@@ -107,38 +149,27 @@ def _prepared(
     return Prepared(delivery=delivery, format=form, reading=reading)
 
 
-UNKNOWN = "This file type is not supported."
-
-
-def most_at_once(form: Format) -> int:
+def _most_at_once(form: Format) -> int:
     return CODE_AT_ONCE if form.shape is Shape.CODE else AT_ONCE
 
 
-def cutting_of(form: Format, versions: Sequence[str]) -> Cutting:
-    """How texts of a format are cut by index versions."""
-    tokens = {version: CUTS[version].tokens for version in versions}
-    return Cutting(shape=form.shape, language=form.language, tokens=tokens)
+def chunk_settings_of(form: Format, versions: Sequence[str]) -> ChunkSettings:
+    tokens = {version: INDEX_VERSIONS[version] for version in versions}
+    return ChunkSettings(shape=form.shape, language=form.language, tokens=tokens)
 
 
 def read(text: str, form: Format, title: str, ref: str, versions: Sequence[str]) -> Reading:
-    """Cut a text by every index version that its source has. A large one may raise CannotRead."""
-    cutting = cutting_of(form, versions)
-    return Reading(
-        text=text,
-        format=form,
-        title=title or title_of(ref, text, form.shape),
-        chunks=_cut(text, cutting) if len(text) <= most_at_once(form) else _apart(text, cutting),
-    )
-
-
-def _cut(text: str, cutting: Cutting) -> dict[str, list[Chunk]]:
-    return {
-        version: chunked(text, cutting.shape, tokens=most, language=cutting.language)
-        for version, most in cutting.tokens.items()
-    }
-
-
-def _apart(text: str, cutting: Cutting) -> Mapping[str, Sequence[Chunk]]:
-    with TemporaryFile() as file:
-        file.write(text.encode())
-        return read_text("text", file, cutting).chunks
+    """Chunk a text with index versions; a large one in the sandbox. May raise CannotRead."""
+    chunk_settings = chunk_settings_of(form, versions)
+    chunks: Mapping[str, Sequence[Chunk]]
+    if len(text) <= _most_at_once(form):
+        chunks = {
+            version: chunked(text, form.shape, tokens=tokens, language=form.language)
+            for version, tokens in chunk_settings.tokens.items()
+        }
+    else:
+        with TemporaryFile() as file:
+            file.write(text.encode())
+            chunks = read_text("text", file, chunk_settings).chunks
+    title = title or title_of(ref, text, form.shape)
+    return Reading(text=text, format=form, title=title, chunks=chunks)

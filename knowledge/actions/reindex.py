@@ -5,46 +5,46 @@ from uuid import UUID
 
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import uuid7
-from knowledge.actions.chunks import settle_chunks
-from knowledge.actions.ingest import cuttings_of
-from knowledge.actions.prepare_delivery import Reading, read
+from knowledge.actions.chunks import ChunkedText, replace_chunks
+from knowledge.actions.ingest import chunked_texts_of
+from knowledge.actions.prepare_delivery import read
 from knowledge.chunking import Shape
 from knowledge.models import KnowledgeDocument, KnowledgeSource, KnowledgeText
 from knowledge.parsing.formats import Format
 from knowledge.retrieval.cache_version import touch
 
-BLOCK = 20  # documents a transaction
+BATCH = 20  # documents in a transaction
 
 
-def cut_again(source: KnowledgeSource) -> Iterator[int]:
-    """Bring the chunks of a source to its index versions, in blocks; yields how many each had.
+def reindex(source: KnowledgeSource) -> Iterator[int]:
+    """Chunk the documents of a source with its index versions; yield the size of each batch.
 
-    A version that is known already keeps its chunks and vectors; one it no longer has loses them.
+    Chunks and vectors of an existing version stay. Those of a version that the source no longer
+    has are deleted.
     """
     after = UUID(int=0)
     while True:
         with acting(source.account_id):
-            texts = _next(source, after)
+            texts = _next_texts(source, after)
         if not texts:
             return
-        cuttings = [
-            cutting
-            for text in texts
-            for cutting in cuttings_of(
-                text.document, text, _reading(source, text), text.document.title
-            )
-        ]
+        chunked_texts: list[ChunkedText] = []
+        for text in texts:
+            document = text.document
+            form = Format(document.mime, shape=Shape(text.shape), language=text.language)
+            reading = read(text.text, form, document.title, document.ref, source.index_versions)
+            chunked_texts += chunked_texts_of(document, text, reading.chunks, document.title)
         with acting(source.account_id):
-            settle_chunks(source.account_id, cuttings, uuid7())
+            replace_chunks(source.account_id, chunked_texts, uuid7())
             touch(source.account_id)
         after = texts[-1].document_id
         yield len(texts)
 
 
-def _next(source: KnowledgeSource, after: UUID) -> list[KnowledgeText]:
+def _next_texts(source: KnowledgeSource, after: UUID) -> list[KnowledgeText]:
     """Return the current texts of the next documents."""
     rows = KnowledgeDocument.objects.of(source.account_id).present().filter(source=source)
-    documents = list(rows.filter(pk__gt=after, version__gt=0).order_by("pk")[:BLOCK])
+    documents = list(rows.filter(pk__gt=after, version__gt=0).order_by("pk")[:BATCH])
     texts = KnowledgeText.objects.of(source.account_id).select_related("document")
     versions = {document.pk: document.version for document in documents}
     return [
@@ -52,8 +52,3 @@ def _next(source: KnowledgeSource, after: UUID) -> list[KnowledgeText]:
         for text in texts.filter(document__in=documents).order_by("document_id", "version")
         if versions[text.document_id] == text.version
     ]
-
-
-def _reading(source: KnowledgeSource, text: KnowledgeText) -> Reading:
-    form = Format(text.document.mime, shape=Shape(text.shape), language=text.language)
-    return read(text.text, form, text.document.title, text.document.ref, source.index_versions)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.redacted_text import redacted_reason
 from kmapp.errors import Conflict, Denied, Invalid
-from kmapp.ledger.actions import Recording, recording
+from kmapp.ledger.actions import recording
 from kmapp.prompt_injection.confusables import list_confusable
 from knowledge.models import KnowledgeSource
 
@@ -22,7 +22,7 @@ TRUST_OF = {Kind.REPO_DOCS: Trust.TRUSTED, Kind.LOREBOOK: Trust.SEMI_TRUSTED}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSource:
-    """What a source is, as its deliverer says. What is left out stays, or is the usual."""
+    """Fields of a source. Fields that are left out keep their values or get the defaults."""
 
     name: str
     kind: str = ""
@@ -32,7 +32,7 @@ class NewSource:
     revision: str | None = None
 
 
-def named(account_id: UUID, name: str, scope: str = "") -> KnowledgeSource | None:
+def find_source(account_id: UUID, name: str, scope: str = "") -> KnowledgeSource | None:
     return KnowledgeSource.objects.of(account_id).filter(scope=scope, name=name).first()
 
 
@@ -41,12 +41,12 @@ def ensure_source(
 ) -> KnowledgeSource:
     """Return the source with this name, created or updated. Inside `acting`.
 
-    Whoever may not trust delivers to untrusted sources only: what they write would be trusted by
-    where it stands.
+    Without `may_trust` the source must be untrusted, because documents get the trust of their
+    source.
     """
     try:
         return _ensure(account_id, actor, source_input, may_trust=may_trust)
-    except IntegrityError:  # somebody made it between our look and our insert
+    except IntegrityError:  # created by another transaction after the lookup
         return _ensure(account_id, actor, source_input, may_trust=may_trust)
 
 
@@ -61,10 +61,12 @@ def _ensure(
         source_input = replace(source_input, trust=_untrusted(source_input, source))
     if source is None:
         if not may_trust:
-            _refuse_to_imitate(account_id, source_input)
-        return _make(account_id, actor, source_input)
+            _refuse_look_alike(account_id, source_input)
+        return _create(account_id, actor, source_input)
     if source_input.kind and source_input.kind != source.kind:
-        raise Conflict(f"“{source.name}” is of the kind {source.kind}: choose another name.")
+        raise Conflict(
+            f"The kind of “{source.name}” is {source.kind}. Choose another name, or leave kind out."
+        )
     values = {
         "trust": source_input.trust or None,
         "ref": source_input.ref,
@@ -77,7 +79,7 @@ def _ensure(
 
 
 def refuse_lore(source: KnowledgeSource) -> None:
-    """Refuse documents for a lorebook: no page would show them. In the `acting` that ensured it."""
+    """Refuse documents for a lorebook, because no page would show them."""
     if source.kind == Kind.LOREBOOK:
         raise Conflict(
             _("“%(name)s” is a lorebook and cannot hold documents. Choose another source name.")
@@ -92,14 +94,14 @@ def _untrusted(source_input: NewSource, source: KnowledgeSource | None) -> str:
     }
     if trust_levels != {Trust.UNTRUSTED}:
         raise Denied(
-            f"Only a key with the scope knowledge:trust delivers to a trusted source: use such a"
-            f" key, or another name than “{source_input.name}”, and leave trust out.",
+            "Delivering to a trusted source requires a key with the scope knowledge:trust. Use "
+            f"such a key, or choose another name than “{source_input.name}” and leave trust out.",
             code="missing_scope",
         )
     return Trust.UNTRUSTED
 
 
-def _refuse_to_imitate(account_id: UUID, source_input: NewSource) -> None:
+def _refuse_look_alike(account_id: UUID, source_input: NewSource) -> None:
     """Refuse a name that looks like the name of a trusted source."""
     others = KnowledgeSource.objects.of(account_id).exclude(trust=Trust.UNTRUSTED)
     if imitated := list_confusable(source_input.name, others.values_list("name", flat=True)):
@@ -110,7 +112,7 @@ def _refuse_to_imitate(account_id: UUID, source_input: NewSource) -> None:
         )
 
 
-def _make(account_id: UUID, actor: Actor, source_input: NewSource) -> KnowledgeSource:
+def _create(account_id: UUID, actor: Actor, source_input: NewSource) -> KnowledgeSource:
     if not source_input.name.strip():
         raise Invalid(
             "A source needs a name.", issues=[{"path": "source.name", "message": "is empty"}]
@@ -139,18 +141,14 @@ def _make(account_id: UUID, actor: Actor, source_input: NewSource) -> KnowledgeS
 def change_source(
     source: KnowledgeSource, actor: Actor, values: Mapping[str, Any], reason: str = ""
 ) -> None:
-    """Change what differs, in one commit."""
+    """Update the fields that differ, in one commit."""
     changed = {name: value for name, value in values.items() if getattr(source, name) != value}
     if not changed:
         return
     stored_reason = redacted_reason(source.account_id, reason)
     with recording(source.account_id, actor, reason=stored_reason) as commit:
-        _set(source, commit, changed)
-
-
-def _set(source: KnowledgeSource, commit: Recording, values: Mapping[str, Any]) -> None:
-    for name, value in values.items():
-        setattr(source, name, value)
-    source.updated_at, source.commit_id = timezone.now(), commit.id
-    source.save(update_fields=[*values, "updated_at", "commit"])
-    commit.add(source, "UPDATE")
+        for name, value in changed.items():
+            setattr(source, name, value)
+        source.updated_at, source.commit_id = timezone.now(), commit.id
+        source.save(update_fields=[*changed, "updated_at", "commit"])
+        commit.add(source, "UPDATE")

@@ -15,8 +15,7 @@ from kmapp.errors import Denied, NotFound
 from knowledge.actions.erasure import erase_document, erase_source
 from knowledge.actions.ingest import IngestResult, ingest
 from knowledge.actions.page_fetches import refuse_to_fetch
-from knowledge.actions.prepare_delivery import prepare
-from knowledge.actions.quotas import refuse_too_much
+from knowledge.actions.prepare_delivery import prepare, refuse_over_quota
 from knowledge.actions.sources import NewSource, ensure_source, refuse_lore
 from knowledge.api import serialize
 from knowledge.api.request_serializers import IngestInput, SourceInput, SourcesInput, build_delivery
@@ -52,7 +51,7 @@ class Ingest(AgentView):
         with acting(self.account):
             source = _ensure_source(self, NewSource(**data["source"]))
             refuse_lore(source)
-            refuse_too_much(self.account, deliveries)
+            refuse_over_quota(self.account, deliveries)
         prepared = prepare(source, deliveries)
         with acting(self.account):
             remove = list(data["remove"])

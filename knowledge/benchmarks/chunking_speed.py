@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kmapp.search.variants import DEFAULT
-from knowledge.actions.folders import delivery_of, files_of
+from knowledge.actions.folder_sync import delivery_of, files_of
 from knowledge.chunking import chunked
-from knowledge.chunking.index_versions import CUTS
+from knowledge.chunking.index_versions import INDEX_VERSIONS
 from knowledge.parsing.formats import decoded, format_of, title_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speed:
-    """What was cut, in how many seconds of processor time."""
-
     files: int
     characters: int
     chunks: int
-    seconds: float
+    seconds: float  # of processor time
 
     @property
     def files_a_second(self) -> float:
@@ -31,15 +29,15 @@ def texts_of(folder: Path) -> list[Path]:
     return [path for path in files_of(folder) if (form := format_of(path.name)) and not form.parser]
 
 
-def cut_all(folder: Path, paths: Sequence[Path]) -> Speed:
-    """Read and cut each file as a delivery does."""
-    tokens = CUTS[DEFAULT.index_version].tokens
+def chunk_all(folder: Path, paths: Sequence[Path]) -> Speed:
+    """Read and chunk each file as a delivery does."""
+    tokens = INDEX_VERSIONS[DEFAULT.index_version]
     characters = chunks = 0
     started = time.process_time()
     for path in paths:
         delivery = delivery_of(folder, path)
         form = format_of(delivery.ref)
-        assert form  # noqa: S101 - chosen for it
+        assert form  # noqa: S101 - selected by `texts_of`
         text = decoded(b"".join(delivery.pieces))
         title_of(delivery.ref, text, form.shape)
         document_chunks = chunked(text, form.shape, tokens=tokens, language=form.language)

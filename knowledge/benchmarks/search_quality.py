@@ -11,31 +11,27 @@ from kmapp.search.variants import Variant
 from knowledge.retrieval.search import Search, search
 
 QUESTIONS = Path(__file__).with_name("questions.json")
-FIRST = 5  # documents that are looked at
-SNIPPETS = 30  # of which some share a document
+FIRST = 5  # documents in which an answer counts
+SNIPPETS = 30  # some are of the same document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked, and the files that answer it: one of them is enough."""
-
     kind: str
     text: str
-    answered_in: Sequence[str]
+    answered_in: Sequence[str]  # files, each of which answers it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The documents that were found, best first, without repetition."""
-
     question: Question
-    refs: Sequence[str]
+    refs: Sequence[str]  # of the matching documents, best first
 
     @property
     def rank(self) -> int | None:
-        """The place of the first right document, from 1."""
-        right = (i for i, ref in enumerate(self.refs, 1) if ref in self.question.answered_in)
-        return next(right, None)
+        """The rank of the first correct document, from 1."""
+        ranks = (i for i, ref in enumerate(self.refs, 1) if ref in self.question.answered_in)
+        return next(ranks, None)
 
 
 def questions(file: Path) -> list[Question]:
@@ -43,11 +39,11 @@ def questions(file: Path) -> list[Question]:
     return [Question(**each) for each in data["questions"]]
 
 
-def run_question(
-    account_id: UUID, source: str, all_of_them: Sequence[Question], variant: Variant
+def run_questions(
+    account_id: UUID, source: str, all_questions: Sequence[Question], variant: Variant
 ) -> Iterator[Answer]:
-    """Ask each as an agent would. Opens `acting` itself."""
-    for question in all_of_them:
+    """Search for each question as an agent would. Opens `acting` itself."""
+    for question in all_questions:
         request = Search(query=question.text, limit=SNIPPETS, sources=(source,), variant=variant)
         snippets = search(account_id, request).snippets
         refs = dict.fromkeys(each.chunks[0].document.ref for each in snippets)

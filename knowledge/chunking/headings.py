@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-TITLE = 200  # characters of a heading that are kept
-DEEPEST = 8
+TITLE_LENGTH = 200  # characters of a heading that are stored
+MAX_DEPTH = 8  # headings in a path
 
 _ATX = re.compile(r" {0,3}(#{1,6})[ \t]")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -28,13 +28,16 @@ class _Heading:
 
 
 def markdown_sections(text: str) -> list[Section]:
-    """Sections under `#` and underlined headings; what stands in a fence is no heading."""
-    return _sections(_markdown(list(_lines(text))))
+    """Return the sections under `#` and underlined headings; lines in a code fence are ignored."""
+    return _sections(_markdown_headings(list(_lines(text))))
 
 
 def plain_sections(text: str) -> list[Section]:
-    """Sections under underlined titles, as in reStructuredText; the first kind seen is the top."""
-    return _sections(_underlined(list(_lines(text))))
+    """Return the sections under underlined titles, as in reStructuredText.
+
+    The first style of underline in the text is the top level.
+    """
+    return _sections(_underlined_headings(list(_lines(text))))
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -50,15 +53,15 @@ def _sections(headings: Iterable[_Heading]) -> list[Section]:
     for heading in headings:
         while path and path[-1][0] >= heading.level:
             path.pop()
-        path.append((heading.level, heading.title[:TITLE]))
-        section = Section(heading.start, tuple(title for _, title in path[-DEEPEST:]))
+        path.append((heading.level, heading.title[:TITLE_LENGTH]))
+        section = Section(heading.start, tuple(title for _, title in path[-MAX_DEPTH:]))
         if heading.start == 0:
             sections.clear()
         sections.append(section)
     return sections
 
 
-def _markdown(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
+def _markdown_headings(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
     fence = ""
     for number, (start, line) in enumerate(lines):
         if opened := _FENCE.match(line):
@@ -69,16 +72,15 @@ def _markdown(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
                 fence = ""
         elif fence:
             continue
-        elif (match := _ATX.match(line)) and (title := _named(line[match.end() :])):
+        elif (match := _ATX.match(line)) and (title := _strip_closing_marks(line[match.end() :])):
             yield _Heading(start, len(match[1]), title)
         elif (under := _SETEXT.match(line)) and number and _is_title(lines[number - 1][1]):
             level = 1 if under[1][0] == "=" else 2
             yield _Heading(lines[number - 1][0], level, lines[number - 1][1].strip())
 
 
-def _named(title_text: str) -> str:
-    """Return the title of a heading line without closing marks."""
-    title = title_text.strip()
+def _strip_closing_marks(line: str) -> str:
+    title = line.strip()
     bare = title.rstrip("#")
     return bare.rstrip() if bare[-1:] in ("", " ", "\t") else title
 
@@ -87,7 +89,7 @@ def _is_title(line: str) -> bool:
     return bool(line.strip()) and not line.startswith(("    ", "\t")) and not _LABEL.match(line)
 
 
-def _underlined(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
+def _underlined_headings(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
     levels: dict[tuple[str, bool], int] = {}
     for number in range(1, len(lines)):
         rule, (start, title) = lines[number][1], lines[number - 1]
@@ -99,7 +101,7 @@ def _underlined(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
 
 
 def _is_underlined(title: str, rule: str, *, inset: bool) -> bool:
-    """Between two lines a title may stand a little to the right."""
+    """Return whether a rule underlines a title. With `inset`, the title may be indented."""
     plain = title.rstrip()
     return (
         bool(plain)

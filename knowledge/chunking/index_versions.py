@@ -1,22 +1,10 @@
-"""Index versions: variants of chunking. Pure.
-
-Two index versions live side by side: each has chunks, postings and vectors of its own.
-"""
+"""Index versions: variants of chunking, each with its own chunks, postings and vectors. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """How one index version cuts texts."""
-
-    tokens: int
-
-
-CUTS: Mapping[str, Cut] = {"1": Cut(tokens=360), "2": Cut(tokens=160)}
+INDEX_VERSIONS: Mapping[str, int] = {"1": 360, "2": 160}  # tokens in a chunk
 
 
 def collection_of(index_version: str) -> str:
-    """Where the postings and vectors of an index version are."""
+    """Return the name of the search collection of an index version."""
     return f"knowledge.{index_version}"

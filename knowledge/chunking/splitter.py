@@ -1,4 +1,4 @@
-"""Splitter: sections stay whole if they fit, small ones are joined."""
+"""Splitter: sections stay whole if they fit, and small sections are joined."""
 
 import re
 from bisect import bisect_right
@@ -6,34 +6,46 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from importlib import import_module
 from itertools import accumulate, takewhile
 
 from kmapp.search.passages import token_estimate
 from knowledge.chunking.headings import Section, markdown_sections, plain_sections
-from knowledge.chunking.languages import splitter_for
 
-PAGE_BREAK = "\f"
-SMALLEST_RATIO = 0.7  # characters a token: nothing real is denser
-SLACK = 1.15  # a sentence need not be cut for a few words
-LEAST = 80  # characters: a heading alone is no passage
-SAMPLE = 20_000  # characters by which the length of tokens is told
+SMALLEST_RATIO = 0.7  # characters per token: no real text is denser
+SLACK = 1.15  # a section may exceed the capacity by a few words before it is split
+LEAST = 80  # characters: a heading alone is not a passage
+SAMPLE = 20_000  # characters from which the token length is estimated
+# The grammar of each programming language: its module, and the function that returns it.
+GRAMMARS = {
+    "c": ("tree_sitter_c", "language"),
+    "go": ("tree_sitter_go", "language"),
+    "java": ("tree_sitter_java", "language"),
+    "javascript": ("tree_sitter_javascript", "language"),
+    "python": ("tree_sitter_python", "language"),
+    "ruby": ("tree_sitter_ruby", "language"),
+    "rust": ("tree_sitter_rust", "language"),
+    "typescript": ("tree_sitter_typescript", "language_typescript"),
+    "tsx": ("tree_sitter_typescript", "language_tsx"),
+}
 
-_BREAK = re.compile(PAGE_BREAK)
-_INK = re.compile(r"\S")
+Splitter = Callable[[str], list[tuple[int, str]]]
+# A span of the text with its page and the path of its headings.
+Span = tuple[int, int, int | None, tuple[str, ...]]
 
 
 class Shape(StrEnum):
-    """How a text is built."""
+    """Structure of a text."""
 
     PLAIN = "plain"  # paragraphs, perhaps with underlined headings
     MARKDOWN = "markdown"
-    PAGES = "pages"  # with page breaks between
+    PAGES = "pages"  # separated by form feeds
     CODE = "code"
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One slice of a text, and where it stands."""
+    """A slice of a text with its position."""
 
     index: int
     start: int
@@ -45,22 +57,16 @@ class Chunk:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    start: int
-    end: int
-    page: int | None
-    headings: tuple[str, ...]
-
-
 def chunked(text: str, shape: Shape, *, tokens: int, language: str = "") -> list[Chunk]:
     """Return the chunks of a text in order, each of about this many tokens or less."""
-    capacity = max(LEAST, round(tokens * _token_length(text)))
-    pieces = list(_pieces(text, shape, capacity, language))
+    # About four characters of English make a token, one of Chinese.
+    sample = text if len(text) <= SAMPLE else text[: SAMPLE // 2] + text[-SAMPLE // 2 :]
+    token_length = max(SMALLEST_RATIO, len(sample) / max(1, token_estimate(sample)))
+    capacity = max(LEAST, round(tokens * token_length))
     lines = list(accumulate((len(line) for line in text.split("\n")), lambda a, b: a + b + 1))
     chunks: list[Chunk] = []
-    for piece in pieces:
-        start, end = _inked(text, piece.start, piece.end)
+    for span_start, span_end, page, headings in _spans(text, shape, capacity, language):
+        start, end = _trim(text, span_start, span_end)
         if start < end:
             chunks.append(
                 Chunk(
@@ -69,23 +75,17 @@ def chunked(text: str, shape: Shape, *, tokens: int, language: str = "") -> list
                     end=end,
                     line_start=bisect_right(lines, start) + 1,
                     line_end=bisect_right(lines, end - 1) + 1,
-                    page=piece.page,
-                    headings=piece.headings,
+                    page=page,
+                    headings=headings,
                     text=text[start:end],
                 )
             )
     return chunks
 
 
-def _token_length(text: str) -> float:
-    """How many characters of this text make a token, about: four of English, one of Chinese."""
-    sample = text if len(text) <= SAMPLE else text[: SAMPLE // 2] + text[-SAMPLE // 2 :]
-    return max(SMALLEST_RATIO, len(sample) / max(1, token_estimate(sample)))
-
-
-def _inked(text: str, start: int, end: int) -> tuple[int, int]:
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the span without blank lines at its ends; indentation is preserved."""
-    first = _INK.search(text, start, end)
+    first = re.compile(r"\S").search(text, start, end)
     if not first:
         return start, start
     begin = max(start, text.rfind("\n", start, first.start()) + 1)
@@ -94,52 +94,47 @@ def _inked(text: str, start: int, end: int) -> tuple[int, int]:
     return begin, end
 
 
-def _pieces(text: str, shape: Shape, capacity: int, language: str) -> Iterator[_Piece]:
-    if shape is Shape.CODE and (splitter := splitter_for(language, capacity)):
-        yield from (_Piece(start, end, None, ()) for start, end in _spans(splitter, text))
+def _spans(text: str, shape: Shape, capacity: int, language: str) -> Iterator[Span]:
+    if shape is Shape.CODE and language in GRAMMARS:
+        for start, part in _code_splitter(language, capacity)(text):
+            yield start, start + len(part), None, ()
         return
     if shape is Shape.PAGES:
-        for page, (start, end) in enumerate(_pages(text), start=1):
+        start = 0
+        for page, page_text in enumerate(text.split("\f"), start=1):
+            end = start + len(page_text)
             for first, last in _split(text, start, end, capacity, markdown=False):
-                yield _Piece(first, last, page, ())
+                yield first, last, page, ()
+            start = end + 1
         return
     markdown = shape is Shape.MARKDOWN
     sections = markdown_sections(text) if markdown else plain_sections(text)
-    for start, end, headings in _packed(text, sections, capacity):
+    for start, end, headings in _join_sections(text, sections, capacity):
         for first, last in _split(text, start, end, capacity, markdown=markdown):
-            yield _Piece(first, last, None, headings)
+            yield first, last, None, headings
 
 
-def _pages(text: str) -> list[tuple[int, int]]:
-    breaks = [match.start() for match in _BREAK.finditer(text)]
-    return list(zip([0, *(b + 1 for b in breaks)], [*breaks, len(text)], strict=True))
-
-
-def _packed(
+def _join_sections(
     text: str, sections: Sequence[Section], capacity: int
 ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Small sections that follow each other travel together, under the path that they share.
+    """Join small adjacent sections under the heading path that they share.
 
-    A section never joins one that stands above it: what it begins is another subject.
+    A section is never joined to a deeper one before it, because it starts a new subject.
     """
     ends = [*(section.start for section in sections[1:]), len(text)]
-    held: tuple[int, int, tuple[str, ...]] | None = None
-    depth = 0  # of the first that is held
+    joined: tuple[int, int, tuple[str, ...]] | None = None
+    depth = 0  # of the first section in `joined`
     for section, end in zip(sections, ends, strict=True):
-        if held and end - held[0] <= capacity and len(section.headings) >= depth:
-            held = (held[0], end, _shared(held[2], section.headings))
+        if joined and end - joined[0] <= capacity and len(section.headings) >= depth:
+            pairs = zip(joined[2], section.headings, strict=False)
+            shared = takewhile(lambda pair: pair[0] == pair[1], pairs)
+            joined = (joined[0], end, tuple(heading for heading, _ in shared))
             continue
-        if held:
-            yield held
-        held, depth = (section.start, end, section.headings), len(section.headings)
-    if held:
-        yield held
-
-
-def _shared(held: tuple[str, ...], following: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the common prefix of two heading paths."""
-    pairs = zip(held, following, strict=False)
-    return tuple(one for one, other in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        if joined:
+            yield joined
+        joined, depth = (section.start, end, section.headings), len(section.headings)
+    if joined:
+        yield joined
 
 
 def _split(
@@ -148,17 +143,25 @@ def _split(
     """Split a span into parts within the capacity, at the largest breaks."""
     if end - start <= capacity * SLACK:
         return [(start, end)]
-    spans = _spans(_prose(capacity, markdown=markdown), text[start:end])
-    return [(start + first, start + last) for first, last in spans]
+    parts = _prose_splitter(capacity, markdown=markdown)(text[start:end])
+    return [(start + first, start + first + len(part)) for first, part in parts]
 
 
-def _spans(splitter: "Callable[[str], list[tuple[int, str]]]", text: str) -> list[tuple[int, int]]:
-    return [(first, first + len(part)) for first, part in splitter(text)]
+# The splitters are imported where they are needed: most processes never split a text.
 
 
 @cache
-def _prose(capacity: int, *, markdown: bool) -> "Callable[[str], list[tuple[int, str]]]":
-    from semantic_text_splitter import MarkdownSplitter, TextSplitter  # noqa: PLC0415  as above
+def _prose_splitter(capacity: int, *, markdown: bool) -> Splitter:
+    from semantic_text_splitter import MarkdownSplitter, TextSplitter  # noqa: PLC0415
 
     kind = MarkdownSplitter if markdown else TextSplitter
     return kind(capacity, trim=False).chunk_indices
+
+
+@cache
+def _code_splitter(language: str, capacity: int) -> Splitter:
+    from semantic_text_splitter import CodeSplitter  # noqa: PLC0415
+
+    module, function = GRAMMARS[language]
+    grammar = getattr(import_module(module), function)()
+    return CodeSplitter(grammar, capacity, trim=False).chunk_indices

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 
 LONGEST = 2_000  # characters
 PORTS = {"http": 80, "https": 443}
-# What `is_global` lets pass, here or in another Python, and what hides an IPv4 address in it.
+# Networks that `is_global` accepts in some Python version, and those that embed IPv4 addresses.
 CLOSED = tuple(
     ip_network(each)
     for each in (
@@ -24,22 +24,22 @@ CLOSED = tuple(
     )
 )
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f:.]+")
-_UNQUOTED = "!#$%&'()*+,/:;=?@[]~"  # what stays as it is; all else of an address is quoted
+_UNQUOTED = "!#$%&'()*+,/:;=?@[]~"  # all other characters of an address are quoted
 UNREADABLE = "Enter an http:// or https:// URL."
 SITE_NOT_ALLOWED = "This site is not on the list of allowed sites."
 NOT_PUBLIC = "This site has no public IP address, so it cannot be fetched."
 
 
 class CannotFetch(Exception):
-    """Why a page was not fetched: for the person who asked for it."""
+    """The reason why a page was not fetched, for the person who requested it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """The sites that may be asked: names at public addresses, and places anywhere."""
+    """The sites that may be fetched."""
 
-    hosts: frozenset[str]  # "docs.example.org", at the usual ports
-    private: frozenset[str]  # "wiki.corp:8080", which may stand in a private network
+    hosts: frozenset[str]  # "docs.example.org", at public addresses and default ports
+    private: frozenset[str]  # "wiki.corp:8080", also in a private network
 
     @classmethod
     def of(cls, hosts: Iterable[str], private: Iterable[str]) -> Self:
@@ -51,7 +51,7 @@ class Allowed:
     def __bool__(self) -> bool:
         return bool(self.hosts or self.private)
 
-    def anywhere(self, host: str, port: int) -> bool:
+    def allows_private(self, host: str, port: int) -> bool:
         return f"{host}:{port}" in self.private
 
 
@@ -67,7 +67,7 @@ def address_of(url: str, allowed: Allowed) -> str:
     readable = usual and _NAME.fullmatch(host) and "@" not in parts.netloc and len(url) <= LONGEST
     if not readable or port is None:
         raise CannotFetch(UNREADABLE)
-    if not allowed.anywhere(host, port):
+    if not allowed.allows_private(host, port):
         if port not in PORTS.values():
             raise CannotFetch(UNREADABLE)
         if host not in allowed.hosts:

@@ -22,7 +22,7 @@ from knowledge.fetching.allowed_addresses import (
     is_public,
 )
 
-SECONDS = 30.0  # for all of it, redirects included
+SECONDS = 30.0  # in all, including redirects
 QUIET_SECONDS = 10.0  # between two bytes
 REDIRECTS = 3
 MOST_BYTES = 20 * 1024 * 1024
@@ -32,7 +32,7 @@ KINDS = frozenset(
 )
 _REDIRECTING = frozenset({301, 302, 303, 307, 308})
 _OK = 200
-# Nothing is asked for packed: a few bytes could unpack to very many.
+# Compressed pages are not accepted, because a few bytes could unpack to very many.
 _HEADERS: Mapping[bytes | str, bytes | str] = {
     "User-Agent": "kmapp",
     "Accept": ", ".join(sorted(KINDS)),
@@ -42,7 +42,7 @@ _HEADERS: Mapping[bytes | str, bytes | str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What a site sent, on disk, and where from after all redirects."""
+    """A fetched page on disk, with its address after all redirects."""
 
     url: str
     mime: str
@@ -52,7 +52,6 @@ class Page:
     fetched_at: datetime
 
     def __iter__(self) -> Iterator[bytes]:
-        """Its bytes in pieces, anew each time."""
         self.file.seek(0)
         while piece := self.file.read(PIECE):
             yield piece
@@ -62,42 +61,37 @@ class Page:
 def fetched(url: str, allowed: Allowed) -> Iterator[Page]:
     """Fetch the page at an address for the duration of the context, or raise CannotFetch."""
     with TemporaryFile() as file:
-        yield asyncio.run(_within_time(url, allowed, file))
+        yield asyncio.run(_fetch_within_time(url, allowed, file))
 
 
-async def _within_time(url: str, allowed: Allowed, file: BinaryIO) -> Page:
+async def _fetch_within_time(url: str, allowed: Allowed, file: BinaryIO) -> Page:
     try:
         async with asyncio.timeout(SECONDS):
-            return await _followed(url, allowed, file)
+            return await _follow_redirects(url, allowed, file)
     except (TimeoutError, httpcore2.TimeoutException) as error:
         raise CannotFetch(f"The site did not respond within {SECONDS:.0f} seconds.") from error
     except (OSError, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
         raise CannotFetch("The site could not be reached.") from error
 
 
-async def _followed(url: str, allowed: Allowed, file: BinaryIO) -> Page:
+async def _follow_redirects(url: str, allowed: Allowed, file: BinaryIO) -> Page:
     quiet = dict.fromkeys(("connect", "read", "write", "pool"), QUIET_SECONDS)
-    async with httpcore2.AsyncConnectionPool(network_backend=_Vetting(allowed)) as pool:
+    async with httpcore2.AsyncConnectionPool(network_backend=_CheckedBackend(allowed)) as pool:
         for _ in range(REDIRECTS + 1):
             url = address_of(url, allowed)
             stream = pool.stream("GET", url, headers=_HEADERS, extensions={"timeout": quiet})
             async with stream as response:
-                headers = _read_headers(response)
+                headers = {
+                    name.decode("latin-1").lower(): value.decode("latin-1")
+                    for name, value in response.headers
+                }
                 if response.status not in _REDIRECTING:
                     return await _store_page(url, response, headers, file)
-            url = _led_on(url, headers.get("location", ""))
+            try:
+                url = urljoin(url, headers.get("location", ""))
+            except ValueError as error:
+                raise CannotFetch(UNREADABLE) from error
     raise CannotFetch(f"The page redirects more than {REDIRECTS} times.")
-
-
-def _read_headers(response: httpcore2.Response) -> dict[str, str]:
-    return {name.decode("latin-1").lower(): v.decode("latin-1") for name, v in response.headers}
-
-
-def _led_on(url: str, location: str) -> str:
-    try:
-        return urljoin(url, location)
-    except ValueError as error:
-        raise CannotFetch(UNREADABLE) from error
 
 
 async def _store_page(
@@ -125,10 +119,10 @@ async def _store_page(
     )
 
 
-class _Vetting(httpcore2.AsyncNetworkBackend):
-    """Resolves a name once, looks at every address, and connects to one of these.
+class _CheckedBackend(httpcore2.AsyncNetworkBackend):
+    """Network backend that resolves a name once and connects only if all addresses are allowed.
 
-    The name stays what is asked for and what a certificate must be of.
+    The Host header and the certificate check still use the name.
     """
 
     def __init__(self, allowed: Allowed) -> None:
@@ -145,7 +139,7 @@ class _Vetting(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         addresses = list(dict.fromkeys(str(info[4][0]) for info in infos))
-        if not self._allowed.anywhere(host, port) and not all(map(is_public, addresses)):
+        if not self._allowed.allows_private(host, port) and not all(map(is_public, addresses)):
             raise CannotFetch(NOT_PUBLIC)
         failed: httpcore2.ConnectError | None = None
         for address in addresses:

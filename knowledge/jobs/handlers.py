@@ -11,7 +11,7 @@ from knowledge.actions.ingest import FETCH, READ
 from knowledge.actions.page_fetches import fetch_document
 from knowledge.actions.parse_documents import read_document
 
-PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
+PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 
 
 @on(READ, name="knowledge.handlers.read", queue="extraction", alone=True)
@@ -34,7 +34,7 @@ def embed(jobs: Sequence[Job]) -> None:
             failed = embed_chunks(job.account_id, job.payload["index_version"], chunks)
         except ProviderError as error:
             if isinstance(error, Faulted):
-                raise  # perhaps one of these texts: after some attempts a person looks at it
+                raise  # one of these texts may be the cause: the job fails after some attempts
             raise RetryLater(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
         if failed:
             raise next(iter(failed.values()))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from uuid import UUID
 
@@ -11,12 +12,8 @@ from knowledge.models import LorebookEntry
 
 MOST_ENTRIES = 5_000
 REPLAYED = 20  # turns
-BETWEEN = re.compile(r"\r?\n(?:[^\S\n]*\n)+")
-SAME = (
-    *("content", "keys", "secondary_keys", "secondary_logic", "regex", "case_sensitive"),
-    *("whole_words", "constant", "enabled", "priority", "order", "budget_weight", "scope"),
-    *("scan_depth", "recursive", "recursable", "sticky", "cooldown"),
-)
+SEPARATOR = re.compile(r"\r?\n(?:[^\S\n]*\n)+")
+COLUMNS = tuple(each.name for each in fields(Entry) if each.name != "id")
 
 
 def entries_of(account_id: UUID, books: Sequence[str] = ()) -> list[LorebookEntry]:
@@ -38,20 +35,18 @@ def fire(
     Without a state of earlier turns, the visible turns are evaluated again, so that sticky and
     cooldown turns are respected.
     """
-    entries = [Entry(id=str(row.pk), **{name: getattr(row, name) for name in SAME}) for row in rows]
+    entries = [
+        Entry(id=str(row.pk), **{name: getattr(row, name) for name in COLUMNS}) for row in rows
+    ]
     run = partial(evaluate, entries, rules=rules, count=token_estimate)
     if state is None:
         state = {}
-        first = max(1, len(messages) - REPLAYED) if any(map(_remembers, entries)) else len(messages)
-        for turn in range(first, len(messages)):
-            state = run(messages[:turn], state=state).state
+        if any(entry.sticky or entry.cooldown for entry in entries):
+            for turn in range(max(1, len(messages) - REPLAYED), len(messages)):
+                state = run(messages[:turn], state=state).state
     return run(messages, state=state)
-
-
-def _remembers(entry: Entry) -> bool:
-    return bool(entry.sticky or entry.cooldown)
 
 
 def messages_of(pasted: str) -> list[str]:
     """Return the messages of a pasted conversation, separated by blank lines."""
-    return [each.strip() for each in BETWEEN.split(pasted) if each.strip()]
+    return [each.strip() for each in SEPARATOR.split(pasted) if each.strip()]

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 LOGIC = {0: "and_any", 1: "not_all", 2: "not_any", 3: "and_all"}
-NAME, KEY = 200, 500  # characters
+NAME_LENGTH, KEY_LENGTH = 200, 500  # characters
 
 
 class NoLorebook(ValueError):
-    """It holds no “entries” as lorebooks do."""
+    """The file has no “entries”, so it is not a lorebook."""
 
 
 def entries_of(book: Any) -> list[dict[str, Any]]:
@@ -24,8 +24,8 @@ def _entries(book: Any) -> list[Mapping[str, Any]] | None:
         return None
     data = book.get("data")
     inner = data if isinstance(data, Mapping) else book
-    held = inner.get("character_book", inner)
-    entries = held.get("entries") if isinstance(held, Mapping) else None
+    lorebook = inner.get("character_book", inner)
+    entries = lorebook.get("entries") if isinstance(lorebook, Mapping) else None
     if isinstance(entries, Mapping):
         entries = list(entries.values())
     if not isinstance(entries, list):
@@ -43,8 +43,9 @@ def _entry(raw: Mapping[str, Any]) -> dict[str, Any]:
     disabled = bool(extra.get("disable", not extra.get("enabled", True)))
     patterns = [key for key in keys if key.startswith("/") and key.rfind("/") > 0]
     regex = bool(extra.get("use_regex")) or bool(keys and len(patterns) == len(keys))
+    scan_depth = _first(extra, "scanDepth", "scan_depth")
     return {
-        "name": _text(extra.get("comment") or extra.get("name"))[:NAME],
+        "name": _text(extra.get("comment") or extra.get("name"))[:NAME_LENGTH],
         "content": _text(extra.get("content")),
         "keys": keys,
         "secondary_keys": second if selective else [],
@@ -57,7 +58,7 @@ def _entry(raw: Mapping[str, Any]) -> dict[str, Any]:
         "priority": _number(extra.get("priority"), 0),
         "order": _number(_first(extra, "order", "insertion_order"), 100),
         "budget_weight": 0.0 if extra.get("ignoreBudget") else 1.0,
-        "scan_depth": _depth(_first(extra, "scanDepth", "scan_depth")),
+        "scan_depth": None if scan_depth is None else _turns(scan_depth),
         "recursive": not _first(extra, "preventRecursion", "prevent_recursion"),
         "recursable": not _first(extra, "excludeRecursion", "exclude_recursion"),
         "sticky": _turns(extra.get("sticky")),
@@ -78,7 +79,7 @@ def _keys(value: Any) -> list[str]:
     values: Sequence[Any] = value.split(",") if isinstance(value, str) else value or []
     if not isinstance(values, list):
         return []
-    return [str(key).strip()[:KEY] for key in values if str(key).strip()]
+    return [str(key).strip()[:KEY_LENGTH] for key in values if str(key).strip()]
 
 
 def _number(value: Any, otherwise: int) -> int:
@@ -88,7 +89,3 @@ def _number(value: Any, otherwise: int) -> int:
 
 def _turns(value: Any) -> int:
     return min(max(_number(value, 0), 0), 10_000)
-
-
-def _depth(value: Any) -> int | None:
-    return None if value is None else _turns(value)

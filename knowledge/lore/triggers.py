@@ -30,7 +30,7 @@ class Logic(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One text, and when it fires. Keys with Han characters ignore `whole_words`."""
+    """A text with its triggers. Keys with Han characters ignore `whole_words`."""
 
     id: str
     content: str
@@ -42,13 +42,13 @@ class Entry:
     whole_words: bool = False
     constant: bool = False
     enabled: bool = True
-    priority: int = 0  # who finds room first: higher
-    order: int = 100  # where it stands in the result: lower first
-    budget_weight: float = 1.0  # its tokens count this many times; 0 counts nothing
-    scope: str = ""  # "": in every scope
+    priority: int = 0  # entries of higher priority get the budget first
+    order: int = 100  # position in the result, lowest first
+    budget_weight: float = 1.0  # factor by which its tokens count against the budget
+    scope: str = ""  # "" for every scope
     scan_depth: int | None = None
-    recursive: bool = True  # its text may call up others
-    recursable: bool = True  # the text of others may call it up
+    recursive: bool = True  # its text can fire other entries
+    recursable: bool = True  # the text of other entries can fire it
     sticky: int = 0
     cooldown: int = 0
 
@@ -59,26 +59,26 @@ class Rules:
 
     budget: int = 1_000  # tokens
     scan_depth: int = 4  # messages
-    max_recursion: int = 3  # rounds after the first; 0: none
+    max_recursion: int = 3  # rounds after the first
     scope: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fired:
-    """One entry that fired: why, in which round, and whether it found room."""
+    """An entry that fired."""
 
     entry: Entry
     reason: str  # constant | key | recursion | sticky
-    match: str = ""  # the key that was found
-    by: str = ""  # the entry whose text held it
+    match: str = ""  # the matching key
+    by: str = ""  # id of the entry whose text contains the key
     round: int = 0
     tokens: int = 0
-    trimmed: str = ""  # "": it is in; else duplicate | budget
+    trimmed: str = ""  # reason for leaving it out: duplicate | budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silent:
-    """An entry whose keys were found, and why it still did not fire."""
+    """An entry whose keys match but that did not fire."""
 
     entry: Entry
     reason: str  # cooldown | secondary | scope | pattern
@@ -86,13 +86,12 @@ class Silent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What goes in, in order; all that fired; what was held back; and what to send next time."""
-
-    included: Sequence[Fired]
+    included: Sequence[Fired]  # in the order of the result
     fired: Sequence[Fired]
     silent: Sequence[Silent]
     tokens: int
-    state: Mapping[str, int] = field(default_factory=dict)  # the turn in which each fired last
+    # By id of the entry, the turn in which it fired last: the `state` of the next evaluation.
+    state: Mapping[str, int] = field(default_factory=dict)
 
 
 def evaluate(
@@ -105,126 +104,105 @@ def evaluate(
 ) -> Outcome:
     """Evaluate a lorebook over a conversation, oldest message first."""
     evaluation = _Evaluation(messages, rules, dict(state or {}))
-    waiting = [entry for entry in entries if entry.enabled]
-    fired = list(evaluation.first(waiting))
-    depth, last = 0, fired
-    while last and depth < rules.max_recursion:
-        depth += 1
-        newly_fired = [each for each in last if each.entry.recursive]
-        gone = {each.entry.id for each in fired}
-        last = list(evaluation.again([e for e in waiting if e.id not in gone], newly_fired, depth))
+    enabled = [entry for entry in entries if entry.enabled]
+    fired = list(evaluation.fire_by_conversation(enabled))
+    last = fired
+    for number in range(1, rules.max_recursion + 1):
+        sources = [each for each in last if each.entry.recursive]
+        fired_ids = {each.entry.id for each in fired}
+        rest = [entry for entry in enabled if entry.id not in fired_ids]
+        last = list(evaluation.fire_by_entries(rest, sources, number))
         fired += last
-    placed = _placed(fired, rules.budget, count)
+    ranked = _apply_budget(fired, rules.budget, count)
     included = sorted(
-        (each for each in placed if not each.trimmed),
+        (each for each in ranked if not each.trimmed),
         key=lambda f: (f.entry.order, -f.entry.priority, f.entry.id),
     )
+    # An entry that is active because it is sticky does not fire anew, or it would stay forever.
+    fired_now = {each.entry.id: len(messages) for each in fired if each.reason != "sticky"}
     return Outcome(
         included=included,
-        fired=placed,
+        fired=ranked,
         silent=evaluation.silent,
         tokens=sum(each.tokens for each in included),
-        state=evaluation.state_after(fired),
+        state=evaluation.state | fired_now,
     )
 
 
 class _Evaluation:
-    """One look at a conversation."""
-
     def __init__(self, messages: Sequence[str], rules: Rules, state: dict[str, int]) -> None:
         self.messages, self.rules, self.state = messages, rules, state
-        self.turn = len(messages)
         self.silent: list[Silent] = []
 
-    def first(self, entries: Iterable[Entry]) -> Iterator[Fired]:
+    def fire_by_conversation(self, entries: Iterable[Entry]) -> Iterator[Fired]:
         for entry in entries:
-            if self._stays(entry):
+            depth = self.rules.scan_depth if entry.scan_depth is None else entry.scan_depth
+            recent = "\n".join(self.messages[-depth:] if depth else ())[-LONGEST_SCAN:]
+            if 0 < self._turns_since(entry) <= entry.sticky and self._in_scope(entry):
                 yield Fired(entry=entry, reason="sticky")
-            elif entry.constant and self._may(entry):
+            elif entry.constant and self._may_fire(entry):
                 yield Fired(entry=entry, reason="constant")
-            elif (key := self._find_key(entry, self._recent(entry))) and self._may(entry):
+            elif (key := self._find_key(entry, recent)) and self._may_fire(entry):
                 yield Fired(entry=entry, reason="key", match=key)
 
-    def again(
-        self, entries: Iterable[Entry], newly_fired: Sequence[Fired], depth: int
+    def fire_by_entries(
+        self, entries: Iterable[Entry], sources: Sequence[Fired], number: int
     ) -> Iterator[Fired]:
         """Yield the entries that the texts of the last round trigger."""
         for entry in entries:
-            if not entry.recursable:
-                continue
-            for each in newly_fired:
+            for each in sources if entry.recursable else ():
                 key = self._find_key(entry, each.entry.content)
-                if key and self._may(entry):
+                if key and self._may_fire(entry):
                     yield Fired(
-                        entry=entry, reason="recursion", match=key, by=each.entry.id, round=depth
+                        entry=entry, reason="recursion", match=key, by=each.entry.id, round=number
                     )
                     break
 
-    def state_after(self, fired: Iterable[Fired]) -> dict[str, int]:
-        """When each fired last. Staying is not firing: it must end."""
-        now = {each.entry.id: self.turn for each in fired if each.reason != "sticky"}
-        return self.state | now
-
-    def _recent(self, entry: Entry) -> str:
-        depth = self.rules.scan_depth if entry.scan_depth is None else entry.scan_depth
-        return "\n".join(self.messages[-depth:] if depth else ())[-LONGEST_SCAN:]
-
-    def _since(self, entry: Entry) -> int | None:
-        """Return the turns since an entry fired; foreign states are ignored."""
-        last = self.state.get(entry.id)
-        return self.turn - last if last is not None and last <= self.turn else None
-
-    def _stays(self, entry: Entry) -> bool:
-        since = self._since(entry)
-        return since is not None and 0 < since <= entry.sticky and self._in_scope(entry)
-
-    def _rests(self, entry: Entry) -> bool:
-        since = self._since(entry)
-        return since is not None and entry.sticky < since <= entry.sticky + entry.cooldown
+    def _turns_since(self, entry: Entry) -> int:
+        """Return the turns since an entry fired, or -1; turns in the future are ignored."""
+        now = len(self.messages)
+        return max(-1, now - self.state.get(entry.id, now + 1))
 
     def _in_scope(self, entry: Entry) -> bool:
         return entry.scope in ("", self.rules.scope)
 
-    def _may(self, entry: Entry) -> bool:
+    def _may_fire(self, entry: Entry) -> bool:
         if not self._in_scope(entry):
-            return self._hold(entry, "scope")
-        if self._rests(entry):
-            return self._hold(entry, "cooldown")
+            return self._add_silent(entry, "scope")
+        if entry.sticky < self._turns_since(entry) <= entry.sticky + entry.cooldown:
+            return self._add_silent(entry, "cooldown")
         return True
 
-    def _hold(self, entry: Entry, reason: str) -> bool:
-        held = Silent(entry=entry, reason=reason)
-        if held not in self.silent:
-            self.silent.append(held)
+    def _add_silent(self, entry: Entry, reason: str) -> bool:
+        silent = Silent(entry=entry, reason=reason)
+        if silent not in self.silent:
+            self.silent.append(silent)
         return False
 
     def _find_key(self, entry: Entry, text: str) -> str:
         """Return the matching key if the secondary keys agree."""
         try:
-            key = next((key for key in entry.keys if _holds(entry, key, text)), "")
-            if key and entry.secondary_keys and not _agrees(entry, text):
-                self._hold(entry, "secondary")
-                return ""
+            key = next((key for key in entry.keys if _matches(entry, key, text)), "")
+            if key and entry.secondary_keys:
+                matches = [_matches(entry, each, text) for each in entry.secondary_keys]
+                if not CONDITIONS.get(entry.secondary_logic, any)(matches):
+                    self._add_silent(entry, "secondary")
+                    return ""
         except BadPattern:
-            self._hold(entry, "pattern")
+            self._add_silent(entry, "pattern")
             return ""
         return key
 
 
-def _agrees(entry: Entry, text: str) -> bool:
-    secondary_matches = [_holds(entry, key, text) for key in entry.secondary_keys]
-    match entry.secondary_logic:
-        case Logic.AND_ALL:
-            return all(secondary_matches)
-        case Logic.NOT_ANY:
-            return not any(secondary_matches)
-        case Logic.NOT_ALL:
-            return not all(secondary_matches)
-        case _:
-            return any(secondary_matches)
+CONDITIONS: Mapping[str, Callable[[Sequence[bool]], bool]] = {
+    Logic.AND_ANY: any,
+    Logic.AND_ALL: all,
+    Logic.NOT_ANY: lambda matches: not any(matches),
+    Logic.NOT_ALL: lambda matches: not all(matches),
+}
 
 
-def _holds(entry: Entry, key: str, text: str) -> bool:
+def _matches(entry: Entry, key: str, text: str) -> bool:
     if entry.regex:
         return compiled(key, case_sensitive=entry.case_sensitive).search(text) is not None
     if not entry.case_sensitive:
@@ -233,19 +211,14 @@ def _holds(entry: Entry, key: str, text: str) -> bool:
         return False
     if not entry.whole_words or any(_is_han(each) for each in key):
         return key in text
-    return any(_is_whole_word(text, at, len(key)) for at in _places(text, key))
-
-
-def _places(text: str, key: str) -> Iterator[int]:
     at = text.find(key)
     while at >= 0:
-        yield at
+        end = at + len(key)
+        sides = text[at - 1 : at] + text[end : end + 1]
+        if not any(side.isalnum() and not _is_han(side) for side in sides):
+            return True
         at = text.find(key, at + 1)
-
-
-def _is_whole_word(text: str, at: int, length: int) -> bool:
-    before, after = text[at - 1 : at], text[at + length : at + length + 1]
-    return not any(side.isalnum() and not _is_han(side) for side in (before, after) if side)
+    return False
 
 
 def _is_han(character: str) -> bool:
@@ -253,7 +226,7 @@ def _is_han(character: str) -> bool:
 
 
 class BadPattern(ValueError):
-    """No pattern that the engine reads: it has no look-around and no back references."""
+    """The pattern is not valid in RE2, which has no look-around and no back references."""
 
 
 @lru_cache(maxsize=2_000)
@@ -266,17 +239,17 @@ def compiled(pattern: str, *, case_sensitive: bool) -> Any:
     options = re2.Options()
     options.max_mem, options.log_errors = PATTERN_MEMORY, False
     options.case_sensitive = case_sensitive
-    newly_fired = "".join(flag for flag in "ms" if flag in flags)
+    inline_flags = "".join(flag for flag in "ms" if flag in flags)
     try:
-        return re2.compile(f"(?{newly_fired}){pattern}" if newly_fired else pattern, options)
+        return re2.compile(f"(?{inline_flags}){pattern}" if inline_flags else pattern, options)
     except (re2.error, UnicodeError) as error:
         raise BadPattern(str(error)) from error
 
 
-def _placed(fired: Iterable[Fired], budget: int, count: Callable[[str], int]) -> list[Fired]:
-    """All that fired, those who find room first; equal texts once."""
+def _apply_budget(fired: Iterable[Fired], budget: int, count: Callable[[str], int]) -> list[Fired]:
+    """Mark duplicates and the entries that exceed the budget, highest priority first."""
     ranked = sorted(fired, key=lambda f: (-f.entry.priority, f.entry.order, f.entry.id))
-    placed, seen, left = [], set[str](), budget
+    marked, seen, left = [], set[str](), budget
     for each in ranked:
         text = " ".join(each.entry.content.split())
         tokens = count(each.entry.content)
@@ -285,5 +258,5 @@ def _placed(fired: Iterable[Fired], budget: int, count: Callable[[str], int]) ->
         if not trimmed:
             left -= cost
             seen.add(text)
-        placed.append(replace(each, tokens=tokens, trimmed=trimmed))
-    return placed
+        marked.append(replace(each, tokens=tokens, trimmed=trimmed))
+    return marked

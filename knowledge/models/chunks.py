@@ -16,7 +16,7 @@ class ChunkQuerySet(AccountQuerySet["KnowledgeChunk"]):
 
 
 class KnowledgeChunk(AccountOwned):
-    """One slice of the present text of a document, as one index version cuts it."""
+    """A slice of the current text of a document, made by one index version."""
 
     document = SameAccountKey(KnowledgeDocument, related_name="chunks", verbose_name=_("document"))
     text_row = SameAccountKey(

@@ -14,7 +14,7 @@ from knowledge.parsing.failure_messages import in_words
 
 class DocumentQuerySet(AccountQuerySet["KnowledgeDocument"]):
     def present(self) -> Self:
-        """Those that their source still has."""
+        """Return the documents that their source still has."""
         return self.filter(removed_at=None)
 
     def newest_first(self) -> Self:
@@ -22,14 +22,14 @@ class DocumentQuerySet(AccountQuerySet["KnowledgeDocument"]):
 
 
 class KnowledgeDocument(SealedModel):
-    """One file, page or upload. Its words are in its texts, one for each version."""
+    """A file, page or upload. Each version of its text is a `KnowledgeText`."""
 
     class State(models.TextChoices):
         PENDING = "pending", _("pending")
         READY = "ready", _("parsed")
         FAILED = "failed", _("failed")
 
-    # How far the machine has come with it is no truth of the account's.
+    # The progress of parsing is not part of the account's history.
     unsealed_fields = ("commit_id", "state", "error")
 
     source = SameAccountKey(KnowledgeSource, related_name="documents", verbose_name=_("source"))
@@ -39,7 +39,7 @@ class KnowledgeDocument(SealedModel):
     url = models.TextField(_("address"), blank=True)
     sha256 = models.CharField(_("file digest"), max_length=64)
     size = models.BigIntegerField(_("bytes"))
-    version = models.PositiveIntegerField(_("version"), default=0)  # 0: never read yet
+    version = models.PositiveIntegerField(_("version"), default=0)  # 0: not parsed yet
     revision = models.CharField(_("revision"), max_length=200, blank=True)
     state = models.CharField(_("state"), max_length=7, choices=State.choices)
     error = models.CharField(_("failure reason"), max_length=500, blank=True)
@@ -74,12 +74,12 @@ class KnowledgeDocument(SealedModel):
 
     @property
     def reason(self) -> str:
-        """Why it could not be read, in the reader's language."""
+        """The reason why parsing failed, in the reader's language."""
         return in_words(self.error)
 
 
 class KnowledgeText(SealedModel):
-    """What a document said in one version: what citations quote."""
+    """The text of one version of a document, which citations quote."""
 
     document = SameAccountKey(KnowledgeDocument, related_name="texts", verbose_name=_("document"))
     version = models.PositiveIntegerField(_("version"))
@@ -106,7 +106,7 @@ class KnowledgeText(SealedModel):
 
 
 class KnowledgePiece(AccountOwned):
-    """A part of a file that a parser reads, as it was sent. The document's digest covers it."""
+    """A part of an original file that a parser reads. The document's digest covers it."""
 
     document = SameAccountKey(KnowledgeDocument, related_name="pieces", verbose_name=_("document"))
     number = models.PositiveIntegerField(_("number"))
@@ -127,7 +127,7 @@ class KnowledgePiece(AccountOwned):
 
 
 class ErasedKnowledge(Tombstone):
-    """That something was here: its citations are answered with the commit that erased it."""
+    """An erased row: its citations are answered with the commit that erased it."""
 
     class Meta:
         verbose_name = _("erased knowledge")

@@ -9,7 +9,7 @@ LONGEST = 500
 
 
 class KnowledgeQuestion(AccountOwned):
-    """What people ask of two variants: an experiment of theirs, no truth of the account's."""
+    """A query for comparing variants. It is an experiment, so the ledger does not record it."""
 
     text = models.CharField(_("question"), max_length=LONGEST)
     created_by = models.CharField(_("written by"), max_length=50)

@@ -23,11 +23,11 @@ class SourceQuerySet(AccountQuerySet["KnowledgeSource"]):
         return self.order_by("name", "pk")
 
     def after(self, name: str, pk: UUID) -> Self:
-        """Those that come after this one by name, whether or not it is still there."""
+        """Return the sources after this position, in the order of `by_name`."""
         return self.filter(Q(name__gt=name) | Q(name=name, pk__gt=pk))
 
     def counted(self) -> Self:
-        """Annotate how many documents each has, and in what state."""
+        """Annotate the number of documents by state."""
         present = Q(documents__removed_at=None)
         return self.annotate(
             number=Count("documents", filter=present),
@@ -42,7 +42,7 @@ def default_indexes() -> list[str]:
 
 
 class KnowledgeSource(SealedModel):
-    """A set of documents that come from one place: a repository, a folder, uploads, a lorebook."""
+    """A set of documents of one origin: a repository, a folder, uploads or a lorebook."""
 
     class Kind(models.TextChoices):
         REPO_DOCS = "repo_docs", _("repository")
@@ -64,7 +64,7 @@ class KnowledgeSource(SealedModel):
     scope = models.CharField(_("scope"), max_length=200, blank=True)
     ref = models.TextField(_("location"), blank=True)
     revision = models.CharField(_("revision"), max_length=200, blank=True)
-    # The ways in which its texts are cut, side by side.
+    # Its texts are chunked with each of these versions.
     index_versions = ArrayField(
         models.CharField(max_length=10), verbose_name=_("index versions"), default=default_indexes
     )
@@ -75,8 +75,8 @@ class KnowledgeSource(SealedModel):
 
     objects: ClassVar = SourceQuerySet.as_manager()
 
-    fresh = False  # set by whoever made it just now
-    number: int  # set by counted
+    fresh = False  # True if it was created by this request
+    number: int  # annotations of `counted`
     waiting: int
     failed: int
 

@@ -1,6 +1,7 @@
 """Reasons why a document could not be parsed, in the reader's language.
 
-Parsers run without Django and say it in English, with figures; here each sentence is known again.
+Parsers run without Django and report in English, with numbers. Here each message is matched with
+its template, which is then translated.
 """
 
 import re
@@ -33,19 +34,16 @@ SENTENCES = (
         "The archive unpacks to %(n)s bytes, which is too large for its size of %(packed)s bytes."
     ),
 )
-_PLACE = re.compile(r"%\\\((\w+)\\\)s")  # as re.escape leaves it
-
-
-def _pattern(template: str) -> re.Pattern[str]:
-    return re.compile(_PLACE.sub(lambda at: rf"(?P<{at[1]}>[\w,]+)", re.escape(template)))
-
-
-_PATTERNS = [(template, _pattern(template)) for template in SENTENCES]
+_PLACEHOLDER = re.compile(r"%\\\((\w+)\\\)s")  # as re.escape writes it
+_PATTERNS = {
+    template: re.compile(_PLACEHOLDER.sub(r"(?P<\1>[\\w,]+)", re.escape(template)))
+    for template in SENTENCES
+}
 
 
 def in_words(error: str) -> str:
     """Return the message in the reader's language, or unchanged if it is unknown."""
-    for template, pattern in _PATTERNS:
+    for template, pattern in _PATTERNS.items():
         if match := pattern.fullmatch(error):
             return gettext(template) % match.groupdict()
     return error

@@ -9,7 +9,7 @@ from knowledge.chunking.headings import markdown_sections, plain_sections
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How a file is read. Without a parser its bytes are its text."""
+    """Format of a file. Without a parser, its bytes are its text."""
 
     mime: str
     parser: str = ""
@@ -64,15 +64,13 @@ _BY_NAME = {
         "css": "css",
     }.items()
 }
-_BY_MIME = {file_format.mime: file_format for file_format in _BY_NAME.values()} | {
-    "text/plain": PLAIN
-}
+_BY_MIME = {each.mime: each for each in _BY_NAME.values()} | {"text/plain": PLAIN}
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
 ENDINGS = tuple(sorted(_BY_NAME))
 
 
 class NotText(ValueError):
-    """Why bytes cannot be read as text."""
+    """The reason why bytes cannot be decoded as text."""
 
 
 def format_of(ref: str, mime: str = "", head: bytes = b"") -> Format | None:
@@ -82,11 +80,8 @@ def format_of(ref: str, mime: str = "", head: bytes = b"") -> Format | None:
     if head.startswith(_PDF):
         return _BY_NAME["pdf"]
     if head.startswith(_ZIP):
-        return (
-            file_format
-            if file_format and file_format.parser in ("docx", "pptx", "xlsx", "zip")
-            else ARCHIVE
-        )
+        zipped = file_format and file_format.parser in ("docx", "pptx", "xlsx", "zip")
+        return file_format if zipped else ARCHIVE
     if file_format is None and head and b"\x00" not in head:
         return PLAIN
     return file_format
@@ -107,10 +102,10 @@ def decoded(data: bytes) -> str:
 
 
 def title_of(ref: str, text: str, shape: Shape) -> str:
-    """Return the title of a document: its first heading, else its name."""
+    """Return the first heading of a document, else its file name."""
     if shape in (Shape.MARKDOWN, Shape.PLAIN):
-        read = markdown_sections if shape is Shape.MARKDOWN else plain_sections
-        named = next((each.headings for each in read(text[:5_000]) if each.headings), ())
-        if named:
-            return named[0]
+        sections = markdown_sections if shape is Shape.MARKDOWN else plain_sections
+        for section in sections(text[:5_000]):
+            if section.headings:
+                return section.headings[0]
     return PurePosixPath(ref).name[:500] or ref[:500]

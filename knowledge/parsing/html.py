@@ -23,8 +23,8 @@ def text_of(data: bytes) -> tuple[str, str]:
 
 
 def _decoded(data: bytes) -> str:
-    named = _CHARSET.search(data[:4_000])
-    for codec in ["utf-8-sig", *([named[1].decode("ascii")] if named else []), "gb18030"]:
+    declared = _CHARSET.search(data[:4_000])
+    for codec in ["utf-8-sig", *([declared[1].decode("ascii")] if declared else []), "gb18030"]:
         try:
             return data.decode(codec)
         except (UnicodeDecodeError, LookupError):
@@ -44,7 +44,7 @@ class _Reader(HTMLParser):
         if tag in SILENT:
             self.silent += 1
         elif tag == "body":
-            self.silent = 0  # a head that was never closed
+            self.silent = 0  # the head may lack its end tag
         self.in_title = self.in_title or tag == "title"
         self.in_pre = self.in_pre or tag == "pre"
         self.out.append(_before(tag))

@@ -10,59 +10,75 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from time import monotonic
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from django.conf import settings
 
 from knowledge.chunking import Chunk, Shape
-from knowledge.parsing.chunk_serialization import BadCut, unpacked
 
 MEMORY = 512 * 1024 * 1024
 CPU_SECONDS = 10
 WALL_CLOCK_SECONDS = 15
 LONGEST_HEAD = 100_000  # bytes of a frame's first line
 MODULE = "knowledge.parsing.sandboxed_parser"
-BROKE = "The parser failed on this file."
+PARSER_FAILED = "The parser failed on this file."
 
 
 class CannotRead(Exception):
-    """Why a file has no text: for the person who sent it."""
+    """The reason why a file could not be parsed, for the person who sent it."""
 
 
 Frame = tuple[dict[str, Any], bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cutting:
-    """How a text is to be cut: into so many tokens by each index version."""
-
+class ChunkSettings:
     shape: Shape
     language: str
-    tokens: Mapping[str, int]
+    tokens: Mapping[str, int]  # tokens in a chunk, by index version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
-    """A file that is a text, and its chunks by each version."""
-
+class ParsedFile:
     text: str
     title: str
-    chunks: Mapping[str, Sequence[Chunk]]
+    chunks: Mapping[str, Sequence[Chunk]]  # by index version
 
 
-def read_text(parser: str, file: BinaryIO, cutting: Cutting) -> Read:
+def read_text(parser: str, file: BinaryIO, chunk_settings: ChunkSettings) -> ParsedFile:
     """Return the text of a file with its chunks."""
     text = title = ""
     chunks: dict[str, list[Chunk]] = {}
+    for head, data in _frames(parser, file, asdict(chunk_settings)):
+        if "version" in head:
+            chunks[str(head["version"])] = _parse_chunks(text, data)
+        else:
+            text, title = data.decode(), str(head.get("title", ""))
+    return ParsedFile(text=text, title=title, chunks=chunks)
+
+
+def _parse_chunks(text: str, data: bytes) -> list[Chunk]:
+    """Validate the positions of chunks: a malicious file may control the parser's process."""
+    chunks: list[Chunk] = []
     try:
-        for head, data in _frames(parser, file, asdict(cutting)):
-            if "version" in head:
-                chunks[str(head["version"])] = unpacked(text, data)
-            else:
-                text, title = data.decode(), str(head.get("title", ""))
-    except BadCut as error:
-        raise CannotRead(BROKE) from error
-    return Read(text=text, title=title, chunks=chunks)
+        for start, end, line_start, line_end, page, headings in json.loads(data):
+            if not 0 <= start < end <= len(text):
+                raise CannotRead(PARSER_FAILED)
+            chunks.append(
+                Chunk(
+                    index=len(chunks),
+                    start=start,
+                    end=end,
+                    line_start=int(line_start),
+                    line_end=int(line_end),
+                    page=page and int(page),
+                    headings=tuple(str(each) for each in headings),
+                    text=text[start:end],
+                )
+            )
+    except (TypeError, ValueError) as error:
+        raise CannotRead(PARSER_FAILED) from error
+    return chunks
 
 
 def read_archive(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
@@ -71,56 +87,41 @@ def read_archive(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
         yield str(head["name"]), data
 
 
-def _frames(parser: str, file: BinaryIO, cut: Mapping[str, Any]) -> Iterator[Frame]:
-    with _process(parser, file, json.dumps(cut)) as process:
-        watchdog = _Watchdog(process)
-        while (frame := watchdog.next()) is not None:
+def _frames(parser: str, file: BinaryIO, chunk_settings: Mapping[str, Any]) -> Iterator[Frame]:
+    """Yield the frames of a parser, which is killed when its time is used up.
+
+    The time in which the caller handles a frame does not count: a large archive takes longer.
+    """
+    seconds_left = float(WALL_CLOCK_SECONDS)
+    with _start_parser(parser, file, json.dumps(chunk_settings)) as process:
+        while True:
+            started = monotonic()
+            timer = threading.Timer(seconds_left, process.kill)
+            timer.start()
+            try:
+                frame = _read_frame(process)
+            finally:
+                timer.cancel()
+            if frame is None:
+                return
+            seconds_left = max(0.0, seconds_left - (monotonic() - started))
             yield frame
 
 
-class _Watchdog:
-    """Waits for frames, in all no longer than a parser may take.
-
-    What is done with a frame meanwhile is not the parser's time: a large archive takes longer.
-    """
-
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        self.process, self.left = process, float(WALL_CLOCK_SECONDS)
-
-    def next(self) -> Frame | None:
-        """Return the next frame, or None after the last one."""
-        started = monotonic()
-        timer = threading.Timer(self.left, self.process.kill)
-        timer.start()
-        try:
-            return _frame(self.process)
-        finally:
-            timer.cancel()
-            self.left = max(0.0, self.left - (monotonic() - started))
-
-
-def _frame(process: "subprocess.Popen[bytes]") -> Frame | None:
-    out = process.stdout
-    assert out is not None  # noqa: S101 - a pipe, as asked for
-    head = _head(out)
-    if head is None:
-        raise CannotRead(_why_it_died(process))
-    if "refused" in head:
-        raise CannotRead(str(head["refused"]))
-    return None if head.get("done") else (head, _body(out, head, process))
-
-
 @contextmanager
-def _process(parser: str, file: BinaryIO, cut: str) -> Iterator["subprocess.Popen[bytes]"]:
+def _start_parser(
+    parser: str, file: BinaryIO, chunk_settings: str
+) -> Iterator["subprocess.Popen[bytes]"]:
     file.seek(0)
-    # Where the process will read on: `seek` may have moved inside the buffer only.
+    # The process reads from the descriptor's position, which `seek` may not have changed because
+    # it may have moved inside the buffer only.
     os.lseek(file.fileno(), 0, os.SEEK_SET)
-    process = subprocess.Popen(  # noqa: S603 - our own module, and names that are ours
-        [sys.executable, "-m", MODULE, parser, str(MEMORY), str(CPU_SECONDS), cut],
+    process = subprocess.Popen(  # noqa: S603 - our own module with arguments from constants
+        [sys.executable, "-m", MODULE, parser, str(MEMORY), str(CPU_SECONDS), chunk_settings],
         stdin=file,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        # Neither the database's address nor a key.
+        # No database address and no keys.
         env={"PYTHONPATH": str(settings.BASE_DIR), "PATH": os.defpath, "LANG": "C.UTF-8"},
         cwd="/",
         start_new_session=True,
@@ -134,29 +135,30 @@ def _process(parser: str, file: BinaryIO, cut: str) -> Iterator["subprocess.Pope
             process.stdout.close()
 
 
-def _head(out: IO[bytes]) -> dict[str, Any] | None:
-    line = out.readline(LONGEST_HEAD)
-    if not line.endswith(b"\n"):
-        return None
+def _read_frame(process: "subprocess.Popen[bytes]") -> Frame | None:
+    """Return the next frame, or None after the last one."""
+    assert process.stdout is not None  # noqa: S101 - a pipe
+    line = process.stdout.readline(LONGEST_HEAD)
     try:
-        head = json.loads(line)
+        head = json.loads(line) if line.endswith(b"\n") else None
     except ValueError:
+        head = None
+    if not isinstance(head, dict):
+        raise CannotRead(_explain_exit(process))
+    if "refused" in head:
+        raise CannotRead(str(head["refused"]))
+    if head.get("done"):
         return None
-    return head if isinstance(head, dict) else None
-
-
-def _body(out: IO[bytes], head: dict[str, Any], process: "subprocess.Popen[bytes]") -> bytes:
     length = head.get("length")
     if not isinstance(length, int) or not 0 <= length <= settings.KNOWLEDGE_MAX_FILE_BYTES:
         raise CannotRead("The archive contains a file that is too large.")
-    data = out.read(length)
+    data = process.stdout.read(length)
     if len(data) < length:
-        raise CannotRead(_why_it_died(process))
-    return data
+        raise CannotRead(_explain_exit(process))
+    return head, data
 
 
-def _why_it_died(process: "subprocess.Popen[bytes]") -> str:
-    code = process.wait()
-    if code in (-signal.SIGKILL, -signal.SIGXCPU):
+def _explain_exit(process: "subprocess.Popen[bytes]") -> str:
+    if process.wait() in (-signal.SIGKILL, -signal.SIGXCPU):
         return f"Parsing took longer than {CPU_SECONDS} seconds."
-    return BROKE
+    return PARSER_FAILED

@@ -1,39 +1,40 @@
 """The program inside the sandbox: one file on stdin, frames on stdout.
 
-A frame is a line of JSON with the length of what follows it: a text, or a file of an archive. The
-last one says that all is well. Nothing here can reach the database: this process knows no address.
+A frame is a line of JSON with the length of the bytes that follow it: a text, its chunks, or a file
+of an archive. The last frame reports success. This process has no address of the database.
 """
 
 import json
 import resource
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from knowledge.chunking import Shape, chunked
-from knowledge.parsing.chunk_serialization import packed
+from knowledge.chunking import Chunk, Shape, chunked
 from knowledge.parsing.formats import NotText, decoded
 
-# Of any file. Where one is exceeded, the reader says so and nothing of the file is kept.
+# Limits of one file. If one is exceeded, nothing of the file is stored.
 MOST_PAGES = 5_000
 MOST_CHARACTERS = 20_000_000
 MOST_FILES = 10_000
 MOST_UNPACKED = 300 * 1024 * 1024
-MOST_RATIO = 200  # times its packed size that an archive's content may have
-SLACK = 10 * 1024 * 1024  # a small archive may be packed as tightly as it likes
+MOST_RATIO = 200  # of the unpacked to the packed size of an archive
+SLACK = (
+    10 * 1024 * 1024
+)  # bytes that any archive may unpack to, so that the ratio spares small ones
 MOST_CELLS = 2_000_000
 
 Frame = tuple[dict[str, Any], bytes]
 
 
 class TooMuch(Exception):
-    """A limit was met: the message is for people."""
+    """A limit was exceeded. The message is shown to users."""
 
 
 def limit(memory: int, seconds: int) -> None:
-    """Bind this process. There is no way back."""
+    """Limit the resources of this process, permanently."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -50,7 +51,7 @@ def pdf(file: BinaryIO) -> Iterator[Frame]:
     for page in document:
         text = page.get_textpage().get_text_bounded().replace("\f", " ")
         page.close()
-        size = _grown(size, text)
+        size = _add_length(size, text)
         pages.append(text)
     if not any(page.strip() for page in pages):
         raise TooMuch("The file contains only images and no text.")
@@ -66,7 +67,7 @@ def docx(file: BinaryIO) -> Iterator[Frame]:
     size = 0
     for item in docx.Document(file).iter_inner_content():
         block = _table(item) if isinstance(item, Table) else _paragraph(item)
-        size = _grown(size, block)
+        size = _add_length(size, block)
         blocks.append(block)
     yield _text("\n\n".join(block for block in blocks if block.strip()))
 
@@ -95,7 +96,7 @@ def pptx(file: BinaryIO) -> Iterator[Frame]:
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame:
             texts.append(slide.notes_slide.notes_text_frame.text)
         text = "\n\n".join(each for each in texts if each.strip()).replace("\f", " ")
-        size = _grown(size, text)
+        size = _add_length(size, text)
         slides.append(text.replace("\v", "\n"))
     yield _text("\f".join(slides))
 
@@ -115,24 +116,22 @@ def xlsx(file: BinaryIO) -> Iterator[Frame]:
                 raise TooMuch(f"The file has more than {MOST_CELLS:,} cells.")
             line = " | ".join("" if value is None else str(value) for value in row).strip(" |")
             if line:
-                size = _grown(size, line)
+                size = _add_length(size, line)
                 lines.append(line)
     yield _text("\n".join(lines).strip("\n"))
 
 
 def text(file: BinaryIO) -> Iterator[Frame]:
-    """Return a text file unchanged."""
-    texts = decoded(file.read(4 * MOST_CHARACTERS))
-    _grown(0, texts)
-    yield {}, texts.encode()
+    content = decoded(file.read(4 * MOST_CHARACTERS))
+    _add_length(0, content)
+    yield {}, content.encode()
 
 
 def html(file: BinaryIO) -> Iterator[Frame]:
     from knowledge.parsing.html import text_of  # noqa: PLC0415
 
-    data = file.read(MOST_CHARACTERS)
-    title, text = text_of(data)
-    _grown(0, text)
+    title, text = text_of(file.read(MOST_CHARACTERS))
+    _add_length(0, text)
     yield _text(text, title=title)
 
 
@@ -142,23 +141,12 @@ def archive(file: BinaryIO) -> Iterator[Frame]:
     _refuse_bombs(file)
     with zipfile.ZipFile(file) as packed:
         for info in packed.infolist():
-            name = _inner_name(info.filename)
-            if info.is_dir() or not name or info.flag_bits & 1 or _is_link(info.external_attr):
-                continue
-            yield {"name": name}, packed.read(info)
-
-
-def _is_link(attributes: int) -> bool:
-    """Return whether a member is a link, which has no text of its own."""
-    return stat.S_ISLNK(attributes >> 16)
-
-
-def _inner_name(name: str) -> str:
-    """Return a safe relative path, or an empty string for hidden and system files."""
-    parts = name.replace("\\", "/").split("/")
-    if any(part.startswith((".", "__MACOSX")) or not part for part in parts):
-        return ""
-    return "/".join(parts)
+            parts = info.filename.replace("\\", "/").split("/")
+            # Hidden and system files, and paths that are absolute or leave the archive.
+            skipped = any(part.startswith((".", "__MACOSX")) or not part for part in parts)
+            encrypted, is_link = info.flag_bits & 1, stat.S_ISLNK(info.external_attr >> 16)
+            if not (info.is_dir() or skipped or encrypted or is_link):
+                yield {"name": "/".join(parts)}, packed.read(info)
 
 
 def _refuse_bombs(file: BinaryIO) -> None:
@@ -179,7 +167,7 @@ def _refuse_bombs(file: BinaryIO) -> None:
     file.seek(0)
 
 
-def _grown(size: int, text: str) -> int:
+def _add_length(size: int, text: str) -> int:
     size += len(text)
     if size > MOST_CHARACTERS:
         raise TooMuch(f"The file has more than {MOST_CHARACTERS:,} characters of text.")
@@ -187,7 +175,7 @@ def _grown(size: int, text: str) -> int:
 
 
 def _text(text: str, **more: str) -> Frame:
-    """Text as the database keeps it: no NUL, no half characters."""
+    """Return a text that the database can store: without NUL and unpaired surrogates."""
     cleaned = text.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n")
     return more, cleaned.encode("utf-8", "replace")
 
@@ -203,14 +191,18 @@ READERS: dict[str, Callable[[BinaryIO], Iterator[Frame]]] = {
 }
 
 
-def main(parser: str, memory: int, seconds: int, cut: Mapping[str, Any]) -> None:
-    """`cut` says how texts are cut: their shape, their language, the tokens of each version."""
+def main(parser: str, memory: int, seconds: int, chunk_settings: Mapping[str, Any]) -> None:
+    """Write the frames of the file on stdin. `chunk_settings` is `sandbox.ChunkSettings`."""
     limit(memory, seconds)
     out = sys.stdout.buffer
     try:
-        for texts, data in READERS[parser](sys.stdin.buffer):
-            _send(out, {**texts, "length": len(data)}, data)
-            for version, chunks in _cuts(data, cut):
+        for head, data in READERS[parser](sys.stdin.buffer):
+            _send(out, {**head, "length": len(data)}, data)
+            for version, tokens in chunk_settings.get("tokens", {}).items():
+                shape, language = Shape(chunk_settings["shape"]), chunk_settings["language"]
+                chunks = _dump_chunks(
+                    chunked(data.decode(), shape, tokens=tokens, language=language)
+                )
                 _send(out, {"version": version, "length": len(chunks)}, chunks)
     except (TooMuch, NotText) as error:
         _send(out, {"refused": str(error)})
@@ -228,11 +220,14 @@ def main(parser: str, memory: int, seconds: int, cut: Mapping[str, Any]) -> None
         _send(out, {"done": True})
 
 
-def _cuts(data: bytes, cut: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Yield the chunks of a text for each version, computed inside the sandbox."""
-    for version, tokens in cut.get("tokens", {}).items():
-        shape, language = Shape(cut["shape"]), cut["language"]
-        yield version, packed(chunked(data.decode(), shape, tokens=tokens, language=language))
+def _dump_chunks(chunks: Sequence[Chunk]) -> bytes:
+    """Serialize chunks without their texts."""
+    return json.dumps(
+        [
+            [each.start, each.end, each.line_start, each.line_end, each.page, each.headings]
+            for each in chunks
+        ]
+    ).encode()
 
 
 def _send(out: IO[bytes], head: dict[str, Any], data: bytes = b"") -> None:

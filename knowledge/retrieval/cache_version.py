@@ -10,7 +10,7 @@ from kmapp.database.ids import uuid7
 CACHE_SECONDS = 24 * 3600
 
 
-def stamp_of(account_id: UUID) -> str:
+def cache_version_of(account_id: UUID) -> str:
     """Return the version under which answers are cached; "" without a cache."""
     key = _key(account_id)
     version = cache.get(key)
@@ -22,7 +22,7 @@ def stamp_of(account_id: UUID) -> str:
 
 
 def touch(account_id: UUID) -> None:
-    """Make what was remembered stale, once this transaction is true."""
+    """Invalidate the cached answers when this transaction commits."""
     transaction.on_commit(
         lambda: cache.set(_key(account_id), str(uuid7()), timeout=CACHE_SECONDS), robust=True
     )

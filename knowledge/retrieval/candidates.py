@@ -18,49 +18,45 @@ from knowledge.retrieval.merge_adjacent import Spot
 
 CANDIDATES = 100  # from each list
 NEAREST = 2 * CANDIDATES  # vectors: a chunk has about two
-SEEDS = 30  # of each list, whose neighbours become candidates too
+SEEDS = 30  # of each list: their neighbours become candidates too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
-    """What fusion is given, where each candidate stands, and which of them have a vector."""
-
     query: Query
     candidates: Sequence[Candidate]
     spots: Mapping[IdText, Spot]
-    ready: frozenset[IdText]
+    ready: frozenset[IdText]  # candidates with a vector
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What of a chunk counts beside its words and its meaning."""
-
+class ChunkData:
     spot: Spot
-    head: str  # the heading over it
-    size: int  # bytes: a stub that only names its subject says little of it
+    head: str  # its innermost heading, or the title
+    size: int  # bytes: a short chunk that only names its subject is a weak match
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CandidateRequest:
-    """Where to look, and whether the best chunk of a document lifts its others."""
+def gather(
+    collection: Collection,
+    within: Within,
+    text: str,
+    meaning: Meaning | None,
+    *,
+    by_document: bool,
+) -> Signals:
+    """Find candidates by words and by meaning, and measure all signals of each.
 
-    collection: Collection
-    within: Within
-    by_document: bool
-
-
-def gather(request: CandidateRequest, text: str, meaning: Meaning | None) -> Signals:
-    """Find candidates by words and meaning, and measure all signals of each."""
-    collection, within = request.collection, request.within
+    With `by_document`, the best chunk of a document raises the others.
+    """
     words = queries.weigh(collection, terms(text))
     by_words = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
     nearest = queries.nearest(collection, meaning, within=within, limit=NEAREST) if meaning else {}
     seeds = [*islice(by_words, SEEDS), *islice(nearest, SEEDS)]
-    shapes = _shapes(collection.account_id, within, {*by_words, *nearest}, seeds)
+    chunks = _load_chunks(collection.account_id, within, {*by_words, *nearest}, seeds)
     measures = load_exact_scores(
-        collection, words, meaning, shapes, context_collection=collection.name, approximate=nearest
+        collection, words, meaning, chunks, context_collection=collection.name, approximate=nearest
     )
-    at = {shape.spot: pk for pk, shape in shapes.items()}
+    at = {chunk.spot: pk for pk, chunk in chunks.items()}
     candidates = [
         Candidate(
             id=pk,
@@ -70,23 +66,23 @@ def gather(request: CandidateRequest, text: str, meaning: Meaning | None) -> Sig
             neighbours=[
                 at[neighbour]
                 for step in (-1, 1)
-                if (neighbour := Spot(shape.spot.document, shape.spot.number + step)) in at
+                if (neighbour := Spot(chunk.spot.document, chunk.spot.number + step)) in at
             ],
-            run=shape.spot.document if request.by_document else "",
-            head=shape.head,
-            size=shape.size,
+            run=chunk.spot.document if by_document else "",
+            head=chunk.head,
+            size=chunk.size,
         )
-        for pk, shape in shapes.items()
+        for pk, chunk in chunks.items()
     ]
     return Signals(
         query=Query(text=text, idf=words.idf),
         candidates=candidates,
-        spots={pk: shape.spot for pk, shape in shapes.items()},
+        spots={pk: chunk.spot for pk, chunk in chunks.items()},
         ready=frozenset(measures.cosine),
     )
 
 
-_SHAPES = """
+_CHUNKS = """
 SELECT c.id::text, c.document_id::text, c.chunk_index,
   coalesce(c.headings[cardinality(c.headings)], d.title), octet_length(c.text)
 FROM knowledge_knowledgechunk c
@@ -100,19 +96,14 @@ WHERE c.account_id = %s AND c.id IN ({within}) AND c.id IN (
 """
 
 
-def _shapes(
+def _load_chunks(
     account_id: UUID, within: Within, chunk_ids: Iterable[IdText], seeds: Iterable[IdText]
-) -> dict[IdText, Shape]:
+) -> dict[IdText, ChunkData]:
     """Return the data of matches and of the neighbours of seeds."""
+    params = [account_id, *within.parameters, Ids(chunk_ids).array, account_id, Ids(seeds).array]
     with connection.cursor() as cursor:
-        cursor.execute(
-            _SHAPES.format(within=within.sql),
-            [
-                *(account_id, *within.parameters),
-                *(Ids(chunk_ids).array, account_id, Ids(seeds).array),
-            ],
-        )
-        rows = cursor.fetchall()
-    return {
-        pk: Shape(Spot(document, number), head, size) for pk, document, number, head, size in rows
-    }
+        cursor.execute(_CHUNKS.format(within=within.sql), params)
+        return {
+            pk: ChunkData(Spot(document, number), head, size)
+            for pk, document, number, head, size in cursor.fetchall()
+        }

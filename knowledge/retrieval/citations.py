@@ -23,7 +23,7 @@ class Place:
     """A span of one version of one document."""
 
     document_id: UUID
-    sha256: str  # of the text that it is a span of; "": the present one
+    sha256: str  # of the version's text; "" for the current version
     start: int | None
     end: int | None
     line_start: int | None = None
@@ -32,7 +32,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quoted:
-    """What stands at a place, and whether the document still says so."""
+    """The text of a place, and whether the document still contains it."""
 
     document: KnowledgeDocument
     version: int
@@ -42,9 +42,9 @@ class Quoted:
     text: str
     revision: str
     read_at: datetime
-    current: bool  # the text it was taken from is the present one
-    still_there: bool  # perhaps elsewhere: the present text holds it too
-    present_sha256: str  # of what the document says now
+    current: bool  # whether it is from the current version
+    still_there: bool  # whether the current version contains it, at any position
+    present_sha256: str  # of the current version's text
 
 
 def citation_of(
@@ -54,7 +54,7 @@ def citation_of(
     last: KnowledgeChunk,
     versions: Versions,
 ) -> dict[str, Any]:
-    """Where the span from one chunk to another stands. `document.source` is there."""
+    """Return the citation of the span from one chunk to another. Needs `document.source`."""
     source = document.source
     return {
         "kind": KIND,
@@ -101,12 +101,17 @@ def quoted(account_id: UUID, place: Place) -> Quoted:
     if row is None:
         raise NotFound("This document never had a text with this digest.")
     start, end = _span(rows, row, place)
-    text = _slice(rows, row, start, end)
+    # The database cuts the span out, because the text may be long.
+    spans = rows.filter(pk=row.pk).annotate(span=Substr("text", start + 1, end - start))
+    text = str(spans.values_list("span", flat=True)[0])
+    if len(text) < end - start:
+        raise NotFound("The text ends before that part.")
     current = row.version == document.version and not document.removed_at
-    present = rows.filter(version=document.version).values_list("sha256", flat=True)
+    present = rows.filter(version=document.version)
+    containing = present.filter(text__contains=Value(text))
     return Quoted(
         document=document,
-        present_sha256=next(iter(present), ""),
+        present_sha256=next(iter(present.values_list("sha256", flat=True)), ""),
         version=row.version,
         sha256=row.sha256,
         start=start,
@@ -115,11 +120,12 @@ def quoted(account_id: UUID, place: Place) -> Quoted:
         revision=row.revision,
         read_at=row.created_at,
         current=current,
-        still_there=current or (not document.removed_at and _contains_text(rows, document, text)),
+        still_there=current or (not document.removed_at and containing.exists()),
     )
 
 
 def gone(account_id: UUID, document_id: UUID) -> Gone | None:
+    """Return the error for an erased document or source, or None."""
     erased = ErasedKnowledge.objects.of(account_id).filter(pk=document_id)
     tombstone = erased.select_related("commit").first()
     if tombstone is None:
@@ -139,7 +145,10 @@ def _span(rows: Any, row: KnowledgeText, place: Place) -> tuple[int, int]:
     if place.start is not None and place.end is not None:
         start, end = place.start, place.end
     elif place.line_start is not None:
-        start, end = _lines(rows, row, place.line_start, place.line_end or place.line_start)
+        first, last = place.line_start, place.line_end or place.line_start
+        lines = rows.values_list("text", flat=True).get(pk=row.pk).split("\n")
+        start = sum(len(line) + 1 for line in lines[: first - 1])
+        end = start + len("\n".join(lines[first - 1 : last]))
     else:
         raise Invalid(
             "Send the range: start and end, or line_start and line_end.",
@@ -148,22 +157,6 @@ def _span(rows: Any, row: KnowledgeText, place: Place) -> tuple[int, int]:
     if not 0 <= start < end:
         raise Invalid("The part is empty.", issues=[{"path": "locator", "message": "is empty"}])
     return start, end
-
-
-def _lines(rows: Any, row: KnowledgeText, first: int, last: int) -> tuple[int, int]:
-    text = rows.values_list("text", flat=True).get(pk=row.pk)
-    lines = text.split("\n")
-    start = sum(len(line) + 1 for line in lines[: first - 1])
-    return start, start + len("\n".join(lines[first - 1 : last]))
-
-
-def _slice(rows: Any, row: KnowledgeText, start: int, end: int) -> str:
-    """Cut by the database: the text may be long."""
-    span = rows.filter(pk=row.pk).annotate(span=Substr("text", start + 1, end - start))
-    text = str(span.values_list("span", flat=True)[0])
-    if len(text) < end - start:
-        raise NotFound("The text ends before that part.")
-    return text
 
 
 _SLICES = """
@@ -181,8 +174,3 @@ def slices(account_id: UUID, spans: Sequence[tuple[UUID, int, int]]) -> list[str
     with connection.cursor() as cursor:
         cursor.execute(_SLICES, [ids, starts, ends, account_id])
         return [str(text) for (text,) in cursor.fetchall()]
-
-
-def _contains_text(rows: Any, document: KnowledgeDocument, text: str) -> bool:
-    present = rows.filter(version=document.version)
-    return bool(present.filter(text__contains=Value(text)).exists())

@@ -6,13 +6,13 @@ from kmapp.search.passages import Passage
 from knowledge.chunking import Shape, chunked
 from knowledge.models import KnowledgeChunk
 
-# Of a part of a chunk that has a vector of its own. One vector for several sections says a little
-# of each: a question is nearer to the one that answers it.
+# Tokens in a part of a chunk with its own vector. One vector for several sections represents each
+# of them less well than the vector of the section that answers a query.
 PART_TOKENS = 160
 
 
 def path_of(title: str, headings: Sequence[str]) -> str:
-    """Where a chunk stands, as a reader would say it: the title, then the headings below it."""
+    """Return the title and the headings below it, joined as a readable path."""
     below = [heading for heading in headings if heading != title]
     return " > ".join([title, *below] if title else below)
 

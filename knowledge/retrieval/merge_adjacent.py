@@ -8,12 +8,12 @@ from kmapp.database.ids import IdText
 from kmapp.search.fusion import Ranked
 
 LONGEST = 3  # chunks in one passage
-NEARLY_AS_GOOD = 0.8  # of the best one's score: a weaker neighbour would only dilute it
+MIN_RATIO = 0.8  # to the score of the best chunk: a weaker neighbour would only dilute it
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a chunk stands."""
+    """Position of a chunk."""
 
     document: IdText
     number: int
@@ -21,7 +21,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """Neighbouring chunks in the order of their text, with the score of the best."""
+    """Adjacent chunks in the order of their text, with the score of the best."""
 
     document: IdText
     chunks: tuple[IdText, ...]
@@ -29,12 +29,12 @@ class Run:
     parts: Mapping[str, float]
     ready: bool
 
-    def packed(self) -> list[Any]:
-        """As plain data, for a cache."""
+    def as_list(self) -> list[Any]:
+        """Return the run as plain data for a cache."""
         return [self.document, list(self.chunks), self.score, dict(self.parts), self.ready]
 
     @classmethod
-    def unpacked(cls, packed: list[Any]) -> Self:
+    def from_list(cls, packed: list[Any]) -> Self:
         document, chunks, score, parts, ready = packed
         return cls(document=document, chunks=tuple(chunks), score=score, parts=parts, ready=ready)
 
@@ -56,7 +56,7 @@ def merged(
             continue
         run = [best.id]
         if merge:
-            run = _grown(run, best.plain * NEARLY_AS_GOOD, ranked_by_id, spots, at, used)
+            run = _add_neighbours(run, best.plain * MIN_RATIO, ranked_by_id, spots, at, used)
         used.update(run)
         runs.append(
             Run(
@@ -70,7 +70,7 @@ def merged(
     return runs
 
 
-def _grown(
+def _add_neighbours(
     run: list[IdText],
     least: float,
     ranked_by_id: Mapping[IdText, Ranked],
@@ -78,7 +78,7 @@ def _grown(
     at: Mapping[Spot, IdText],
     used: set[IdText],
 ) -> list[IdText]:
-    """Take in the better of both neighbours while it is nearly as good."""
+    """Add the better of both neighbours as long as its score is high enough."""
     while len(run) < LONGEST:
         first, last = spots[run[0]], spots[run[-1]]
         before = at.get(Spot(first.document, first.number - 1))

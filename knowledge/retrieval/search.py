@@ -1,6 +1,8 @@
 """Search of knowledge: snippets with citations, best first, and decisions."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
@@ -23,18 +25,19 @@ from kmapp.search.reranking import FAILED, candidate_limit, reranked
 from kmapp.search.variants import DEFAULT, Variant
 from knowledge.chunking.index_versions import collection_of
 from knowledge.models import KnowledgeChunk, KnowledgeSource
-from knowledge.retrieval.cache_version import stamp_of
-from knowledge.retrieval.candidates import CandidateRequest, gather
+from knowledge.retrieval.cache_version import cache_version_of
+from knowledge.retrieval.candidates import gather
 from knowledge.retrieval.citations import slices
 from knowledge.retrieval.indexed_text import path_of
 from knowledge.retrieval.merge_adjacent import Run, merged
 
-ALONE = frozenset({"run"})  # a chunk by itself would count twice as the best of its run
+# Without `by_document` each chunk is its own run, so the signal would count its score twice.
+WITHOUT_RUN = frozenset({"run"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """What is asked, of which sources, and for how much. An empty filter filters nothing."""
+    """A query with its filters and limits. An empty filter matches everything."""
 
     query: str
     limit: int = 10
@@ -43,7 +46,7 @@ class Search:
     trust: tuple[str, ...] = ()
     mime: tuple[str, ...] = ()
     scope: str | None = None
-    version: str = ""  # the revision that a document came with
+    version: str = ""  # revision of the document
     min_score: float = 0.0
     merge: bool = True
     variant: Variant = DEFAULT
@@ -51,14 +54,14 @@ class Search:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """A run of neighbouring chunks of one document; its score is that of its best chunk."""
+    """Adjacent chunks of one document, with the score of the best one."""
 
     chunks: Sequence[KnowledgeChunk]
     text: str
     score: float
     parts: Mapping[str, float]
-    ready: bool  # False: found by its words alone
-    state: str = "READY"  # of its vectors, the worst of them; NONE: there are none
+    ready: bool  # whether it was also compared by its vectors
+    state: str = "READY"  # of its vectors, the least ready one; NONE if there are none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,84 +71,81 @@ class SearchResult:
 
 
 def search(account_id: UUID, request: Search) -> SearchResult:
-    """Find passages by words and by meaning. Opens `acting` itself, and asks the model outside."""
+    """Find passages by words and by meaning. Opens `acting` itself and calls models outside it."""
     decisions: list[Mapping[str, Any]] = []
-    key = _key(account_id, request)
-    runs = _remembered(key)
-    if runs is None:
+    key = _cache_key(account_id, request)
+    cached = cache.get(key) if key else None
+    if cached is None:
         meaning = meaning_of(account_id, request.query, decisions)
-        runs = _best(account_id, request, meaning, decisions)
-        whole = meaning and FAILED not in {each["code"] for each in decisions}
-        if whole and key:  # what lacks a model's word is worth no memory
-            cache.set(key, [run.packed() for run in runs], timeout=settings.KNOWLEDGE_CACHE_SECONDS)
+        runs = _rank_and_rerank(account_id, request, meaning, decisions)
+        # A result without vectors or without the reranker is incomplete, so it is not cached.
+        if meaning and key and FAILED not in {each["code"] for each in decisions}:
+            rows = [run.as_list() for run in runs]
+            cache.set(key, rows, timeout=settings.KNOWLEDGE_CACHE_SECONDS)
     else:
+        runs = [Run.from_list(each) for each in cached]
         decisions.append({"code": "km_cache_hit", "message": "The result was cached."})
     with acting(account_id):
-        snippets = _with_states(account_id, request, _snippets(account_id, runs))
+        snippets = _with_states(account_id, request, _load_snippets(account_id, runs))
     return SearchResult(snippets=snippets, decisions=decisions)
 
 
 def answers(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Snippet]:
     """Run the search without cache and reranker, given the query's vector."""
     with acting(account_id):
-        runs = _chosen(request, _ranked(account_id, request, meaning))
-        return _with_states(account_id, request, _snippets(account_id, runs))
+        runs = _select(request, _rank(account_id, request, meaning))
+        return _with_states(account_id, request, _load_snippets(account_id, runs))
 
 
-def _best(
+def _rank_and_rerank(
     account_id: UUID, request: Search, meaning: Meaning | None, decisions: list[Mapping[str, Any]]
 ) -> list[Run]:
     """Return the selected passages; the reranker is called outside `acting`."""
     with acting(account_id):
-        runs = _ranked(account_id, request, meaning)
+        runs = _rank(account_id, request, meaning)
         if not configured():
-            return _chosen(request, runs)
+            return _select(request, runs)
         runs = runs[: candidate_limit(request.limit)]
-        passages = {
-            tuple(str(chunk.pk) for chunk in each.chunks): _read(each)
-            for each in _snippets(account_id, runs)
-        }
-    cached = [run for run in runs if run.chunks in passages]
-    ordered = reranked(request.query, cached, lambda run: passages[run.chunks], decisions)
-    return _chosen(request, ordered)
+        passages = {}
+        for snippet in _load_snippets(account_id, runs):
+            first = snippet.chunks[0]
+            path = path_of(first.document.title, first.headings)
+            passages[tuple(str(each.pk) for each in snippet.chunks)] = f"{path}\n{snippet.text}"
+    existing = [run for run in runs if run.chunks in passages]
+    ordered = reranked(request.query, existing, lambda run: passages[run.chunks], decisions)
+    return _select(request, ordered)
 
 
-def _read(snippet: Snippet) -> str:
-    """Return a passage for the reranker, with its headings."""
-    first = snippet.chunks[0]
-    return f"{path_of(first.document.title, first.headings)}\n{snippet.text}"
+def _select(request: Search, runs: Iterable[Run]) -> list[Run]:
+    """Return the best runs; the surplus of a document with many good runs follows all others."""
+    first: list[Run] = []
+    later: list[Run] = []
+    number: Counter[IdText] = Counter()
+    for run in runs:
+        if run.score >= request.min_score:
+            number[run.document] += 1
+            has_room = number[run.document] <= request.variant.algorithm.per_document
+            (first if has_room else later).append(run)
+    return (first + later)[: request.limit]
 
 
-def _chosen(request: Search, runs: Iterable[Run]) -> list[Run]:
-    good = [run for run in runs if run.score >= request.min_score]
-    return _in_turn(good, request.variant.algorithm.per_document)[: request.limit]
-
-
-def _key(account_id: UUID, request: Search) -> str:
-    stamp = stamp_of(account_id)
-    reader = settings.RERANK_BASE_URL and settings.RERANK_MODEL
-    key_text = repr((replace(request, limit=0), active_model().pk, reader))
+def _cache_key(account_id: UUID, request: Search) -> str:
+    """Return the key of a search in the cache, or "" without a cache."""
+    version = cache_version_of(account_id)
+    reranker = settings.RERANK_BASE_URL and settings.RERANK_MODEL
+    key_text = repr((replace(request, limit=0), active_model().pk, reranker))
     digest = sha256(key_text.encode()).hexdigest()
-    return f"knowledge-search:{account_id}:{stamp}:{request.limit}:{digest}" if stamp else ""
+    return f"knowledge-search:{account_id}:{version}:{request.limit}:{digest}" if version else ""
 
 
-def _remembered(key: str) -> list[Run] | None:
-    cached = cache.get(key) if key else None
-    return None if cached is None else [Run.unpacked(each) for each in cached]
-
-
-def _ranked(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Run]:
+def _rank(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Run]:
     algorithm = request.variant.algorithm
     name = collection_of(request.variant.index_version)
     collection = Collection(account_id=account_id, name=name)
-    candidate_request = CandidateRequest(
-        collection=collection,
-        within=_within(account_id, request, collection),
-        by_document=algorithm.by_document,
-    )
-    signals = gather(candidate_request, request.query, meaning)
+    within = _within(account_id, request, collection)
+    signals = gather(collection, within, request.query, meaning, by_document=algorithm.by_document)
     scale = scale_of(meaning.model if meaning else active_model())
-    without = frozenset() if algorithm.by_document else ALONE
+    without = frozenset() if algorithm.by_document else WITHOUT_RUN
     ranked = fuse(signals.query, signals.candidates, scale, without=without)
     return merged(ranked, signals.spots, signals.ready, merge=request.merge)
 
@@ -173,32 +173,16 @@ def _sources(account_id: UUID, request: Search) -> Ids | None:
         return None
     rows = KnowledgeSource.objects.of(account_id).filter(**active_filters)
     if request.sources:
-        ids = [UUID(each) for each in request.sources if _is_id(each)]
+        ids = []
+        for each in request.sources:
+            with suppress(ValueError):
+                ids.append(UUID(each))
         rows = rows.filter(Q(name__in=request.sources) | Q(pk__in=ids))
     return Ids(rows.values_list("pk", flat=True))
 
 
-def _is_id(key_text: str) -> bool:
-    try:
-        UUID(key_text)
-    except ValueError:
-        return False
-    return True
-
-
-def _in_turn(runs: Iterable[Run], per_document: int) -> list[Run]:
-    """Best first, but no document fills the list before the others had their turn."""
-    first: list[Run] = []
-    later: list[Run] = []
-    seen: dict[IdText, int] = {}
-    for run in runs:
-        seen[run.document] = seen.get(run.document, 0) + 1
-        (first if seen[run.document] <= per_document else later).append(run)
-    return first + later
-
-
-def _snippets(account_id: UUID, runs: Sequence[Run]) -> list[Snippet]:
-    """Rows for what was ranked; a chunk that is gone meanwhile takes its run with it."""
+def _load_snippets(account_id: UUID, runs: Sequence[Run]) -> list[Snippet]:
+    """Load the chunks of runs. A run is left out if one of its chunks was deleted meanwhile."""
     rows = (
         KnowledgeChunk.objects.of(account_id)
         .filter(pk__any_of=Ids(pk for run in runs for pk in run.chunks))
@@ -206,12 +190,12 @@ def _snippets(account_id: UUID, runs: Sequence[Run]) -> list[Snippet]:
         .defer("text_row__text")
     )
     chunks = {str(row.pk): row for row in rows}
-    whole = [
+    complete = [
         (run, [chunks[pk] for pk in run.chunks])
         for run in runs
         if all(pk in chunks for pk in run.chunks)
     ]
-    longer = {run.chunks: run_chunks for run, run_chunks in whole if len(run_chunks) > 1}
+    longer = {run.chunks: run_chunks for run, run_chunks in complete if len(run_chunks) > 1}
     spans = [(each[0].text_row_id, each[0].start, each[-1].end) for each in longer.values()]
     texts = dict(zip(longer, slices(account_id, spans), strict=True))
     return [
@@ -222,27 +206,24 @@ def _snippets(account_id: UUID, runs: Sequence[Run]) -> list[Snippet]:
             parts=run.parts,
             ready=run.ready,
         )
-        for run, run_chunks in whole
+        for run, run_chunks in complete
     ]
 
 
 def _with_states(account_id: UUID, request: Search, snippets: list[Snippet]) -> list[Snippet]:
-    """How far the vectors are. It is asked of those only whose meaning was not compared."""
-    waiting = [chunk.pk for snippet in snippets if not snippet.ready for chunk in snippet.chunks]
-    if not waiting:
+    """Set the vector state of the snippets that were not compared by vectors."""
+    unready = [chunk.pk for snippet in snippets if not snippet.ready for chunk in snippet.chunks]
+    if not unready:
         return snippets
     rows = Vector.objects.of(account_id).filter(
         collection=collection_of(request.variant.index_version),
-        object_id__any_of=Ids(waiting),
+        object_id__any_of=Ids(unready),
         model=active_model(),
     )
-    # FAILED, PENDING, READY in the order of the alphabet.
+    # The states are in alphabetical order: FAILED, PENDING, READY.
     states = dict(rows.values_list("object_id").annotate(worst=Min("state")))
-    return [
-        snippet if snippet.ready else replace(snippet, state=_worst(snippet, states))
-        for snippet in snippets
-    ]
-
-
-def _worst(snippet: Snippet, states: Mapping[UUID, str]) -> str:
-    return min((states[each.pk] for each in snippet.chunks if each.pk in states), default="NONE")
+    for i, snippet in enumerate(snippets):
+        if not snippet.ready:
+            chunk_states = [states[each.pk] for each in snippet.chunks if each.pk in states]
+            snippets[i] = replace(snippet, state=min(chunk_states, default="NONE"))
+    return snippets

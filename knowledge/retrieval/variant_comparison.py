@@ -11,12 +11,12 @@ from knowledge.models import KnowledgeChunk, KnowledgeDocument
 from knowledge.retrieval.search import Search, search
 
 FIRST = 5  # documents of each answer
-SNIPPETS = 20  # of which some share a document
+SNIPPETS = 20  # some are of the same document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a document stands in an answer, and its best chunk there."""
+    """Rank of a document in an answer, with its best chunk."""
 
     rank: int
     chunk: KnowledgeChunk
@@ -33,7 +33,7 @@ class Move:
 
     @property
     def rose(self) -> int:
-        """How many places it is further up on the right; below zero if it fell."""
+        """Number of ranks that the document is higher on the right; negative if lower."""
         return self.left.rank - self.right.rank if self.left and self.right else 0
 
     @property
@@ -43,8 +43,6 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantAnswer:
-    """What one variant answered."""
-
     variant: Variant
     places: Mapping[UUID, Place]
     milliseconds: float
@@ -59,14 +57,13 @@ class Comparison:
 
     @property
     def moved(self) -> int:
-        """How many documents do not stand where they stood."""
+        """Number of documents whose rank differs."""
         return sum(not (each.left and each.right) or each.rose != 0 for each in self.moves)
 
 
 def compared(account_id: UUID, text: str, left: Variant, right: Variant) -> Comparison:
-    """Ask both. Opens `acting` itself, and asks the model outside."""
-    answers = [_search_variant(account_id, text, variant) for variant in (left, right)]
-    before, after = answers
+    """Search with both variants. Opens `acting` itself and calls models outside it."""
+    before, after = (_search_variant(account_id, text, variant) for variant in (left, right))
     documents = {
         pk: place.chunk.document for each in (after, before) for pk, place in each.places.items()
     }

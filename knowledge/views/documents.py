@@ -22,15 +22,15 @@ from knowledge.retrieval.citations import slices
 
 CHUNKS = 20  # on one page
 PAGE = 50
-USES = 10  # the latest
+USES = 10  # latest calls
 
 
 @page_view("GET")
 def document(request: WebRequest, pk: UUID) -> HttpResponse:
     account_id = request.account_id
     row = _get_document(request, pk)
-    version = request.GET.get("index", "")
     versions = row.source.index_versions
+    version = request.GET.get("index", "")
     version = version if version in versions else versions[0]
     chunks = KnowledgeChunk.objects.of(account_id).filter(document=row).cut_by(version)
     page = paginate(request, chunks.order_by("chunk_index"), CHUNKS)
@@ -66,11 +66,9 @@ def _states(account_id: UUID, chunks: list[KnowledgeChunk], version: str) -> dic
         object_id__in=[chunk.pk for chunk in chunks],
         model=active_model(),
     )
-    # READY, PENDING, FAILED: the last one stays.
-    return {
-        pk: state.lower()
-        for pk, state in vectors.order_by("-state").values_list("object_id", "state")
-    }
+    # In the order READY, PENDING, FAILED, so that later parts overwrite better states.
+    rows = vectors.order_by("-state").values_list("object_id", "state")
+    return {pk: state.lower() for pk, state in rows}
 
 
 @page_view("GET")

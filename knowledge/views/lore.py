@@ -1,7 +1,6 @@
 """Pages of lorebooks: import, editing, test."""
 
 from codecs import BOM_UTF8
-from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
@@ -14,29 +13,28 @@ from django.utils.translation import ngettext
 
 from kmapp.api.strict_json import Limits, Refused, parse
 from kmapp.errors import DomainError
-from kmapp.web.http import WebRequest, paginate
+from kmapp.web.http import WebRequest, get_row_or_404, paginate
 from kmapp.web.json_errors import json_issue
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import fragment, redirect_with_notice, render_part
+from kmapp.web.responses import redirect_with_notice, render_form, render_part
 from knowledge.actions.erasure import erase_source
 from knowledge.actions.lore import add_entries, bring_lorebook, change_entry, erase_entry
 from knowledge.actions.sources import NewSource
 from knowledge.lore.evaluate import entries_of, fire, messages_of
 from knowledge.lore.sillytavern import NoLorebook
-from knowledge.lore.sillytavern import entries_of as imported
+from knowledge.lore.sillytavern import entries_of as import_entries
 from knowledge.lore.triggers import Rules
 from knowledge.models import KnowledgeSource, LorebookEntry
 from knowledge.views.lore_forms import BenchForm, EntryForm, ImportForm
 
-LARGEST = Limits(items=500_000)  # values: exports have a hundred and more for each entry
+LARGEST = Limits(items=500_000)  # values: exports have a hundred or more for each entry
 LONGEST_SAMPLE = 200_000  # characters of a conversation to try an entry on
 
 
 @page_view("GET")
 def lore(request: WebRequest) -> HttpResponse:
     books = KnowledgeSource.objects.of(request.account_id).lorebooks()
-    rows = books.annotate(held=Count("entries")).order_by("name", "pk")
-    page = paginate(request, rows)
+    page = paginate(request, books.annotate(held=Count("entries")).by_name())
     return render_part(request, "knowledge/lore/index.html", "list", {"page": page})
 
 
@@ -46,7 +44,7 @@ def bring(request: WebRequest) -> HttpResponse:
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         try:
-            return _brought(request, form.cleaned_data)
+            return _import_lorebook(request, form.cleaned_data)
         except Refused as error:
             form.add_error("book", json_issue(error))
         except NoLorebook:
@@ -58,14 +56,14 @@ def bring(request: WebRequest) -> HttpResponse:
                 ),
             )
         except DomainError as error:
-            form.add_error("book", _explained(error))
-    return _form(request, form, _("New lorebook"))
+            form.add_error("book", _error_text(error))
+    return _render_form(request, form, _("New lorebook"))
 
 
-def _brought(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
+def _import_lorebook(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
     file = data["book"]
-    # Editors on Windows put a mark before the text.
-    entries = imported(parse(file.read().removeprefix(BOM_UTF8), LARGEST)) if file else []
+    # Editors on Windows put a byte order mark before the text.
+    entries = import_entries(parse(file.read().removeprefix(BOM_UTF8), LARGEST)) if file else []
     new = NewSource(name=data["name"], kind="lorebook", trust=data["trust"])
     source = bring_lorebook(request.account_id, request.actor, new, entries)
     message = ngettext("%(n)d entry imported.", "%(n)d entries imported.", len(entries))
@@ -76,7 +74,7 @@ def _brought(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
 
 @page_view("GET")
 def lorebook(request: WebRequest, pk: UUID) -> HttpResponse:
-    book = _book(request, pk)
+    book = _get_lorebook(request, pk)
     rows = LorebookEntry.objects.of(request.account_id).filter(source=book)
     page = paginate(request, rows.order_by("order", "pk"))
     context = {"book": book, "page": page}
@@ -85,18 +83,16 @@ def lorebook(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET", "POST")
 def add(request: WebRequest, pk: UUID) -> HttpResponse:
-    book = _book(request, pk)
+    book = _get_lorebook(request, pk)
     form = EntryForm(request.POST or None, initial={"version": 0})
-    if "try" in request.POST:
-        return _form(request, form, _("New entry"), book, tried=_tried(request, form))
-    if request.method == "POST" and form.is_valid():
+    if _is_submitted(request, form):
         try:
             add_entries(book, request.actor, [form.values()])
         except DomainError as error:
-            form.add_error(None, _explained(error))
+            form.add_error(None, _error_text(error))
         else:
             return redirect_with_notice(request, _("Entry added."), "knowledge:lorebook", pk=pk)
-    return _form(request, form, _("New entry"), book)
+    return _render_form(request, form, _("New entry"), book)
 
 
 @page_view("GET", "POST")
@@ -104,34 +100,35 @@ def entry(request: WebRequest, pk: UUID) -> HttpResponse:
     account_id = request.account_id
     rows = LorebookEntry.objects.of(account_id).select_related("source")
     row = get_object_or_404(rows, pk=pk)
-    form = EntryForm(request.POST or None, initial=EntryForm.seen(row))
-    if "try" in request.POST:
-        tried = _tried(request, form)
-        return _form(request, form, str(row)[:60], row.source, entry=row, tried=tried)
-    if request.method == "POST" and form.is_valid():
+    form = EntryForm(request.POST or None, initial=EntryForm.values_of(row))
+    if _is_submitted(request, form):
         try:
             version = form.cleaned_data["version"]
             change_entry(account_id, pk, request.actor, form.values(), version=version)
         except DomainError as error:
-            form.add_error(None, _explained(error))
+            form.add_error(None, _error_text(error))
         else:
             return redirect_with_notice(
                 request, _("Changed."), "knowledge:lorebook", pk=row.source_id
             )
-    return _form(request, form, str(row)[:60], row.source, entry=row)
+    return _render_form(request, form, str(row)[:60], row.source, entry=row)
+
+
+def _is_submitted(request: WebRequest, form: EntryForm) -> bool:
+    """Return whether a valid entry was submitted to be saved, not only to be tested."""
+    return request.method == "POST" and "try" not in request.POST and form.is_valid()
 
 
 @page_view("POST")
 def drop(request: WebRequest, pk: UUID) -> HttpResponse:
-    rows = LorebookEntry.objects.of(request.account_id)
-    row = get_object_or_404(rows, pk=pk)
+    row = get_row_or_404(request, LorebookEntry, pk)
     erase_entry(request.account_id, pk, request.actor)
     return redirect_with_notice(request, _("Erased."), "knowledge:lorebook", pk=row.source_id)
 
 
 @page_view("GET", "POST")
 def erase(request: WebRequest, pk: UUID) -> HttpResponse:
-    book = _book(request, pk)
+    book = _get_lorebook(request, pk)
     if request.method != "POST":
         return render(request, "knowledge/lore/erase.html", {"book": book})
     erase_source(request.account_id, pk, request.actor)
@@ -160,17 +157,17 @@ def bench(request: WebRequest) -> HttpResponse:
     return render(request, "knowledge/lore/bench.html", context)
 
 
-def _book(request: WebRequest, pk: UUID) -> KnowledgeSource:
+def _get_lorebook(request: WebRequest, pk: UUID) -> KnowledgeSource:
     rows = KnowledgeSource.objects.of(request.account_id).lorebooks()
     return get_object_or_404(rows, pk=pk)
 
 
-def _explained(error: DomainError) -> str:
-    places = [f"{issue['path']}: {issue['message']}" for issue in error.issues]
-    return "; ".join(places[:5]) or error.message
+def _error_text(error: DomainError) -> str:
+    issues = [f"{issue['path']}: {issue['message']}" for issue in error.issues]
+    return "; ".join(issues[:5]) or error.message
 
 
-def _tried(request: WebRequest, form: EntryForm) -> dict[str, Any]:
+def _test_entry(request: WebRequest, form: EntryForm) -> dict[str, Any]:
     """Test whether the entry of the form fires. Nothing is stored."""
     if not form.is_valid():
         return {"unclear": True}
@@ -180,18 +177,17 @@ def _tried(request: WebRequest, form: EntryForm) -> dict[str, Any]:
     return {"fired": outcome.fired, "silent": outcome.silent}
 
 
-def _form(
+def _render_form(
     request: WebRequest,
     form: forms.Form,
     title: str,
     book: KnowledgeSource | None = None,
-    **more: Any,
+    entry: LorebookEntry | None = None,
 ) -> HttpResponse:
-    status = HTTPStatus.OK
+    context: dict[str, Any] = {"form": form, "title": title, "book": book, "entry": entry}
+    context["sample"] = request.POST.get("sample", "")
     template = "knowledge/lore/form.html"
-    if "tried" in more:
-        template = fragment(request, template, "tried")
-    elif form.is_bound:
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
-    context = {"form": form, "title": title, "book": book, "sample": request.POST.get("sample", "")}
-    return render(request, template, context | more, status=status)
+    if "try" in request.POST and isinstance(form, EntryForm):
+        context["tried"] = _test_entry(request, form)
+        return render_part(request, template, "tried", context)
+    return render_form(request, template, context, invalid=form.is_bound)

@@ -25,7 +25,7 @@ FIRST_DOCUMENT = (
 def sources(request: WebRequest) -> HttpResponse:
     rows = KnowledgeSource.objects.of(request.account_id).of_documents().counted()
     context = {
-        "page": paginate(request, rows.order_by("name", "pk")),
+        "page": paginate(request, rows.by_name()),
         "first_command": format_api_command(request, "knowledge:api_ingest", FIRST_DOCUMENT),
     }
     return render_part(request, "knowledge/sources/index.html", "list", context)

@@ -1,48 +1,30 @@
 """Upload of files and requests for pages."""
 
-import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
-from http import HTTPStatus
 from typing import Any
-from uuid import UUID
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
-from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import Actor
 from kmapp.errors import DomainError
 from kmapp.web.after_commit import AfterCommit
+from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import redirect_with_notice
+from kmapp.web.responses import redirect_with_notice, render_form
 from knowledge.actions.ingest import ingest
 from knowledge.actions.page_fetches import allowed, refuse_to_fetch
-from knowledge.actions.prepare_delivery import Delivery, prepare
-from knowledge.actions.quotas import refuse_too_much
-from knowledge.actions.sources import NewSource, ensure_source, named, refuse_lore
+from knowledge.actions.prepare_delivery import Delivery, Pieces, prepare, refuse_over_quota
+from knowledge.actions.sources import NewSource, ensure_source, find_source, refuse_lore
 from knowledge.models import KnowledgeSource
 from knowledge.parsing.formats import ENDINGS
 
 MOST_FILES = 200
 KINDS = ("upload", "repo_docs", "file_set", "web_snapshot")
-
-
-@dataclass(frozen=True, slots=True)
-class UploadedPieces:
-    """The content of an uploaded file in pieces; can be iterated more than once."""
-
-    file: "UploadedFile[Any]"
-
-    def __iter__(self) -> Iterator[bytes]:
-        self.file.seek(0)
-        yield from self.file.chunks(1024 * 1024)
 
 
 class _Files(forms.ClearableFileInput):
@@ -59,39 +41,34 @@ class _ManyFiles(forms.FileField):
         return [super(_ManyFiles, self).clean(each, initial) for each in files]
 
 
-class UploadForm(forms.Form):
+class UploadForm(Styled):
     source = forms.CharField(
         label=gettext_lazy("Source"),
         max_length=200,
         initial=gettext_lazy("Uploads"),
         help_text=gettext_lazy("Enter a new name to create a source."),
-        widget=forms.TextInput(attrs={"class": "form-control", "list": "known-sources"}),
+        widget=forms.TextInput(attrs={"list": "known-sources"}),
     )
     kind = forms.ChoiceField(
         label=gettext_lazy("Kind (new sources only)"),
         choices=[each for each in KnowledgeSource.Kind.choices if each[0] in KINDS],
         initial="upload",
-        widget=forms.Select(attrs={"class": "form-select"}),
     )
     trust = forms.ChoiceField(
         label=gettext_lazy("Trust"),
         choices=[("", gettext_lazy("default for this kind")), *KnowledgeSource.Trust.choices],
         required=False,
-        widget=forms.Select(attrs={"class": "form-select"}),
     )
     revision = forms.CharField(
         label=gettext_lazy("Revision"),
         max_length=200,
         required=False,
         help_text=gettext_lazy("For example, the Git commit of a repository archive."),
-        widget=forms.TextInput(attrs={"class": "form-control"}),
     )
     uploads = _ManyFiles(
         label=gettext_lazy("Files"),
         help_text=gettext_lazy("Files in archives (.zip) are added as separate documents."),
-        widget=_Files(
-            attrs={"class": "form-control", "accept": ",".join(f".{each}" for each in ENDINGS)}
-        ),
+        widget=_Files(attrs={"accept": ",".join(f".{each}" for each in ENDINGS)}),
     )
 
     url = forms.URLField(
@@ -102,15 +79,12 @@ class UploadForm(forms.Form):
         help_text=gettext_lazy(
             "The URL of a web page that you saved as a file; the page is not fetched."
         ),
-        widget=forms.URLInput(attrs={"class": "form-control"}),
     )
     observed_at = forms.DateTimeField(
         label=gettext_lazy("Captured at"),
         required=False,
         help_text=gettext_lazy("The time when the page had this content; leave empty for now."),
-        widget=forms.DateTimeInput(
-            attrs={"class": "form-control", "type": "datetime-local"}, format="%Y-%m-%dT%H:%M"
-        ),
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -145,25 +119,22 @@ class UploadForm(forms.Form):
 
 @page_view("GET", "POST")
 def upload(request: WebRequest) -> HttpResponse | AfterCommit:
-    form = UploadForm(request.POST or None, request.FILES or None, initial=_initial(request))
+    source_name = request.GET.get("source", "")
+    initial = {"source": source_name} if source_name else {}
+    form = UploadForm(request.POST or None, request.FILES or None, initial=initial)
     if form.is_valid():
         return AfterCommit(partial(_ingest_upload, request, form), outside_transaction=True)
     return _form_page(request, form)
 
 
 def _form_page(request: WebRequest, form: UploadForm) -> HttpResponse:
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if request.method == "POST" else HTTPStatus.OK
     existing = KnowledgeSource.objects.of(request.account_id).of_documents().filter(scope="")
     context = {
         "form": form,
         "known": existing.order_by("name").values_list("name", flat=True)[:100],
     }
-    return render(request, "knowledge/sources/upload.html", context, status=status)
-
-
-def _initial(request: WebRequest) -> dict[str, str]:
-    source_name = request.GET.get("source", "")
-    return {"source": source_name} if source_name else {}
+    template = "knowledge/sources/upload.html"
+    return render_form(request, template, context, invalid=request.method == "POST")
 
 
 def _ingest_upload(request: WebRequest, form: UploadForm) -> HttpResponse | AfterCommit:
@@ -177,11 +148,29 @@ def _ingest_upload(request: WebRequest, form: UploadForm) -> HttpResponse | Afte
 def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
     """Parse files between two transactions, so that no lock is held meanwhile."""
     account_id, actor = request.account_id, request.actor
-    deliveries = [_delivery(each, data) for each in data["uploads"]] or [_page(data)]
+    shared = {"url": data["url"], "revision": data["revision"]}
+    deliveries = [
+        Delivery.of(
+            (file.name or "file").replace("\x00", "")[:1000],
+            Pieces(partial(file.chunks, 1024 * 1024)),
+            mime=file.content_type or "",
+            observed_at=data["observed_at"],
+            **shared,
+        )
+        for file in data["uploads"]
+    ] or [Delivery(ref=data["url"][:1000], pieces=(), **shared)]
     refuse_to_fetch(deliveries)
     with acting(account_id):
-        refuse_too_much(account_id, deliveries)
-        source = _source(account_id, actor, data)
+        refuse_over_quota(account_id, deliveries)
+        exists = find_source(account_id, data["source"])
+        new = NewSource(
+            name=data["source"],
+            kind="" if exists else data["kind"],
+            trust=data["trust"],
+            revision=data["revision"] or None,
+        )
+        source = ensure_source(account_id, actor, new)
+        refuse_lore(source)
     prepared = prepare(source, deliveries)
     with acting(account_id):
         result = ingest(source, actor, prepared)
@@ -192,36 +181,3 @@ def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
     number = len(result.added) + len(result.changed)
     message = ngettext("%(n)d file uploaded.", "%(n)d files uploaded.", number)
     return redirect_with_notice(request, message % {"n": number}, "knowledge:source", pk=source.pk)
-
-
-def _source(account_id: UUID, actor: Actor, data: dict[str, Any]) -> KnowledgeSource:
-    new = NewSource(
-        name=data["source"],
-        kind="" if named(account_id, data["source"]) else data["kind"],
-        trust=data["trust"],
-        revision=data["revision"] or None,
-    )
-    source = ensure_source(account_id, actor, new)
-    refuse_lore(source)
-    return source
-
-
-def _page(data: dict[str, Any]) -> Delivery:
-    return Delivery(ref=data["url"][:1000], pieces=(), url=data["url"], revision=data["revision"])
-
-
-def _delivery(file: "UploadedFile[Any]", data: dict[str, Any]) -> Delivery:
-    pieces = UploadedPieces(file)
-    digest = hashlib.sha256()
-    for piece in pieces:
-        digest.update(piece)
-    return Delivery(
-        ref=(file.name or "file").replace("\x00", "")[:1000],
-        pieces=pieces,
-        mime=file.content_type or "",
-        revision=data["revision"],
-        url=data["url"],
-        observed_at=data["observed_at"],
-        sha256=digest.hexdigest(),
-        size=file.size or 0,
-    )

@@ -7,14 +7,15 @@ from uuid import UUID
 
 from django import forms
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kmapp.errors import Invalid
 from kmapp.search.variants import DEFAULT, VARIANTS
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import WebRequest, paginate, post_text, safe_next_url
+from kmapp.web.forms import Styled
+from kmapp.web.http import WebRequest, get_row_or_404, paginate, post_text, safe_next_url
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
@@ -22,33 +23,22 @@ from knowledge.models.questions import LONGEST
 from knowledge.retrieval.variant_comparison import compared
 
 TEMPLATE = "knowledge/comparison/index.html"
-PAGE = 10  # questions: each is asked twice
+PAGE = 10  # questions; each is searched twice
 MOST = 200
 OTHER = next(name for name in VARIANTS if name != DEFAULT.name)
 
 
 def _choices() -> list[tuple[str, str]]:
-    params = _("%(name)s: index %(index)s, ranking %(algorithm)s")
+    label = _("%(name)s: index %(index)s, ranking %(algorithm)s")
     return [
-        (
-            name,
-            params % {"name": name, "index": each.index_version, "algorithm": each.algo_version},
-        )
+        (name, label % {"name": name, "index": each.index_version, "algorithm": each.algo_version})
         for name, each in VARIANTS.items()
     ]
 
 
-class VariantsForm(forms.Form):
-    left = forms.ChoiceField(
-        label=gettext_lazy("From"),
-        choices=_choices,
-        widget=forms.Select(attrs={"class": "form-select"}),
-    )
-    right = forms.ChoiceField(
-        label=gettext_lazy("To"),
-        choices=_choices,
-        widget=forms.Select(attrs={"class": "form-select"}),
-    )
+class VariantsForm(Styled):
+    left = forms.ChoiceField(label=gettext_lazy("From"), choices=_choices)
+    right = forms.ChoiceField(label=gettext_lazy("To"), choices=_choices)
 
 
 @page_view("GET")
@@ -63,7 +53,7 @@ def comparison(request: WebRequest) -> HttpResponse | AfterCommit:
     if not form.is_valid():
         return render(request, TEMPLATE, context, status=400)
     names = form.cleaned_data["left"], form.cleaned_data["right"]
-    questions = list(page.object_list)  # read here: outside there is no account
+    questions = list(page.object_list)  # evaluated here, inside the account's transaction
     context |= {"variants": names, "questions": questions, "uncut": _uncut(account_id, names)}
     return AfterCommit(partial(_render_answers, request, context), outside_transaction=True)
 
@@ -91,7 +81,6 @@ def _render_answers(request: WebRequest, context: dict[str, Any]) -> AfterCommit
 
 @page_view("POST")
 def save_question(request: WebRequest) -> HttpResponse:
-    """Save a question, unless it exists already."""
     text = post_text(request, "text", LONGEST)
     if not text:
         raise Invalid(_("Enter a question."))
@@ -113,8 +102,7 @@ def save_question(request: WebRequest) -> HttpResponse:
 
 @page_view("POST")
 def forget(request: WebRequest, pk: UUID) -> HttpResponse:
-    rows = KnowledgeQuestion.objects.of(request.account_id)
-    get_object_or_404(rows, pk=pk).delete()
+    get_row_or_404(request, KnowledgeQuestion, pk).delete()
     return redirect_with_notice(
         request, _("Question deleted."), safe_next_url(request, "/knowledge/comparison/")
     )

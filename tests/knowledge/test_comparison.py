@@ -10,7 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.search.variants import VARIANTS
-from knowledge.actions.reindex import cut_again
+from knowledge.actions.reindex import reindex
 from knowledge.actions.sources import change_source
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
 from knowledge.retrieval.variant_comparison import compared
@@ -33,7 +33,7 @@ def cut_both_ways(account: Account) -> None:
     with acting(account):
         source = KnowledgeSource.objects.of(account).get()
         change_source(source, SYSTEM, {"index_versions": ["1", "2"]})
-    list(cut_again(source))
+    list(reindex(source))
     settle()
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from knowledge.actions.folders import signature_of
+from knowledge.actions.folder_sync import signature_of
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
 from tests.fake_provider import FakeProvider

@@ -13,11 +13,10 @@ from kmapp.errors import DomainError
 from kmapp.management.accounts import account_named
 from kmapp.management.progress import Progress
 from kmapp.search.models import Vector
-from knowledge.actions.folder_sync import sync
-from knowledge.actions.folders import files_of, signature_of
-from knowledge.actions.reindex import cut_again
+from knowledge.actions.folder_sync import files_of, signature_of, sync
+from knowledge.actions.reindex import reindex
 from knowledge.actions.sources import NewSource, change_source, ensure_source, refuse_lore
-from knowledge.chunking.index_versions import CUTS
+from knowledge.chunking.index_versions import INDEX_VERSIONS
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from knowledge.parsing.sandbox import CannotRead
 
@@ -46,7 +45,7 @@ class Command(BaseCommand):
             "--wait", action="store_true", help="wait until everything is parsed and embedded"
         )
         cutting = verbs.add_parser("index", help="chunk sources with several index versions")
-        cutting.add_argument("versions", nargs="+", choices=list(CUTS))
+        cutting.add_argument("versions", nargs="+", choices=list(INDEX_VERSIONS))
         cutting.add_argument("--source", help="name of the source; default: all")
         for verb in (syncing, cutting):
             verb.add_argument(
@@ -78,13 +77,13 @@ class Command(BaseCommand):
                 refuse_lore(source)
         except DomainError as error:
             raise CommandError(error.message) from error
-        self._once(source, folder)
+        self._sync_once(source, folder)
         if options["wait"]:
             self._wait_until_parsed(source)
         if options["watch"]:
-            self._follow(source, folder)
+            self._watch(source, folder)
 
-    def _once(self, source: KnowledgeSource, folder: Path) -> None:
+    def _sync_once(self, source: KnowledgeSource, folder: Path) -> None:
         progress = Progress("Files delivered", sum(1 for _ in files_of(folder)))
         done = sync(source, SYSTEM, folder, progress.add)
         progress.end()
@@ -96,41 +95,38 @@ class Command(BaseCommand):
         for reason in done.refused:
             self.stderr.write(reason)
 
-    def _follow(self, source: KnowledgeSource, folder: Path) -> None:
+    def _watch(self, source: KnowledgeSource, folder: Path) -> None:
         self.stdout.write(f"Watching {folder}. Ctrl-C ends it.")
-        seen = signature_of(folder)
+        synced = signature_of(folder)
         try:
             while True:
                 time.sleep(POLL_SECONDS)
-                now = signature_of(folder)
-                if now != seen:
-                    seen = now
-                    self._once(source, folder)
+                before, synced = synced, signature_of(folder)
+                if synced != before:
+                    self._sync_once(source, folder)
         except KeyboardInterrupt:
             self.stdout.write("Ended.")
 
     def _wait_until_parsed(self, source: KnowledgeSource) -> None:
-        account_id = source.account_id
-        left = most = self._left(source)
-        progress = Progress("Files read and texts embedded", most)
-        while left:
+        pending = self._count_pending(source)
+        progress = Progress("Files read and texts embedded", pending)
+        while pending:
             time.sleep(POLL_SECONDS)
-            now = self._left(source)
-            progress.add(max(0, left - now))
-            left = now
+            before, pending = pending, self._count_pending(source)
+            progress.add(max(0, before - pending))
         progress.end()
-        with acting(account_id):
-            rows = KnowledgeDocument.objects.of(account_id).filter(source=source, state="failed")
-            for document in rows.present()[:20]:
-                self.stderr.write(f"{document.ref}: {document.error}")
-
-    def _left(self, source: KnowledgeSource) -> int:
         with acting(source.account_id):
             rows = KnowledgeDocument.objects.of(source.account_id).filter(source=source)
-            waiting = Vector.objects.of(source.account_id).filter(
+            for document in rows.present().filter(state="failed")[:20]:
+                self.stderr.write(f"{document.ref}: {document.error}")
+
+    def _count_pending(self, source: KnowledgeSource) -> int:
+        with acting(source.account_id):
+            rows = KnowledgeDocument.objects.of(source.account_id).filter(source=source)
+            vectors = Vector.objects.of(source.account_id).filter(
                 collection__startswith="knowledge.", state=Vector.State.PENDING
             )
-            return rows.filter(state="pending").count() + waiting.count()
+            return rows.filter(state="pending").count() + vectors.count()
 
     def _index(self, account: Account, versions: list[str], name: str | None) -> None:
         with acting(account):
@@ -143,7 +139,7 @@ class Command(BaseCommand):
                 change_source(source, SYSTEM, {"index_versions": sorted(set(versions))})
             progress = Progress(f"Documents of {source.name} cut")
             try:
-                for number in cut_again(source):
+                for number in reindex(source):
                     progress.add(number)
             except CannotRead as error:
                 raise CommandError(f"{source.name}: {error}") from error

@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.management.accounts import account_named
 from kmapp.search.variants import DEFAULT, VARIANTS
-from knowledge.benchmarks.chunking_speed import cut_all, texts_of
-from knowledge.benchmarks.search_quality import FIRST, QUESTIONS, questions, recall, run_question
+from knowledge.benchmarks.chunking_speed import chunk_all, texts_of
+from knowledge.benchmarks.search_quality import FIRST, QUESTIONS, questions, recall, run_questions
 
 
 class Command(BaseCommand):
@@ -48,7 +48,7 @@ class Command(BaseCommand):
         name = options["name"] or folder.name
         call_command("knowledge", "sync", folder, name=name, account=options["account"], wait=True)
         variant = VARIANTS[options["variant"]]
-        answers = list(run_question(account.pk, name, questions(options["file"]), variant))
+        answers = list(run_questions(account.pk, name, questions(options["file"]), variant))
         for each in answers:
             if each.rank is None or each.rank > FIRST:
                 self.stdout.write(f"{each.rank or '-':>3} {each.question.text}")
@@ -60,8 +60,8 @@ class Command(BaseCommand):
         paths = texts_of(options["folder"])
         if not paths:
             raise CommandError(f"{options['folder']} has no texts.")
-        cut_all(options["folder"], paths[:5])  # what is loaded once is loaded
-        speed = cut_all(options["folder"], paths)
+        chunk_all(options["folder"], paths[:5])  # loads modules that are loaded only once
+        speed = chunk_all(options["folder"], paths)
         self.stdout.write(
             f"{speed.files:,} files of {speed.characters:,} characters, {speed.chunks:,} chunks: "
             f"{speed.files_a_second:,.0f} files a second."

@@ -29,7 +29,7 @@ SUMMARY = """\
 
 
 def load_demo(actors: DemoActors) -> str:
-    """Tell it once: what is known by its digest is not read again. Returns what to look at."""
+    """Load the demo data once. Return a summary with addresses of pages."""
     data = json.loads(Path(__file__).with_name("told.json").read_text(encoding="utf-8"))
     first, *others = data["sources"]
     with acting(actors.account):
@@ -43,7 +43,7 @@ def load_demo(actors: DemoActors) -> str:
         lore=_load_lore(actors, data["lorebook"]),
         account=actors.account.name,
         sources=actors.here + reverse("knowledge:sources"),
-        comparison=actors.here + _run_questions(actors, data["questions"]),
+        comparison=actors.here + _save_questions(actors, data["questions"]),
         lores=actors.here + reverse("knowledge:lore"),
         bench=actors.here + reverse("knowledge:bench"),
     )
@@ -61,8 +61,8 @@ def _deliver(
         return ingest(source, actors.agent, prepared)
 
 
-def _run_questions(actors: DemoActors, questions: list[str]) -> str:
-    """Keep the questions; where they are compared."""
+def _save_questions(actors: DemoActors, questions: list[str]) -> str:
+    """Save the questions. Return the path of their comparison."""
     with acting(actors.account):
         rows = [
             KnowledgeQuestion(account=actors.account, text=text, created_by=str(actors.person))
