@@ -16,6 +16,8 @@ from knowledge.models import KnowledgeSource
 TEXT = 2_000_000  # characters; the limit of the request body is reached first
 MOST_DOCUMENTS = 200
 REF = 1000
+MAX_MESSAGE = 50_000
+MAX_TURNS = 1_000_000
 CURSOR = r"^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/[^\x00]+$"  # ID/name
 
 
@@ -117,9 +119,7 @@ class KnowledgeSearchInput(Aliases):
     mime = OneOrMore(child=serializers.CharField(max_length=100), max_length=20, required=False)
     scope = serializers.CharField(max_length=200, required=False, allow_blank=True)
     version = serializers.CharField(
-        max_length=200,
-        required=False,
-        help_text="The revision of the documents at ingestion.",
+        max_length=200, required=False, help_text="The revision of the documents at ingestion."
     )
     min_score = serializers.FloatField(min_value=0, max_value=1, default=0)
     merge = serializers.BooleanField(
@@ -182,3 +182,26 @@ class SourcesInput(Typed):
         """Return the name and the ID of the last source of the previous page."""
         pk, _, name = cursor.partition("/")
         return name, UUID(pk)
+
+
+class LoreInput(Typed):
+    """A conversation, oldest message first, and the `state` of the previous response."""
+
+    messages = serializers.ListField(
+        child=serializers.CharField(
+            max_length=MAX_MESSAGE, allow_blank=True, trim_whitespace=False
+        ),
+        max_length=500,
+    )
+    lorebooks = serializers.ListField(
+        child=serializers.CharField(max_length=200), max_length=50, required=False, default=list
+    )
+    scope = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
+    budget = serializers.IntegerField(min_value=0, max_value=200_000, default=1_000)
+    scan_depth = serializers.IntegerField(min_value=0, max_value=500, default=4)
+    max_recursion = serializers.IntegerField(min_value=0, max_value=10, default=3)
+    state = serializers.DictField(
+        child=serializers.IntegerField(min_value=0, max_value=MAX_TURNS),
+        required=False,
+        default=dict,
+    )

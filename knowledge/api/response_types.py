@@ -184,3 +184,58 @@ class ErasedAnswer(TypedDict):
 
     id: UUID
     commit_id: UUID
+
+
+class LoreSilent(TypedDict):
+    """An entry with matching keys that did not fire, and the reason."""
+
+    id: UUID
+    name: str
+    reason: str
+
+
+class LoreFired(LoreSilent):
+    """An entry that fired, the reason, and why it was trimmed, if it was."""
+
+    lorebook: str
+    match: str | None
+    by: UUID | None
+    round: int
+    tokens: int
+    trimmed: str | None
+
+
+class LoreCitation(TypedDict):
+    """The lorebook entry of a text."""
+
+    kind: str
+    ref: UUID
+    title: str
+    commit_id: UUID
+
+
+class LoreSnippet(TypedDict):
+    """A text for the prompt."""
+
+    text: str
+    score: float
+    tags: list[str]
+    trust: str
+    citations: list[LoreCitation]
+
+
+class LoreReport(TypedDict):
+    """The entries that fired or were held back, and their tokens within the budget."""
+
+    fired: list[LoreFired]
+    silent: list[LoreSilent]
+    tokens: int
+    budget: int
+
+
+class LoreAnswer(TypedDict):
+    """Texts in prompt order, the report, and the `state` for the next request."""
+
+    results: list[LoreSnippet]
+    build_report: LoreReport
+    state: dict[str, int]
