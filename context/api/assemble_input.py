@@ -1,6 +1,7 @@
 """Input of call assembly."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from rest_framework import serializers
@@ -21,8 +22,6 @@ DEFAULT_WINDOW = 128_000
 DEFAULT_RESERVE = 4_096
 MAX_TOKENS = 10_000_000
 MAX_TOOLS = 500
-OPTIONAL_TEXTS = ("agent_id", "app_id", "scope", "model", "query", "language", "provider")
-OPTIONAL_NAMES = ("required_tools", "knowledge_sources", "lorebooks")
 # The scope that a key needs to query a source.
 READ_SCOPES = {
     "memory": Scope.MEMORY_READ,
@@ -32,13 +31,12 @@ READ_SCOPES = {
 }
 
 
-def check_policy(value: dict[str, Any]) -> dict[str, Any]:
+def check_policy(value: dict[str, Any]) -> None:
     """Validate changes of the assembly policy."""
     try:
         DEFAULT.with_changes(value)
     except InvalidPolicy as error:
         raise serializers.ValidationError({error.name: error.reason}) from error
-    return value
 
 
 class SectionInput(Typed):
@@ -71,18 +69,21 @@ class AssembleInput(MessagesInput):
         child=serializers.DictField(), max_length=MAX_TOOLS, required=False
     )
     tool_groups = serializers.DictField(
-        child=serializers.ChoiceField(GROUPS), required=False, help_text="The group of each tool."
+        source="groups",
+        child=serializers.ChoiceField(GROUPS),
+        required=False,
+        help_text="The group of each tool.",
     )
     required_tools = _names_field(max_length=MAX_TOOLS, required=False)
-    tool_profile = serializers.ChoiceField(tuple(PROFILES), default="full")
+    tool_profile = serializers.ChoiceField(tuple(PROFILES), source="profile", default="full")
     provider = serializers.ChoiceField(
         (OPENAI, ANTHROPIC), required=False, help_text="By default the format of the messages."
     )
     context_window_tokens = serializers.IntegerField(
-        min_value=1, max_value=MAX_TOKENS, default=DEFAULT_WINDOW
+        source="window", min_value=1, max_value=MAX_TOKENS, default=DEFAULT_WINDOW
     )
     reserved_output_tokens = serializers.IntegerField(
-        min_value=0, max_value=MAX_TOKENS, default=DEFAULT_RESERVE
+        source="reserve", min_value=0, max_value=MAX_TOKENS, default=DEFAULT_RESERVE
     )
     query = serializers.CharField(
         max_length=4_000,
@@ -98,16 +99,15 @@ class AssembleInput(MessagesInput):
     lorebooks = _names_field(max_length=100, required=False)
     rules_context = serializers.DictField(required=False)
     policy = serializers.DictField(
-        required=False, help_text=f"Overrides for any of {', '.join(DEFAULT.body())}."
+        required=False,
+        validators=[check_policy],
+        help_text=f"Overrides for any of {', '.join(DEFAULT.body())}.",
     )
     language = LanguageField()
 
-    def validate_policy(self, value: dict[str, Any]) -> dict[str, Any]:
-        return check_policy(value)
-
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Reject a reserve that leaves nothing of the context window."""
-        if attrs["reserved_output_tokens"] >= attrs["context_window_tokens"]:
+        if attrs["reserve"] >= attrs["window"]:
             raise serializers.ValidationError(
                 {"reserved_output_tokens": "leaves nothing of the context window"}
             )
@@ -119,29 +119,19 @@ def build_request(
 ) -> Request:
     """Build the request of the assembler, without sources that the key may not read."""
     principal = request.auth
-    requested = list(dict.fromkeys(params["sources"]))
-    refused = [name for name in requested if not principal.may(READ_SCOPES[name])]
-    optional: dict[str, Any] = {
-        **{name: params.get(name) or "" for name in OPTIONAL_TEXTS},
-        **{name: tuple(params.get(name, ())) for name in OPTIONAL_NAMES},
-        **{name: params.get(name, {}) for name in ("rules_context", "policy")},
-    }
+    names = {field.name for field in fields(Request)}
+    values = {name: value for name, value in params.items() if name in names and value is not None}
+    for name in ("required_tools", "knowledge_sources", "lorebooks"):
+        values[name] = tuple(values.get(name, ()))
+    refused = [name for name in SOURCES if not principal.may(READ_SCOPES[name])]
+    values["sources"] = tuple(n for n in SOURCES if n in params["sources"] and n not in refused)
+    values["refused_sources"] = tuple(n for n in dict.fromkeys(params["sources"]) if n in refused)
     return Request(
+        **{**values, "sections": _build_sections(params)},
         account_id=principal.account_id,
         actor=principal.actor,
-        messages=params["messages"],
-        window=params["context_window_tokens"],
-        reserve=params["reserved_output_tokens"],
-        tools=params.get("tools", ()),
-        sections=_build_sections(params),
         within=build_scope(params),
-        profile=params["tool_profile"],
-        groups=params.get("tool_groups", {}),
-        sources=tuple(name for name in SOURCES if name in requested and name not in refused),
-        refused_sources=tuple(refused),
         may_flush=principal.may(Scope.MEMORY_WRITE),
-        limit=params["limit"],
-        **optional,
         variant=variant,
     )
 

@@ -1,6 +1,5 @@
 """API of replays of recorded calls, and of policy comparisons over many of them."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, TypedDict
@@ -14,6 +13,7 @@ from rest_framework.response import Response
 from context.actions.comparisons import (
     MAX_CALLS,
     ComparisonRequest,
+    ComparisonTotals,
     get_comparison,
     start_comparison,
     summarise_comparison,
@@ -27,55 +27,24 @@ from context.actions.replays import (
     retrieve_again,
 )
 from context.api.assemble_input import MAX_TOKENS, READ_SCOPES, check_policy
+from context.api.request_serializers import PagesInput
 from context.api.response_types import CallDifference, Replayed
 from context.assembly.tool_offer import PROFILES
 from context.models import ContextComparison, ContextDifference
 from context.models.comparisons import KINDS
+from context.reports.comparison_totals import Bucket, Distribution
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import serialize_as
+from kmapp.api.response_types import COMPONENT_NAMES, serialize_as
 from kmapp.api.serializers import IdField, Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
 from kmapp.search.variants import VARIANTS
 
-
-class Share(TypedDict):
-    """Calls whose tokens changed by at least `least` and by less than `most` percent."""
-
-    least: float | None
-    most: float | None
-    calls: int
-
-
-class Spread(TypedDict):
-    """Tokens of the calls that fit both sides, and the change per call in percent."""
-
-    calls: int
-    before: int
-    after: int
-    percent: float
-    tenth: float
-    median: float
-    ninetieth: float
-    buckets: list[Share]
-
-
-class ComparisonSummary(TypedDict):
-    """Totals so far, in calls; `evidence_lost` and `dropped` count texts and messages."""
-
-    distribution: Spread
-    changed: int
-    losing_evidence: int
-    evidence_lost: int
-    no_longer_fitting: int
-    newly_fitting: int
-    larger: int
-    dropped_before: int
-    dropped_after: int
-    cost_before: float | None
-    cost_after: float | None
+COMPONENT_NAMES.update(
+    {Bucket: "Share", Distribution: "Spread", ComparisonTotals: "ComparisonSummary"}
+)
 
 
 class ComparisonBrief(TypedDict):
@@ -97,7 +66,7 @@ class ComparisonBrief(TypedDict):
 class Comparison(ComparisonBrief):
     """One comparison with its totals."""
 
-    summary: ComparisonSummary
+    summary: ComparisonTotals
 
 
 class ComparisonPage(TypedDict):
@@ -117,31 +86,18 @@ class DifferencePage(TypedDict):
 class ReplayInput(Typed):
     """Changes to the recorded call. Without changes, the call is compared with itself."""
 
-    policy = serializers.DictField(default=dict)
+    policy = serializers.DictField(default=dict, validators=[check_policy])
     context_window_tokens = serializers.IntegerField(
-        min_value=1, max_value=MAX_TOKENS, required=False
+        source="window", min_value=1, max_value=MAX_TOKENS, required=False
     )
     reserved_output_tokens = serializers.IntegerField(
-        min_value=0, max_value=MAX_TOKENS, required=False
+        source="reserve", min_value=0, max_value=MAX_TOKENS, required=False
     )
-    tool_profile = serializers.ChoiceField(tuple(PROFILES), required=False)
+    tool_profile = serializers.ChoiceField(tuple(PROFILES), source="profile", required=False)
     variant = serializers.ChoiceField(
         tuple(VARIANTS),
         required=False,
         help_text="Queries memory and knowledge again. By default the recorded results are used.",
-    )
-
-    def validate_policy(self, value: dict[str, Any]) -> dict[str, Any]:
-        return check_policy(value)
-
-
-def build_changes(params: Mapping[str, Any]) -> Changes:
-    return Changes(
-        policy=params["policy"],
-        window=params.get("context_window_tokens"),
-        reserve=params.get("reserved_output_tokens"),
-        profile=params.get("tool_profile"),
-        variant=params.get("variant"),
     )
 
 
@@ -171,7 +127,7 @@ class Replay(AgentView):
         with acting(self.account):
             recording = get_recorded_call(self.account, get_report(self.account, pk))
         variant_name = self.requested_variant.name if self.requested_variant else None
-        changes = build_changes({"variant": variant_name, **params})
+        changes = Changes(**{"variant": variant_name, **params})
         check_variant_scopes(self.request.auth, changes)
         recording = retrieve_again(self.account, recording, changes)
         material, policy = changes.apply_to(recording)
@@ -194,13 +150,6 @@ class ComparisonInput(Typed):
     calls = serializers.IntegerField(min_value=1, max_value=MAX_CALLS, default=1_000)
     agent_id = IdField()
     model = serializers.CharField(max_length=100, required=False, allow_blank=True)
-
-
-class PagesInput(Typed):
-    """A page of a list."""
-
-    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
-    offset = serializers.IntegerField(min_value=0, max_value=1_000_000, default=0)
 
 
 class DifferencesInput(PagesInput):
@@ -229,8 +178,8 @@ class Comparisons(AgentView):
     def post(self, request: Request) -> Response:
         params = parse(ComparisonInput, request)
         comparison_request = ComparisonRequest(
-            left=build_changes(params["left"]) if "left" in params else Changes(policy={}),
-            right=build_changes(params["right"]),
+            left=Changes(**params.get("left", {"policy": {}})),
+            right=Changes(**params["right"]),
             calls=params["calls"],
             agent_id=params.get("agent_id") or "",
             model=params.get("model") or "",
@@ -253,11 +202,7 @@ class OneComparison(AgentView):
             comparison = get_comparison(self.account, pk)
             totals = summarise_comparison(comparison)
             brief = _serialize_comparison(comparison)
-        distribution = {
-            **asdict(totals.distribution),
-            "percent": totals.distribution.percent,
-        }
-        return Response({**brief, "summary": {**asdict(totals), "distribution": distribution}})
+        return Response({**brief, "summary": asdict(totals)})
 
 
 class Differences(AgentView):

@@ -1,5 +1,6 @@
 """API of costs over time, possible savings and variant statistics."""
 
+from dataclasses import asdict
 from typing import TypedDict
 
 from drf_spectacular.utils import extend_schema
@@ -7,6 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from context.api.request_serializers import PagesInput
 from context.models import ContextSettings
 from context.reports.costs import (
     DEFAULT_DAYS,
@@ -20,10 +22,10 @@ from context.reports.costs import (
     list_parts,
     list_results,
 )
-from context.reports.savings import find_savings
+from context.reports.savings import Saving, find_savings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import serialize_as
+from kmapp.api.response_types import COMPONENT_NAMES, serialize_as
 from kmapp.api.serializers import IdField, Typed
 from kmapp.api.views import AgentView, parse
 
@@ -47,16 +49,7 @@ class CostDay(TypedDict):
     cost: float | None
 
 
-class CostSaving(TypedDict):
-    """The most that could be saved: `idle_tool`, `moving_prefix` or `repeated_results`."""
-
-    kind: str
-    name: str | None
-    calls: int
-    among: int
-    tokens: int
-    share: float
-    cost: float | None
+COMPONENT_NAMES[Saving] = "CostSaving"
 
 
 class Costs(TypedDict):
@@ -71,7 +64,7 @@ class Costs(TypedDict):
     parts: list[CostPart]
     next: int | None
     by_day: list[CostDay]
-    savings: list[CostSaving]
+    savings: list[Saving]
 
 
 class VariantResult(TypedDict):
@@ -107,12 +100,10 @@ class PeriodInput(Typed):
     model = serializers.CharField(max_length=100, required=False, allow_blank=True)
 
 
-class CostsInput(PeriodInput):
+class CostsInput(PeriodInput, PagesInput):
     """A period, a filter of calls and a grouping."""
 
     by = serializers.ChoiceField(tuple(PARTS), default="section")
-    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
-    offset = serializers.IntegerField(min_value=0, max_value=1_000_000, default=0)
 
 
 class CostsOfCalls(AgentView):
@@ -145,7 +136,7 @@ class CostsOfCalls(AgentView):
             ],
             next=offset + limit if offset + limit < count else None,
             by_day=[_serialize_day(day) for day in days],
-            savings=[serialize_as(CostSaving, saving) for saving in savings],
+            savings=[asdict(saving) for saving in savings],
         )
         return Response(body)
 

@@ -1,5 +1,6 @@
 """API of call assembly and reports."""
 
+from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from rest_framework.response import Response
 from context.actions.assemble import assemble_call
 from context.actions.record_call import get_report, record_outcome
 from context.actions.replays import has_inputs
+from context.actions.retention import inputs_days
 from context.api import serialize
 from context.api.assemble_input import AssembleInput, build_request
 from context.api.request_serializers import Conversation
@@ -95,8 +97,13 @@ class OneReport(AgentView):
 
 
 def _serialize_report(account_id: UUID, row: ContextCostReport) -> Report:
-    settings = ContextSettings.objects.get_or_default(account_id)
-    return serialize.serialize_report(row, settings, has_inputs=has_inputs(account_id, row.pk))
+    days = timedelta(days=inputs_days(ContextSettings.objects.get_or_default(account_id)))
+    return {
+        **serialize.serialize_brief(row),
+        "context_cost": row.report,
+        "attributes": serialize.build_attributes(row),
+        "inputs_expire_at": row.created_at + days if has_inputs(account_id, row.pk) else None,
+    }
 
 
 def _tokens_field() -> serializers.IntegerField:

@@ -150,6 +150,13 @@ class PrepareInput(MessagesInput):
     language = LanguageField()
 
 
+class PagesInput(Typed):
+    """A page of a list."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+    offset = serializers.IntegerField(min_value=0, max_value=1_000_000, default=0)
+
+
 class LanguageInput(Typed):
     """A language."""
 

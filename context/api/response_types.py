@@ -4,6 +4,11 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
+from context.assembly.prompt import Part
+from kmapp.api.response_types import COMPONENT_NAMES
+
+COMPONENT_NAMES[Part] = "AssembledSection"
+
 
 class Size(TypedDict):
     """Tokens before and after."""
@@ -120,15 +125,6 @@ class ToolAnswer(TypedDict):
     system: str
 
 
-class AssembledSection(TypedDict):
-    """A section of the prompt."""
-
-    name: str
-    text: str
-    tokens: int
-    stable: bool
-
-
 class EstimatedTokens(TypedDict):
     """Estimated tokens by section, which add up to the total."""
 
@@ -174,7 +170,7 @@ class AssembledCall(TypedDict):
     report_id: UUID
     provider: str
     system: str
-    sections: list[AssembledSection]
+    sections: list[Part]
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]]
     context_cost: ContextCost

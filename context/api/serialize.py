@@ -2,24 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import timedelta
 from typing import Any, cast
 
 from context.actions.prepare_messages import Prepared
-from context.actions.retention import inputs_days
 from context.api.response_types import (
     Archive,
     ArchiveHit,
     ArchivePassage,
     AssembledCall,
-    AssembledSection,
-    ContextCost,
     EstimatedTokens,
     Loaded,
     LoadedWhy,
     Outcome,
     PreparedAnswer,
-    Report,
     ReportBrief,
 )
 from context.archives.search import Hit, LoadedPassages
@@ -28,7 +23,7 @@ from context.assembly.budget import EXTRACTIVE
 from context.assembly.messages import Message
 from context.assembly.prompt import build_messages, join_texts
 from context.assembly.stages import Recorded
-from context.models import ContextCostReport, ContextSettings, ToolResultArchive
+from context.models import ContextCostReport, ToolResultArchive
 from kmapp.api.response_types import serialize_as
 from kmapp.text import tokens
 
@@ -90,18 +85,18 @@ def serialize_prepared(prepared: Prepared, before: Sequence[Message]) -> Prepare
 def serialize_call(recorded: Recorded) -> AssembledCall:
     draft = recorded.assembled.draft
     material = draft.material
-    parts = (*draft.prefix, *draft.tail)
     history = [row.message for row in draft.rows]
     messages = build_messages(material.provider, draft.prefix, draft.tail, history)
-    return {
-        "report_id": recorded.report_id,
-        "provider": material.provider,
-        "system": join_texts(draft.prefix),
-        "sections": [serialize_as(AssembledSection, part) for part in parts],
-        "messages": [dict(message) for message in messages],
-        "tools": [dict(tool.schema) for tool in draft.tools],
-        "context_cost": cast("ContextCost", dict(recorded.report)),
-    }
+    return serialize_as(
+        AssembledCall,
+        recorded,
+        provider=material.provider,
+        system=join_texts(draft.prefix),
+        sections=[asdict(part) for part in (*draft.prefix, *draft.tail)],
+        messages=[dict(message) for message in messages],
+        tools=[dict(tool.schema) for tool in draft.tools],
+        context_cost=recorded.report,
+    )
 
 
 def serialize_brief(row: ContextCostReport) -> ReportBrief:
@@ -112,18 +107,6 @@ def serialize_brief(row: ContextCostReport) -> ReportBrief:
         cost=None if row.cost is None else float(row.cost),
         outcome=serialize_as(Outcome, row, told_at=row.outcome_at),
     )
-
-
-def serialize_report(
-    row: ContextCostReport, settings: ContextSettings, *, has_inputs: bool
-) -> Report:
-    days = timedelta(days=inputs_days(settings))
-    return {
-        **serialize_brief(row),
-        "context_cost": row.report,
-        "attributes": build_attributes(row),
-        "inputs_expire_at": row.created_at + days if has_inputs else None,
-    }
 
 
 def build_attributes(row: ContextCostReport) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class SettingsInput(Typed):
     inputs_days = serializers.IntegerField(
         min_value=1, max_value=MAX_RETENTION_DAYS, allow_null=True, required=False
     )
-    policy = serializers.DictField(required=False)
+    policy = serializers.DictField(required=False, validators=[check_policy])
     prices = serializers.DictField(required=False, help_text="Per million tokens, by model.")
     variants = serializers.DictField(required=False, help_text="Percent by variant; in total 100.")
     remote_url = serializers.CharField(
@@ -60,9 +60,6 @@ class SettingsInput(Typed):
         min_value=0, required=False, help_text="Returns 409 unless this is the current version."
     )
     reason = serializers.CharField(max_length=500, required=False, allow_blank=True)
-
-    def validate_policy(self, value: dict[str, Any]) -> dict[str, Any]:
-        return check_policy(value)
 
 
 class SettingsOfCalls(AgentView):

@@ -27,6 +27,8 @@ _RULES_HEAD = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
+    """A section of the prompt."""
+
     name: str
     text: str
     tokens: int

@@ -1,6 +1,6 @@
 """Totals of a comparison and the distribution of its changes. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import quantiles
@@ -44,11 +44,8 @@ class Distribution:
     tenth: float = 0.0
     median: float = 0.0
     ninetieth: float = 0.0
-    buckets: Sequence[Bucket] = field(default_factory=tuple)
-
-    @property
-    def percent(self) -> float:
-        return Pair(self.before, self.after).percent
+    percent: float = 0.0  # of all these calls
+    buckets: list[Bucket] = field(default_factory=list)
 
 
 def summarise_changes(pairs: Iterable[Pair]) -> Distribution:
@@ -58,9 +55,11 @@ def summarise_changes(pairs: Iterable[Pair]) -> Distribution:
     changes = sorted(pair.percent for pair in all_pairs)
     deciles = quantiles(changes, n=10, method="inclusive") if len(changes) > 1 else changes * 9
     edges = [None, *EDGES, None]
+    total = Pair(sum(pair.before for pair in all_pairs), sum(pair.after for pair in all_pairs))
     return Distribution(
-        before=sum(pair.before for pair in all_pairs),
-        after=sum(pair.after for pair in all_pairs),
+        before=total.before,
+        after=total.after,
+        percent=total.percent,
         calls=len(all_pairs),
         tenth=deciles[0],
         median=deciles[4],

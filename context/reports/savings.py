@@ -18,7 +18,7 @@ class Saving:
     """
 
     kind: str  # idle_tool, moving_prefix, repeated_results
-    name: str
+    name: str | None  # of the tool
     calls: int
     among: int
     tokens: int
@@ -84,7 +84,7 @@ def _repeated_content(period: Period, totals: Totals) -> list[Saving]:
     return [
         Saving(
             kind=kind,
-            name="",
+            name=None,
             calls=calls,
             among=among,
             tokens=tokens,

@@ -1,8 +1,9 @@
-"""Response types of endpoints as TypedDicts, checked by mypy and described in OpenAPI.
+"""Response types of endpoints as TypedDicts or dataclasses, described in OpenAPI.
 
 Views build plain dicts: mypy or `serialize_as` checks them against the types.
 """
 
+from dataclasses import is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
@@ -17,6 +18,8 @@ from drf_spectacular.plumbing import (
 )
 
 Shape = TypeVar("Shape")
+# The names of dataclasses in the schema, if they differ from the names of the classes.
+COMPONENT_NAMES: dict[type, str] = {}
 
 
 def serialize_as(shape: type[Shape], source: object, /, **values: Any) -> Shape:
@@ -45,8 +48,8 @@ def _required_fields(shape: Any) -> tuple[tuple[str, bool], ...]:
 
 
 def described(shape: Any, registry: ComponentRegistry) -> dict[str, Any]:
-    """Return the schema of a type; each TypedDict becomes a component."""
-    if is_typeddict(shape):
+    """Return the schema of a type; each TypedDict or dataclass becomes a component."""
+    if is_typeddict(shape) or is_dataclass(shape):
         return _component(shape, registry)
     origin, arguments = get_origin(shape), get_args(shape)
     if origin is list:
@@ -62,15 +65,14 @@ def described(shape: Any, registry: ComponentRegistry) -> dict[str, Any]:
 
 def _component(shape: Any, registry: ComponentRegistry) -> dict[str, Any]:
     component = ResolvedComponent(  # type: ignore[no-untyped-call]
-        shape.__name__, ResolvedComponent.SCHEMA, object=shape
+        COMPONENT_NAMES.get(shape, shape.__name__), ResolvedComponent.SCHEMA, object=shape
     )
     if component not in registry:
         registry.register_on_missing(component)  # before its parts, so that it may hold itself
+        hints = get_type_hints(shape)
         component.schema = build_object_type(
-            properties={
-                name: described(part, registry) for name, part in get_type_hints(shape).items()
-            },
-            required=shape.__required_keys__,
+            properties={name: described(part, registry) for name, part in hints.items()},
+            required=getattr(shape, "__required_keys__", hints),
             description=get_doc(shape),
         )
     return dict(component.ref)

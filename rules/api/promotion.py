@@ -1,5 +1,6 @@
 """API of rule promotion: evidence, backtests and the evidence gate."""
 
+from dataclasses import asdict
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -25,7 +26,6 @@ from rules.api.response_types import (
     EvidenceAnswer,
     GateShown,
     IntervalShown,
-    TurnShown,
 )
 from rules.models import RuleBacktest
 from rules.models.settings import MAX_RETENTION
@@ -48,28 +48,19 @@ class Evidence(AgentView):
             gate = gate_of(evidence, book_of(self.account))
             conflicts, _inspected = conflicts_with_live(rule)
             turns = turns_of(rule)
-        answer: EvidenceAnswer = {
-            "rule_node_id": rule.pk,
-            "state": rule.state,
-            "since": rule.shadowed_at,
-            "counts": evidence.body(),
-            "matched": serialize_as(IntervalShown, evidence.match),
-            "changed": serialize_as(IntervalShown, evidence.change),
-            "against": serialize_as(IntervalShown, evidence.against),
-            "gate_open": gate.open,
-            "gate_missing": list(gate.missing),
-            "turns": [
-                serialize_as(
-                    TurnShown,
-                    turn,
-                    selected=turn.before or None,
-                    would_select=turn.after or None,
-                    positive=turn.good,
-                    negative=turn.bad,
-                )
-                for turn in turns
-            ],
-            "conflicts": [
+        answer = serialize_as(
+            EvidenceAnswer,
+            rule,
+            rule_node_id=rule.pk,
+            since=rule.shadowed_at,
+            counts=evidence.body(),
+            matched=serialize_as(IntervalShown, evidence.match),
+            changed=serialize_as(IntervalShown, evidence.change),
+            against=serialize_as(IntervalShown, evidence.against),
+            gate_open=gate.open,
+            gate_missing=list(gate.missing),
+            turns=[asdict(turn) for turn in turns],
+            conflicts=[
                 serialize_as(
                     ClashShown,
                     conflict,
@@ -79,7 +70,7 @@ class Evidence(AgentView):
                 )
                 for conflict in conflicts
             ],
-        }
+        )
         return Response(answer)
 
 

@@ -4,6 +4,11 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
+from kmapp.api.response_types import COMPONENT_NAMES
+from rules.promotion.evidence import Turn
+
+COMPONENT_NAMES[Turn] = "TurnShown"
+
 
 class InScope(TypedDict):
     """The account and the scope of a response."""
@@ -223,21 +228,8 @@ class EvidenceAnswer(TypedDict):
     against: IntervalShown
     gate_open: bool
     gate_missing: list[str]
-    turns: list["TurnShown"]
+    turns: list[Turn]
     conflicts: list["ClashShown"]
-
-
-class TurnShown(TypedDict):
-    """Decisions that the rule would have changed from one tool to another, with their feedback.
-
-    Null is no tool. If both tools are the same, the order or other values would have changed.
-    """
-
-    selected: str | None
-    would_select: str | None
-    times: int
-    positive: int
-    negative: int
 
 
 class ClashShown(ConflictShown):

@@ -59,14 +59,14 @@ class Evidence:
 class Turn:
     """Decisions that would have changed from one tool to another, with their actual feedback.
 
-    An empty tool is none. With equal tools, another part of the decision would have changed.
+    None is no tool. With equal tools, another part of the decision would have changed.
     """
 
-    before: str
-    after: str
+    selected: str | None
+    would_select: str | None
     times: int
-    good: int
-    bad: int
+    positive: int
+    negative: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,8 @@ def turns_of(rule: Rule) -> list[Turn]:
     )
     ranked = counted.order_by("-times", "before", "tool")
     columns = ("before", "tool", "times", "good", "bad")
-    return [Turn(*row) for row in ranked.values_list(*columns)[:MOST_TURNS]]
+    changes = ranked.values_list(*columns)[:MOST_TURNS]
+    return [Turn(before or None, tool or None, *counts) for before, tool, *counts in changes]
 
 
 def gate_of(evidence: Evidence, book: RuleBook) -> Gate:

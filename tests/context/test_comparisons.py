@@ -158,4 +158,4 @@ def test_every_change_is_in_one_bucket() -> None:
     assert sum(bucket.calls for bucket in found.buckets) == len(pairs)
     assert [bucket.calls for bucket in found.buckets] == [1, 1, 0 + 1, 2, 2, 1, 0, 0, 1]
     assert len(found.buckets) == len(EDGES) + 1
-    assert summarise_changes([]).buckets == ()
+    assert summarise_changes([]).buckets == []

@@ -129,8 +129,8 @@ def test_evidence_tells_what_would_turn_into_what(acme: Account) -> None:
     with acting(acme):
         turns = turns_of(now(watching))
     assert turns == [
-        Turn(before="bash", after="curl", times=5, good=1, bad=2),
-        Turn(before="curl", after="curl", times=1, good=0, bad=0),
+        Turn(selected="bash", would_select="curl", times=5, positive=1, negative=2),
+        Turn(selected="curl", would_select="curl", times=1, positive=0, negative=0),
     ]
 
 
