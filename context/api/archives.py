@@ -56,7 +56,6 @@ class Results(AgentView):
     """
 
     scopes = {"GET": Scope.CONTEXT_READ, "POST": Scope.CONTEXT_WRITE}
-    idempotent = True
 
     @extend_schema(parameters=[ArchivesInput], responses={200: ArchivePage})
     def get(self, request: Request) -> Response:
@@ -133,7 +132,6 @@ class OneResult(AgentView):
     """Load a tool result: all of it, a range of characters, or the passages about `query`."""
 
     scopes = {"GET": Scope.CONTEXT_READ}
-    bucket = "recall"
 
     @extend_schema(parameters=[LoadInput], responses={200: Loaded})
     def get(self, request: Request, pk: UUID) -> Response:
@@ -144,7 +142,6 @@ class LoadResult(AgentView):
     """Run `load_tool_history` with the arguments of the model's call as the body."""
 
     scopes = {"POST": Scope.CONTEXT_READ}
-    bucket = "recall"
 
     @extend_schema(request=LoadCallInput, responses={200: Loaded})
     def post(self, request: Request) -> Response:
@@ -156,7 +153,6 @@ class SearchResults(AgentView):
     """Search tool results by words and by meaning, in one conversation or across conversations."""
 
     scopes = {"POST": Scope.CONTEXT_READ}
-    bucket = "recall"
 
     @extend_schema(request=ResultsSearchInput, responses={200: ArchivesFound})
     def post(self, request: Request) -> Response:
@@ -174,7 +170,6 @@ class Prepare(AgentView):
     """
 
     scopes = {"POST": Scope.CONTEXT_WRITE}
-    idempotent = True
 
     @extend_schema(request=PrepareInput, responses={200: PreparedAnswer})
     def post(self, request: Request) -> Response:
@@ -202,7 +197,6 @@ class Restore(AgentView):
     """Replace loaded results by their placeholders again, for the next turn."""
 
     scopes = {"POST": Scope.CONTEXT_READ}
-    bucket = "recall"
 
     @extend_schema(request=MessagesInput, responses={200: PreparedAnswer})
     def post(self, request: Request) -> Response:
@@ -216,7 +210,6 @@ class LoadTool(AgentView):
     """Return the tool `load_tool_history` and the paragraph for the system prompt."""
 
     scopes = {"GET": Scope.CONTEXT_READ}
-    bucket = "recall"
 
     @extend_schema(parameters=[LanguageInput], responses={200: ToolAnswer})
     def get(self, request: Request) -> Response:

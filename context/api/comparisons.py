@@ -119,7 +119,6 @@ class Replay(AgentView):
     """
 
     scopes = {"POST": Scope.CONTEXT_READ}
-    bucket = "recall"
 
     @extend_schema(request=ReplayInput, responses={200: Replayed})
     def post(self, request: Request, pk: UUID) -> Response:
@@ -162,7 +161,6 @@ class Comparisons(AgentView):
     """Compare two policies over the last calls, from their stored inputs. Runs in a worker."""
 
     scopes = {"GET": Scope.CONTEXT_READ, "POST": Scope.CONTEXT_WRITE}
-    idempotent = True
 
     @extend_schema(parameters=[PagesInput], responses={200: ComparisonPage})
     def get(self, request: Request) -> Response:
@@ -194,7 +192,6 @@ class OneComparison(AgentView):
     """Return the progress and the totals of a comparison."""
 
     scopes = {"GET": Scope.CONTEXT_READ}
-    bucket = "recall"
 
     @extend_schema(responses={200: Comparison})
     def get(self, request: Request, pk: UUID) -> Response:
@@ -209,7 +206,6 @@ class Differences(AgentView):
     """List the differences of a comparison, call by call."""
 
     scopes = {"GET": Scope.CONTEXT_READ}
-    bucket = "recall"
 
     @extend_schema(parameters=[DifferencesInput], responses={200: DifferencePage})
     def get(self, request: Request, pk: UUID) -> Response:

@@ -113,7 +113,6 @@ class CostsOfCalls(AgentView):
     """
 
     scopes = {"GET": Scope.CONTEXT_READ}
-    bucket = "recall"
 
     @extend_schema(parameters=[CostsInput], responses={200: Costs})
     def get(self, request: Request) -> Response:
@@ -151,7 +150,6 @@ class ResultsOfVariants(AgentView):
     """Compare variants by success, latency and cost, from the reported outcomes."""
 
     scopes = {"GET": Scope.CONTEXT_READ}
-    bucket = "recall"
 
     @extend_schema(parameters=[PeriodInput], responses={200: VariantResults})
     def get(self, request: Request) -> Response:

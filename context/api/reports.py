@@ -34,7 +34,6 @@ class Assemble(AgentView):
     """
 
     scopes = {"POST": Scope.CONTEXT_WRITE}
-    idempotent = True
 
     @extend_schema(request=AssembleInput, responses={201: AssembledCall})
     def post(self, request: Request) -> Response:
@@ -64,7 +63,6 @@ class Reports(AgentView):
     """List the assembled calls, newest first."""
 
     scopes = {"GET": Scope.CONTEXT_READ}
-    bucket = "recall"
 
     @extend_schema(parameters=[ReportsInput], responses={200: ReportPage})
     def get(self, request: Request) -> Response:
@@ -88,7 +86,6 @@ class OneReport(AgentView):
     """Return one call: its full report, its outcome and its OpenTelemetry attributes."""
 
     scopes = {"GET": Scope.CONTEXT_READ}
-    bucket = "recall"
 
     @extend_schema(responses={200: Report})
     def get(self, request: Request, pk: UUID) -> Response:
@@ -160,7 +157,6 @@ class ReportOutcome(AgentView):
     """Report the outcome of a call: success, the provider's token counts and latency."""
 
     scopes = {"POST": Scope.CONTEXT_WRITE}
-    idempotent = True
 
     @extend_schema(request=OutcomeInput, responses={200: Report})
     def post(self, request: Request, pk: UUID) -> Response:

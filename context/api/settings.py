@@ -66,7 +66,6 @@ class SettingsOfCalls(AgentView):
     """Return or change the settings of calls: assembly, retention and prices."""
 
     scopes = {"GET": Scope.CONTEXT_READ, "POST": Scope.ADMIN}
-    idempotent = True
 
     @extend_schema(responses={200: CallSettings})
     def get(self, request: Request) -> Response:

@@ -128,7 +128,6 @@ class BankReport(AgentView):
     """Base class of endpoints that read the memories of a bank from the database."""
 
     scopes = {"GET": Scope.MEMORY_READ}
-    bucket = "recall"
 
     def get(self, request: Request, bank: str, **parts: str) -> Response:
         with acting(self.account):

@@ -68,7 +68,6 @@ class ListMemories(AgentView):
     """List the memories of the owners that the filters name, newest first."""
 
     scopes = {"POST": Scope.MEMORY_READ}
-    bucket = "recall"
 
     def post(self, request: Request) -> Response:
         page = read_page(request)
@@ -106,7 +105,6 @@ class Entities(AgentView):
     """
 
     scopes = {"GET": Scope.MEMORY_READ}
-    bucket = "recall"
 
     def get(self, request: Request) -> Response:
         page = read_page(request)

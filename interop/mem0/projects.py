@@ -24,7 +24,6 @@ class Ping(AgentView):
     """Check the key. The account is both organisation and project of a mem0 client."""
 
     scopes = {"GET": Scope.MEMORY_READ}
-    bucket = "recall"
 
     def get(self, request: Request) -> Response:
         principal = self.request.auth

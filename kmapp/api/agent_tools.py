@@ -79,7 +79,6 @@ class AgentTools(AgentView):
     """Return the tools that the key may use, in the format of OpenAI's function calling."""
 
     scopes = {"GET": Scope.MEMORY_READ}
-    bucket = "recall"
 
     @extend_schema(responses={200: AgentToolsAnswer})
     def get(self, request: Request) -> Response:

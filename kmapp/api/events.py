@@ -51,7 +51,6 @@ class Event(AgentView):
     """Return the state of asynchronous work."""
 
     scopes = {"GET": Scope.MEMORY_READ}
-    bucket = "recall"
 
     @extend_schema(responses={200: EventShown})
     def get(self, request: Request, pk: UUID) -> Response:

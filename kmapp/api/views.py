@@ -48,19 +48,19 @@ def _speaks(parser: Any, content_type: str | None) -> bool:
 class AgentView(APIView):
     """An endpoint for agents.
 
-    `scopes` names the scope of each method; methods without one are denied. `bucket` is the rate
-    limit that requests count against. The handler reads the account from `self.account` and opens
-    `acting(self.account)` itself, for as short as possible: no model is called inside a
-    transaction.
+    `scopes` holds the scope that each method requires; other methods are denied. `bucket` is the
+    rate limit that requests count against: by default `recall` if all scopes only read, or `write`.
+    With `idempotent`, POST accepts an Idempotency-Key: by default if its scope writes.
+
+    Handlers read `self.account` and open `acting(self.account)` themselves, for as short as
+    possible: no model is called inside a transaction.
     """
 
     scopes: ClassVar[Mapping[str, Scope]] = {}
-    bucket: ClassVar[str] = "write"
+    bucket: ClassVar[str]
+    idempotent: ClassVar[bool]
     content_negotiation_class = AlwaysJSON
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
-
-    # Whether POST writes, and so honours Idempotency-Key.
-    idempotent: ClassVar[bool] = False
 
     request: AgentRequest
     account: UUID
@@ -70,6 +70,15 @@ class AgentView(APIView):
     budget: Budget | None = None
     claim: idempotency.Claim | None = None
     warnings: Sequence[Mapping[str, Any]] = ()  # about unknown fields of the request
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Set the defaults of `bucket` and `idempotent` from the scopes."""
+        super().__init_subclass__(**kwargs)
+        reads = {method: scope.value.endswith(":read") for method, scope in cls.scopes.items()}
+        if "bucket" not in vars(cls):
+            cls.bucket = "recall" if reads and all(reads.values()) else "write"
+        if "idempotent" not in vars(cls):
+            cls.idempotent = not reads.get("POST", True)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Authenticate, check scope and rate limit, and determine the account."""

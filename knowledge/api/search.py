@@ -33,7 +33,6 @@ class SearchKnowledge(AgentView):
     """Find passages of documents by words and by meaning, best first, each with its citation."""
 
     scopes = {"POST": Scope.KNOWLEDGE_READ}
-    bucket = "recall"
 
     @extend_schema(request=KnowledgeSearchInput, responses={200: KnowledgeSearchAnswer})
     def post(self, request: Request) -> Response:
@@ -57,7 +56,6 @@ class GetKnowledge(AgentView):
     """Read the text that a citation names, exactly as it was cited."""
 
     scopes = {"POST": Scope.KNOWLEDGE_READ}
-    bucket = "recall"
 
     @extend_schema(request=GetInput, responses={200: QuotedAnswer})
     def post(self, request: Request) -> Response:
@@ -94,7 +92,6 @@ class EvaluateLore(AgentView):
     """
 
     scopes = {"POST": Scope.KNOWLEDGE_READ}
-    bucket = "recall"
 
     @extend_schema(request=LoreInput, responses={200: LoreAnswer})
     def post(self, request: Request) -> Response:

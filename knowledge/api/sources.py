@@ -41,7 +41,6 @@ class Ingest(AgentView):
     """
 
     scopes = {"POST": Scope.KNOWLEDGE_WRITE}
-    idempotent = True
 
     @extend_schema(request=IngestInput, responses={200: IngestAnswer, 201: IngestAnswer})
     def post(self, request: Request) -> Response:
@@ -103,7 +102,6 @@ class Sources(AgentView):
     """List the sources of the account, or create or update one."""
 
     scopes = {"GET": Scope.KNOWLEDGE_READ, "POST": Scope.KNOWLEDGE_WRITE}
-    idempotent = True
 
     @extend_schema(parameters=[SourcesInput], responses={200: SourcesAnswer})
     def get(self, request: Request) -> Response:

@@ -72,7 +72,6 @@ class Add(AgentView):
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
-    idempotent = True
 
     @extend_schema(request=AddInput, responses={201: AddAnswer, 202: AddAnswer})
     def post(self, request: Request) -> Response:
@@ -109,7 +108,6 @@ class StoreIfWorthwhile(AgentView):
     """Let a model decide whether a completed task taught anything worth storing."""
 
     scopes = {"POST": Scope.MEMORY_WRITE}
-    idempotent = True
 
     @extend_schema(request=WorthInput, responses={202: AddAnswer})
     def post(self, request: Request) -> Response:

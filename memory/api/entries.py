@@ -51,7 +51,6 @@ class Write(AgentView):
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
-    idempotent = True
 
     @extend_schema(request=WriteInput, responses={201: WriteAnswer, 200: WriteAnswer})
     def post(self, request: Request) -> Response:
@@ -130,7 +129,6 @@ class Store(AgentView):
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
-    idempotent = True
 
     @extend_schema(request=StoreInput, responses={201: StoreAnswer, 200: StoreAnswer})
     def post(self, request: Request) -> Response:
@@ -153,7 +151,6 @@ class Get(AgentView):
     """Return a memory by its ID, client ID or citation; with `as_of`, at an earlier time."""
 
     scopes = {"POST": Scope.MEMORY_READ}
-    bucket = "recall"
 
     @extend_schema(request=Cited, responses={200: MemoryWithVector})
     def post(self, request: Request) -> Response:
@@ -209,7 +206,6 @@ class Update(AgentView):
     """Change a memory. The change of an account-wide memory is a proposal that needs review."""
 
     scopes = {"POST": Scope.MEMORY_WRITE}
-    idempotent = True
 
     @extend_schema(
         request=UpdateInput,

@@ -76,7 +76,6 @@ class Erase(AgentView):
     """
 
     scopes = {"POST": Scope.MEMORY_ERASE}
-    idempotent = True
 
     @extend_schema(request=EraseInput, responses={200: Erasure | ErasureCount})
     def post(self, request: Request) -> Response:

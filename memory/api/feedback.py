@@ -37,7 +37,6 @@ class Feedback(AgentView):
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
-    idempotent = True
 
     @extend_schema(request=FeedbackInput, responses={201: Rating, 200: Rating})
     def post(self, request: Request) -> Response:

@@ -69,7 +69,6 @@ class Forget(AgentView):
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
-    idempotent = True
 
     @extend_schema(
         request=ForgetInput,

@@ -67,7 +67,6 @@ class ListMemories(AgentView):
     """
 
     scopes = {"POST": Scope.MEMORY_READ}
-    bucket = "recall"
 
     @extend_schema(request=ListInput, responses={200: ListAnswer})
     def post(self, request: Request) -> Response:

@@ -97,7 +97,6 @@ class RecallInput(_RecallInput):
 
 class _Recalling(AgentView):
     scopes = {"POST": Scope.MEMORY_READ}
-    bucket = "recall"
 
     def answer(self, data: Mapping[str, Any], meaning: Meaning | None = None) -> dict[str, Any]:
         self._admit_debugging(data)
@@ -185,7 +184,6 @@ class Inject(AgentView):
     """
 
     scopes = {"POST": Scope.MEMORY_READ}
-    bucket = "recall"
 
     @extend_schema(request=InjectInput, responses={200: InjectAnswer})
     def post(self, request: Request) -> Response:

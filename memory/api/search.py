@@ -32,7 +32,6 @@ class SearchMemories(AgentView):
     """Search memories by words and meaning, best first."""
 
     scopes = {"POST": Scope.MEMORY_READ}
-    bucket = "recall"
 
     @extend_schema(request=SearchInput, responses={200: SearchAnswer})
     def post(self, request: Request) -> Response:
@@ -68,7 +67,6 @@ class History(AgentView):
     """Return the versions of a memory, oldest first, each with its commit."""
 
     scopes = {"GET": Scope.MEMORY_READ}
-    bucket = "recall"
 
     @extend_schema(parameters=[HistoryInput], responses={200: HistoryAnswer})
     def get(self, request: Request, pk: UUID) -> Response:
@@ -90,7 +88,6 @@ class Commits(AgentView):
     """Return the commits of the account, oldest first."""
 
     scopes = {"GET": Scope.MEMORY_READ}
-    bucket = "recall"
 
     @extend_schema(parameters=[PageInput], responses={200: CommitsAnswer})
     def get(self, request: Request) -> Response:

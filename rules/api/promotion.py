@@ -38,7 +38,6 @@ class Evidence(AgentView):
     """Return the evidence that a rule collected in shadow, and the result of the gate."""
 
     scopes = {"GET": Scope.RULES_READ}
-    bucket = "recall"
 
     @extend_schema(responses={200: EvidenceAnswer})
     def get(self, request: Request, pk: UUID) -> Response:
@@ -84,7 +83,6 @@ class Backtests(AgentView):
     """Test a rule on the most recent decisions, or return the progress of its last test."""
 
     scopes = {"GET": Scope.RULES_READ, "POST": Scope.RULES_WRITE}
-    idempotent = True
 
     @extend_schema(responses={200: BacktestShown})
     def get(self, request: Request, pk: UUID) -> Response:

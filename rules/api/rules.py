@@ -45,7 +45,6 @@ class Rules(AgentView):
     """List the rules of the account, newest first, or create a rule as a draft."""
 
     scopes = {"GET": Scope.RULES_READ, "POST": Scope.RULES_WRITE}
-    idempotent = True
 
     @extend_schema(parameters=[RulesQuery], responses={200: RulesAnswer})
     def get(self, request: Request) -> Response:
@@ -125,7 +124,6 @@ class Schemas(AgentView):
     """Return the JSON Schemas that rules must match."""
 
     scopes = {"GET": Scope.RULES_READ}
-    bucket = "recall"
 
     @extend_schema(responses={200: dict[str, Any]})
     def get(self, request: Request) -> Response:
@@ -140,7 +138,6 @@ class State(AgentView):
     """
 
     scopes = {"POST": Scope.RULES_WRITE}
-    idempotent = True
 
     @extend_schema(request=StateInput, responses={200: StateAnswer})
     def post(self, request: Request) -> Response:
@@ -164,7 +161,6 @@ class Rollback(AgentView):
     """Revert a promotion: the rule returns to shadow, and the rule it replaced is active again."""
 
     scopes = {"POST": Scope.RULES_WRITE}
-    idempotent = True
 
     @extend_schema(request=Undoing, responses={200: StateAnswer})
     def post(self, request: Request, pk: UUID) -> Response:

@@ -49,7 +49,6 @@ class Evaluate(AgentView):
     """Evaluate the rules for a context. Nothing is recorded."""
 
     scopes = {"POST": Scope.RULES_READ}
-    bucket = "recall"
 
     @extend_schema(request=EvaluateInput, responses={200: EvaluateAnswer})
     def post(self, request: Request) -> Response:
@@ -64,7 +63,6 @@ class Select(AgentView):
     """Select one of the candidate tools. Records the decision and the effect of shadow rules."""
 
     scopes = {"POST": Scope.RULES_READ}
-    bucket = "recall"
     idempotent = True
 
     @extend_schema(request=SelectInput, responses={200: SelectAnswer})
@@ -110,7 +108,6 @@ class Decision(AgentView):
     """Return a decision by its ID or URI, or the latest decision of a run."""
 
     scopes = {"POST": Scope.RULES_READ}
-    bucket = "recall"
 
     @extend_schema(request=DecisionInput, responses={200: DecisionAnswer})
     def post(self, request: Request) -> Response:
@@ -142,7 +139,6 @@ class Run(AgentView):
     """Return the decisions of a run and their feedback."""
 
     scopes = {"POST": Scope.RULES_READ}
-    bucket = "recall"
 
     @extend_schema(request=RunInput, responses={200: RunAnswer})
     def post(self, request: Request) -> Response:
@@ -189,7 +185,6 @@ class Feedback(AgentView):
     """Submit feedback on the use of a tool. Each decision and outcome counts once."""
 
     scopes = {"POST": Scope.RULES_WRITE}
-    idempotent = True
 
     @extend_schema(request=ToolFeedbackInput, responses={200: FeedbackAnswer, 201: FeedbackAnswer})
     def post(self, request: Request) -> Response:
@@ -211,7 +206,6 @@ class RuleFeedbackView(AgentView):
     """
 
     scopes = {"POST": Scope.RULES_WRITE}
-    idempotent = True
 
     @extend_schema(request=RuleVerdict, responses={201: FeedbackAnswer, 200: FeedbackAnswer})
     def post(self, request: Request, pk: UUID) -> Response:

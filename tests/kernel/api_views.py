@@ -52,7 +52,6 @@ class Notes(AgentView):
     """Takes a note and says its id."""
 
     scopes = {"GET": Scope.MEMORY_READ, "POST": Scope.MEMORY_WRITE}
-    idempotent = True
 
     @extend_schema(request=NoteInput, responses={201: NoteOutput})
     def post(self, request: Request) -> Response:
@@ -68,7 +67,6 @@ class Rename(AgentView):
     """Changes a row and seals the answer with it; `late` refuses after that."""
 
     scopes = {"POST": Scope.MEMORY_WRITE}
-    idempotent = True
 
     def post(self, request: Request) -> Response:
         with acting(self.account):
@@ -92,7 +90,6 @@ class Broken(AgentView):
     """Fails in the way that the body asks for."""
 
     scopes = {"POST": Scope.MEMORY_READ}
-    bucket = "recall"
     idempotent = True
     ways: list[str] = []
 
