@@ -61,9 +61,9 @@ class Results(AgentView):
     def get(self, request: Request) -> Response:
         params = parse(ArchivesInput, request)
         with acting(self.account):
-            within = build_scope(params)
-            across = not (within.conversation_id or within.thread_id)
-            rows = searchable_archives(self.account, within, across=across).briefly()
+            scope = build_scope(params)
+            across = not (scope.conversation_id or scope.thread_id)
+            rows = searchable_archives(self.account, scope, across=across).briefly()
             rows = rows.order_by("-created_at", "-pk")
             if params.get("before"):
                 rows = rows.after(params["before"])
@@ -118,13 +118,13 @@ def _parse_result(params: dict[str, object], text: str) -> NewResult:
 
 
 def _load(account_id: UUID, pk: UUID, params: Mapping[str, Any]) -> Loaded:
-    within = build_scope(params)
+    scope = build_scope(params)
     if params.get("query"):
         question = Question(account_id=account_id, text=params["query"])
-        loaded = load_passages(question, pk, within, params["max_tokens"])
+        loaded = load_passages(question, pk, scope, params["max_tokens"])
         return serialize.serialize_passages(loaded, question.decisions)
     with acting(account_id):
-        row = load_archive(account_id, pk, within)
+        row = load_archive(account_id, pk, scope)
     return serialize.serialize_range(row, params.get("start"), params.get("end"))
 
 
@@ -166,7 +166,7 @@ class SearchResults(AgentView):
 class Prepare(AgentView):
     """Replace long tool results by placeholders, and load the relevant ones.
 
-    Results of the last `keep_turns` turns stay. The response lists what was loaded and why.
+    Results of the last `keep_turns` turns remain. The response lists what was loaded and why.
     """
 
     scopes = {"POST": Scope.CONTEXT_WRITE}

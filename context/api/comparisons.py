@@ -115,7 +115,7 @@ def check_variant_scopes(principal: KeyPrincipal, *changes: Changes) -> None:
 class Replay(AgentView):
     """Replay a recorded call from its stored inputs and compare. Nothing is sent or stored.
 
-    Expired inputs give 410 `inputs_expired`.
+    Expired inputs return 410 `inputs_expired`.
     """
 
     scopes = {"POST": Scope.CONTEXT_READ}

@@ -106,7 +106,7 @@ class CostsInput(PeriodInput, PagesInput):
     by = serializers.ChoiceField(tuple(PARTS), default="section")
 
 
-class CostsOfCalls(AgentView):
+class CallCosts(AgentView):
     """Return tokens and cost of the last days by section, agent, tool, model or variant.
 
     Days are in the server's time zone. Costs are known for models with prices in the settings.
@@ -146,7 +146,7 @@ def _serialize_day(day: Day) -> CostDay:
     return serialize_as(CostDay, day, day=day.day.isoformat(), tokens=tokens, other=other)
 
 
-class ResultsOfVariants(AgentView):
+class VariantStatistics(AgentView):
     """Compare variants by success, latency and cost, from the reported outcomes."""
 
     scopes = {"GET": Scope.CONTEXT_READ}

@@ -62,7 +62,7 @@ class SettingsInput(Typed):
     reason = serializers.CharField(max_length=500, required=False, allow_blank=True)
 
 
-class SettingsOfCalls(AgentView):
+class CallSettingsView(AgentView):
     """Return or change the settings of calls: assembly, retention and prices."""
 
     scopes = {"GET": Scope.CONTEXT_READ, "POST": Scope.ADMIN}

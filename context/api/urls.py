@@ -36,7 +36,7 @@ urlpatterns = [
         comparisons.Differences.as_view(),
         name="api_comparison_calls",
     ),
-    path("v1/context/settings", settings.SettingsOfCalls.as_view(), name="api_settings"),
-    path("v1/context/variants", costs.ResultsOfVariants.as_view(), name="api_variants"),
-    path("v1/context/costs", costs.CostsOfCalls.as_view(), name="api_costs"),
+    path("v1/context/settings", settings.CallSettingsView.as_view(), name="api_settings"),
+    path("v1/context/variants", costs.VariantStatistics.as_view(), name="api_variants"),
+    path("v1/context/costs", costs.CallCosts.as_view(), name="api_costs"),
 ]

@@ -14,7 +14,7 @@ from knowledge.actions.prepare_delivery import Delivery
 from knowledge.models import KnowledgeSource
 
 TEXT = 2_000_000  # characters; the limit of the request body is reached first
-MOST_DOCUMENTS = 200
+MAX_DOCUMENTS = 200
 REF = 1000
 MAX_MESSAGE = 50_000
 MAX_TURNS = 1_000_000
@@ -89,7 +89,7 @@ class IngestInput(Typed):
 
     source = SourceInput()  # type: ignore[assignment]  # a field
     documents = serializers.ListField(
-        child=DocumentInput(), max_length=MOST_DOCUMENTS, required=False, default=list
+        child=DocumentInput(), max_length=MAX_DOCUMENTS, required=False, default=list
     )
     remove = serializers.ListField(
         child=serializers.CharField(max_length=REF), max_length=5_000, required=False, default=list

@@ -21,7 +21,7 @@ CANDIDATES = 200
 RULE = ("name", "summary", "if", "then", "exceptions", "priority", "weight")
 CHANGEABLE = (*RULE, "audience", "audience_id")
 TEXT = 4_000
-LARGEST_CONTEXT = 64_000  # bytes as JSON
+MAX_CONTEXT = 64_000  # bytes as JSON
 
 
 class Scoped(Typed):
@@ -143,8 +143,8 @@ class ContextInput(Scoped):
     app_id = IdField()
 
     def validate_context(self, value: dict[str, Any]) -> dict[str, Any]:
-        if len(canonical(value)) > LARGEST_CONTEXT:
-            raise serializers.ValidationError(f"Send at most {LARGEST_CONTEXT} bytes of context.")
+        if len(canonical(value)) > MAX_CONTEXT:
+            raise serializers.ValidationError(f"Send at most {MAX_CONTEXT} bytes of context.")
         return value
 
 
@@ -193,12 +193,6 @@ class StateInput(InputReference, VersionCheck, Scoped):
 
     rule_node_id = serializers.UUIDField()
     state = serializers.ChoiceField(choices=Rule.State.choices)
-    input_text = serializers.CharField(
-        max_length=TEXT,
-        required=False,
-        allow_blank=True,
-        help_text="The reason. Required to pass the evidence gate with the scope rules:override.",
-    )
 
 
 class Undoing(VersionCheck):

@@ -134,7 +134,7 @@ class State(AgentView):
     """Change the state of a rule: draft, shadow, active or disabled.
 
     `input_text` is the reason. A rule must be in shadow before it becomes active, and its evidence
-    must pass the account's gate. A key with the scope rules:override can pass the gate.
+    must pass the account's gate, unless a key with the scope rules:override sends a reason.
     """
 
     scopes = {"POST": Scope.RULES_WRITE}
