@@ -109,7 +109,7 @@ class CostsInput(PeriodInput, PagesInput):
 class CallCosts(AgentView):
     """Return tokens and cost of the last days by section, agent, tool, model or variant.
 
-    Days are in the server's time zone. Costs are known for models with prices in the settings.
+    Days are in the server's time zone. Costs are available for models with prices in the settings.
     """
 
     scopes = {"GET": Scope.CONTEXT_READ}

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from context.assembly.messages import InvalidMessages, check_messages
 from context.models.archives import ArchiveScope
 from context.models.settings import MAX_LENGTH, Language
-from kmapp.api.serializers import Aliases, IdField, Typed, alias_help
+from kmapp.api.serializers import Aliases, IdField, OptionalText, Typed, alias_help
 from kmapp.ledger.canonical import LARGEST_INTEGER
 
 MAX_MESSAGES = 5_000
@@ -88,9 +88,7 @@ class LoadCallInput(LoadInput):
     """The arguments of `load_tool_history`; optional ones may be null."""
 
     uuid = serializers.UUIDField()
-    query = serializers.CharField(
-        max_length=4000, required=False, allow_null=True, allow_blank=True
-    )
+    query = OptionalText(max_length=4000)
 
 
 class ResultsSearchInput(Conversation):

@@ -100,9 +100,7 @@ class RuleNode(Aliases):
     """A rule among the nodes of a batch. Fields that only memories have are ignored."""
 
     text = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
-    title = serializers.CharField(
-        max_length=MAX_ID_LENGTH, required=False, allow_blank=True, allow_null=True
-    )
+    title = IdField()
     metadata = RuleSlots()
     id = serializers.UUIDField(required=False, allow_null=True)
     client_id = IdField()
