@@ -1,7 +1,7 @@
 """Chunks follow the text of their document: unchanged ones keep their row and vectors."""
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from kmapp.providers.active import models_in_use
 from kmapp.search.actions import Part, await_vectors, drop_vectors, index_terms, unindex_terms
 from kmapp.search.lookups import Ids
 from knowledge.chunking import Chunk
-from knowledge.chunking.index_versions import collection_of
+from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_of
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
 from knowledge.retrieval.indexed_text import words_of
 
@@ -25,47 +25,29 @@ POSITION = ("text_row", "chunk_index", "start", "end", "line_start", "line_end",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkedText:
-    """The current text of a document with its chunks of one index version."""
+    """The current text of a document with its chunks."""
 
     document: KnowledgeDocument
     text: KnowledgeText
-    index_version: str
-    chunks: Sequence[Chunk]
+    chunks: Mapping[str, Sequence[Chunk]]  # by index version
     title_before: str  # with which the existing chunks were indexed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChunkChanges:
-    unchanged: int = 0
-    created: int = 0
-    retired: int = 0
-
-    def __add__(self, other: "ChunkChanges") -> "ChunkChanges":
-        return ChunkChanges(
-            unchanged=self.unchanged + other.unchanged,
-            created=self.created + other.created,
-            retired=self.retired + other.retired,
-        )
-
-
-def replace_chunks(account_id: UUID, texts: Sequence[ChunkedText], job: UUID) -> ChunkChanges:
+def replace_chunks(account_id: UUID, texts: Sequence[ChunkedText], job: UUID) -> Counter[str]:
     """Replace the chunks of documents by those of their current texts.
 
     Chunks with the same content keep their rows, unless the title changed, with which each chunk
-    is indexed.
+    is indexed. Return the numbers of `unchanged`, `created` and `retired` chunks.
     """
-    by_version: dict[str, list[ChunkedText]] = defaultdict(list)
-    for each in texts:
-        by_version[each.index_version].append(each)
-    total = ChunkChanges()
-    for version, texts_of_version in by_version.items():
-        total += _replace_version(account_id, version, texts_of_version, job)
+    total = Counter[str]()
+    for version in INDEX_VERSIONS if texts else ():
+        total += _replace_version(account_id, version, texts, job)
     return total
 
 
 def _replace_version(
     account_id: UUID, version: str, texts: Sequence[ChunkedText], job: UUID
-) -> ChunkChanges:
+) -> Counter[str]:
     names = {each.document.pk: (each.title_before, each.document.ref) for each in texts}
     retitled = {each.document.pk for each in texts if each.title_before != each.document.title}
     rows = KnowledgeChunk.objects.of(account_id).cut_by(version).filter(document_id__in=names)
@@ -75,7 +57,7 @@ def _replace_version(
         existing[row.pk if row.document_id in retitled else content].append(row)
     moved, created = [], []
     for each in texts:
-        for chunk in each.chunks:
+        for chunk in each.chunks.get(version, ()):
             sha256 = hashlib.sha256(chunk.text.encode()).hexdigest()
             if same := existing.get((each.document.pk, sha256, chunk.headings)):
                 row = same.pop(0)
@@ -102,7 +84,7 @@ def _replace_version(
         words = {row.pk: words_of(row, row.document.title, row.document.ref) for row in batch}
         index_terms(account_id, collection_of(version), words)
     _enqueue_embeddings(account_id, version, created, job)
-    return ChunkChanges(unchanged=len(moved), created=len(created), retired=len(surplus))
+    return Counter(unchanged=len(moved), created=len(created), retired=len(surplus))
 
 
 def _delete_chunks(

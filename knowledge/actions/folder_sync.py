@@ -1,6 +1,7 @@
 """Synchronization of a folder: deliver new and changed files, remove deleted ones."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,8 +10,7 @@ from pathlib import Path
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import TooLarge
-from knowledge.actions.chunks import ChunkChanges
-from knowledge.actions.ingest import ingest
+from knowledge.actions.ingest import IngestResult, ingest
 from knowledge.actions.prepare_delivery import Delivery, Pieces, prepare, refuse_over_quota
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from knowledge.parsing.formats import format_of
@@ -23,12 +23,14 @@ SKIPPED = frozenset({"__pycache__", "node_modules", "venv", "dist", "build"})
 
 @dataclass(kw_only=True)
 class SyncResult:
-    added: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    removed: int = 0
+    documents: Counter[str] = field(default_factory=Counter)  # by the names in `IngestResult`
+    chunks: Counter[str] = field(default_factory=Counter)  # as `replace_chunks` returns it
     refused: list[str] = field(default_factory=list)
-    chunks: ChunkChanges = field(default_factory=ChunkChanges)
+
+    def add(self, result: IngestResult) -> None:
+        for name in ("added", "changed", "unchanged", "removed"):
+            self.documents[name] += len(getattr(result, name))
+        self.chunks += result.chunks
 
 
 def files_of(folder: Path) -> Iterator[Path]:
@@ -81,9 +83,7 @@ def sync(
         existing_refs = rows.values_list("ref", flat=True)
         removed = [ref for ref in existing_refs if ref not in refs and not ref.startswith(archives)]
         if removed:
-            result = ingest(source, actor, [], remove=removed)
-            total.removed = len(result.removed)
-            total.chunks += result.chunks
+            total.add(ingest(source, actor, [], remove=removed))
     return total
 
 
@@ -111,8 +111,4 @@ def _deliver(
                 total.refused.append(error.message)
     prepared = prepare(source, allowed)
     with acting(source.account_id):
-        result = ingest(source, actor, prepared)
-    total.added += len(result.added)
-    total.changed += len(result.changed)
-    total.unchanged += len(result.unchanged)
-    total.chunks += result.chunks
+        total.add(ingest(source, actor, prepared))

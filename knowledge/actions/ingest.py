@@ -1,7 +1,8 @@
 """Ingestion of deliveries: unchanged documents are skipped, changed ones are chunked again."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -12,10 +13,8 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, publish
-from knowledge.actions.chunks import ChunkChanges, ChunkedText, replace_chunks
+from knowledge.actions.chunks import ChunkedText, replace_chunks
 from knowledge.actions.prepare_delivery import Delivery, Prepared, Reading
-from knowledge.chunking import Chunk
-from knowledge.chunking.index_versions import INDEX_VERSIONS
 from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource, KnowledgeText
 from knowledge.retrieval.cache_version import touch
 from knowledge.retrieval.citations import gone
@@ -37,7 +36,7 @@ class IngestResult:
     unchanged: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     events: list[UUID] = field(default_factory=list)  # of the files that workers parse
-    chunks: ChunkChanges = field(default_factory=ChunkChanges)
+    chunks: Counter[str] = field(default_factory=Counter)  # as `replace_chunks` returns it
     commit_id: UUID | None = None
 
 
@@ -124,8 +123,13 @@ class _Ingestion:
             text, is_new = find_or_build_text(document, prepared.reading, self.commit)
             if is_new:
                 self.texts.append(text)
-            self.chunked_texts += chunked_texts_of(
-                document, text, prepared.reading.chunks, title_before
+            self.chunked_texts.append(
+                ChunkedText(
+                    document=document,
+                    text=text,
+                    chunks=prepared.reading.chunks,
+                    title_before=title_before,
+                )
             )
         elif not prepared.error:
             self.unparsed.append((document, delivery))
@@ -179,28 +183,10 @@ class _Ingestion:
         KnowledgeDocument.objects.bulk_update(documents, COLUMNS, batch_size=200)
         self.commit.add_all(documents, "REMOVE")
         without_chunks = [
-            each
-            for document in documents
-            for each in chunked_texts_of(document, KnowledgeText(), {}, document.title)
+            ChunkedText(document=each, text=KnowledgeText(), chunks={}, title_before=each.title)
+            for each in documents
         ]
         self.result.chunks += replace_chunks(self.account_id, without_chunks, self.commit.id)
-
-
-def chunked_texts_of(
-    document: KnowledgeDocument,
-    text: KnowledgeText,
-    chunks: Mapping[str, Sequence[Chunk]],
-    title_before: str,
-) -> Iterator[ChunkedText]:
-    """Yield the chunks of each index version; versions that the source dropped have none."""
-    for version in INDEX_VERSIONS:
-        yield ChunkedText(
-            document=document,
-            text=text,
-            index_version=version,
-            chunks=chunks.get(version, ()),
-            title_before=title_before,
-        )
 
 
 def find_or_build_text(

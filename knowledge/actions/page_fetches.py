@@ -51,16 +51,14 @@ def fetch_document(account_id: UUID, document_id: UUID) -> None:
         return  # fetched, delivered or erased meanwhile
     try:
         with fetched(document.url, allowed()) as page:
-            delivery = Delivery(
-                ref=document.ref,
-                pieces=page,
+            delivery = Delivery.of(
+                document.ref,
+                page,
                 title=document.title,
                 mime=page.mime,
                 url=page.url,
                 revision=document.revision,
                 observed_at=page.fetched_at,
-                sha256=page.sha256,
-                size=page.size,
             )
             prepared = prepare(document.source, [delivery])
             with acting(account_id):

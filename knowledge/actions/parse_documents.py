@@ -15,14 +15,8 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, DomainError, NotFound
 from kmapp.ledger.actions import recording
-from knowledge.actions.chunks import replace_chunks
-from knowledge.actions.ingest import (
-    COLUMNS,
-    chunked_texts_of,
-    enqueue_parsing,
-    find_or_build_text,
-    ingest,
-)
+from knowledge.actions.chunks import ChunkedText, replace_chunks
+from knowledge.actions.ingest import COLUMNS, enqueue_parsing, find_or_build_text, ingest
 from knowledge.actions.prepare_delivery import (
     UNKNOWN,
     Delivery,
@@ -99,8 +93,10 @@ def _store(document: KnowledgeDocument, reading: Reading) -> None:
                 commit.add(text, "ADD")
             locked.save(update_fields=[*COLUMNS])
             commit.add(locked, "READ")
-            texts = list(chunked_texts_of(locked, text, reading.chunks, title_before))
-            replace_chunks(locked.account_id, texts, commit.id)
+            chunked_text = ChunkedText(
+                document=locked, text=text, chunks=reading.chunks, title_before=title_before
+            )
+            replace_chunks(locked.account_id, [chunked_text], commit.id)
         touch(locked.account_id)
 
 

@@ -6,7 +6,6 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import uuid7
 from knowledge.actions.chunks import ChunkedText, replace_chunks
-from knowledge.actions.ingest import chunked_texts_of
 from knowledge.actions.prepare_delivery import read
 from knowledge.chunking import Shape
 from knowledge.models import KnowledgeDocument, KnowledgeSource, KnowledgeText
@@ -28,12 +27,19 @@ def reindex(source: KnowledgeSource) -> Iterator[int]:
             texts = _next_texts(source, after)
         if not texts:
             return
-        chunked_texts: list[ChunkedText] = []
+        chunked_texts = []
         for text in texts:
             document = text.document
             form = Format(document.mime, shape=Shape(text.shape), language=text.language)
             reading = read(text.text, form, document.title, document.ref, source.index_versions)
-            chunked_texts += chunked_texts_of(document, text, reading.chunks, document.title)
+            chunked_texts.append(
+                ChunkedText(
+                    document=document,
+                    text=text,
+                    chunks=reading.chunks,
+                    title_before=document.title,
+                )
+            )
         with acting(source.account_id):
             replace_chunks(source.account_id, chunked_texts, uuid7())
             touch(source.account_id)

@@ -86,7 +86,11 @@ def _serialize_result(source: KnowledgeSource, result: IngestResult) -> IngestAn
         result,
         source=serialize.serialize_source(_get_source(source.account_id, source.pk)),
         documents=[serialize.serialize_document(each) for each in result.documents],
-        chunks={"kept": chunks.unchanged, "made": chunks.created, "retired": chunks.retired},
+        chunks={
+            "kept": chunks["unchanged"],
+            "made": chunks["created"],
+            "retired": chunks["retired"],
+        },
         event_ids=result.events,
     )
 

@@ -1,7 +1,6 @@
 """Fetching a page over one connection to a validated address, bounded in time and size."""
 
 import asyncio
-import hashlib
 import socket
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -47,8 +46,6 @@ class Page:
     url: str
     mime: str
     file: BinaryIO
-    size: int
-    sha256: str
     fetched_at: datetime
 
     def __iter__(self) -> Iterator[bytes]:
@@ -102,21 +99,13 @@ async def _store_page(
     mime = headers.get("content-type", "").partition(";")[0].strip().lower()
     if mime not in KINDS or headers.get("content-encoding", "identity") != "identity":
         raise CannotFetch("The site did not return a readable page.")
-    size, digest = 0, hashlib.sha256()
+    size = 0
     async for piece in response.aiter_stream():
         size += len(piece)
         if size > MOST_BYTES:
             raise CannotFetch(f"The page is larger than {MOST_BYTES:,} bytes.")
-        digest.update(piece)
         file.write(piece)
-    return Page(
-        url=url,
-        mime=mime,
-        file=file,
-        size=size,
-        sha256=digest.hexdigest(),
-        fetched_at=datetime.now(UTC),
-    )
+    return Page(url=url, mime=mime, file=file, fetched_at=datetime.now(UTC))
 
 
 class _CheckedBackend(httpcore2.AsyncNetworkBackend):

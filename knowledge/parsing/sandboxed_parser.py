@@ -33,14 +33,6 @@ class TooMuch(Exception):
     """A limit was exceeded. The message is shown to users."""
 
 
-def limit(memory: int, seconds: int) -> None:
-    """Limit the resources of this process, permanently."""
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
 def pdf(file: BinaryIO) -> Iterator[Frame]:
     import pypdfium2  # noqa: PLC0415
 
@@ -193,7 +185,10 @@ READERS: dict[str, Callable[[BinaryIO], Iterator[Frame]]] = {
 
 def main(parser: str, memory: int, seconds: int, chunk_settings: Mapping[str, Any]) -> None:
     """Write the frames of the file on stdin. `chunk_settings` is `sandbox.ChunkSettings`."""
-    limit(memory, seconds)
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     out = sys.stdout.buffer
     try:
         for head, data in READERS[parser](sys.stdin.buffer):
@@ -209,25 +204,20 @@ def main(parser: str, memory: int, seconds: int, chunk_settings: Mapping[str, An
     except MemoryError:
         _send(out, {"refused": "Parsing needs more memory than is allowed for one file."})
     except Exception as error:  # noqa: BLE001 - libraries fail in as many ways as files are broken
-        _send(
-            out,
-            {
-                "refused": "The file is damaged or its content does not match its type "
-                f"({type(error).__name__})."
-            },
-        )
+        kind = type(error).__name__
+        reason = f"The file is damaged or its content does not match its type ({kind})."
+        _send(out, {"refused": reason})
     else:
         _send(out, {"done": True})
 
 
 def _dump_chunks(chunks: Sequence[Chunk]) -> bytes:
     """Serialize chunks without their texts."""
-    return json.dumps(
-        [
-            [each.start, each.end, each.line_start, each.line_end, each.page, each.headings]
-            for each in chunks
-        ]
-    ).encode()
+    rows = [
+        [each.start, each.end, each.line_start, each.line_end, each.page, each.headings]
+        for each in chunks
+    ]
+    return json.dumps(rows).encode()
 
 
 def _send(out: IO[bytes], head: dict[str, Any], data: bytes = b"") -> None:

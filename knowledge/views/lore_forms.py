@@ -1,5 +1,6 @@
 """Forms of lore."""
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -13,6 +14,10 @@ MAX_NUMBER = 10_000
 
 def _textarea(rows: int) -> forms.Textarea:
     return forms.Textarea(attrs={"rows": rows})
+
+
+_flag = partial(forms.BooleanField, required=False)
+_number = partial(forms.IntegerField, min_value=0, max_value=MAX_NUMBER)
 
 
 class ImportForm(Styled):
@@ -37,10 +42,7 @@ class EntryForm(Styled):
         label=_("Text"), max_length=50_000, strip=False, widget=_textarea(rows=6)
     )
     keys = forms.CharField(
-        label=_("Keys (one per line)"),
-        max_length=20_000,
-        required=False,
-        widget=_textarea(rows=3),
+        label=_("Keys (one per line)"), max_length=20_000, required=False, widget=_textarea(rows=3)
     )
     secondary_keys = forms.CharField(
         label=_("Secondary keys (one per line)"),
@@ -49,38 +51,24 @@ class EntryForm(Styled):
         widget=_textarea(rows=2),
     )
     secondary_logic = forms.ChoiceField(
-        label=_("Secondary key logic"),
-        choices=LorebookEntry.Secondary.choices,
-        initial="and_any",
+        label=_("Secondary key logic"), choices=LorebookEntry.Secondary.choices, initial="and_any"
     )
-    regex = forms.BooleanField(label=_("Keys are regular expressions"), required=False)
-    case_sensitive = forms.BooleanField(label=_("Case-sensitive"), required=False)
-    whole_words = forms.BooleanField(label=_("Whole words only"), required=False)
-    constant = forms.BooleanField(label=_("Always fires"), required=False)
-    enabled = forms.BooleanField(label=_("Enabled"), required=False, initial=True)
-    priority = forms.IntegerField(
-        label=_("Priority"), min_value=-MAX_NUMBER, max_value=MAX_NUMBER, initial=0
-    )
-    order = forms.IntegerField(
-        label=_("Order"), min_value=-MAX_NUMBER, max_value=MAX_NUMBER, initial=100
-    )
+    regex = _flag(label=_("Keys are regular expressions"))
+    case_sensitive = _flag(label=_("Case-sensitive"))
+    whole_words = _flag(label=_("Whole words only"))
+    constant = _flag(label=_("Always fires"))
+    enabled = _flag(label=_("Enabled"), initial=True)
+    priority = _number(label=_("Priority"), min_value=-MAX_NUMBER, initial=0)
+    order = _number(label=_("Order"), min_value=-MAX_NUMBER, initial=100)
     budget_weight = forms.FloatField(
         label=_("Budget weight"), min_value=0, max_value=100, initial=1.0
     )
     scope = forms.CharField(label=_("Scope"), max_length=200, required=False)
-    scan_depth = forms.IntegerField(
-        label=_("Scan depth (messages)"), min_value=0, max_value=MAX_NUMBER, required=False
-    )
-    recursive = forms.BooleanField(label=_("Recursive"), required=False, initial=True)
-    recursable = forms.BooleanField(
-        label=_("Can be fired by other entries"), required=False, initial=True
-    )
-    sticky = forms.IntegerField(
-        label=_("Sticky (turns)"), min_value=0, max_value=MAX_NUMBER, initial=0
-    )
-    cooldown = forms.IntegerField(
-        label=_("Cooldown (turns)"), min_value=0, max_value=MAX_NUMBER, initial=0
-    )
+    scan_depth = _number(label=_("Scan depth (messages)"), required=False)
+    recursive = _flag(label=_("Recursive"), initial=True)
+    recursable = _flag(label=_("Can be fired by other entries"), initial=True)
+    sticky = _number(label=_("Sticky (turns)"), initial=0)
+    cooldown = _number(label=_("Cooldown (turns)"), initial=0)
 
     @classmethod
     def values_of(cls, row: LorebookEntry) -> dict[str, Any]:
@@ -111,9 +99,5 @@ class BenchForm(Styled):
         help_text=_("Leave empty to use all lorebooks."),
     )
     scope = forms.CharField(label=_("Scope"), max_length=200, required=False)
-    budget = forms.IntegerField(
-        label=_("Token budget"), min_value=0, max_value=200_000, initial=1_000
-    )
-    scan_depth = forms.IntegerField(
-        label=_("Scan depth (messages)"), min_value=0, max_value=500, initial=4
-    )
+    budget = _number(label=_("Token budget"), max_value=200_000, initial=1_000)
+    scan_depth = _number(label=_("Scan depth (messages)"), max_value=500, initial=4)

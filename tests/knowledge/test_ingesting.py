@@ -50,8 +50,8 @@ def test_an_edit_embeds_only_the_chunk_that_changed(acme: Account, provider: Fak
     second = deliver(acme, {"tea.md": GUIDE.replace("hill 3. It", "hill 33. It", 1)})
     settle()
     assert second.changed == ["tea.md"]
-    assert (second.chunks.created, second.chunks.retired) == (1, 1)
-    assert second.chunks.unchanged == first.chunks.created - 1
+    assert (second.chunks["created"], second.chunks["retired"]) == (1, 1)
+    assert second.chunks["unchanged"] == first.chunks["created"] - 1
     parts = embedded(provider)
     assert {part.partition("\n")[0] for part in parts} == {'"Tea > Kind 3'}
     assert sum("hill 33" in part for part in parts) == 1

@@ -1,6 +1,7 @@
 """manage.py knowledge: deliver folders as sources, once or continuously."""
 
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -85,14 +86,12 @@ class Command(BaseCommand):
 
     def _sync_once(self, source: KnowledgeSource, folder: Path) -> None:
         progress = Progress("Files delivered", sum(1 for _ in files_of(folder)))
-        done = sync(source, SYSTEM, folder, progress.add)
+        result = sync(source, SYSTEM, folder, progress.add)
         progress.end()
-        self.stdout.write(
-            f"{done.added:,} added, {done.changed:,} changed, {done.unchanged:,} unchanged, "
-            f"{done.removed:,} removed; chunks: {done.chunks.created:,} created, "
-            f"{done.chunks.unchanged:,} unchanged, {done.chunks.retired:,} retired."
-        )
-        for reason in done.refused:
+        documents = _format_counts(result.documents, "added", "changed", "unchanged", "removed")
+        chunks = _format_counts(result.chunks, "created", "unchanged", "retired")
+        self.stdout.write(f"{documents}; chunks: {chunks}.")
+        for reason in result.refused:
             self.stderr.write(reason)
 
     def _watch(self, source: KnowledgeSource, folder: Path) -> None:
@@ -144,3 +143,7 @@ class Command(BaseCommand):
             except CannotRead as error:
                 raise CommandError(f"{source.name}: {error}") from error
             progress.end()
+
+
+def _format_counts(counts: Counter[str], *names: str) -> str:
+    return ", ".join(f"{counts[name]:,} {name}" for name in names)
