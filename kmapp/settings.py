@@ -30,6 +30,7 @@ SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS")
 DEBUG = env.flag("DEBUG", default=False)
 HOST = env.text("HOST", "127.0.0.1")
 PORT = env.integer("PORT", 8000)
+MCP_URL = env.text("MCP_URL")  # if a proxy serves MCP elsewhere than at MCP_PORT
 MCP_PORT = env.integer("MCP_PORT", 8003)  # of the MCP server; 0 runs none
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")

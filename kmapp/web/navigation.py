@@ -38,6 +38,7 @@ NAV_ITEMS = (
     NavItem(url_name="web:ledger", label=_("Ledger"), icon="scroll-text"),
     NavItem(url_name="web:operations", label=_("Operations"), icon="activity"),
     NavItem(url_name="memory:policy", label=_("Policy"), icon="sliders-horizontal"),
+    NavItem(url_name="interop:connect", label=_("Connect an agent"), icon="plug"),
     NavItem(url_name="web:keys", label=_("API keys"), icon="key-round", admin=True),
     NavItem(url_name="web:members", label=_("Members"), icon="users", admin=True),
 )

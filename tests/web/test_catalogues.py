@@ -18,7 +18,7 @@ from django.conf import settings
 
 LOCALES = ("en", "zh_Hans")
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w*\}")
-SOURCES = ("kmapp", "memory", "knowledge", "rules", "context", "templates")
+SOURCES = ("kmapp", "memory", "knowledge", "rules", "context", "interop", "templates")
 
 
 def catalogue(locale: str) -> polib.POFile:

@@ -14,6 +14,7 @@ from kmapp.accounts.models import ApiKey
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import KeyForm
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
+from kmapp.web.key_snippets import list_key_snippets
 from kmapp.web.page_access import page_view
 from kmapp.web.quotas import list_quotas
 from kmapp.web.responses import redirect_with_notice, render_form, render_part
@@ -74,5 +75,11 @@ def _render_secret(request: WebRequest, issued: IssuedKey) -> HttpResponse:
     """Render the only page that displays the secret."""
     health = request.build_absolute_uri(reverse("api:health"))
     command = f"curl -s {health} -H 'Authorization: Bearer {issued.secret}'"
-    context = {"key": issued.key, "secret": issued.secret, "command": command}
+    snippets = list_key_snippets(request, issued.secret)
+    context = {
+        "key": issued.key,
+        "secret": issued.secret,
+        "command": command,
+        "snippets": snippets,
+    }
     return render(request, "web/keys/issued.html", context)
