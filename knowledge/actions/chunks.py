@@ -25,8 +25,6 @@ POSITION = ("text_row", "chunk_index", "start", "end", "line_start", "line_end",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkedText:
-    """The current text of a document with its chunks."""
-
     document: KnowledgeDocument
     text: KnowledgeText
     chunks: Mapping[str, Sequence[Chunk]]  # by index version

@@ -1,6 +1,6 @@
 """Embedding of chunks. Chunks without vectors are found by their words only."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
@@ -55,19 +55,19 @@ def _embed(
     return embed_objects(model, account_id, ids, read=read)
 
 
-def _findable(index_version: str) -> Callable[[UUID], ChunkQuerySet]:
-    return lambda account_id: KnowledgeChunk.objects.of(account_id).cut_by(index_version)
+def _chunks(index_version: str, account_id: UUID) -> ChunkQuerySet:
+    return KnowledgeChunk.objects.of(account_id).cut_by(index_version)
 
 
 def _examples(index_version: str, account_id: UUID, number: int) -> dict[UUID, str]:
     """Return the beginnings of recent chunks as queries that should find them."""
-    rows = _findable(index_version)(account_id).order_by("-pk")[:number]
+    rows = _chunks(index_version, account_id).order_by("-pk")[:number]
     return {row.pk: row.text[:EXAMPLE_LENGTH] for row in rows}
 
 
 for _version in INDEX_VERSIONS:
     embeds(
         collection_of(_version),
-        findable=_findable(_version),
+        findable=partial(_chunks, _version),
         examples=partial(_examples, _version),
     )(partial(_embed, _version))

@@ -45,9 +45,8 @@ def erase_source(account_id: UUID, source_id: UUID, actor: Actor) -> Recording:
     source = rows.select_for_update(no_key=True).first()
     if source is None:
         raise _gone_or_missing(account_id, source_id, "source")
-    ids = list(
-        KnowledgeDocument.objects.of(account_id).filter(source=source).values_list("pk", flat=True)
-    )
+    documents = KnowledgeDocument.objects.of(account_id).filter(source=source)
+    ids = list(documents.values_list("pk", flat=True))
     lore = list(LorebookEntry.objects.of(account_id).filter(source=source))
     with recording(account_id, actor) as commit:
         _erase_documents(account_id, ids, commit)

@@ -84,8 +84,6 @@ def _refuse_duplicates(refs: Sequence[str]) -> None:
 
 
 class _Ingestion:
-    """The rows of one commit."""
-
     def __init__(
         self, source: KnowledgeSource, actor: Actor, commit: Recording, result: IngestResult
     ) -> None:

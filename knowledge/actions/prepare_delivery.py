@@ -73,8 +73,6 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The text of a file with its chunks."""
-
     text: str
     format: Format
     title: str

@@ -53,10 +53,8 @@ def ensure_source(
 def _ensure(
     account_id: UUID, actor: Actor, source_input: NewSource, *, may_trust: bool
 ) -> KnowledgeSource:
-    existing = KnowledgeSource.objects.of(account_id).filter(
-        scope=source_input.scope, name=source_input.name
-    )
-    source = existing.select_for_update(no_key=True).first()
+    rows = KnowledgeSource.objects.of(account_id).select_for_update(no_key=True)
+    source = rows.filter(scope=source_input.scope, name=source_input.name).first()
     if not may_trust:
         source_input = replace(source_input, trust=_untrusted(source_input, source))
     if source is None:
@@ -88,11 +86,8 @@ def refuse_lore(source: KnowledgeSource) -> None:
 
 
 def _untrusted(source_input: NewSource, source: KnowledgeSource | None) -> str:
-    trust_levels = {
-        source_input.trust or Trust.UNTRUSTED,
-        source.trust if source else Trust.UNTRUSTED,
-    }
-    if trust_levels != {Trust.UNTRUSTED}:
+    trust_levels = (source_input.trust, source.trust if source else "")
+    if any(each not in ("", Trust.UNTRUSTED) for each in trust_levels):
         raise Denied(
             "Delivering to a trusted source requires a key with the scope knowledge:trust. Use "
             f"such a key, or choose another name than “{source_input.name}” and leave trust out.",

@@ -1,1 +1,1 @@
-"""Benchmarks of document search and chunking: `manage.py knowledge_perf`."""
+"""Benchmark of document search: `manage.py knowledge_perf`."""

@@ -13,18 +13,13 @@ _SETEXT = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _RULE = re.compile(r"([=\-`:'\"~^_*+#<>])\1{2,}[ \t]*$")
 _LABEL = re.compile(r"\A {0,3}(?:[-*+>|]|\d+[.)]|\.\. )")
 
+Heading = tuple[int, int, str]  # start, level, title
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
     start: int
     headings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Heading:
-    start: int
-    level: int
-    title: str
 
 
 def markdown_sections(text: str) -> list[Section]:
@@ -47,21 +42,20 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         start += len(line) + 1
 
 
-def _sections(headings: Iterable[_Heading]) -> list[Section]:
+def _sections(headings: Iterable[Heading]) -> list[Section]:
     path: list[tuple[int, str]] = []
     sections = [Section(0, ())]
-    for heading in headings:
-        while path and path[-1][0] >= heading.level:
+    for start, level, title in headings:
+        while path and path[-1][0] >= level:
             path.pop()
-        path.append((heading.level, heading.title[:TITLE_LENGTH]))
-        section = Section(heading.start, tuple(title for _, title in path[-MAX_DEPTH:]))
-        if heading.start == 0:
+        path.append((level, title[:TITLE_LENGTH]))
+        if start == 0:
             sections.clear()
-        sections.append(section)
+        sections.append(Section(start, tuple(title for _, title in path[-MAX_DEPTH:])))
     return sections
 
 
-def _markdown_headings(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
+def _markdown_headings(lines: list[tuple[int, str]]) -> Iterator[Heading]:
     fence = ""
     for number, (start, line) in enumerate(lines):
         if opened := _FENCE.match(line):
@@ -73,10 +67,10 @@ def _markdown_headings(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
         elif fence:
             continue
         elif (match := _ATX.match(line)) and (title := _strip_closing_marks(line[match.end() :])):
-            yield _Heading(start, len(match[1]), title)
+            yield (start, len(match[1]), title)
         elif (under := _SETEXT.match(line)) and number and _is_title(lines[number - 1][1]):
             level = 1 if under[1][0] == "=" else 2
-            yield _Heading(lines[number - 1][0], level, lines[number - 1][1].strip())
+            yield (lines[number - 1][0], level, lines[number - 1][1].strip())
 
 
 def _strip_closing_marks(line: str) -> str:
@@ -89,7 +83,7 @@ def _is_title(line: str) -> bool:
     return bool(line.strip()) and not line.startswith(("    ", "\t")) and not _LABEL.match(line)
 
 
-def _underlined_headings(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
+def _underlined_headings(lines: list[tuple[int, str]]) -> Iterator[Heading]:
     levels: dict[tuple[str, bool], int] = {}
     for number in range(1, len(lines)):
         rule, (start, title) = lines[number][1], lines[number - 1]
@@ -97,7 +91,7 @@ def _underlined_headings(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
         if not _RULE.match(rule) or not _is_underlined(title, rule, inset=over):
             continue
         level = levels.setdefault((rule[0], over), len(levels) + 1)
-        yield _Heading(lines[number - 2][0] if over else start, level, title.strip())
+        yield (lines[number - 2][0] if over else start, level, title.strip())
 
 
 def _is_underlined(title: str, rule: str, *, inset: bool) -> bool:

@@ -16,18 +16,8 @@ SMALLEST_RATIO = 0.7  # characters per token: no real text is denser
 SLACK = 1.15  # a section may exceed the capacity by a few words before it is split
 LEAST = 80  # characters: a heading alone is not a passage
 SAMPLE = 20_000  # characters from which the token length is estimated
-# The grammar of each programming language: its module, and the function that returns it.
-GRAMMARS = {
-    "c": ("tree_sitter_c", "language"),
-    "go": ("tree_sitter_go", "language"),
-    "java": ("tree_sitter_java", "language"),
-    "javascript": ("tree_sitter_javascript", "language"),
-    "python": ("tree_sitter_python", "language"),
-    "ruby": ("tree_sitter_ruby", "language"),
-    "rust": ("tree_sitter_rust", "language"),
-    "typescript": ("tree_sitter_typescript", "language_typescript"),
-    "tsx": ("tree_sitter_typescript", "language_tsx"),
-}
+# Programming languages with a grammar, whose texts are split at definitions.
+LANGUAGES = {"c", "go", "java", "javascript", "python", "ruby", "rust", "typescript", "tsx"}
 
 Splitter = Callable[[str], list[tuple[int, str]]]
 # A span of the text with its page and the path of its headings.
@@ -35,8 +25,6 @@ Span = tuple[int, int, int | None, tuple[str, ...]]
 
 
 class Shape(StrEnum):
-    """Structure of a text."""
-
     PLAIN = "plain"  # paragraphs, perhaps with underlined headings
     MARKDOWN = "markdown"
     PAGES = "pages"  # separated by form feeds
@@ -95,7 +83,7 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _spans(text: str, shape: Shape, capacity: int, language: str) -> Iterator[Span]:
-    if shape is Shape.CODE and language in GRAMMARS:
+    if shape is Shape.CODE and language in LANGUAGES:
         for start, part in _code_splitter(language, capacity)(text):
             yield start, start + len(part), None, ()
         return
@@ -162,6 +150,8 @@ def _prose_splitter(capacity: int, *, markdown: bool) -> Splitter:
 def _code_splitter(language: str, capacity: int) -> Splitter:
     from semantic_text_splitter import CodeSplitter  # noqa: PLC0415
 
-    module, function = GRAMMARS[language]
-    grammar = getattr(import_module(module), function)()
+    if language in ("typescript", "tsx"):  # one module has the grammars of both
+        grammar = getattr(import_module("tree_sitter_typescript"), f"language_{language}")()
+    else:
+        grammar = import_module(f"tree_sitter_{language}").language()
     return CodeSplitter(grammar, capacity, trim=False).chunk_indices

@@ -79,6 +79,6 @@ def address_of(url: str, allowed: Allowed) -> str:
 
 
 def is_public(parts: str) -> bool:
-    """Whether an IP address belongs to the Internet at large."""
+    """Return whether an IP address is public."""
     ip = ip_address(parts.partition("%")[0])  # of "fe80::1%eth0" the address
     return ip.is_global and not ip.is_multicast and not any(ip in each for each in CLOSED)

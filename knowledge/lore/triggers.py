@@ -20,8 +20,6 @@ LONGEST_SCAN = 200_000  # characters, from the end
 
 
 class Logic(StrEnum):
-    """Condition on the secondary keys."""
-
     AND_ANY = "and_any"
     AND_ALL = "and_all"
     NOT_ANY = "not_any"
@@ -55,8 +53,6 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Limits of one evaluation."""
-
     budget: int = 1_000  # tokens
     scan_depth: int = 4  # messages
     max_recursion: int = 3  # rounds after the first
@@ -65,8 +61,6 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fired:
-    """An entry that fired."""
-
     entry: Entry
     reason: str  # constant | key | recursion | sticky
     match: str = ""  # the matching key

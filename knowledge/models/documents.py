@@ -74,7 +74,7 @@ class KnowledgeDocument(SealedModel):
 
     @property
     def reason(self) -> str:
-        """The reason why parsing failed, in the reader's language."""
+        """Return why parsing failed, in the reader's language."""
         return in_words(self.error)
 
 

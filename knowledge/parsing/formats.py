@@ -23,47 +23,36 @@ HTML = Format("text/html", parser="html", shape=Shape.MARKDOWN)
 ARCHIVE = Format("application/zip", parser="zip")
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 
-_BY_NAME = {
-    "md": MARKDOWN,
-    "markdown": MARKDOWN,
-    "mdx": MARKDOWN,
-    "txt": PLAIN,
-    "rst": Format("text/x-rst"),
-    "html": HTML,
-    "htm": HTML,
-    "xhtml": HTML,
-    "csv": Format("text/csv"),
-    "tsv": Format("text/tab-separated-values"),
-    "json": Format("application/json"),
-    "yaml": Format("application/yaml"),
-    "yml": Format("application/yaml"),
-    "toml": Format("application/toml"),
-    "pdf": Format("application/pdf", parser="pdf", shape=Shape.PAGES),
-    "docx": Format(_OFFICE + "wordprocessingml.document", parser="docx", shape=Shape.MARKDOWN),
-    "pptx": Format(_OFFICE + "presentationml.presentation", parser="pptx", shape=Shape.PAGES),
-    "xlsx": Format(_OFFICE + "spreadsheetml.sheet", parser="xlsx", shape=Shape.MARKDOWN),
-    "zip": ARCHIVE,
-} | {
-    ending: Format(f"text/x-{language}", shape=Shape.CODE, language=language)
-    for ending, language in {
-        "py": "python",
-        "pyi": "python",
-        "js": "javascript",
-        "mjs": "javascript",
-        "jsx": "javascript",
-        "ts": "typescript",
-        "tsx": "tsx",
-        "go": "go",
-        "java": "java",
-        "rs": "rust",
-        "c": "c",
-        "h": "c",
-        "rb": "ruby",
-        "sh": "shell",
-        "sql": "sql",
-        "css": "css",
-    }.items()
+_FORMATS = {
+    ("md", "markdown", "mdx"): MARKDOWN,
+    ("txt",): PLAIN,
+    ("rst",): Format("text/x-rst"),
+    ("html", "htm", "xhtml"): HTML,
+    ("csv",): Format("text/csv"),
+    ("tsv",): Format("text/tab-separated-values"),
+    ("json",): Format("application/json"),
+    ("yaml", "yml"): Format("application/yaml"),
+    ("toml",): Format("application/toml"),
+    ("pdf",): Format("application/pdf", parser="pdf", shape=Shape.PAGES),
+    ("docx",): Format(_OFFICE + "wordprocessingml.document", parser="docx", shape=Shape.MARKDOWN),
+    ("pptx",): Format(_OFFICE + "presentationml.presentation", parser="pptx", shape=Shape.PAGES),
+    ("xlsx",): Format(_OFFICE + "spreadsheetml.sheet", parser="xlsx", shape=Shape.MARKDOWN),
+    ("zip",): ARCHIVE,
 }
+_LANGUAGES = {
+    ("py", "pyi"): "python",
+    ("js", "mjs", "jsx"): "javascript",
+    ("ts",): "typescript",
+    ("rs",): "rust",
+    ("c", "h"): "c",
+    ("rb",): "ruby",
+    ("sh",): "shell",
+} | {(name,): name for name in ("tsx", "go", "java", "sql", "css")}
+_FORMATS |= {
+    endings: Format(f"text/x-{language}", shape=Shape.CODE, language=language)
+    for endings, language in _LANGUAGES.items()
+}
+_BY_NAME = {ending: each for endings, each in _FORMATS.items() for ending in endings}
 _BY_MIME = {each.mime: each for each in _BY_NAME.values()} | {"text/plain": PLAIN}
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
 ENDINGS = tuple(sorted(_BY_NAME))

@@ -51,7 +51,6 @@ def pdf(file: BinaryIO) -> Iterator[Frame]:
 
 
 def docx(file: BinaryIO) -> Iterator[Frame]:
-    _refuse_bombs(file)
     import docx  # noqa: PLC0415
     from docx.table import Table  # noqa: PLC0415
 
@@ -78,7 +77,6 @@ def _table(item: Any) -> str:
 
 
 def pptx(file: BinaryIO) -> Iterator[Frame]:
-    _refuse_bombs(file)
     import pptx  # noqa: PLC0415
 
     slides, size = [], 0
@@ -94,7 +92,6 @@ def pptx(file: BinaryIO) -> Iterator[Frame]:
 
 
 def xlsx(file: BinaryIO) -> Iterator[Frame]:
-    _refuse_bombs(file)
     import openpyxl  # noqa: PLC0415
 
     book = openpyxl.load_workbook(file, read_only=True, data_only=True)
@@ -130,7 +127,6 @@ def html(file: BinaryIO) -> Iterator[Frame]:
 def archive(file: BinaryIO) -> Iterator[Frame]:
     import zipfile  # noqa: PLC0415
 
-    _refuse_bombs(file)
     with zipfile.ZipFile(file) as packed:
         for info in packed.infolist():
             parts = info.filename.replace("\\", "/").split("/")
@@ -191,6 +187,8 @@ def main(parser: str, memory: int, seconds: int, chunk_settings: Mapping[str, An
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     out = sys.stdout.buffer
     try:
+        if parser in ("docx", "pptx", "xlsx", "zip"):
+            _refuse_bombs(sys.stdin.buffer)
         for head, data in READERS[parser](sys.stdin.buffer):
             _send(out, {**head, "length": len(data)}, data)
             for version, tokens in chunk_settings.get("tokens", {}).items():

@@ -13,8 +13,6 @@ MIN_RATIO = 0.8  # to the score of the best chunk: a weaker neighbour would only
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Position of a chunk."""
-
     document: IdText
     number: int
 

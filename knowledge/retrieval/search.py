@@ -215,15 +215,22 @@ def _with_states(account_id: UUID, request: Search, snippets: list[Snippet]) -> 
     unready = [chunk.pk for snippet in snippets if not snippet.ready for chunk in snippet.chunks]
     if not unready:
         return snippets
-    rows = Vector.objects.of(account_id).filter(
-        collection=collection_of(request.variant.index_version),
-        object_id__any_of=Ids(unready),
-        model=active_model(),
-    )
-    # The states are in alphabetical order: FAILED, PENDING, READY.
-    states = dict(rows.values_list("object_id").annotate(worst=Min("state")))
+    states = vector_states(account_id, request.variant.index_version, unready)
     for i, snippet in enumerate(snippets):
         if not snippet.ready:
             chunk_states = [states[each.pk] for each in snippet.chunks if each.pk in states]
             snippets[i] = replace(snippet, state=min(chunk_states, default="NONE"))
     return snippets
+
+
+def vector_states(
+    account_id: UUID, index_version: str, chunk_ids: Iterable[UUID]
+) -> dict[UUID, str]:
+    """Return the vector state of chunks, of several parts the worst. Inside `acting`."""
+    rows = Vector.objects.of(account_id).filter(
+        collection=collection_of(index_version),
+        object_id__any_of=Ids(chunk_ids),
+        model=active_model(),
+    )
+    # The states are in alphabetical order: FAILED, PENDING, READY.
+    return dict(rows.values_list("object_id").annotate(worst=Min("state")))

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
 from uuid import UUID
 
 from kmapp.search.variants import Variant
@@ -46,7 +45,6 @@ class VariantAnswer:
     variant: Variant
     places: Mapping[UUID, Place]
     milliseconds: float
-    decisions: Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,14 +77,12 @@ def compared(account_id: UUID, text: str, left: Variant, right: Variant) -> Comp
 
 def _search_variant(account_id: UUID, text: str, variant: Variant) -> VariantAnswer:
     started = monotonic()
-    result = search(account_id, Search(query=text, limit=SNIPPETS, variant=variant))
+    snippets = search(account_id, Search(query=text, limit=SNIPPETS, variant=variant)).snippets
     milliseconds = (monotonic() - started) * 1000
     places: dict[UUID, Place] = {}
-    for snippet in result.snippets:
+    for snippet in snippets:
         chunk = snippet.chunks[0]
         if chunk.document_id not in places and len(places) < FIRST:
             rank = len(places) + 1
             places[chunk.document_id] = Place(rank=rank, chunk=chunk, score=snippet.score)
-    return VariantAnswer(
-        variant=variant, places=places, milliseconds=milliseconds, decisions=result.decisions
-    )
+    return VariantAnswer(variant=variant, places=places, milliseconds=milliseconds)

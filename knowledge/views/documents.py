@@ -8,17 +8,15 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 
 from kmapp.prompt_injection import detect_flags
-from kmapp.providers.active import active_model
-from kmapp.search.models import Vector
 from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part
 from kmapp.web.usage_registry import find_usage
 from knowledge.actions.erasure import erase_document
 from knowledge.actions.parse_documents import read_again
-from knowledge.chunking.index_versions import collection_of
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
 from knowledge.retrieval.citations import slices
+from knowledge.retrieval.search import vector_states
 
 CHUNKS = 20  # on one page
 PAGE = 50
@@ -52,23 +50,11 @@ def _pieces(account_id: UUID, chunks: list[KnowledgeChunk], version: str) -> lis
         (chunk.text_row_id, chunk.start, max(after.start, chunk.end))
         for chunk, after in zip(chunks, [*chunks[1:], *chunks[-1:]], strict=True)
     ]
-    states = _states(account_id, chunks, version)
+    states = vector_states(account_id, version, [chunk.pk for chunk in chunks])
     return [
-        {"chunk": chunk, "original": original, "state": states.get(chunk.pk, "pending")}
+        {"chunk": chunk, "original": original, "state": states.get(chunk.pk, "PENDING").lower()}
         for chunk, original in zip(chunks, slices(account_id, spans), strict=True)
     ]
-
-
-def _states(account_id: UUID, chunks: list[KnowledgeChunk], version: str) -> dict[UUID, str]:
-    """Return the vector state of each chunk; of several parts, the worst."""
-    vectors = Vector.objects.of(account_id).filter(
-        collection=collection_of(version),
-        object_id__in=[chunk.pk for chunk in chunks],
-        model=active_model(),
-    )
-    # In the order READY, PENDING, FAILED, so that later parts overwrite better states.
-    rows = vectors.order_by("-state").values_list("object_id", "state")
-    return {pk: state.lower() for pk, state in rows}
 
 
 @page_view("GET")
@@ -80,11 +66,12 @@ def chunk(request: WebRequest, pk: UUID) -> HttpResponse:
     )
     same_version = rows.filter(document=row.document).cut_by(row.index_version)
     adjacent = (row.chunk_index - 1, row.chunk_index + 1)
+    states = vector_states(account_id, row.index_version, [row.pk])
     context = {
         "chunk": row,
         "document": row.document,
         "neighbours": same_version.filter(chunk_index__in=adjacent).order_by("chunk_index"),
-        "state": _states(account_id, [row], row.index_version).get(row.pk, "pending"),
+        "state": states.get(row.pk, "PENDING").lower(),
         "flags": detect_flags(row.text),
         "uses": find_usage(account_id, row.pk, limit=USES),
     }

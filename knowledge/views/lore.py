@@ -83,40 +83,34 @@ def lorebook(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET", "POST")
 def add(request: WebRequest, pk: UUID) -> HttpResponse:
-    book = _get_lorebook(request, pk)
-    form = EntryForm(request.POST or None, initial={"version": 0})
-    if _is_submitted(request, form):
-        try:
-            add_entries(book, request.actor, [form.values()])
-        except DomainError as error:
-            form.add_error(None, _error_text(error))
-        else:
-            return redirect_with_notice(request, _("Entry added."), "knowledge:lorebook", pk=pk)
-    return _render_form(request, form, _("New entry"), book)
+    return _edit(request, _get_lorebook(request, pk))
 
 
 @page_view("GET", "POST")
 def entry(request: WebRequest, pk: UUID) -> HttpResponse:
-    account_id = request.account_id
-    rows = LorebookEntry.objects.of(account_id).select_related("source")
+    rows = LorebookEntry.objects.of(request.account_id).select_related("source")
     row = get_object_or_404(rows, pk=pk)
-    form = EntryForm(request.POST or None, initial=EntryForm.values_of(row))
-    if _is_submitted(request, form):
+    return _edit(request, row.source, row)
+
+
+def _edit(
+    request: WebRequest, book: KnowledgeSource, row: LorebookEntry | None = None
+) -> HttpResponse:
+    initial = EntryForm.values_of(row) if row else {"version": 0}
+    form = EntryForm(request.POST or None, initial=initial)
+    if request.method == "POST" and "try" not in request.POST and form.is_valid():
+        account_id, actor, version = request.account_id, request.actor, form.cleaned_data["version"]
         try:
-            version = form.cleaned_data["version"]
-            change_entry(account_id, pk, request.actor, form.values(), version=version)
+            if row:
+                change_entry(account_id, row.pk, actor, form.values(), version=version)
+            else:
+                add_entries(book, actor, [form.values()])
         except DomainError as error:
             form.add_error(None, _error_text(error))
         else:
-            return redirect_with_notice(
-                request, _("Changed."), "knowledge:lorebook", pk=row.source_id
-            )
-    return _render_form(request, form, str(row)[:60], row.source, entry=row)
-
-
-def _is_submitted(request: WebRequest, form: EntryForm) -> bool:
-    """Return whether a valid entry was submitted to be saved, not only to be tested."""
-    return request.method == "POST" and "try" not in request.POST and form.is_valid()
+            notice = _("Changed.") if row else _("Entry added.")
+            return redirect_with_notice(request, notice, "knowledge:lorebook", pk=book.pk)
+    return _render_form(request, form, str(row)[:60] if row else _("New entry"), book, row)
 
 
 @page_view("POST")

@@ -38,12 +38,20 @@ def load_demo(actors: DemoActors) -> str:
     if not exists:
         new = sum(len(_deliver(actors, each, each["documents"]).added) for each in (first, *others))
         _deliver(actors, first, data["changed"])
+    with acting(actors.account):
+        KnowledgeQuestion.objects.bulk_create(
+            [
+                KnowledgeQuestion(account=actors.account, text=text, created_by=str(actors.person))
+                for text in data["questions"]
+            ],
+            ignore_conflicts=True,
+        )
     return SUMMARY.format(
         new=new,
         lore=_load_lore(actors, data["lorebook"]),
         account=actors.account.name,
         sources=actors.here + reverse("knowledge:sources"),
-        comparison=actors.here + _save_questions(actors, data["questions"]),
+        comparison=actors.here + reverse("knowledge:comparison") + "?left=v1&right=v3",
         lores=actors.here + reverse("knowledge:lore"),
         bench=actors.here + reverse("knowledge:bench"),
     )
@@ -59,17 +67,6 @@ def _deliver(
     prepared = prepare(source, deliveries)
     with acting(actors.account):
         return ingest(source, actors.agent, prepared)
-
-
-def _save_questions(actors: DemoActors, questions: list[str]) -> str:
-    """Save the questions. Return the path of their comparison."""
-    with acting(actors.account):
-        rows = [
-            KnowledgeQuestion(account=actors.account, text=text, created_by=str(actors.person))
-            for text in questions
-        ]
-        KnowledgeQuestion.objects.bulk_create(rows, ignore_conflicts=True)
-    return reverse("knowledge:comparison") + "?left=v1&right=v3"
 
 
 def _load_lore(actors: DemoActors, data: Mapping[str, Any]) -> int:
