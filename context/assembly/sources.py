@@ -193,7 +193,7 @@ def search_knowledge(request: RetrievalRequest, results: Retrieved) -> None:
         min_score=request.min_score,
         variant=request.variant,
     )
-    snippets = documents.answers(request.account_id, search, results.meaning)
+    snippets = documents.search_with_vector(request.account_id, search, results.meaning)
     results.snippets += [knowledge_snippet(snippet, request.variant) for snippet in snippets]
 
 

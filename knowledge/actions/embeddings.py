@@ -12,7 +12,7 @@ from kmapp.search.passages import Template, renderings
 from kmapp.search.registry import embeds
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_of
 from knowledge.models import ChunkQuerySet, KnowledgeChunk
-from knowledge.retrieval.cache_version import touch
+from knowledge.retrieval.cache_version import invalidate_cache
 from knowledge.retrieval.indexed_text import passages_of
 
 EXAMPLE_LENGTH = 80  # characters
@@ -30,7 +30,7 @@ def embed_chunks(
         else:
             failed |= _embed(index_version, model, account_id, ids)
     with acting(account_id):
-        touch(account_id)
+        invalidate_cache(account_id)
     return failed
 
 
@@ -56,7 +56,7 @@ def _embed(
 
 
 def _chunks(index_version: str, account_id: UUID) -> ChunkQuerySet:
-    return KnowledgeChunk.objects.of(account_id).cut_by(index_version)
+    return KnowledgeChunk.objects.of(account_id).of_index_version(index_version)
 
 
 def _examples(index_version: str, account_id: UUID, number: int) -> dict[UUID, str]:

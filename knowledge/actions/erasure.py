@@ -24,8 +24,8 @@ from knowledge.models import (
     KnowledgeText,
     LorebookEntry,
 )
-from knowledge.retrieval.cache_version import touch
-from knowledge.retrieval.citations import gone
+from knowledge.retrieval.cache_version import invalidate_cache
+from knowledge.retrieval.citations import gone_error
 
 
 def erase_document(account_id: UUID, document_id: UUID, actor: Actor) -> Recording:
@@ -62,7 +62,7 @@ def erase_source(account_id: UUID, source_id: UUID, actor: Actor) -> Recording:
 
 
 def _gone_or_missing(account_id: UUID, pk: UUID, noun: str) -> Exception:
-    return gone(account_id, pk) or NotFound(f"{noun} not found.")
+    return gone_error(account_id, pk) or NotFound(f"{noun} not found.")
 
 
 def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
@@ -86,7 +86,7 @@ def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -
     texts.delete()
     KnowledgePiece.objects.of(account_id).filter(document__any_of=these).delete()
     KnowledgeDocument.objects.of(account_id).filter(id__any_of=these).delete()
-    touch(account_id)
+    invalidate_cache(account_id)
 
 
 def _create_tombstones(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:

@@ -16,8 +16,8 @@ from kmapp.outbox.actions import Task, publish
 from knowledge.actions.chunks import ChunkedText, replace_chunks
 from knowledge.actions.prepare_delivery import Delivery, Prepared, Reading
 from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource, KnowledgeText
-from knowledge.retrieval.cache_version import touch
-from knowledge.retrieval.citations import gone
+from knowledge.retrieval.cache_version import invalidate_cache
+from knowledge.retrieval.citations import gone_error
 
 READ = "knowledge.document.read"
 FETCH = "knowledge.document.fetch"
@@ -55,7 +55,7 @@ def ingest(
     # Each source takes one delivery at a time: two could give a text the same version number.
     locked = sources.select_for_update(no_key=True).filter(pk=source.pk).first()
     if locked is None:  # erased while the delivery was parsed
-        raise gone(account_id, source.pk) or NotFound("Source not found.")
+        raise gone_error(account_id, source.pk) or NotFound("Source not found.")
     rows = KnowledgeDocument.objects.of(account_id).filter(source=locked)
     existing = {row.ref: row for row in rows.filter(ref__in=[*refs, *remove])}
     result = IngestResult()
@@ -68,7 +68,7 @@ def ingest(
         ingestion.remove(removed)
     if commit.diff:
         result.commit_id = commit.id
-        touch(account_id)
+        invalidate_cache(account_id)
     sources.filter(pk=source.pk).update(refreshed_at=timezone.now())
     return result
 

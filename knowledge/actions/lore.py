@@ -14,7 +14,7 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import recording
 from knowledge.actions.sources import NewSource, ensure_source
-from knowledge.lore.triggers import BadPattern, compiled
+from knowledge.lore.triggers import BadPattern, compile_pattern
 from knowledge.models import KnowledgeSource, LorebookEntry
 
 MOST_KEYS = 100
@@ -22,7 +22,7 @@ MOST_ENTRIES = 2_000  # of one lorebook
 
 
 @transaction.atomic
-def bring_lorebook(
+def create_lorebook(
     account_id: UUID, actor: Actor, source_input: NewSource, entries: Sequence[Mapping[str, Any]]
 ) -> KnowledgeSource:
     """Create a lorebook with its entries, or nothing if one is invalid. Inside `acting`."""
@@ -141,7 +141,7 @@ def _check_key(row: LorebookEntry, key: str) -> str:
         return str(_("Enter a key, or remove the empty one"))
     if row.regex:
         try:
-            compiled(key, case_sensitive=row.case_sensitive)
+            compile_pattern(key, case_sensitive=row.case_sensitive)
         except BadPattern as error:
             return str(_("Invalid regular expression (RE2): %(why)s") % {"why": error})
     return ""

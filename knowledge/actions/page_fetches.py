@@ -10,12 +10,12 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.errors import Denied, DomainError, Invalid
 from knowledge.actions.ingest import ingest
-from knowledge.actions.parse_documents import fail, lock_pending
+from knowledge.actions.parse_documents import fail_document, lock_pending
 from knowledge.actions.prepare_delivery import Delivery, prepare, refuse_over_quota
 from knowledge.fetching.allowed_addresses import Allowed, CannotFetch, address_of
-from knowledge.fetching.fetch import fetched
+from knowledge.fetching.fetch import fetch_page
 from knowledge.models import KnowledgeDocument
-from knowledge.parsing.failure_messages import in_words
+from knowledge.parsing.failure_messages import translate_failure
 
 State = KnowledgeDocument.State
 
@@ -37,7 +37,7 @@ def refuse_to_fetch(deliveries: Sequence[Delivery]) -> None:
         try:
             address_of(each.url, allowed())
         except CannotFetch as error:
-            message = in_words(str(error))
+            message = translate_failure(str(error))
             issues = [{"path": f"documents.{i}.url", "message": message}]
             raise Invalid(message, code="address_refused", issues=issues) from error
 
@@ -50,7 +50,7 @@ def fetch_document(account_id: UUID, document_id: UUID) -> None:
     if document is None:
         return  # fetched, delivered or erased meanwhile
     try:
-        with fetched(document.url, allowed()) as page:
+        with fetch_page(document.url, allowed()) as page:
             delivery = Delivery.of(
                 document.ref,
                 page,
@@ -67,4 +67,4 @@ def fetch_document(account_id: UUID, document_id: UUID) -> None:
                 refuse_over_quota(account_id, [delivery])
                 ingest(document.source, SYSTEM, prepared)
     except (CannotFetch, DomainError) as error:
-        fail(document, str(error))
+        fail_document(document, str(error))

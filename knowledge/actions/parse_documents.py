@@ -28,7 +28,7 @@ from knowledge.actions.prepare_delivery import (
 from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource
 from knowledge.parsing.formats import ARCHIVE, Format, format_of, title_of
 from knowledge.parsing.sandbox import CannotRead, read_archive, read_text
-from knowledge.retrieval.cache_version import touch
+from knowledge.retrieval.cache_version import invalidate_cache
 
 FILES = 50  # of an archive, in one commit
 BYTES = 1024 * 1024
@@ -53,7 +53,7 @@ def read_document(account_id: UUID, document_id: UUID) -> None:
             else:
                 _store(document, _parse(document, form, file))
     except (CannotRead, DomainError) as error:
-        fail(document, str(error))
+        fail_document(document, str(error))
 
 
 @contextmanager
@@ -97,7 +97,7 @@ def _store(document: KnowledgeDocument, reading: Reading) -> None:
                 document=locked, text=text, chunks=reading.chunks, title_before=title_before
             )
             replace_chunks(locked.account_id, [chunked_text], commit.id)
-        touch(locked.account_id)
+        invalidate_cache(locked.account_id)
 
 
 def lock_pending(document: KnowledgeDocument) -> KnowledgeDocument | None:
@@ -151,12 +151,12 @@ def _set_state(document: KnowledgeDocument, state: State, error: str = "") -> No
             locked.save(update_fields=["state", "error"])
 
 
-def fail(document: KnowledgeDocument, reason: str) -> None:
+def fail_document(document: KnowledgeDocument, reason: str) -> None:
     """Store why a pending document has no text."""
     _set_state(document, State.FAILED, reason[:500])
 
 
-def read_again(account_id: UUID, document_id: UUID) -> KnowledgeDocument:
+def retry_document(account_id: UUID, document_id: UUID) -> KnowledgeDocument:
     """Queue a failed document again. Use inside `acting`."""
     rows = KnowledgeDocument.objects.of(account_id).present()
     document = rows.select_for_update(no_key=True).filter(pk=document_id).first()

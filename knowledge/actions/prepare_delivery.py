@@ -20,7 +20,7 @@ from kmapp.errors import TooLarge
 from knowledge.chunking import Chunk, Shape, chunked
 from knowledge.chunking.index_versions import INDEX_VERSIONS
 from knowledge.models import KnowledgeDocument, KnowledgeSource
-from knowledge.parsing.formats import Format, NotText, decoded, format_of, title_of
+from knowledge.parsing.formats import Format, NotText, decode_text, format_of, title_of
 from knowledge.parsing.sandbox import ChunkSettings, read_text
 
 State = KnowledgeDocument.State
@@ -140,7 +140,7 @@ def _prepare_file(
     if form.parser or delivery.size > _most_at_once(form):
         return Prepared(delivery=delivery, format=form)
     try:
-        text = decoded(b"".join(delivery.pieces))
+        text = decode_text(b"".join(delivery.pieces))
     except NotText as error:
         return Prepared(delivery=delivery, format=form, error=str(error))
     reading = read(text, form, delivery.title, delivery.ref, source.index_versions)

@@ -10,7 +10,7 @@ from knowledge.actions.prepare_delivery import read
 from knowledge.chunking import Shape
 from knowledge.models import KnowledgeDocument, KnowledgeSource, KnowledgeText
 from knowledge.parsing.formats import Format
-from knowledge.retrieval.cache_version import touch
+from knowledge.retrieval.cache_version import invalidate_cache
 
 BATCH = 20  # documents in a transaction
 
@@ -42,7 +42,7 @@ def reindex(source: KnowledgeSource) -> Iterator[int]:
             )
         with acting(source.account_id):
             replace_chunks(source.account_id, chunked_texts, uuid7())
-            touch(source.account_id)
+            invalidate_cache(source.account_id)
         after = texts[-1].document_id
         yield len(texts)
 

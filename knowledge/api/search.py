@@ -25,7 +25,7 @@ from knowledge.api.response_types import (
 from knowledge.lore.evaluate import entries_of, fire
 from knowledge.lore.triggers import Fired, Rules
 from knowledge.models import KnowledgeChunk, LorebookEntry
-from knowledge.retrieval.citations import Place, quoted
+from knowledge.retrieval.citations import Place, quote
 from knowledge.retrieval.search import Search, search
 
 
@@ -65,7 +65,7 @@ class GetKnowledge(AgentView):
                 place = _locate_citation(**data["citation"])
             else:
                 place = _locate_chunk(self.account, data["id"])
-            return Response(serialize.serialize_quoted(quoted(self.account, place)))
+            return Response(serialize.serialize_quoted(quote(self.account, place)))
 
 
 def _locate_citation(ref: UUID, locator: dict[str, Any]) -> Place:

@@ -27,7 +27,7 @@ from knowledge.api.response_types import (
     SourcesAnswer,
 )
 from knowledge.models import KnowledgeDocument, KnowledgeSource
-from knowledge.retrieval.citations import gone
+from knowledge.retrieval.citations import gone_error
 
 
 class Ingest(AgentView):
@@ -98,7 +98,7 @@ def _serialize_result(source: KnowledgeSource, result: IngestResult) -> IngestAn
 def _get_source(account_id: UUID, pk: UUID) -> KnowledgeSource:
     source = KnowledgeSource.objects.of(account_id).counted().filter(pk=pk).first()
     if source is None:
-        raise gone(account_id, pk) or NotFound("Source not found.")
+        raise gone_error(account_id, pk) or NotFound("Source not found.")
     return source
 
 
@@ -158,7 +158,7 @@ class Document(AgentView):
         with acting(self.account):
             document = KnowledgeDocument.objects.of(self.account).filter(pk=pk).first()
             if document is None:
-                raise gone(self.account, pk) or NotFound("Document not found.")
+                raise gone_error(self.account, pk) or NotFound("Document not found.")
             return Response(serialize.serialize_document(document))
 
     @extend_schema(responses={200: ErasedAnswer})

@@ -55,7 +55,7 @@ class Page:
 
 
 @contextmanager
-def fetched(url: str, allowed: Allowed) -> Iterator[Page]:
+def fetch_page(url: str, allowed: Allowed) -> Iterator[Page]:
     """Fetch the page at an address for the duration of the context, or raise CannotFetch."""
     with TemporaryFile() as file:
         yield asyncio.run(_fetch_within_time(url, allowed, file))

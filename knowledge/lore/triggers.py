@@ -198,7 +198,7 @@ CONDITIONS: Mapping[str, Callable[[Sequence[bool]], bool]] = {
 
 def _matches(entry: Entry, key: str, text: str) -> bool:
     if entry.regex:
-        return compiled(key, case_sensitive=entry.case_sensitive).search(text) is not None
+        return compile_pattern(key, case_sensitive=entry.case_sensitive).search(text) is not None
     if not entry.case_sensitive:
         key, text = key.casefold(), text.casefold()
     if not key.strip():
@@ -224,7 +224,7 @@ class BadPattern(ValueError):
 
 
 @lru_cache(maxsize=2_000)
-def compiled(pattern: str, *, case_sensitive: bool) -> Any:
+def compile_pattern(pattern: str, *, case_sensitive: bool) -> Any:
     """Return a compiled pattern, also from the form /pattern/flags."""
     flags = ""
     if pattern.startswith("/") and (end := pattern.rfind("/")) > 0:

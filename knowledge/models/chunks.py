@@ -11,7 +11,7 @@ from knowledge.models.documents import KnowledgeDocument, KnowledgeText
 
 
 class ChunkQuerySet(AccountQuerySet["KnowledgeChunk"]):
-    def cut_by(self, index_version: str) -> Self:
+    def of_index_version(self, index_version: str) -> Self:
         return self.filter(index_version=index_version)
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey, SealedModel
 from kmapp.ledger.models import Tombstone
 from knowledge.models.sources import KnowledgeSource
-from knowledge.parsing.failure_messages import in_words
+from knowledge.parsing.failure_messages import translate_failure
 
 
 class DocumentQuerySet(AccountQuerySet["KnowledgeDocument"]):
@@ -75,7 +75,7 @@ class KnowledgeDocument(SealedModel):
     @property
     def reason(self) -> str:
         """Return why parsing failed, in the reader's language."""
-        return in_words(self.error)
+        return translate_failure(self.error)
 
 
 class KnowledgeText(SealedModel):

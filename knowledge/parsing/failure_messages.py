@@ -41,7 +41,7 @@ _PATTERNS = {
 }
 
 
-def in_words(error: str) -> str:
+def translate_failure(error: str) -> str:
     """Return the message in the reader's language, or unchanged if it is unknown."""
     for template, pattern in _PATTERNS.items():
         if match := pattern.fullmatch(error):

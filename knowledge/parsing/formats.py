@@ -76,7 +76,7 @@ def format_of(ref: str, mime: str = "", head: bytes = b"") -> Format | None:
     return file_format
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """Decode bytes as Unicode or in the Chinese national encoding."""
     codecs = ["utf-16"] if data.startswith((b"\xff\xfe", b"\xfe\xff")) else ["utf-8-sig", "gb18030"]
     for codec in codecs:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from knowledge.chunking import Chunk, Shape, chunked
-from knowledge.parsing.formats import NotText, decoded
+from knowledge.parsing.formats import NotText, decode_text
 
 # Limits of one file. If one is exceeded, nothing of the file is stored.
 MOST_PAGES = 5_000
@@ -111,7 +111,7 @@ def xlsx(file: BinaryIO) -> Iterator[Frame]:
 
 
 def text(file: BinaryIO) -> Iterator[Frame]:
-    content = decoded(file.read(4 * MOST_CHARACTERS))
+    content = decode_text(file.read(4 * MOST_CHARACTERS))
     _add_length(0, content)
     yield {}, content.encode()
 

@@ -21,7 +21,7 @@ def cache_version_of(account_id: UUID) -> str:
     return version or ""
 
 
-def touch(account_id: UUID) -> None:
+def invalidate_cache(account_id: UUID) -> None:
     """Invalidate the cached answers when this transaction commits."""
     transaction.on_commit(
         lambda: cache.set(_key(account_id), str(uuid7()), timeout=CACHE_SECONDS), robust=True

@@ -85,7 +85,7 @@ def citation_of(
     }
 
 
-def quoted(account_id: UUID, place: Place) -> Quoted:
+def quote(account_id: UUID, place: Place) -> Quoted:
     """Return the text at a place exactly as it was cited. Inside `acting`."""
     document = (
         KnowledgeDocument.objects.of(account_id)
@@ -94,7 +94,7 @@ def quoted(account_id: UUID, place: Place) -> Quoted:
         .first()
     )
     if document is None:
-        raise gone(account_id, place.document_id) or NotFound("Document not found.")
+        raise gone_error(account_id, place.document_id) or NotFound("Document not found.")
     rows = KnowledgeText.objects.of(account_id).filter(document=document)
     matching = rows.filter(sha256=place.sha256) if place.sha256 else rows
     row = matching.defer("text").order_by("-version").first()
@@ -124,7 +124,7 @@ def quoted(account_id: UUID, place: Place) -> Quoted:
     )
 
 
-def gone(account_id: UUID, document_id: UUID) -> Gone | None:
+def gone_error(account_id: UUID, document_id: UUID) -> Gone | None:
     """Return the error for an erased document or source, or None."""
     erased = ErasedKnowledge.objects.of(account_id).filter(pk=document_id)
     tombstone = erased.select_related("commit").first()

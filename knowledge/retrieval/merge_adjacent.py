@@ -37,7 +37,7 @@ class Run:
         return cls(document=document, chunks=tuple(chunks), score=score, parts=parts, ready=ready)
 
 
-def merged(
+def merge_runs(
     ranked: Iterable[Ranked],
     spots: Mapping[IdText, Spot],
     ready: frozenset[IdText],

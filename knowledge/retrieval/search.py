@@ -29,7 +29,7 @@ from knowledge.retrieval.cache_version import cache_version_of
 from knowledge.retrieval.candidates import gather
 from knowledge.retrieval.citations import slices
 from knowledge.retrieval.indexed_text import path_of
-from knowledge.retrieval.merge_adjacent import Run, merged
+from knowledge.retrieval.merge_adjacent import Run, merge_runs
 
 # Without `by_document` each chunk is its own run, so the signal would count its score twice.
 WITHOUT_RUN = frozenset({"run"})
@@ -90,7 +90,7 @@ def search(account_id: UUID, request: Search) -> SearchResult:
     return SearchResult(snippets=snippets, decisions=decisions)
 
 
-def answers(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Snippet]:
+def search_with_vector(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Snippet]:
     """Run the search without cache and reranker, given the query's vector."""
     with acting(account_id):
         runs = _select(request, _rank(account_id, request, meaning))
@@ -147,12 +147,12 @@ def _rank(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Ru
     scale = scale_of(meaning.model if meaning else active_model())
     without = frozenset() if algorithm.by_document else WITHOUT_RUN
     ranked = fuse(signals.query, signals.candidates, scale, without=without)
-    return merged(ranked, signals.spots, signals.ready, merge=request.merge)
+    return merge_runs(ranked, signals.spots, signals.ready, merge=request.merge)
 
 
 def _within(account_id: UUID, request: Search, collection: Collection) -> Within:
     """Return the condition on chunks. Chunks of removed documents are excluded."""
-    rows = KnowledgeChunk.objects.of(account_id).cut_by(request.variant.index_version)
+    rows = KnowledgeChunk.objects.of(account_id).of_index_version(request.variant.index_version)
     filters: dict[str, Any] = {
         "document__mime__in": request.mime,
         "document__revision": request.version,

@@ -59,7 +59,7 @@ class Comparison:
         return sum(not (each.left and each.right) or each.rose != 0 for each in self.moves)
 
 
-def compared(account_id: UUID, text: str, left: Variant, right: Variant) -> Comparison:
+def compare_variants(account_id: UUID, text: str, left: Variant, right: Variant) -> Comparison:
     """Search with both variants. Opens `acting` itself and calls models outside it."""
     before, after = (_search_variant(account_id, text, variant) for variant in (left, right))
     documents = {

@@ -13,7 +13,7 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part
 from kmapp.web.usage_registry import find_usage
 from knowledge.actions.erasure import erase_document
-from knowledge.actions.parse_documents import read_again
+from knowledge.actions.parse_documents import retry_document
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
 from knowledge.retrieval.citations import slices
 from knowledge.retrieval.search import vector_states
@@ -30,7 +30,7 @@ def document(request: WebRequest, pk: UUID) -> HttpResponse:
     versions = row.source.index_versions
     version = request.GET.get("index", "")
     version = version if version in versions else versions[0]
-    chunks = KnowledgeChunk.objects.of(account_id).filter(document=row).cut_by(version)
+    chunks = KnowledgeChunk.objects.of(account_id).filter(document=row).of_index_version(version)
     page = paginate(request, chunks.order_by("chunk_index"), CHUNKS)
     texts = KnowledgeText.objects.of(account_id).filter(document=row).defer("text")
     context = {
@@ -64,7 +64,7 @@ def chunk(request: WebRequest, pk: UUID) -> HttpResponse:
     row = get_object_or_404(
         rows.select_related("document__source", "text_row").defer("text_row__text"), pk=pk
     )
-    same_version = rows.filter(document=row.document).cut_by(row.index_version)
+    same_version = rows.filter(document=row.document).of_index_version(row.index_version)
     adjacent = (row.chunk_index - 1, row.chunk_index + 1)
     states = vector_states(account_id, row.index_version, [row.pk])
     context = {
@@ -88,7 +88,7 @@ def failures(request: WebRequest) -> HttpResponse:
 
 @page_view("POST")
 def retry(request: WebRequest, pk: UUID) -> HttpResponse:
-    read_again(request.account_id, pk)
+    retry_document(request.account_id, pk)
     return redirect_with_notice(
         request, _("Parsing the document again."), "knowledge:document", pk=pk
     )

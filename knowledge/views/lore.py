@@ -18,7 +18,7 @@ from kmapp.web.json_errors import json_issue
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form, render_part
 from knowledge.actions.erasure import erase_source
-from knowledge.actions.lore import add_entries, bring_lorebook, change_entry, erase_entry
+from knowledge.actions.lore import add_entries, change_entry, create_lorebook, erase_entry
 from knowledge.actions.sources import NewSource
 from knowledge.lore.evaluate import entries_of, fire, messages_of
 from knowledge.lore.sillytavern import NoLorebook
@@ -39,7 +39,7 @@ def lore(request: WebRequest) -> HttpResponse:
 
 
 @page_view("GET", "POST")
-def bring(request: WebRequest) -> HttpResponse:
+def create(request: WebRequest) -> HttpResponse:
     """Create a lorebook: empty, or from a file."""
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
@@ -65,7 +65,7 @@ def _import_lorebook(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
     # Editors on Windows put a byte order mark before the text.
     entries = import_entries(parse(file.read().removeprefix(BOM_UTF8), LARGEST)) if file else []
     new = NewSource(name=data["name"], kind="lorebook", trust=data["trust"])
-    source = bring_lorebook(request.account_id, request.actor, new, entries)
+    source = create_lorebook(request.account_id, request.actor, new, entries)
     message = ngettext("%(n)d entry imported.", "%(n)d entries imported.", len(entries))
     return redirect_with_notice(
         request, message % {"n": len(entries)}, "knowledge:lorebook", pk=source.pk

@@ -20,7 +20,7 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
 from knowledge.models.questions import LONGEST
-from knowledge.retrieval.variant_comparison import compared
+from knowledge.retrieval.variant_comparison import compare_variants
 
 TEMPLATE = "knowledge/comparison/index.html"
 PAGE = 10  # questions; each is searched twice
@@ -73,7 +73,7 @@ def _render_answers(request: WebRequest, context: dict[str, Any]) -> AfterCommit
     left, right = (VARIANTS[name] for name in context["variants"])
     account_id = request.account_id
     rows = [
-        {"question": question, "found": compared(account_id, question.text, left, right)}
+        {"question": question, "found": compare_variants(account_id, question.text, left, right)}
         for question in context["questions"]
     ]
     return AfterCommit(lambda: render(request, TEMPLATE, context | {"rows": rows}))

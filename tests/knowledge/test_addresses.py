@@ -6,7 +6,7 @@ import pytest
 from django.utils import translation
 
 from knowledge.fetching.allowed_addresses import Allowed, CannotFetch, address_of, is_public
-from knowledge.parsing.failure_messages import in_words
+from knowledge.parsing.failure_messages import translate_failure
 from tests.knowledge.addresses import NUMBERS, ODD, PUBLIC
 
 NOT_ASKED = (
@@ -21,7 +21,7 @@ def test_only_plain_addresses_of_listed_sites_are_asked(url: str) -> None:
     with pytest.raises(CannotFetch) as refused:
         address_of(url, Allowed.of(["tea.test"], ["wiki.test:8080"]))
     with translation.override("zh-hans"):
-        assert in_words(str(refused.value)) != str(refused.value)
+        assert translate_failure(str(refused.value)) != str(refused.value)
 
 
 def test_an_address_is_written_plainly() -> None:

@@ -14,7 +14,7 @@ from kmapp.errors import Gone
 from kmapp.search.variants import DEFAULT
 from knowledge.actions.erasure import erase_document
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
-from knowledge.retrieval.citations import Place, Quoted, citation_of, quoted
+from knowledge.retrieval.citations import Place, Quoted, citation_of, quote
 from tests.agent import Agent
 from tests.knowledge.corpus import corpus, paragraph
 from tests.knowledge.made import deliver
@@ -93,7 +93,7 @@ def test_a_thousand_citations_are_their_texts_and_tell_every_drift(
     with acting(acme):
         for citation, text in cited:
             assert text in before[citation["locator"]["path"]]
-            now = quoted(acme.pk, place_of(citation))
+            now = quote(acme.pk, place_of(citation))
             assert (now.text.encode(), now.current) == (text.encode(), True)
 
     after, removed, erased = edited(acme, random, before)
@@ -103,10 +103,10 @@ def test_a_thousand_citations_are_their_texts_and_tell_every_drift(
             path = citation["locator"]["path"]
             if path in erased:
                 with pytest.raises(Gone):
-                    quoted(acme.pk, place_of(citation))
+                    quote(acme.pk, place_of(citation))
                 seen["erased"] += 1
                 continue
-            now = quoted(acme.pk, place_of(citation))
+            now = quote(acme.pk, place_of(citation))
             assert now.text.encode() == text.encode()
             assert now.current == (path not in removed and after[path] == before[path])
             assert bool(now.document.removed_at) == (path in removed)

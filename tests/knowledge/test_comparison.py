@@ -13,7 +13,7 @@ from kmapp.search.variants import VARIANTS
 from knowledge.actions.reindex import reindex
 from knowledge.actions.sources import change_source
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
-from knowledge.retrieval.variant_comparison import compared
+from knowledge.retrieval.variant_comparison import compare_variants
 from tests.knowledge.made import deliver
 from tests.makers import settle
 
@@ -42,14 +42,14 @@ def test_documents_that_only_one_variant_finds_are_new_or_gone(
 ) -> None:
     deliver(acme, FILES)
     settle()
-    found = compared(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v2"])
+    found = compare_variants(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v2"])
     assert [move.right for move in found.moves] == [None, None]
     assert found.moved == 2
     cut_both_ways(acme)
-    again = compared(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v2"])
+    again = compare_variants(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v2"])
     assert all(move.left and move.right for move in again.moves)
     assert {place.chunk.index_version for place in again.right.places.values()} == {"2"}
-    same = compared(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v1"])
+    same = compare_variants(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v1"])
     assert (same.moved, {move.rose for move in same.moves}) == (0, {0})
 
 

@@ -20,11 +20,11 @@ from django.utils import translation
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from knowledge.actions import page_fetches, prepare_delivery
-from knowledge.actions.parse_documents import read_again
+from knowledge.actions.parse_documents import retry_document
 from knowledge.actions.prepare_delivery import Delivery
 from knowledge.fetching import allowed_addresses, fetch
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
-from knowledge.parsing.failure_messages import in_words
+from knowledge.parsing.failure_messages import translate_failure
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.knowledge.addresses import NAMES, NUMBERS, ODD, PUBLIC
@@ -196,7 +196,7 @@ def test_a_site_cannot_send_what_it_likes(
     assert (document.state, document.error) == ("failed", why)
     assert time.monotonic() - started < 5
     with translation.override("zh-hans"):
-        assert in_words(why) != why
+        assert translate_failure(why) != why
 
 
 def test_what_could_not_be_fetched_is_tried_again(ask: Ask, acme: Account, site: Site) -> None:
@@ -205,7 +205,7 @@ def test_what_could_not_be_fetched_is_tried_again(ask: Ask, acme: Account, site:
     assert failed.error == "The site returned HTTP status 503."
     site.broken = False
     with acting(acme):
-        read_again(acme.pk, failed.pk)
+        retry_document(acme.pk, failed.pk)
     settle()
     with acting(acme):
         assert KnowledgeDocument.objects.of(acme).get().state == "ready"

@@ -21,7 +21,7 @@ from kmapp.accounts.models import Account
 from knowledge.actions.prepare_delivery import CODE_AT_ONCE
 from knowledge.chunking import Shape, chunked
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgePiece, KnowledgeText
-from knowledge.parsing.failure_messages import in_words
+from knowledge.parsing.failure_messages import translate_failure
 from knowledge.parsing.sandbox import MEMORY, MODULE, WALL_CLOCK_SECONDS
 from tests.agent import Agent
 from tests.knowledge import bombs
@@ -99,7 +99,7 @@ def test_a_bomb_is_refused_in_time_and_harms_nobody(
         assert error
         assert "root:" not in error
     with translation.override("zh-hans"):
-        assert in_words(error) != error
+        assert translate_failure(error) != error
 
 
 @pytest.mark.promise(37)

@@ -14,8 +14,8 @@ from kmapp.search import queries
 from kmapp.search.models import Vector
 from kmapp.search.queries import Meaning
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
-from knowledge.retrieval.citations import Place, quoted
-from knowledge.retrieval.search import Search, answers
+from knowledge.retrieval.citations import Place, quote
+from knowledge.retrieval.search import Search, search_with_vector
 from memory.benchmarks import query_plans
 from tests.knowledge.made import deliver
 
@@ -55,13 +55,13 @@ def hot(account: Account) -> Iterator[query_plans.Statement]:
             Search(query="tea by hand", sources=("hills 0",), trust=("untrusted",)),
             Search(query="tea by hand", mime=("text/markdown",), scope="", version="r1"),
         ):
-            answers(account.pk, asked, meaning)
+            search_with_vector(account.pk, asked, meaning)
     yield from heard
     with acting(account):
         document = KnowledgeDocument.objects.of(account)[0]
         place = Place(document_id=document.pk, sha256="", start=0, end=5)
         with query_plans.overheard("get") as heard:
-            quoted(account.pk, place)
+            quote(account.pk, place)
         yield from heard
         documents = KnowledgeDocument.objects.of(account).present()
         with query_plans.overheard("documents of a source") as heard:
@@ -69,7 +69,7 @@ def hot(account: Account) -> Iterator[query_plans.Statement]:
         yield from heard
         with query_plans.overheard("chunks of a document") as heard:
             chunks = KnowledgeChunk.objects.of(account).filter(document=document)
-            list(chunks.cut_by("1").order_by("chunk_index")[:20])
+            list(chunks.of_index_version("1").order_by("chunk_index")[:20])
         yield from heard
         with query_plans.overheard("failures") as heard:
             list(documents.filter(state="failed").newest_first()[:50])

@@ -15,7 +15,7 @@ import pytest
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from knowledge.actions.parse_documents import read_again
+from knowledge.actions.parse_documents import retry_document
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
 from knowledge.parsing.sandbox import CannotRead, read_archive
 from tests.knowledge.bombs import packed
@@ -172,7 +172,7 @@ def test_what_is_broken_fails_and_says_so(acme: Account, name: str, data: bytes)
         broken = KnowledgeDocument.objects.of(acme).get(ref=name)
         assert broken.state == "failed"
         assert broken.error
-        read_again(acme.pk, broken.pk)
+        retry_document(acme.pk, broken.pk)
     settle()
     with acting(acme):
         broken.refresh_from_db()

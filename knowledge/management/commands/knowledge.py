@@ -136,7 +136,7 @@ class Command(BaseCommand):
         for source in sources:
             with acting(account):
                 change_source(source, SYSTEM, {"index_versions": sorted(set(versions))})
-            progress = Progress(f"Documents of {source.name} cut")
+            progress = Progress(f"Documents of {source.name} chunked")
             try:
                 for number in reindex(source):
                     progress.add(number)

@@ -15,7 +15,7 @@ from knowledge.actions.folder_sync import delivery_of, files_of
 from knowledge.benchmarks.search_quality import FIRST, QUESTIONS, questions, recall, run_questions
 from knowledge.chunking import chunked
 from knowledge.chunking.index_versions import INDEX_VERSIONS
-from knowledge.parsing.formats import Format, decoded, format_of, title_of
+from knowledge.parsing.formats import Format, decode_text, format_of, title_of
 
 
 class Command(BaseCommand):
@@ -83,7 +83,7 @@ def _chunk_files(folder: Path, formats: Mapping[Path, Format]) -> tuple[int, int
     tokens = INDEX_VERSIONS[DEFAULT.index_version]
     characters = chunks = 0
     for path, form in formats.items():
-        text = decoded(b"".join(delivery_of(folder, path).pieces))
+        text = decode_text(b"".join(delivery_of(folder, path).pieces))
         title_of(path.name, text, form.shape)
         characters += len(text)
         chunks += len(chunked(text, form.shape, tokens=tokens, language=form.language))
