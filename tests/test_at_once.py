@@ -61,7 +61,7 @@ def test_a_name_taken_at_this_moment_is_of_its_first_kind(committed: str, acme: 
         with acting(acme):
             ensure_source(acme.pk, SYSTEM, NewSource(name="docs", kind="lorebook"))
 
-    with pytest.raises(Conflict, match="of the kind file_set"):
+    with pytest.raises(Conflict, match="of “docs” is file_set"):
         at_once(acme, lambda: ensure_source(acme.pk, SYSTEM, DOCS), lore)
 
 
