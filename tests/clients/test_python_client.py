@@ -55,6 +55,7 @@ def test_memories_from_store_to_forget(client: Client) -> None:
     added = client.add("I play the cello.", user_id="mira")
     assert client.event(added["event_id"])["status"] == "PENDING"
     assert client.health()["status"]
+    assert client.request("GET", "/v1/version")["version"]
 
 
 def test_lists_are_iterators_over_all_pages(client: Client) -> None:
@@ -167,6 +168,7 @@ def test_the_asynchronous_client(server: str, key: tuple[ApiKey, str], acme: Acc
             for number in range(3):
                 await client.store(f"Note {number}.", user_id="zoe")
             hits = await client.search("note", user_id="zoe")
+            assert (await client.request("GET", "/v1/version"))["version"]
             listed = [each async for each in client.list_memories(user_id="zoe", limit=2)]
             with pytest.raises(NotFound):
                 await client.get(UNKNOWN)

@@ -20,12 +20,17 @@ from tests.web.browser import served
 CLIENTS = Path(__file__).parent / "clients"
 # The environment with the official clients, beside that of the product: `make clients` builds it.
 PYTHON = Path(f"{sys.prefix}-clients") / "bin" / "python"
+OWN_CLIENTS = [
+    *(settings.BASE_DIR / "clients" / name for name in ("python", "langgraph", "openai-agents")),
+    CLIENTS,
+]
 Run = Callable[..., Any]
 SUITES = {
     "langgraph-sdk": [
         *("tests/integration/test_store.py", "-o", "addopts="),
     ],
     "hindsight-client": ["tests/test_main_operations.py", "-o", "addopts="],
+    "langgraph-checkpoint": ["tests/test_store.py", "-p", "kmapp_store_plugin"],
 }
 
 
@@ -47,6 +52,7 @@ def run_client(server: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
             [PYTHON, CLIENTS / script, url, secret, *arguments],
             env={
                 **product_environment(str(settings.DATABASES["default"]["NAME"])),
+                "PYTHONPATH": os.pathsep.join(map(str, OWN_CLIENTS)),
                 "HOME": str(tmp_path),
                 "MEM0_TELEMETRY": "False",
                 "MEM0_DIR": str(tmp_path),
@@ -99,7 +105,14 @@ def run_suite(committed: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
                     *arguments,
                 ],
                 cwd=PYTHON.parents[1] / "suites" / suite,
-                env=os.environ | {"HINDSIGHT_API_URL": url, "LANGGRAPH_INTEGRATION_URL": url},
+                env={
+                    **os.environ,
+                    "HINDSIGHT_API_URL": url,
+                    "LANGGRAPH_INTEGRATION_URL": url,
+                    "KMAPP_URL": url,
+                    "KMAPP_API_KEY": key[1],
+                    "PYTHONPATH": os.pathsep.join(map(str, OWN_CLIENTS)),
+                },
                 capture_output=True,
                 text=True,
                 timeout=300,

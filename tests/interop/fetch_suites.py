@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-PACKAGES = ("hindsight-client", "langgraph-sdk")
+PACKAGES = ("hindsight-client", "langgraph-checkpoint", "langgraph-sdk")
 SUITES = Path(sys.prefix) / "suites"
 
 

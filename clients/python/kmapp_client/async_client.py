@@ -40,7 +40,8 @@ class AsyncClient:
 
     async def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Call any endpoint and return its JSON. Raise KmappError."""
-        return await self._send(Call[Any](method, path, body))
+        call: Call[Any] = Call(method, path, body)
+        return await self._send(call)
 
     async def _send(self, call: Call[T]) -> T:
         arguments, number = request_arguments(call), 0

@@ -45,7 +45,8 @@ class Client:
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Call any endpoint and return its JSON. Raise KmappError."""
-        return self._send(Call[Any](method, path, body))
+        call: Call[Any] = Call(method, path, body)
+        return self._send(call)
 
     def _send(self, call: Call[T]) -> T:
         arguments, number = request_arguments(call), 0

@@ -1,0 +1,98 @@
+"""A session whose items are memories of one run."""
+
+import json
+from typing import Any
+
+from agents.items import TResponseInputItem
+from agents.memory.session_settings import SessionSettings, resolve_session_limit
+from kmapp_client import AsyncClient
+
+AGENT = "openai-agents"
+PAGE = 200
+
+
+class KmappSession:
+    """The items of a conversation, oldest first.
+
+    An item is a memory: its metadata holds the item and its number, its text what the item says.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        base_url: str,
+        api_key: str,
+        *,
+        session_settings: SessionSettings | None = None,
+        **options: Any,
+    ) -> None:
+        self.session_id = session_id
+        self.session_settings: SessionSettings | None = session_settings
+        self._client = AsyncClient(base_url, api_key, **options)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """Return the latest `limit` items, or all of them, in chronological order."""
+        most = resolve_session_limit(limit, self.session_settings)
+        memories = await self._memories()
+        items = [memory["metadata"]["item"] for memory in memories]
+        return items if most is None else items[len(items) - min(most, len(items)) :]
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Append items in one write."""
+        if not items:
+            return
+        memories = await self._memories()
+        first = memories[-1]["metadata"]["number"] + 1 if memories else 0
+        nodes = [
+            {
+                "type": "event",
+                "text": item_text(item),
+                "metadata": {"item": item, "number": first + offset},
+            }
+            for offset, item in enumerate(items)
+        ]
+        body = {
+            "input_text": f"{len(items)} items of a session",
+            "agent_id": AGENT,
+            "run_id": self.session_id,
+            "visibility": "conversation",
+            "nodes": nodes,
+        }
+        await self._client.request("POST", "/v1/memory/write", body)
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Remove and return the latest item, or None if there is none."""
+        memories = await self._memories()
+        if not memories:
+            return None
+        await self._client.forget(memories[-1]["id"], "Removed from the session.")
+        item: TResponseInputItem = memories[-1]["metadata"]["item"]
+        return item
+
+    async def clear_session(self) -> None:
+        """Forget all items."""
+        for memory in await self._memories():
+            await self._client.forget(memory["id"], "The session was cleared.")
+
+    async def _memories(self) -> list[dict[str, Any]]:
+        """Return the memories of the session, oldest first."""
+        memories = [
+            memory
+            async for memory in self._client.list_memories(
+                agent_id=AGENT, run_id=self.session_id, status="active", limit=PAGE
+            )
+            if "number" in memory["metadata"]
+        ]
+        return sorted(memories, key=lambda memory: memory["metadata"]["number"])
+
+
+def item_text(item: Any) -> str:
+    """Return what an item says: its text, or its JSON for calls and their results."""
+    content = item.get("content")
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    text = "\n".join(each for each in texts if isinstance(each, str) and each.strip())
+    return text or json.dumps(item, ensure_ascii=False)
