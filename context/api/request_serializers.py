@@ -8,6 +8,7 @@ from rest_framework import serializers
 from context.assembly.messages import InvalidMessages, check_messages
 from context.models.archives import ArchiveScope
 from context.models.settings import MAX_LENGTH, Language
+from kmapp.api.message_content import content_text
 from kmapp.api.serializers import Aliases, IdField, OptionalText, Typed, alias_help
 from kmapp.ledger.canonical import LARGEST_INTEGER
 
@@ -39,7 +40,22 @@ class LanguageField(serializers.ChoiceField):
 
 
 class ResultInput(Conversation):
-    """A tool's result: text, or JSON, which is stored as text."""
+    """A tool's result: text, or JSON, which is stored as text.
+
+    The message of a chat API is accepted too: `content` is a text, or a list of parts with text.
+    """
+
+    aliases = {
+        **Conversation.aliases,
+        "content": "result",
+        "output": "result",
+        "name": "tool_name",
+        "arguments": "tool_input",
+        "input": "tool_input",
+        "tool_use_id": "tool_call_id",
+        "call_id": "tool_call_id",
+    }
+    other_names = ("role", "type")  # of a message
 
     tool_name = serializers.CharField(max_length=100)
     tool_input = serializers.JSONField(required=False, allow_null=True)
@@ -55,6 +71,12 @@ class ResultInput(Conversation):
         required=False,
         help_text="Characters above which the result is archived; overrides the account's setting.",
     )
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Read the parts of a message as one text."""
+        if isinstance(data, Mapping) and (text := content_text(data.get("content"))) is not None:
+            data = {**data, "content": text}
+        return super().to_internal_value(data)
 
 
 class ArchivesInput(Conversation):

@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 from rest_framework import serializers
 
-from kmapp.api.serializers import Aliases, Exact, OneOrMore
+from kmapp.api.serializers import Aliases, Exact, OneOrMore, Typed
 from kmapp.ledger.canonical import LARGEST_INTEGER
 
 Schema = dict[str, Any]
@@ -32,6 +32,8 @@ def limit_schema(serializer: Any, name: str, schema: Schema, registry: Component
     """Return the exact schema of a request field."""
     field = serializer.fields[name]
     schema = _storable(field, schema, registry)
+    if isinstance(field, Typed) and field.shorthand:
+        schema = {"anyOf": [schema, {"type": "string", "pattern": NOT_BLANK}]}
     ignores_null = isinstance(serializer, Aliases) and not field.required
     return _or_null(schema, may_be=field.allow_null or ignores_null)
 

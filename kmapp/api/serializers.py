@@ -71,9 +71,11 @@ class Typed(serializers.Serializer[Any]):
 
     DRF would convert such values, which hides mistakes of clients. In a query string every value is
     text and is converted. `together` declares relations between fields as JSON Schema, for OpenAPI.
+    `shorthand` names the field that a text in place of the object stands for.
     """
 
     together: ClassVar[Mapping[str, Any]] = {}
+    shorthand: ClassVar[str] = ""
     other_names: ClassVar[Iterable[str]] = ()  # that `to_internal_value` reads besides the fields
 
     def is_read_elsewhere(self, data: Mapping[str, Any]) -> bool:
@@ -82,6 +84,8 @@ class Typed(serializers.Serializer[Any]):
 
     def to_internal_value(self, data: Any) -> Any:
         """Refuse values of a wrong type before conversion."""
+        if self.shorthand and isinstance(data, str):
+            data = {self.shorthand: data}
         if isinstance(data, Mapping):
             check = _blank if isinstance(data, QueryDict) else _mismatch
             wrong: dict[Any, Any] = {

@@ -9,6 +9,7 @@ from uuid import UUID
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
+from kmapp.api.message_content import MessageTextField
 from kmapp.api.serializers import Aliases, OneOrMore, Typed, one_of
 from knowledge.actions.prepare_delivery import Delivery
 from knowledge.models import KnowledgeSource
@@ -25,6 +26,7 @@ class SourceInput(Aliases):
     """The name of a source and its properties. Omitted properties do not change."""
 
     aliases = {"uri": "ref", "version": "revision"}
+    shorthand = "name"
 
     name = serializers.CharField(max_length=200)
     kind = serializers.ChoiceField(choices=KnowledgeSource.Kind.choices, required=False)
@@ -37,7 +39,13 @@ class SourceInput(Aliases):
 class DocumentInput(Aliases):
     """A document as text, HTML or base64 bytes, or the URL of a page to fetch."""
 
-    aliases = {"path": "ref", "content": "text", "version": "revision"}
+    aliases = {
+        "path": "ref",
+        "id": "ref",
+        "filename": "ref",
+        "content": "text",
+        "version": "revision",
+    }
 
     ref = serializers.CharField(max_length=REF)
     text = serializers.CharField(
@@ -187,12 +195,7 @@ class SourcesInput(Typed):
 class LoreInput(Typed):
     """A conversation, oldest message first, and the `state` of the previous response."""
 
-    messages = serializers.ListField(
-        child=serializers.CharField(
-            max_length=MAX_MESSAGE, allow_blank=True, trim_whitespace=False
-        ),
-        max_length=500,
-    )
+    messages = serializers.ListField(child=MessageTextField(max_length=MAX_MESSAGE), max_length=500)
     lorebooks = serializers.ListField(
         child=serializers.CharField(max_length=200), max_length=50, required=False, default=list
     )

@@ -126,7 +126,20 @@ def edge_of(data: Mapping[str, Any]) -> NewEdge:
 
 
 class NodeInput(EntryInput):
-    """A node of a batch: a memory, or an object of another app, such as a rule."""
+    """A node of a batch: a memory, or an object of another app, such as a rule.
+
+    A memory without text is its title.
+    """
+
+    together = any_of("text", "title")
+
+    text = serializers.CharField(max_length=TEXT, trim_whitespace=False, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Require a text or a title."""
+        if "text" not in attrs and not attrs.get("title"):
+            raise serializers.ValidationError({"text": "Send a text or a title."})
+        return super().validate({"text": attrs.get("title"), **attrs})
 
     def is_read_elsewhere(self, data: Mapping[str, Any]) -> bool:
         return nodes.kind_of(data) is not None

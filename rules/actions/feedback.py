@@ -20,7 +20,7 @@ from kmapp.ledger.models import Commit
 from rules.actions.decisions import decide
 from rules.actions.rules import get_rule
 from rules.evaluation.evaluate import Question
-from rules.models import Rule, RuleDecision, RuleFeedback, RuleStatistics
+from rules.models import Rule, RuleDecision, RuleFeedback, RuleObservation, RuleStatistics
 
 Outcome = RuleFeedback.Outcome
 COUNTED = {
@@ -41,7 +41,8 @@ class Verdict:
     note: str = ""
     input: str = ""  # the text with the outcome, or its digest
     run_id: str = ""
-    target: str = "tool"  # the applied rules that name the tool; "all" or "rule" otherwise
+    target: str = "tool"  # the matching rules that name the tool; "all" or "rule" otherwise
+    include_shadow: bool = False  # whether matching shadow rules count as well as active ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,8 @@ def rate_decision(
     decision, link = _decision(verdict, question, selected, decision_id)
     rows = RuleFeedback.objects.of(verdict.account_id).filter(decision=decision)
     tool = selected if verdict.target == "tool" else None
-    new_feedback = _feedback(verdict, _applied_rules(decision, tool))
+    rules = _matched_rules(decision, tool, include_shadow=verdict.include_shadow)
+    new_feedback = _feedback(verdict, rules)
     new_feedback.decision = decision
     counted = _once(verdict, new_feedback, rows.filter(outcome=verdict.outcome))
     return replace(counted, decision=decision, link=link)
@@ -160,9 +162,13 @@ def _refuse_other_tool(decision: RuleDecision, selected: str) -> None:
         )
 
 
-def _applied_rules(decision: RuleDecision, tool: str | None) -> list[UUID]:
-    """Return the applied rules that still exist, or those of them that name the tool."""
-    rules = Rule.objects.of(decision.account_id).filter(pk__in=decision.source_rule_ids)
+def _matched_rules(decision: RuleDecision, tool: str | None, *, include_shadow: bool) -> list[UUID]:
+    """Return the matched rules that still exist, or those of them that name the tool."""
+    ids = list(decision.source_rule_ids)
+    if include_shadow:
+        observations = RuleObservation.objects.of(decision.account_id).filter(decision=decision)
+        ids += observations.filter(matched=True).values_list("rule_id", flat=True)
+    rules = Rule.objects.of(decision.account_id).filter(pk__in=ids)
     return sorted(rule.pk for rule in rules if tool is None or tool in _named_tools(rule))
 
 

@@ -224,7 +224,11 @@ class ToolFeedbackInput(CandidatesInput, RuleVerdict, DecisionReference):
     """Feedback on the use of a tool."""
 
     selected_tool = serializers.CharField(max_length=MAX_ID_LENGTH)
-    target = serializers.ChoiceField(choices=[("tool", "tool"), ("all", "all")], default="tool")
+    target = serializers.ChoiceField(
+        choices=[("tool", "tool"), ("all", "all")],
+        default="tool",
+        help_text="Count the matching rules that name the tool, or all matching rules.",
+    )
 
 
 class DecisionInput(DecisionReference):
@@ -284,4 +288,5 @@ def build_verdict(account_id: UUID, actor: Actor, data: Mapping[str, Any]) -> Ve
         input=data.get("input_text") or data.get("input_sha256") or "",
         run_id=data.get("run_id") or "",
         target=data.get("target", "rule"),
+        include_shadow=data.get("include_shadow", False),
     )

@@ -10,7 +10,9 @@ from aionis_sdk.client import AionisApiError
 from django.conf import settings
 from django.test import override_settings
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey
+from memory.models import MemoryEntry
 from tests import makers
 from tests.web.browser import served
 
@@ -139,6 +141,37 @@ def test_a_tool_is_selected_and_its_use_is_rated(client: Any) -> None:
     [active] = client.rules_evaluate({"context": CONTEXT})["data"]["active"]
     assert active["stats"] == {"positive": 2, "negative": 0}
     assert active["rank"]["score"] == 5201
+
+
+def test_feedback_counts_the_rules_of_the_tool_or_all_matching_rules(client: Any) -> None:
+    as_json = {"if": {"intent": "fetch"}, "then": {"output": {"format": "json"}}}
+    others = [{**NODE, "client_id": name, "slots": as_json} for name in ("json", "trial", "draft")]
+    batch = {"input_text": "a talk", "nodes": [NODE, *others]}
+    by_tool, plain, trial, _draft = [n["id"] for n in client.write(batch)["data"]["nodes"]]
+    for rule in (by_tool, plain, trial):
+        for state in ("shadow", "active") if rule != trial else ("shadow",):
+            client.rules_state({"rule_node_id": rule, "state": state, "input_text": "tried"})
+    asked = {"context": CONTEXT, "candidates": TOOLS, "run_id": "run-1"}
+    client.tools_select(asked)
+    feedback = {**asked, "selected_tool": "grep", "input_text": "worked"}
+    for outcome, options, expected in (
+        ("positive", {}, {by_tool}),
+        ("neutral", {"target": "all"}, {by_tool, plain}),
+        ("negative", {"target": "all", "include_shadow": True}, {by_tool, plain, trial}),
+    ):
+        counted = client.tools_feedback({**feedback, "outcome": outcome, **options})["data"]
+        assert set(counted["rule_node_ids"]) == expected
+        assert counted["updated_rules"] == len(expected)
+
+
+def test_a_node_without_text_is_its_title(client: Any, acme: Account) -> None:
+    nodes = [{"type": "entity", "title": "Kiln 4"}, {"type": "topic", "title": "x", "slots": {}}]
+    answer = client.write({"input_text": "a talk", "nodes": nodes})
+    assert answer["status"] == 201
+    with acting(acme):
+        assert MemoryEntry.objects.of(acme).get(title="Kiln 4").content == "Kiln 4"
+    for node in ({"type": "entity"}, {"type": "entity", "title": " "}):
+        assert refusal(client.write, {"input_text": "a", "nodes": [node]})[0] == 400
 
 
 def test_a_rule_is_rated_once_for_each_occasion(client: Any) -> None:
