@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -39,9 +40,11 @@ def _mcp(addresses: Addresses, key: str) -> list[Snippet]:
     command = (
         f'claude mcp add --transport http kmapp {addresses.mcp} --header "Authorization: {header}"'
     )
+    python, manage = (str(settings.BASE_DIR / name) for name in (".venv/bin/python", "manage.py"))
+    command_line = ["kmapp"] if settings.IS_INSTALLED else [python, manage]
     stdio = {
-        "command": "python",
-        "args": ["manage.py", "mcp"],
+        "command": command_line[0],
+        "args": [*command_line[1:], "mcp"],
         "env": {"KMAPP_API_KEY": key},
     }
     continue_yaml = (

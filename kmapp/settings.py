@@ -9,8 +9,12 @@ from django.core.management.utils import get_random_secret_key
 
 from kmapp.runtime import embedded, env
 
-BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = env.folder("KMAPP_DATA_DIR", BASE_DIR / ".kmapp")
+BASE_DIR = Path(__file__).resolve().parent.parent  # the checkout, or site-packages
+PACKAGED = Path(__file__).resolve().parent / "resources"
+IS_INSTALLED = PACKAGED.is_dir()  # from a wheel, which has the folders of a checkout in there
+RESOURCES = PACKAGED if IS_INSTALLED else BASE_DIR
+COMMAND = "kmapp" if IS_INSTALLED else ".venv/bin/python manage.py"  # in messages
+DATA_DIR = env.folder("KMAPP_DATA_DIR", (Path.home() if IS_INSTALLED else BASE_DIR) / ".kmapp")
 KEYS_DIR = DATA_DIR / "keys"
 
 
@@ -95,7 +99,7 @@ WSGI_APPLICATION = "kmapp.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [RESOURCES / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "builtins": ["template_partials.templatetags.partials"],
@@ -383,12 +387,12 @@ CONTENT_SECURITY_POLICY = {
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [RESOURCES / "locale"]
 TIME_ZONE = env.text("TIME_ZONE", "UTC")
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [RESOURCES / "static"]
 # Files are served from their folders, without collectstatic.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_KEEP_ONLY_HASHED_FILES = False

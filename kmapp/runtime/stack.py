@@ -101,7 +101,7 @@ def _module(name: str, *words: str, ready: Callable[[], bool] = lambda: True) ->
 
 
 def command(*words: str) -> Program:
-    argv = [sys.executable, str(settings.BASE_DIR / "manage.py"), *words]
+    argv = [sys.executable, "-m", "kmapp", *words]
     return Program(name=words[0], argv=argv, env=_environment())
 
 
@@ -135,7 +135,8 @@ def check_port(variable: str, host: str, port: int) -> None:
             why = "is in use by another program" if in_use else f"cannot be used ({error.strerror})"
             raise CannotStart(
                 f"Port {port} on {host} {why}."
-                f" Choose another, for example: {variable}={port + 100} make up"
+                f" Choose another, for example: {variable}={port + 100} "
+                + ("kmapp up" if settings.IS_INSTALLED else "make up")
             ) from None
 
 

@@ -5,7 +5,7 @@ from functools import cache
 
 from django.conf import settings
 
-_FOLDER = settings.BASE_DIR / "static" / "vendor" / "lucide"
+_FOLDER = settings.RESOURCES / "static" / "vendor" / "lucide"
 _DRAWING = re.compile(r"<svg[^>]*>(.*)</svg>", re.DOTALL)
 
 

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,27 +46,33 @@ def run_client(server: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
     """Run a script of `clients` with an official client; return what it printed as JSON."""
 
     def run(script: str, *arguments: str, url: str = server, secret: str = key[1]) -> Any:
-        if not PYTHON.exists():
-            pytest.fail(f"{PYTHON} does not exist. Run `make clients`.")
-        done = subprocess.run(
-            [PYTHON, CLIENTS / script, url, secret, *arguments],
-            env={
-                **product_environment(str(settings.DATABASES["default"]["NAME"])),
-                "PYTHONPATH": os.pathsep.join(map(str, OWN_CLIENTS)),
-                "HOME": str(tmp_path),
-                "MEM0_TELEMETRY": "False",
-                "MEM0_DIR": str(tmp_path),
-                "PYTHONDONTWRITEBYTECODE": "",
-            },
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr[-4000:]
-        return json.loads(done.stdout.splitlines()[-1])
+        return run_script([script, url, secret, *arguments], tmp_path)
 
     return run
+
+
+def run_script(arguments: Sequence[str], home: Path) -> Any:
+    """Run a script of `clients` and return what it printed as JSON."""
+    if not PYTHON.exists():
+        pytest.fail(f"{PYTHON} does not exist. Run `make clients`.")
+    script, *rest = arguments
+    done = subprocess.run(
+        [PYTHON, CLIENTS / script, *rest],
+        env={
+            **product_environment(str(settings.DATABASES["default"]["NAME"])),
+            "PYTHONPATH": os.pathsep.join(map(str, OWN_CLIENTS)),
+            "HOME": str(home),
+            "MEM0_TELEMETRY": "False",
+            "MEM0_DIR": str(home),
+            "PYTHONDONTWRITEBYTECODE": "",
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def product_environment(database: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ import json
 from io import StringIO
 
 import structlog
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
@@ -15,7 +16,7 @@ log = structlog.get_logger()
 
 UNREACHABLE = (
     "Cannot connect to DATABASE_OWNER_URL. If its roles do not exist yet, run:\n  "
-    ".venv/bin/python manage.py provision --url "
+    "%s provision --url "
     "postgresql://SUPERUSER:PASSWORD@HOST:5432/postgres"
 )
 
@@ -33,7 +34,7 @@ class Command(BaseCommand):
         try:
             call_command("migrate", database="owner", interactive=False, stdout=self.stderr)
         except OperationalError as error:
-            raise CommandError(f"{str(error).strip()}\n{UNREACHABLE}") from error
+            raise CommandError(f"{str(error).strip()}\n{UNREACHABLE % settings.COMMAND}") from error
         bootstrap_output = StringIO()
         call_command("bootstrap", json=True, stdout=bootstrap_output)
         behind = all_behind()

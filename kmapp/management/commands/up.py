@@ -39,7 +39,7 @@ WARNING: the database differs from the last signed checkpoint.
 
 An older backup was restored, or commits were deleted or replaced. kmapp runs so that you can
 investigate, and signs no new checkpoints. See "Backup and restore" in docs/operations.md, and run
-manage.py fsck.
+{command} fsck.
 """
 NOT_STORED = "(shown only once, when it was created)"
 NO_OWNER = """\
@@ -48,7 +48,7 @@ migrates the tables, one serves under row-level security. Choose both, then:
 
   export DATABASE_OWNER_URL=postgresql://kmapp_owner:PASSWORD@HOST:5432/kmapp
   export DATABASE_URL=postgresql://kmapp_app:PASSWORD@HOST:5432/kmapp
-  .venv/bin/python manage.py provision --url postgresql://SUPERUSER:PASSWORD@HOST:5432/postgres
+  {command} provision --url postgresql://SUPERUSER:PASSWORD@HOST:5432/postgres
 """
 
 
@@ -64,7 +64,9 @@ class Command(BaseCommand):
                 behind = self._start(supervisor)
                 self._greet(time.monotonic() - began)
                 if behind:
-                    self._write_line(BEHIND.format(accounts="\n  ".join(behind)))
+                    self._write_line(
+                        BEHIND.format(accounts="\n  ".join(behind), command=settings.COMMAND)
+                    )
                 supervisor.watch()
         except Stopped:
             self._write_line("Stopped before everything had started.")
@@ -74,7 +76,7 @@ class Command(BaseCommand):
     def _start(self, supervisor: Supervisor) -> list[str]:
         """Start everything. Return the chains that end before their signed heads."""
         if "owner" not in settings.DATABASES:
-            raise CannotStart(NO_OWNER)
+            raise CannotStart(NO_OWNER.format(command=settings.COMMAND))
         stack.check_ports()
         stack.fresh_metrics()
         self._write_line(f"Starting kmapp in {settings.DATA_DIR}")

@@ -1,6 +1,6 @@
 """Embedded servers in a temporary folder, for benchmarks and experiments.
 
-    python -m kmapp.runtime.embedded.temporary manage.py perf bench --here
+    python -m kmapp.runtime.embedded.temporary -m kmapp perf bench --here
 
 runs a command against an empty, migrated database that nothing else uses. No Django: the settings
 of the command follow from its environment.
@@ -65,7 +65,7 @@ def prepare(environment: dict[str, str]) -> None:
         ["migrate", "--database", "owner", "--no-input", "--verbosity", "0"],
         ["embedding_models", "ensure"],
     ):
-        run(["manage.py", *words], environment, stdout=subprocess.DEVNULL)
+        run(["-m", "kmapp", *words], environment, stdout=subprocess.DEVNULL)
 
 
 def run(words: Sequence[str], environment: dict[str, str], stdout: int | None = None) -> None:

@@ -146,7 +146,7 @@ def _elsewhere() -> None:
         temporary.prepare(there)
         # A line in the log for each request would be half of the output.
         quiet = there | {"LOG_LEVEL": "WARNING"}
-        temporary.run(["manage.py", *sys.argv[1:], "--here"], quiet)
+        temporary.run(["-m", "kmapp", *sys.argv[1:], "--here"], quiet)
 
 
 def _confirm_if_needed(*, yes: bool) -> None:
