@@ -1,0 +1,50 @@
+"""The files of `deploy/`: they run the same commands as `Procfile` and name existing settings."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from django.conf import settings
+
+DEPLOY: Path = settings.BASE_DIR / "deploy"
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+PROCFILE = dict(
+    line.split(": ", 1) for line in (settings.BASE_DIR / "Procfile").read_text().splitlines()
+)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
+def test_units_run_the_commands_of_the_procfile(unit: Path) -> None:
+    [command] = re.findall(r"^ExecStart=/opt/kmapp/bin/(.*)$", unit.read_text(), re.MULTILINE)
+    process = unit.stem.partition("-")[2]
+    assert command == (PROCFILE[process] if process else "kmapp up")
+
+
+def test_every_process_has_a_unit() -> None:
+    processes = {unit.stem.partition("-")[2] for unit in UNITS} - {""}
+    assert processes == PROCFILE.keys() - {"release"}
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
+def test_units_are_valid(tmp_path: Path) -> None:
+    for unit in UNITS:
+        # The commands exist only where the product is installed.
+        text = re.sub(
+            r"^ExecStart=\S+", "ExecStart=/bin/true", unit.read_text(), flags=re.MULTILINE
+        )
+        (tmp_path / unit.name).write_text(re.sub("^User=.*", "User=root", text, flags=re.MULTILINE))
+    command = ["systemd-analyze", "verify", "--man=no", *map(str, tmp_path.glob("*.service"))]
+    verified = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (verified.returncode, verified.stderr) == (0, "")
+
+
+def test_compose_names_existing_variables_and_services() -> None:
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    product = services["kmapp"]
+    documented = (settings.BASE_DIR / "docs" / "operations.md").read_text()
+    assert all(f"`{name}`" in documented for name in product["environment"])
+    assert product["depends_on"].keys() == services.keys() - {"kmapp"}
+    assert (DEPLOY / product["build"]["context"] / product["build"]["dockerfile"]).exists()
