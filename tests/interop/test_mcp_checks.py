@@ -1,0 +1,94 @@
+"""The MCP server under the published conformance suite and the inspector."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+from starlette.types import Receive, Scope, Send
+
+from interop.mcp.http import application
+from interop.mcp.tools import BEHAVIOURS
+from kmapp.accounts.models import ApiKey
+from tests.interop.conftest import NODE, NODE_PACKAGES
+from tests.interop.test_mcp import serve
+
+EXPECTED_FAILURES = Path(__file__).parent / "conformance.yaml"
+TOOL_ERROR = 5  # exit status of the inspector
+UNKNOWN = "0190a7a0-0000-7000-8000-000000000000"
+
+
+@pytest.fixture
+def url(committed: str, settings: Settings, key: tuple[ApiKey, str]) -> Iterator[str]:
+    """Serve MCP with a proxy that adds the key, because the suite sends no header."""
+    settings.ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
+    inner = application()
+
+    async def with_key(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            header = (b"authorization", f"Bearer {key[1]}".encode())
+            scope = {**scope, "headers": [*scope["headers"], header]}
+        await inner(scope, receive, send)
+
+    with serve(with_key) as address:
+        yield address
+
+
+def run_node(program: str, *arguments: str, status: int = 0) -> str:
+    command = [NODE, NODE_PACKAGES / "node_modules" / ".bin" / program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == status, done.stdout[-4000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+def test_conformance(url: str, tmp_path: Path) -> None:
+    options = ["--suite", "all", "--expected-failures", str(EXPECTED_FAILURES)]
+    report = run_node("conformance", "server", "--url", url, *options, "-o", str(tmp_path))
+    for scenario in ("server-initialize", "tools-list", "dns-rebinding-protection", "caching"):
+        assert f"✓ {scenario}: " in report
+
+
+def inspect(url: str, method: str, *arguments: str, status: int = 0) -> Any:
+    options = ["--transport", "http", "--method", method]
+    return json.loads(run_node("inspector", "--cli", url, *options, *arguments, status=status))
+
+
+def call(url: str, tool: str, *, status: int = 0, **arguments: Any) -> Any:
+    """Call a tool and return the result."""
+    texts = [
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in arguments.items()
+    ]
+    options = [option for text in texts for option in ("--tool-arg", text)]
+    result = inspect(url, "tools/call", "--tool-name", tool, *options, status=status)
+    return result if status else result["structuredContent"]
+
+
+def test_inspector_lists_and_calls_every_tool(url: str) -> None:
+    listed = {tool["name"] for tool in inspect(url, "tools/list", "--strict")["tools"]}
+    assert listed == set(BEHAVIOURS)
+    memory = {"id": call(url, "memory_store", text="Ann likes tea.", user_id="ann")["id"]}
+    long_result = "Line. " * 2_000
+    archived = call(
+        url, "archive_tool_result", tool_name="crawl", result=long_result, conversation_id="c1"
+    )
+    answers = {
+        "memory_search": {"query": "tea", "user_id": "ann"},
+        "memory_get": memory,
+        "memory_inject": {"query": "tea", "user_id": "ann"},
+        "memory_update": {**memory, "text": "Ann likes black tea."},
+        "knowledge_search": {"query": "tea"},
+        "load_tool_history": {"uuid": archived["archive"]["uuid"]},
+        "rules_evaluate": {"context": {"intent": "json"}},
+        "tools_select": {"context": {"intent": "json"}, "candidates": ["bash", "curl"]},
+        "memory_forget": memory,
+    }
+    called = {tool: call(url, tool, **arguments) for tool, arguments in answers.items()}
+    assert called["memory_search"]["results"][0]["id"] == memory["id"]
+    assert called["load_tool_history"]
+    missing = call(url, "knowledge_get", status=TOOL_ERROR, id=UNKNOWN)
+    assert "not_found" in missing["content"][0]["text"]
+    assert listed == {*called, "memory_store", "archive_tool_result", "knowledge_get"}
