@@ -38,7 +38,8 @@ def url(committed: str, settings: Settings, key: tuple[ApiKey, str]) -> Iterator
 
 
 def run_node(program: str, *arguments: str, status: int = 0) -> str:
-    command = [NODE, NODE_PACKAGES / "node_modules" / ".bin" / program, *arguments]
+    command: list[str | Path] = [NODE, NODE_PACKAGES / "node_modules" / ".bin" / program]
+    command += arguments
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == status, done.stdout[-4000:] + done.stderr[-4000:]
     return done.stdout
