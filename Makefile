@@ -55,8 +55,9 @@ audit: development ## look up known vulnerabilities of the locked packages
 demo: runtime ## load bilingual demo data into a running kmapp
 	@$(PY) manage.py demo
 
-bench: runtime ## measure search and writes relative to plain queries; OUT=FILE writes the tables
+bench: runtime ## measure search, writes and protocols side by side; OUT=FILE writes the tables
 	@$(PY) manage.py perf bench $(if $(OUT),--out $(OUT))
+	@$(PY) manage.py interop_perf
 
 tune: runtime ## tune the search weights; DATA="FILES" of labelled questions, VECTORS=FILE caches vectors
 	@$(PY) manage.py retrieval tune $(DATA) $(if $(VECTORS),--vectors $(VECTORS))

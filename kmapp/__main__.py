@@ -17,7 +17,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     "Operate": ("outbox", "embedding_models", "memories", "knowledge"),
     "Measure": (
         *("perf", "retrieval", "knowledge_perf", "context_perf", "context_scenario"),
-        "rules_perf",
+        *("rules_perf", "interop_perf"),
     ),
 }
 USAGE = """\

@@ -47,7 +47,6 @@ class Items(ProtocolView):
         index = data.get("index")
         memory = {
             "text": searchable_text(item, value, index),
-            "title": " / ".join((*item.namespace, item.key))[:500],
             "metadata": item_metadata(item, value, is_indexed=index is not False),
         }
         self._keyed(item).put(memory, _expiry(data.get("ttl")))
@@ -89,7 +88,9 @@ class SearchItems(ProtocolView):
             raise invalid("filter", "must be an object")
         offset, limit = read_number(data, "offset", 0, 0), read_number(data, "limit", 10, 1)
         query = data.get("query")
-        memories = self._search(prefix, query) if query else list_items(self, prefix)
+        # Conditions apply to the values of the results, so that more of these are needed.
+        number = NATIVE_LIMIT if conditions else min(offset + limit, NATIVE_LIMIT)
+        memories = self._search(prefix, query, number) if query else list_items(self, prefix)
         items = [
             output_item(memory)
             for memory in memories
@@ -97,10 +98,10 @@ class SearchItems(ProtocolView):
         ]
         return {"items": items[offset : offset + limit]}
 
-    def _search(self, prefix: tuple[str, ...], query: Any) -> list[Mapping[str, Any]]:
+    def _search(self, prefix: tuple[str, ...], query: Any, number: int) -> list[Mapping[str, Any]]:
         filters = native_filters(prefix)
         filters["metadata"] = {**filters.get("metadata", {}), "indexed": {"eq": True}}
-        body = {"query": query, "agent_id": AGENT, "filters": filters, "limit": NATIVE_LIMIT}
+        body = {"query": query, "agent_id": AGENT, "filters": filters, "limit": number}
         hits: list[Mapping[str, Any]] = self.post_native("/v1/memory/search", body)["results"]
         return hits
 

@@ -268,5 +268,9 @@ BODIES: dict[str, Callable[[Names], Sequence[Body]]] = {
     ),
     "knowledge:api_sources": _same({**SOURCE, "trust": "untrusted"}),
     "knowledge:api_search": _same({"query": "tea", "scope": ""}),
-    "knowledge:api_lore": _same({"messages": ["Tea?"], "scope": "", "state": {}}),
+    "knowledge:api_lore": _same(
+        {"messages": ["Tea?"], "scope": "", "state": {}},
+        {"messages": [{"role": "user", "content": "Tea?"}, {"content": [{"text": "Tea?"}]}]},
+        {"messages": [{"content": [{"type": "text", "text": "Tea?"}]}]},
+    ),
 }

@@ -62,7 +62,7 @@ def test_the_start_tells_and_goes_on(
     [said] = json.loads(out.getvalue())["behind"]
     assert str(put_back.account.pk) in said
     assert "was signed" in said
-    assert said in BEHIND.format(accounts=said)
+    assert said in BEHIND.format(accounts=said, command="kmapp")
     assert "ledger_behind_checkpoint" in caplog.text
 
 

@@ -1,0 +1,101 @@
+/** A client of kmapp. Paths, bodies and responses have the types of the OpenAPI schema. */
+
+import createFetchClient, { type Client, type Middleware } from "openapi-fetch";
+
+import type { components, paths } from "./schema.js";
+
+export type { components, paths };
+export type Issue = { path: string; message: string };
+
+export interface Options {
+  /** Attempts in all, after a failed connection or the status 429, 502, 503 or 504. */
+  attempts?: number;
+  /** Used in place of the global `fetch`. */
+  fetch?: typeof fetch;
+}
+
+/** An error response. `code` is stable, `issues` name the fields of the request. */
+export class KmappError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly issues: Issue[],
+    readonly requestId: string | null,
+  ) {
+    super(message);
+    this.name = "KmappError";
+  }
+}
+
+const RETRIED = new Set([429, 502, 503, 504]);
+const IDEMPOTENCY_KEY = "Idempotency-Key";
+
+/** Create a client. Every call throws KmappError for an error response. */
+export function createClient(baseUrl: string, apiKey: string, options: Options = {}): Client<paths> {
+  const { attempts = 3, fetch: send = fetch } = options;
+  const client = createFetchClient<paths>({
+    baseUrl: baseUrl.replace(/\/$/, ""),
+    headers: { Authorization: `Bearer ${apiKey}` },
+    fetch: (request) => fetchWithRetries(send, request, attempts),
+  });
+  client.use(makeRetriesSafe, throwErrors);
+  return client;
+}
+
+/** Give each POST a key, with which the server recognises a repetition. */
+const makeRetriesSafe: Middleware = {
+  onRequest({ request }) {
+    if (request.method === "POST" && !request.headers.has(IDEMPOTENCY_KEY)) {
+      request.headers.set(IDEMPOTENCY_KEY, crypto.randomUUID());
+    }
+    return request;
+  },
+};
+
+const throwErrors: Middleware = {
+  async onResponse({ response }) {
+    if (response.ok) return;
+    const text = await response.text();
+    let body: Record<string, unknown> = {};
+    try {
+      body = JSON.parse(text);
+    } catch {
+      body = { message: text.slice(0, 500) };
+    }
+    throw new KmappError(
+      response.status,
+      String(body.error ?? "error"),
+      String(body.message ?? response.statusText),
+      (body.issues as Issue[] | undefined) ?? [],
+      response.headers.get("X-Request-Id"),
+    );
+  },
+};
+
+async function fetchWithRetries(
+  send: typeof fetch,
+  request: Request,
+  attempts: number,
+): Promise<Response> {
+  for (let attempt = 1; ; attempt += 1) {
+    const isLast = attempt >= attempts;
+    try {
+      const response = await send(request.clone());
+      if (isLast || !RETRIED.has(response.status)) return response;
+      await pause(Number(response.headers.get("Retry-After")) || delay(attempt));
+    } catch (error) {
+      if (isLast || request.signal.aborted) throw error;
+      await pause(delay(attempt));
+    }
+  }
+}
+
+/** Return a random number of seconds, up to twice as many after each attempt. */
+function delay(attempt: number): number {
+  return Math.random() * Math.min(10, 0.2 * 2 ** (attempt - 1));
+}
+
+function pause(seconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+}

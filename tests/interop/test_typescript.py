@@ -1,0 +1,55 @@
+"""The TypeScript client: its types match the schema, and the example of its README runs."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from kmapp.accounts.models import ApiKey
+from tests.interop.conftest import NODE, NODE_PACKAGES
+
+SOURCE: Path = settings.BASE_DIR / "clients" / "typescript"
+CONSOLE = "declare const console: { log(...values: unknown[]): void };\n"
+COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """Return a copy of the package beside the installed packages."""
+    copy = tmp_path / "kmapp-client"
+    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("node_modules", "dist"))
+    (copy / "node_modules").symlink_to(NODE_PACKAGES / "node_modules")
+    return copy
+
+
+def run(package: Path, *arguments: str) -> str:
+    command = [str(NODE), *arguments]
+    done = subprocess.run(command, cwd=package, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_types_match_the_schema(package: Path, server: str) -> None:
+    """Run `npm run generate` against a running product after a change of the API."""
+    run(package, "generate.mjs", f"{server}/v1/schema", "generated.ts")
+    generated, committed = (
+        COMMENT.sub("", path.read_text())
+        for path in (package / "generated.ts", SOURCE / "src" / "schema.ts")
+    )
+    assert generated == committed
+
+
+def test_example_of_the_readme(package: Path, server: str, key: tuple[ApiKey, str]) -> None:
+    [example] = re.findall(r"```ts\n(.*?)```", (package / "README.md").read_text(), re.DOTALL)
+    replaced = {"kmapp-client": "./index.js", "http://localhost:8000": server, "km_…": key[1]}
+    for old, new in replaced.items():
+        assert old in example
+        example = example.replace(old, new)
+    (package / "src" / "example.ts").write_text(CONSOLE + example)
+    run(package, "node_modules/.bin/tsc", "-p", ".")
+    hit, refusal = run(package, "dist/example.js").splitlines()
+    assert re.fullmatch(r"0\.\d+ Mira prefers e-mail to phone calls\.", hit)
+    assert refusal == "invalid_request text"
