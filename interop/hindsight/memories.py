@@ -135,8 +135,7 @@ class Recall(BankView):
         }
 
     def recall(self, bank: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the answer of the native search."""
-        self.require_bank(bank)
+        """Return the answer of the native search. Raise NotFound if there is no such bank."""
         conditions: list[Mapping[str, Any]] = [{"kind": {"ne": PROFILE_KIND}}]
         conditions += tag_conditions(data.get("tags"), data.get("tags_match") or "any")
         window = data.get("temporal_window")
@@ -146,12 +145,14 @@ class Recall(BankView):
             "agent_id": bank,
             "limit": LIMITS.get(str(data.get("budget")), LIMITS["mid"]),
             "filters": {"AND": conditions},
-            "explain": True,
+            "explain": bool(data.get("trace")),
         }
         for name, native in (("start", "observed_after"), ("end", "observed_before")):
             if window.get(name):
                 body[native] = window[name]
         answer = self.post_native("/v1/memory/search", body)
+        if not answer["results"]:
+            self.require_bank(bank)
         types = data.get("types")
         hits = [hit for hit in answer["results"] if not types or fact_type(hit["kind"]) in types]
         if data.get("tags_match") == "exact":
@@ -204,7 +205,7 @@ def memory_output(memory: Mapping[str, Any]) -> dict[str, Any]:
         "source_fact_ids": None,
     }
     if "score" in memory:
-        parts = memory["explain"]["parts"]
+        parts = memory["explain"]["parts"] if "explain" in memory else {}
         output["scores"] = {
             "final": memory["score"],
             "reranker": parts.get("rerank"),
