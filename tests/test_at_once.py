@@ -34,9 +34,7 @@ def while_made(account: Account, agent: Client, door: str, body: dict[str, Any])
     )
 
 
-def test_a_source_that_is_named_twice_at_once_is_one(
-    committed: str, acme: Account, agent: Client
-) -> None:
+def test_concurrent_creation_makes_one_source(committed: str, acme: Account, agent: Client) -> None:
     body = {"name": "docs", "kind": "file_set", "revision": "r2"}
     answer = while_made(acme, agent, "sources", body)
     assert answer.status_code == 200
@@ -44,7 +42,7 @@ def test_a_source_that_is_named_twice_at_once_is_one(
         assert KnowledgeSource.objects.of(acme).get().revision == "r2"
 
 
-def test_a_source_is_first_delivered_twice_at_once(
+def test_concurrent_first_delivery_makes_one_source(
     committed: str, acme: Account, agent: Client
 ) -> None:
     documents = [{"ref": "tea.md", "text": "Oolong is partly oxidised."}]
@@ -56,7 +54,7 @@ def test_a_source_is_first_delivered_twice_at_once(
         assert KnowledgeDocument.objects.of(acme).get().source_id == known.pk
 
 
-def test_a_name_taken_at_this_moment_is_of_its_first_kind(committed: str, acme: Account) -> None:
+def test_concurrent_source_name_keeps_its_first_kind(committed: str, acme: Account) -> None:
     def lore() -> None:
         with acting(acme):
             ensure_source(acme.pk, SYSTEM, NewSource(name="docs", kind="lorebook"))
@@ -65,9 +63,7 @@ def test_a_name_taken_at_this_moment_is_of_its_first_kind(committed: str, acme: 
         at_once(acme, lambda: ensure_source(acme.pk, SYSTEM, DOCS), lore)
 
 
-def test_feedback_without_a_decision_twice_at_once_counts_once(
-    committed: str, acme: Account
-) -> None:
+def test_concurrent_feedback_without_a_decision_counts_once(committed: str, acme: Account) -> None:
     verdict = Verdict(account_id=acme.pk, actor=SYSTEM, outcome="positive", run_id="run-1")
     question = Question(context={"intent": "fetch"}, viewer=Viewer(), candidates=("bash", "curl"))
 
@@ -81,7 +77,7 @@ def test_feedback_without_a_decision_twice_at_once_counts_once(
         assert RuleFeedback.objects.of(acme).get().decision == RuleDecision.objects.of(acme).get()
 
 
-def test_a_person_is_let_in_once(committed: str, acme: Account) -> None:
+def test_concurrent_member_creation_adds_one_member(committed: str, acme: Account) -> None:
     user = User.objects.create_user("new@example.test", "new@example.test", PASSWORD)
 
     def let_in() -> None:
@@ -94,7 +90,7 @@ def test_a_person_is_let_in_once(committed: str, acme: Account) -> None:
         assert Membership.objects.of(acme).count() == 1
 
 
-def test_of_two_admins_who_add_one_address_the_second_is_told(
+def test_concurrent_member_addition_reports_a_conflict(
     committed: str, acme: Account, ada: User
 ) -> None:
     client, email = Client(), "new@example.test"
@@ -111,7 +107,7 @@ def test_of_two_admins_who_add_one_address_the_second_is_told(
     assert User.objects.filter(email=email).count() == 1
 
 
-def test_outcomes_of_a_call_told_at_once_are_both_kept(committed: str, acme: Account) -> None:
+def test_concurrent_outcomes_are_both_stored(committed: str, acme: Account) -> None:
     pk = call(acme, talk(1)).report_id
 
     def tell_usage() -> None:

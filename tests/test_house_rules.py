@@ -38,7 +38,7 @@ PUBLIC = {"web:sign_in", "web:sign_out", "web:preferences"}
 READ = re.compile(r'env\.(?:text|flag|integer|seconds|words|folder)\(\s*"([A-Z_]+)"')
 
 
-def test_every_variable_of_the_environment_is_in_the_docs() -> None:
+def test_every_environment_variable_is_documented() -> None:
     told = "".join(
         (settings.BASE_DIR / page).read_text() for page in ("README.md", "docs/operations.md")
     )
@@ -53,7 +53,7 @@ def test_every_variable_of_the_environment_is_in_the_docs() -> None:
 
 
 @pytest.mark.django_db
-def test_every_table_of_an_account_is_walled_in() -> None:
+def test_every_account_table_has_row_level_security() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT c.relname FROM pg_class c JOIN pg_policy p ON p.polrelid = c.oid "
@@ -92,7 +92,7 @@ def test_no_foreign_key_crosses_accounts(
 
 
 @pytest.mark.parametrize("model", OWNED, ids=lambda model: model._meta.label)
-def test_what_points_at_an_owned_row_is_held_by_the_database(
+def test_references_to_account_rows_are_database_constraints(
     model: type[Model], foreign_keys: dict[tuple[str, frozenset[str]], tuple[str, bool]]
 ) -> None:
     for field in model._meta.local_concrete_fields:
@@ -121,7 +121,7 @@ ADDRESSES = dict(pages(get_resolver()))
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_every_page_says_who_may_enter(name: str) -> None:
+def test_every_page_declares_its_permission(name: str) -> None:
     assert hasattr(PAGES[name].callback, "roles") != (name in PUBLIC)
 
 
@@ -134,18 +134,18 @@ def test_every_page_has_a_last_slash_and_is_a_function(name: str) -> None:
 # --- Files ----------------------------------------------------------------------------------------
 
 
-def test_a_file_can_be_read_in_one_go() -> None:
+def test_files_are_at_most_300_lines() -> None:
     lengths = {path: len((settings.BASE_DIR / path).read_text().splitlines()) for path in SOURCES}
     too_long = {path for path, lines in lengths.items() if lines > LONGEST}
     assert {str(path) for path in too_long - ONE_FILE_ON_PURPOSE} == set()
 
 
-def test_a_file_is_named_after_what_it_does() -> None:
+def test_file_names_are_descriptive() -> None:
     assert [str(path) for path in SOURCES if SHAPELESS & set(path.parts)] == []
 
 
 @pytest.mark.parametrize("path", PRODUCT, ids=str)
-def test_nothing_happens_behind_anybodys_back(path: Path) -> None:
+def test_no_signals_save_overrides_or_dynamic_models(path: Path) -> None:
     """No signals of our own, no overridden save(), no import that the layers cannot see."""
     nodes = list(ast.walk(ast.parse((settings.BASE_DIR / path).read_text())))
     imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -158,7 +158,7 @@ def test_nothing_happens_behind_anybodys_back(path: Path) -> None:
     assert "get_model" not in called
 
 
-def test_migrations_are_named_and_in_one_line() -> None:
+def test_migrations_are_named_and_linear() -> None:
     loader = MigrationLoader(None, ignore_no_migrations=True)
     ours = {apps.get_containing_app_config(model.__module__).label for model in MODELS}  # type: ignore[union-attr]
     assert loader.detect_conflicts() == {}
@@ -179,7 +179,7 @@ LINKED = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 
 
 @pytest.mark.parametrize("page", DOCS, ids=str)
-def test_what_a_page_of_the_docs_points_at_is_there(page: Path) -> None:
+def test_documentation_links_exist(page: Path) -> None:
     text = (settings.BASE_DIR / page).read_text(encoding="utf-8")
     named = {name: settings.BASE_DIR / name for name in NAMED.findall(text)}
     linked = {name: settings.BASE_DIR / page.parent / name for name in LINKED.findall(text)}

@@ -26,7 +26,7 @@ def marks() -> Iterator[int]:
                 yield from map(ast.literal_eval, node.args)
 
 
-def test_there_are_forty_and_each_has_a_test() -> None:
+def test_every_promise_has_a_test() -> None:
     assert list(PROMISES) == list(range(1, 41))
     assert set(marks()) == set(PROMISES)
 
@@ -97,7 +97,7 @@ def elsewhere(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyt
     return pytester
 
 
-def test_what_a_test_measures_is_kept(elsewhere: pytest.Pytester) -> None:
+def test_measurements_are_recorded(elsewhere: pytest.Pytester) -> None:
     elsewhere.makepyfile(
         """
         import pytest
@@ -137,9 +137,7 @@ def test_what_a_test_measures_is_kept(elsewhere: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize(("mark", "why"), [("promise(41)", "no promise"), ("chaos", "no promise")])
-def test_a_mark_that_promises_nothing_is_refused(
-    elsewhere: pytest.Pytester, mark: str, why: str
-) -> None:
+def test_invalid_promise_mark_is_rejected(elsewhere: pytest.Pytester, mark: str, why: str) -> None:
     elsewhere.makepyfile(f"import pytest\n\n@pytest.mark.{mark}\ndef test_it():\n    pass\n")
     found = elsewhere.runpytest_subprocess()
     assert found.ret == pytest.ExitCode.USAGE_ERROR

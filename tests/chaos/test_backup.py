@@ -55,7 +55,7 @@ def write_until(account: Account, stop: Event) -> None:
 
 
 @pytest.mark.parametrize("number", NUMBERS, indirect=True)
-def test_it_restores_in_time_to_the_same_answers(
+def test_restore_is_fast_and_returns_the_same_results(
     number: int, filled: Account, place: Place, tmp_path: Path, measured: Measured
 ) -> None:
     """Dump during writes; ancestor, fsck, 100 golden recalls, 100,000 in 120 s."""

@@ -20,9 +20,7 @@ QUEUED = 500
 
 
 @pytest.mark.promise(11)
-def test_a_broker_that_forgets_everything_loses_nothing(
-    product: Product, acme: Account, measured: Measured
-) -> None:
+def test_flushed_broker_loses_no_job(product: Product, acme: Account, measured: Measured) -> None:
     """Kill -9 with 500 queued, back empty; writes all 2xx, all done in 120 s."""
     product.have("valkey", "provider", "web", "worker", "beat")
     stop, answers = Event(), list[Answer]()

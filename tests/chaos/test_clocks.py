@@ -58,7 +58,7 @@ def hosts(product: Product) -> Iterator[tuple[Product, Product]]:
         host.kill(*host.running)
 
 
-def test_clocks_that_differ_run_nothing_twice(
+def test_different_clocks_run_no_job_twice(
     hosts: tuple[Product, Product], acme: Account, measured: Measured
 ) -> None:
     """Workers an hour ahead and behind; each job once, by the database's clock."""
@@ -84,7 +84,7 @@ def test_clocks_that_differ_run_nothing_twice(
 
 
 @long
-def test_a_clock_that_is_set_back_delays_nothing(
+def test_clock_set_back_delays_no_job(
     hosts: tuple[Product, Product], acme: Account, measured: Measured
 ) -> None:
     """The scheduler's clock goes back two hours; the next sweep is as soon."""

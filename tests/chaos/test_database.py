@@ -106,7 +106,7 @@ class Writer:
 
 @pytest.mark.alone
 @pytest.mark.promise(1)
-def test_a_crash_of_the_database_loses_nothing_acknowledged(
+def test_database_crash_loses_no_acknowledged_write(
     product: Product, acme: Account, place: Place, measured: Measured
 ) -> None:
     """Stop -m immediate under 4 writers; nothing missing, nothing orphaned."""

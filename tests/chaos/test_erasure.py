@@ -244,7 +244,7 @@ def scrub(product: Product, place: Place, behind: psycopg.Connection) -> None:
 
 
 @pytest.mark.promise(39)
-def test_no_file_holds_what_was_erased(
+def test_erased_text_is_in_no_file(
     product: Product,
     acme: Account,
     place: Place,

@@ -48,7 +48,7 @@ def test_models_and_migrations_agree(alone: None) -> None:
 
 
 @long
-def test_every_migration_goes_back_and_comes_again(alone: None) -> None:
+def test_every_migration_is_reversible(alone: None) -> None:
     """To zero and up again over 10,000 memories and a row in every table."""
     seed(ROWS, SHARES, report_progress=lambda _number: None, report_line=lambda _line: None)
     estate("Acme")
@@ -67,7 +67,7 @@ def test_every_migration_goes_back_and_comes_again(alone: None) -> None:
     estate("Rival")
 
 
-def test_an_index_that_was_left_half_built_is_built_again(alone: None) -> None:
+def test_invalid_index_is_rebuilt(alone: None) -> None:
     """A migration that was killed in the middle of CREATE INDEX CONCURRENTLY is no dead end."""
     migrate("memory", "0002")
     with connections["owner"].cursor() as cursor:

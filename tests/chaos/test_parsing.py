@@ -37,7 +37,7 @@ def unread(account: Account) -> int:
 
 
 @pytest.mark.promise(37)
-def test_bombs_do_not_hold_up_the_queue(
+def test_decompression_bombs_do_not_block_the_queue(
     acme: Account, product: Product, measured: Measured
 ) -> None:
     """While bombs are read, jobs of others take no more than twice as long, p95.

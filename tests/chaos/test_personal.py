@@ -38,7 +38,7 @@ def on_disk(folder: Path, wanted: list[bytes]) -> set[tuple[str, bytes]]:
     return found
 
 
-def test_what_is_blacked_out_reaches_no_file(
+def test_redacted_text_is_in_no_file(
     product: Product, acme: Account, place: Place, measured: Measured
 ) -> None:
     """By the doors through which agents write, in every field; and as questions."""

@@ -27,7 +27,7 @@ def waited(*batches: Jobs) -> float:
 
 
 @pytest.mark.promise(12)
-def test_a_poisonous_job_harms_only_itself(apart: Apart, measured: Measured) -> None:
+def test_crashing_job_affects_only_itself(apart: Apart, measured: Measured) -> None:
     with apart(OUTBOX_MAX_ATTEMPTS=str(ATTEMPTS)) as (product, account):
         product.have("valkey", "worker", "beat")
 

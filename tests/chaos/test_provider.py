@@ -45,7 +45,7 @@ def _caught_up(product: Product) -> bool:
 
 
 @pytest.mark.promise(4)
-def test_writing_does_not_need_the_embedder(
+def test_writes_succeed_without_the_embedder(
     acme: Account, product: Product, twin: Product, measured: Measured
 ) -> None:
     """Provider killed; every write a 201, p95 <= 1.2 x healthy, READY <= 60 s after.
@@ -93,7 +93,7 @@ def remembering(acme: Account, product: Product) -> Iterator[Product]:
 
 
 @pytest.mark.promise(16)
-def test_recall_answers_without_the_embedder(remembering: Product, measured: Measured) -> None:
+def test_recall_succeeds_without_the_embedder(remembering: Product, measured: Measured) -> None:
     """Provider hangs; never a 5xx, in time, from words alone, and it says so."""
     for number in range(20):  # each process has been asked before, as it would have been
         assert remembering.post("memory/search", {"query": f"Lamp {number}?"}).status == 200

@@ -25,7 +25,7 @@ BATCHES = 20
 
 
 @pytest.mark.promise(9)
-def test_who_comes_back_from_the_dead_changes_nothing(
+def test_resumed_worker_with_an_expired_lease_changes_nothing(
     product: Product, acme: Account, measured: Measured
 ) -> None:
     """A worker stops in the middle of a model's answer, past its lease; another one does it."""
@@ -63,7 +63,7 @@ def test_who_comes_back_from_the_dead_changes_nothing(
 
 
 @pytest.mark.promise(10)
-def test_a_message_that_comes_again_does_nothing_again(apart: Apart, measured: Measured) -> None:
+def test_redelivered_message_has_no_effect(apart: Apart, measured: Measured) -> None:
     """Five copies of each; and the broker gives out again what takes longer than it waits."""
     with apart(CHAOS_VISIBILITY=str(VISIBLE)) as (product, account):
         product.have("valkey", "worker", "beat")
@@ -82,7 +82,7 @@ def test_a_message_that_comes_again_does_nothing_again(apart: Apart, measured: M
 
 
 @pytest.mark.promise(14)
-def test_two_schedulers_do_no_harm(apart: Apart, measured: Measured) -> None:
+def test_two_schedulers_run_no_job_twice(apart: Apart, measured: Measured) -> None:
     """Nobody wakes a worker but the sweeps, of which there are twice as many as there should be."""
     with apart() as (product, account):
         product.have("valkey", "worker", "second_worker", "beat", "second_beat")

@@ -171,7 +171,7 @@ def upgraded(postgres: Postgres, measured: Measured) -> Traffic:
     return traffic
 
 
-def test_nobody_waits_long_for_a_migration(first: Postgres, measured: Measured) -> None:
+def test_migrations_block_requests_briefly(first: Postgres, measured: Measured) -> None:
     """Every migration since the first schema, over 10,000 rows in each table."""
     with psycopg.connect(first.url(database="first")) as server:
         for table, others in {
@@ -184,7 +184,7 @@ def test_nobody_waits_long_for_a_migration(first: Postgres, measured: Measured) 
     assert upgraded(first, measured).longest_wait <= LONGEST
 
 
-def test_a_migration_lets_a_long_reader_finish_and_others_pass(
+def test_migration_waits_for_a_long_reader_without_blocking_others(
     first: Postgres, measured: Measured
 ) -> None:
     """Whoever reads for long, such as a dump, delays nobody but the migration."""
@@ -200,7 +200,7 @@ def test_a_migration_lets_a_long_reader_finish_and_others_pass(
     assert traffic.longest_wait <= LONGEST
 
 
-def test_an_upgrade_keeps_the_truth(first: Postgres, measured: Measured) -> None:
+def test_upgrade_preserves_data_and_ledger(first: Postgres, measured: Measured) -> None:
     """Under load: as sealed, as signed, readable with its history, found by its meaning."""
     upgraded(first, measured)
     report = _fsck()

@@ -56,7 +56,7 @@ def insist(product: Product, body: Any, **headers: str) -> Answer:
 
 
 @pytest.mark.promise(2)
-def test_a_write_whose_answer_was_lost_may_be_sent_again(
+def test_write_with_a_lost_response_can_be_retried(
     product: Product, acme: Account, measured: Measured
 ) -> None:
     """Half of them are known by their client_id, half by the key of the request."""
@@ -85,7 +85,7 @@ def test_a_write_whose_answer_was_lost_may_be_sent_again(
 
 
 @pytest.mark.promise(15)
-def test_a_database_without_room_is_said_politely(
+def test_full_database_returns_503(
     product: Product, acme: Account, place: Place, measured: Measured
 ) -> None:
     product.have("valkey", "provider")
@@ -189,7 +189,7 @@ BEGUN = (
 
 
 @pytest.mark.promise(33)
-def test_who_falls_silent_is_given_up(product: Product, acme: Account) -> None:
+def test_silent_client_is_disconnected(product: Product, acme: Account) -> None:
     """More of them than there are threads, in a head, a body and a form; nobody waits for ever."""
     product.have("valkey", "provider", "web")
     with ExitStack() as lines:
@@ -209,7 +209,7 @@ def memory_of(leader: int) -> list[int]:
 
 @long
 @pytest.mark.promise(33)
-def test_who_sends_too_much_holds_up_nobody(
+def test_large_upload_blocks_no_other_request(
     product: Product, acme: Account, measured: Measured
 ) -> None:
     product.have("valkey", "provider", "web")

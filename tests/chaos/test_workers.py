@@ -29,7 +29,7 @@ def begun(product: Product, account: Account, count: int, seconds: float) -> Job
 
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("time_of_many", range(amount(2, 1)))
-def test_a_job_survives_the_death_of_its_process(
+def test_job_survives_a_killed_process(
     time_of_many: int, product: Product, acme: Account, measured: Measured
 ) -> None:
     """Kill -9 of the child that does it; done once, within 15 s."""
@@ -43,9 +43,7 @@ def test_a_job_survives_the_death_of_its_process(
 
 
 @pytest.mark.promise(8)
-def test_a_job_survives_the_death_of_its_worker(
-    product: Product, acme: Account, measured: Measured
-) -> None:
+def test_job_survives_a_killed_worker(product: Product, acme: Account, measured: Measured) -> None:
     """Kill -9 of the whole worker; done once by the next, within 60 s."""
     jobs = begun(product, acme, 1, seconds=3)
     product.kill("worker")
@@ -60,9 +58,7 @@ def test_a_job_survives_the_death_of_its_worker(
 
 
 @pytest.mark.promise(13)
-def test_a_worker_that_is_told_to_stop_loses_nothing(
-    product: Product, acme: Account, measured: Measured
-) -> None:
+def test_stopped_worker_loses_no_job(product: Product, acme: Account, measured: Measured) -> None:
     """SIGTERM during 20 jobs; gone within 30 s, and all 20 happen once."""
     seconds = 1.0
     jobs = begun(product, acme, 20, seconds)
@@ -79,7 +75,7 @@ def test_a_worker_that_is_told_to_stop_loses_nothing(
 
 @pytest.mark.promise(11)
 @long
-def test_a_worker_that_hears_nothing_starts_anew(apart: Apart, measured: Measured) -> None:
+def test_worker_without_messages_restarts(apart: Apart, measured: Measured) -> None:
     """As Celery's consumer can be left after its broker came back: alive, and deaf."""
     with apart() as (product, account):
         jobs = begun(product, account, 1, seconds=1)

@@ -49,7 +49,7 @@ def _of_database(cause: Exception) -> OperationalError:
         (InterfaceError("the connection is closed"), 503, "unavailable"),
     ],
 )
-def test_every_refusal_has_its_status_and_the_one_shape(
+def test_each_error_is_translated_to_its_status_and_body(
     error: Exception, status: int, code: str | None
 ) -> None:
     found = translate(error)
@@ -67,17 +67,17 @@ def test_every_refusal_has_its_status_and_the_one_shape(
 @pytest.mark.parametrize(
     "error", [RuntimeError(), _of_database(postgres.StatementTooComplex()), AssertionError()]
 )
-def test_a_bug_is_nobodys_refusal(error: Exception) -> None:
+def test_unexpected_errors_are_not_translated(error: Exception) -> None:
     assert translate(error) is None
 
 
-def test_retry_after_is_whole_seconds_and_never_none() -> None:
+def test_retry_after_is_at_least_one_whole_second() -> None:
     assert translate(OverBudget("", retry_after=0.01)).headers["Retry-After"] == "1"  # type: ignore[union-attr]
     assert translate(OverBudget("", retry_after=2.1)).headers["Retry-After"] == "3"  # type: ignore[union-attr]
 
 
 @pytest.mark.django_db
-def test_issues_name_their_places_in_the_words_that_were_sent(agent: Client) -> None:
+def test_issues_name_fields_as_the_client_sent_them(agent: Client) -> None:
     body = {"content": "", "parts": [{"text": "ok"}, {"text": "x" * 21, "type": "odd"}, 7]}
     answer = agent.post("/v1/notes", body, content_type="application/json")
     assert answer.status_code == 400
@@ -88,14 +88,14 @@ def test_issues_name_their_places_in_the_words_that_were_sent(agent: Client) -> 
 
 
 @pytest.mark.django_db
-def test_a_refusal_that_quotes_half_a_character_is_still_json(agent: Client) -> None:
+def test_lone_surrogates_in_details_are_replaced(agent: Client) -> None:
     answer = agent.post("/v1/broken", {"way": "gone"}, content_type="application/json")
     assert answer.status_code == 410
     assert answer.json()["details"] == {"id": "?"}
 
 
 @pytest.mark.django_db
-def test_a_statement_that_takes_too_long_is_a_503_with_retry_after(agent: Client) -> None:
+def test_statement_timeout_returns_503_with_retry_after(agent: Client) -> None:
     answer = agent.post("/v1/broken", {"way": "slow"}, content_type="application/json")
     assert answer.status_code == 503
     assert int(answer.headers["Retry-After"]) > 0
@@ -103,7 +103,7 @@ def test_a_statement_that_takes_too_long_is_a_503_with_retry_after(agent: Client
 
 
 @pytest.mark.django_db
-def test_a_bug_answers_500_and_says_nothing(agent: Client) -> None:
+def test_unexpected_error_returns_500_without_its_message(agent: Client) -> None:
     agent.raise_request_exception = False
     answer = agent.post("/v1/broken", {"way": "bug"}, content_type="application/json")
     assert answer.status_code == 500
@@ -113,7 +113,7 @@ def test_a_bug_answers_500_and_says_nothing(agent: Client) -> None:
 
 
 @pytest.mark.parametrize(("path", "status"), [("/v1/notes", 500), ("/v1/notes?busy", 503)])
-def test_a_failure_before_any_view_is_json_too(
+def test_middleware_failure_returns_json(
     client: Client, settings: Any, path: str, status: int
 ) -> None:
     settings.MIDDLEWARE = [*settings.MIDDLEWARE, "tests.kernel.api_views.breaking"]
@@ -127,13 +127,13 @@ def test_a_failure_before_any_view_is_json_too(
 
 
 @pytest.mark.parametrize("path", ["/v1/nothing", "/v1", "/v1/", "/v1/a/b/c//", "/health/x"])
-def test_an_unknown_address_of_the_api_is_a_404_in_json(client: Client, path: str) -> None:
+def test_unknown_api_path_returns_404_json(client: Client, path: str) -> None:
     answer = client.get(path)
     assert answer.status_code == 404
     assert answer.json().keys() == SHAPE
 
 
-def test_a_strange_host_is_a_400_in_json(client: Client, settings: Any) -> None:
+def test_disallowed_host_returns_400_json(client: Client, settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["kmapp.test"]
     answer = client.get("/v1/nothing/", headers={"Host": "evil.test"})
     assert answer.status_code == 400
@@ -143,7 +143,7 @@ def test_a_strange_host_is_a_400_in_json(client: Client, settings: Any) -> None:
 @pytest.mark.promise(32)
 @pytest.mark.django_db
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda hostile: hostile.name)
-def test_a_hostile_body_is_refused_or_comes_back_as_it_was(agent: Client, hostile: Hostile) -> None:
+def test_hostile_body_is_rejected_or_returned_unchanged(agent: Client, hostile: Hostile) -> None:
     """At the door."""
     body = body_with(hostile, {"text": "ok", "metadata": MARK})
     answer = agent.generic("POST", "/v1/notes", body, content_type="application/json")
@@ -157,7 +157,7 @@ def test_a_hostile_body_is_refused_or_comes_back_as_it_was(agent: Client, hostil
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("body", ["[]", "1", '"text"', "null", "", "{", "{]", '{"text": 1e999}'])
-def test_a_body_that_is_no_object_is_a_400(agent: Client, body: str) -> None:
+def test_body_that_is_not_an_object_returns_400(agent: Client, body: str) -> None:
     answer = agent.generic("POST", "/v1/notes", body, content_type="application/json")
     assert answer.status_code == 400
     assert answer.json()["issues"]
@@ -165,5 +165,5 @@ def test_a_body_that_is_no_object_is_a_400(agent: Client, body: str) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "x", ""])
-def test_only_json_is_read(agent: Client, kind: str) -> None:
+def test_other_content_types_return_415(agent: Client, kind: str) -> None:
     assert agent.generic("POST", "/v1/notes", "a=b", content_type=kind).status_code == 415

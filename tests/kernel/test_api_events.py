@@ -16,36 +16,36 @@ from kmapp.outbox.registry import Job, JobErrors, RetryLater
 from tests import makers
 
 TOPIC = "tests.events"
-Moods = dict[str, Exception | None]
+HandlerErrors = dict[str, Exception | None]
 
 
 @pytest.fixture
-def moods(monkeypatch: pytest.MonkeyPatch) -> Moods:
+def errors(monkeypatch: pytest.MonkeyPatch) -> HandlerErrors:
     """Two handlers of one topic, and what each raises."""
     monkeypatch.setattr(registry, "_subscriptions", {})
-    moods: Moods = {"glad": None, "sad": None}
+    errors: HandlerErrors = {"first": None, "second": None}
 
     def handler(name: str) -> registry.Handler:
         def run(jobs: Sequence[Job]) -> JobErrors | None:
-            if error := moods[name]:
+            if error := errors[name]:
                 raise error
             return None
 
         run.__qualname__ = name
         return run
 
-    for name in moods:
+    for name in errors:
         registry.on(TOPIC)(handler(name))
-    return moods
+    return errors
 
 
 @pytest.fixture
-def event(acme: Account, moods: Moods) -> UUID:
+def event(acme: Account, errors: HandlerErrors) -> UUID:
     with acting(acme):
         return publish(acme.pk, TOPIC, [Task(job_key="a:1", payload={})])["a:1"]
 
 
-def test_work_waits_and_is_done(agent: Client, event: UUID) -> None:
+def test_event_is_pending_until_delivered(agent: Client, event: UUID) -> None:
     waiting = agent.get(f"/v1/events/{event}").json()
     assert (waiting["state"], waiting["attempts"]) == ("PENDING", 0)
     deliver_due("default")
@@ -54,38 +54,42 @@ def test_work_waits_and_is_done(agent: Client, event: UUID) -> None:
     assert [each["state"] for each in done["deliveries"]] == ["SUCCEEDED", "SUCCEEDED"]
 
 
-def test_one_handler_that_fails_is_told_apart(agent: Client, event: UUID, moods: Moods) -> None:
-    moods["sad"] = ValueError("no")
+def test_failing_handler_is_reported_separately(
+    agent: Client, event: UUID, errors: HandlerErrors
+) -> None:
+    errors["second"] = ValueError("no")
     deliver_due("default")
-    told = agent.get(f"/v1/events/{event}").json()
-    assert (told["state"], told["last_error"]) == ("PENDING", "ValueError: no")
-    states = {each["handler"].rpartition(".")[2]: each["state"] for each in told["deliveries"]}
-    assert states == {"glad": "SUCCEEDED", "sad": "PENDING"}
+    body = agent.get(f"/v1/events/{event}").json()
+    assert (body["state"], body["last_error"]) == ("PENDING", "ValueError: no")
+    states = {each["handler"].rpartition(".")[2]: each["state"] for each in body["deliveries"]}
+    assert states == {"first": "SUCCEEDED", "second": "PENDING"}
 
 
-def test_work_given_up_has_failed(agent: Client, event: UUID, moods: Moods, settings: Any) -> None:
+def test_event_fails_after_the_last_attempt(
+    agent: Client, event: UUID, errors: HandlerErrors, settings: Any
+) -> None:
     settings.OUTBOX_MAX_ATTEMPTS = 1
-    moods["sad"] = ValueError("no")
+    errors["second"] = ValueError("no")
     deliver_due("default")
     assert agent.get(f"/v1/events/{event}").json()["state"] == "FAILED"
 
 
-def test_work_that_cannot_start_says_what_it_waits_for(
-    agent: Client, event: UUID, moods: Moods
+def test_postponed_event_reports_its_reason(
+    agent: Client, event: UUID, errors: HandlerErrors
 ) -> None:
-    moods["glad"] = moods["sad"] = RetryLater("no_chat_model")
+    errors["first"] = errors["second"] = RetryLater("no_chat_model")
     deliver_due("default")
-    told = agent.get(f"/v1/events/{event}").json()
-    assert (told["state"], told["reason"], told["attempts"]) == ("PENDING", "no_chat_model", 0)
+    body = agent.get(f"/v1/events/{event}").json()
+    assert (body["state"], body["reason"], body["attempts"]) == ("PENDING", "no_chat_model", 0)
 
 
-def test_leased_work_is_running(agent: Client, acme: Account, event: UUID) -> None:
+def test_leased_event_is_running(agent: Client, acme: Account, event: UUID) -> None:
     with acting(acme):
         Delivery.objects.of(acme).filter(event_id=event).update(lease_token=uuid4())
     assert agent.get(f"/v1/events/{event}").json()["state"] == "RUNNING"
 
 
-def test_nobody_hears_of_others_work(client: Client, rival: Account, event: UUID) -> None:
+def test_event_of_another_account_returns_404(client: Client, rival: Account, event: UUID) -> None:
     theirs = {"X-Api-Key": makers.key(rival)[1]}
     for unknown in (event, uuid4()):
         answer = client.get(f"/v1/events/{unknown}", headers=theirs)

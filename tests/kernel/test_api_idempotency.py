@@ -48,7 +48,7 @@ def _name(account: Account) -> str:
 
 
 @db
-def test_the_first_answer_is_given_again_byte_by_byte(agent: Client) -> None:
+def test_repeated_key_replays_the_first_response(agent: Client) -> None:
     first = _post(agent, "/v1/notes", {"text": "a", "metadata": {"b": 1.0, "a": "文"}})
     again = _post(agent, "/v1/notes/", {"metadata": {"a": "文", "b": 1.0}, "text": "a"})
     assert (first.status_code, again.status_code) == (201, 201)
@@ -59,7 +59,7 @@ def test_the_first_answer_is_given_again_byte_by_byte(agent: Client) -> None:
 
 
 @db
-def test_without_a_key_everything_happens_again(agent: Client) -> None:
+def test_request_without_a_key_is_repeated(agent: Client) -> None:
     answers = [
         agent.post("/v1/notes", {"text": "a"}, content_type="application/json") for _ in "ab"
     ]
@@ -70,7 +70,7 @@ def test_without_a_key_everything_happens_again(agent: Client) -> None:
 @pytest.mark.parametrize(
     ("path", "body"), [("/v1/notes", {"text": "b"}), ("/v1/rename", {"text": "a"})]
 )
-def test_another_request_with_the_same_key_is_refused(
+def test_different_request_with_the_same_key_returns_409(
     agent: Client, acme: Account, path: str, body: dict[str, Any]
 ) -> None:
     _post(agent, "/v1/notes", {"text": "a"})
@@ -80,7 +80,7 @@ def test_another_request_with_the_same_key_is_refused(
 
 
 @db
-def test_a_key_is_known_after_the_secret_was_exchanged(agent: Client) -> None:
+def test_key_is_found_after_secret_key_rotation(agent: Client) -> None:
     first = _post(agent, "/v1/notes", {"text": "a"})
     with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
         assert _post(agent, "/v1/notes", {"text": "a"}).json() == first.json()
@@ -88,14 +88,14 @@ def test_a_key_is_known_after_the_secret_was_exchanged(agent: Client) -> None:
 
 @db
 @pytest.mark.parametrize("word", ["", " ", "a b", "a" * 256, "ключ", "a\x7f"])
-def test_a_key_is_short_visible_ascii(agent: Client, word: str) -> None:
+def test_invalid_idempotency_keys_return_400(agent: Client, word: str) -> None:
     answer = _post(agent, "/v1/notes", {"text": "a"}, word)
     assert answer.status_code == 400
     assert answer.json()["issues"][0]["path"] == "Idempotency-Key"
 
 
 @db
-def test_keys_of_two_callers_are_two_keys(agent: Client, acme: Account, rival: Account) -> None:
+def test_keys_are_scoped_to_the_api_key(agent: Client, acme: Account, rival: Account) -> None:
     mine = _post(agent, "/v1/notes", {"text": "a"}).json()
     for other in (acme, rival):
         client = Client(headers={"X-Api-Key": makers.key(other)[1]})
@@ -105,7 +105,7 @@ def test_keys_of_two_callers_are_two_keys(agent: Client, acme: Account, rival: A
 
 
 @db
-def test_a_refusal_is_an_answer_too(agent: Client) -> None:
+def test_client_errors_are_replayed(agent: Client) -> None:
     Broken.ways.clear()
     first = _post(agent, "/v1/broken", {"way": "gone"})
     again = _post(agent, "/v1/broken", {"way": "gone"})
@@ -117,7 +117,7 @@ def test_a_refusal_is_an_answer_too(agent: Client) -> None:
 
 @db
 @pytest.mark.parametrize("way", ["waiting", "slow", "bug"])
-def test_a_failure_may_be_tried_again(agent: Client, way: str) -> None:
+def test_server_errors_are_not_stored(agent: Client, way: str) -> None:
     agent.raise_request_exception = False
     Broken.ways.clear()
     for _ in range(2):
@@ -126,7 +126,7 @@ def test_a_failure_may_be_tried_again(agent: Client, way: str) -> None:
 
 
 @db
-def test_a_key_in_flight_is_a_409_until_its_lease_ends(agent: Client, acme: Account) -> None:
+def test_key_in_flight_returns_409_until_its_lease_expires(agent: Client, acme: Account) -> None:
     _post(agent, "/v1/rename", {})
     soon = timezone.now() + timedelta(seconds=30)
     _change(acme, state="in_flight", status=None, lease_until=soon)
@@ -141,7 +141,7 @@ def test_a_key_in_flight_is_a_409_until_its_lease_ends(agent: Client, acme: Acco
 
 
 @db
-def test_an_answer_and_what_it_tells_stand_or_fall_together(agent: Client, acme: Account) -> None:
+def test_response_and_change_are_rolled_back_together(agent: Client, acme: Account) -> None:
     answer = _post(agent, "/v1/rename", {"late": True})
     assert (answer.status_code, answer.json()["error"]) == (409, "too_late")
     assert _name(acme) == "Acme"
@@ -149,7 +149,7 @@ def test_an_answer_and_what_it_tells_stand_or_fall_together(agent: Client, acme:
 
 
 @db
-def test_a_request_that_lost_its_lease_changes_nothing(
+def test_request_with_an_expired_lease_changes_nothing(
     agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The zombie: slower than its lease, while a retry did the work."""
@@ -168,7 +168,9 @@ def test_a_request_that_lost_its_lease_changes_nothing(
     assert _post(agent, "/v1/rename", {}).json()["name"] == "Acme!"
 
 
-def test_twenty_at_once_make_one(committed: str, agent: Client, acme: Account) -> None:
+def test_concurrent_requests_with_one_key_run_once(
+    committed: str, agent: Client, acme: Account
+) -> None:
     barrier = threading.Barrier(20)
 
     def knock(_number: int) -> int:
@@ -186,7 +188,7 @@ def test_twenty_at_once_make_one(committed: str, agent: Client, acme: Account) -
     assert _post(agent, "/v1/rename", {}).headers["Idempotent-Replayed"] == "true"
 
 
-def test_a_key_that_is_released_at_this_moment_was_in_flight(
+def test_key_released_during_the_request_returns_409(
     committed: str, agent: Client, acme: Account
 ) -> None:
     """Its holder failed just after we saw that it is taken: there is a row to read all the same."""
@@ -214,7 +216,7 @@ def test_a_key_that_is_released_at_this_moment_was_in_flight(
 
 
 @db
-def test_an_erased_answer_is_gone_and_stays_gone(agent: Client, acme: Account) -> None:
+def test_erased_response_returns_410(agent: Client, acme: Account) -> None:
     note = _post(agent, "/v1/notes", {"text": "my secret"}).json()
     other = _post(agent, "/v1/notes", {"text": "my other"}, key="two").json()
     with acting(acme):
@@ -228,7 +230,7 @@ def test_an_erased_answer_is_gone_and_stays_gone(agent: Client, acme: Account) -
 
 
 @db
-def test_answers_are_kept_for_a_day(agent: Client, acme: Account) -> None:
+def test_responses_expire_after_24_hours(agent: Client, acme: Account) -> None:
     first = _post(agent, "/v1/notes", {"text": "a"}).json()
     kept = _row(acme).expires_at - timezone.now()
     assert timedelta(hours=23, minutes=59) < kept <= timedelta(hours=24)
@@ -240,9 +242,7 @@ def test_answers_are_kept_for_a_day(agent: Client, acme: Account) -> None:
 
 
 @db
-def test_equal_requests_of_two_accounts_have_two_fingerprints(
-    acme: Account, rival: Account
-) -> None:
+def test_fingerprints_differ_between_accounts(acme: Account, rival: Account) -> None:
     """Else one account could find out what another has sent."""
     for account in (acme, rival):
         client = Client(headers={"X-Api-Key": makers.key(account)[1]})

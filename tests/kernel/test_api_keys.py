@@ -28,7 +28,7 @@ Key = tuple[ApiKey, str]
         ("X-Api-Key", "{}"),
     ],
 )
-def test_a_key_is_accepted_in_every_header_that_clients_use(
+def test_key_is_accepted_in_every_supported_header(
     client: Client, key: Key, header: tuple[str, str]
 ) -> None:
     name, form = header
@@ -37,13 +37,13 @@ def test_a_key_is_accepted_in_every_header_that_clients_use(
     assert answer.status_code == 201
 
 
-def test_a_useless_authorization_leaves_the_word_to_x_api_key(client: Client, key: Key) -> None:
+def test_x_api_key_is_used_when_authorization_is_unsupported(client: Client, key: Key) -> None:
     headers = {"Authorization": "Basic YTpi", "X-Api-Key": key[1]}
     assert client.get("/v1/notes?text=a", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("wrong", ["", "unknown", "secret", "expired", "revoked", "shape", "bytes"])
-def test_every_useless_key_gets_the_same_answer(client: Client, acme: Account, wrong: str) -> None:
+def test_every_invalid_key_returns_the_same_401(client: Client, acme: Account, wrong: str) -> None:
     secret = makers.key(acme)[1]
     expired = makers.key(acme, expires_at=timezone.now() - timedelta(seconds=1))[1]
     revoked = makers.key(acme)
@@ -72,13 +72,13 @@ def test_every_useless_key_gets_the_same_answer(client: Client, acme: Account, w
     }
 
 
-def test_without_a_key_the_answer_says_what_to_send(client: Client, acme: Account) -> None:
+def test_missing_key_returns_401_with_instructions(client: Client, acme: Account) -> None:
     answer = client.post("/v1/notes", NOTE, content_type="application/json")
     assert answer.status_code == 401
     assert "Authorization: Bearer" in answer.json()["message"]
 
 
-def test_a_method_needs_its_scope(client: Client, acme: Account) -> None:
+def test_missing_scope_returns_403(client: Client, acme: Account) -> None:
     reader = {"X-Api-Key": makers.key(acme, scopes=["memory:read"])[1]}
     assert client.get("/v1/notes?text=a", headers=reader).status_code == 200
     assert client.head("/v1/notes?text=a", headers=reader).status_code == 200
@@ -88,19 +88,19 @@ def test_a_method_needs_its_scope(client: Client, acme: Account) -> None:
     assert answer.json()["details"] == {"scope": "memory:write"}
 
 
-def test_silence_denies_even_an_admin(agent: Client) -> None:
+def test_view_without_scopes_denies_admin_keys(agent: Client) -> None:
     assert agent.post("/v1/silent", {}, content_type="application/json").status_code == 403
 
 
 @pytest.mark.parametrize("method", ["put", "delete", "patch", "options", "trace"])
-def test_a_method_that_is_not_there_is_a_405(agent: Client, method: str) -> None:
+def test_unsupported_method_returns_405(agent: Client, method: str) -> None:
     answer = getattr(agent, method)("/v1/notes")
     assert answer.status_code == 405
     assert answer.headers["Allow"] == "GET, HEAD, POST"
 
 
 @pytest.mark.parametrize("field", ["account_id", "tenant_id"])
-def test_naming_another_account_is_a_mix_up(agent: Client, rival: Account, field: str) -> None:
+def test_naming_another_account_returns_403(agent: Client, rival: Account, field: str) -> None:
     others: list[Any] = [str(rival.pk), "rival", "", 7, ["x"], {}]
     for other in others:
         body = {**NOTE, field: other}
@@ -110,15 +110,13 @@ def test_naming_another_account_is_a_mix_up(agent: Client, rival: Account, field
 
 
 @pytest.mark.parametrize("field", ["account_id", "tenant_id"])
-def test_naming_the_own_account_is_fine(agent: Client, acme: Account, field: str) -> None:
+def test_naming_the_own_account_is_accepted(agent: Client, acme: Account, field: str) -> None:
     for own in (str(acme.pk), str(acme.pk).upper(), acme.slug, "default", None):
         body = {**NOTE, field: own}
         assert agent.post("/v1/notes", body, content_type="application/json").status_code == 201
 
 
-def test_the_last_use_of_a_key_is_noted_once_a_minute(
-    agent: Client, key: Key, acme: Account
-) -> None:
+def test_last_used_at_is_updated_once_a_minute(agent: Client, key: Key, acme: Account) -> None:
     agent.get("/v1/notes?text=a")
     with acting(acme):
         first = ApiKey.objects.get(pk=key[0].pk).last_used_at

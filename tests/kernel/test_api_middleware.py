@@ -45,7 +45,7 @@ def _chunked(client: Client, source: Any) -> Any:
 
 @pytest.mark.promise(33)
 @pytest.mark.django_db
-def test_a_body_over_the_limit_is_a_413(agent: Client, settings: Any) -> None:
+def test_body_over_the_limit_returns_413(agent: Client, settings: Any) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = LIMIT
     fits = json.dumps({"text": "a" * (LIMIT - len('{"text": ""}'))})
     assert agent.generic("POST", "/v1/notes", fits, "application/json").status_code == 201
@@ -55,7 +55,7 @@ def test_a_body_over_the_limit_is_a_413(agent: Client, settings: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_a_chunked_body_is_read(agent: Client) -> None:
+def test_chunked_body_is_accepted(agent: Client) -> None:
     answer = _chunked(agent, io.BytesIO(b'{"text": "in pieces"}'))
     assert answer.status_code == 201
     assert answer.json()["text"] == "in pieces"
@@ -63,7 +63,7 @@ def test_a_chunked_body_is_read(agent: Client) -> None:
 
 @pytest.mark.promise(33)
 @pytest.mark.django_db
-def test_an_endless_chunked_body_is_a_413_and_is_not_kept(agent: Client, settings: Any) -> None:
+def test_endless_chunked_body_returns_413_without_buffering(agent: Client, settings: Any) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = LIMIT
     source = Endless()
     tracemalloc.start()
@@ -77,7 +77,7 @@ def test_an_endless_chunked_body_is_a_413_and_is_not_kept(agent: Client, setting
 @pytest.mark.promise(33)
 @pytest.mark.django_db
 @pytest.mark.parametrize("trouble", [TimeoutError(), InvalidChunkSize(b"zz")], ids=repr)
-def test_a_body_that_does_not_come_whole_is_a_400(agent: Client, trouble: Exception) -> None:
+def test_interrupted_body_returns_400(agent: Client, trouble: Exception) -> None:
     class Troubled(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             raise trouble
@@ -88,7 +88,7 @@ def test_a_body_that_does_not_come_whole_is_a_400(agent: Client, trouble: Except
 
 @pytest.mark.promise(33)
 @pytest.mark.parametrize("length", ["-1", "1e9", "²", "x"])
-def test_a_strange_content_length_is_no_500(client: Client, length: str) -> None:
+def test_invalid_content_length_is_a_client_error(client: Client, length: str) -> None:
     answer = client.generic(
         "POST", "/v1/notes", "{}", "application/json", CONTENT_LENGTH=length, REMOTE_ADDR="7.7.7.7"
     )
@@ -97,24 +97,24 @@ def test_a_strange_content_length_is_no_500(client: Client, length: str) -> None
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", ["/v1/notes", "/v1/notes/", "/health", "/health/"])
-def test_a_last_slash_makes_no_difference_to_the_api(agent: Client, path: str) -> None:
+def test_api_accepts_an_optional_trailing_slash(agent: Client, path: str) -> None:
     assert agent.get(path, {"text": "a"}).status_code == 200
 
 
-def test_pages_keep_their_slash(client: Client) -> None:
+def test_pages_redirect_to_a_trailing_slash(client: Client) -> None:
     assert client.get("/sign-in").headers["Location"] == "/sign-in/"
 
 
 @pytest.mark.parametrize(
     "sane", ["0193e0a0-7d51-7c3c-9c50-6d0b3c3f2a11", "a", "run/7:retry=2", "x" * 128]
 )
-def test_a_callers_request_id_comes_back(client: Client, sane: str) -> None:
+def test_valid_request_id_is_returned(client: Client, sane: str) -> None:
     answer = client.get("/health", headers={"X-Request-Id": sane})
     assert answer.headers["X-Request-Id"] == sane
 
 
 @pytest.mark.parametrize("odd", ["", "x" * 129, 'a"b', "a b", "文", "a\x1b[31m"])
-def test_an_odd_request_id_is_replaced(client: Client, odd: str) -> None:
+def test_invalid_request_id_is_replaced(client: Client, odd: str) -> None:
     answer = client.get("/health", headers={"X-Request-Id": odd})
     assert uuid.UUID(answer.headers["X-Request-Id"]).version == 7
 
@@ -137,7 +137,7 @@ def _events(lines: io.StringIO) -> list[dict[str, Any]]:
 
 
 @pytest.mark.django_db
-def test_a_request_leaves_one_line_that_says_who_and_what_but_not_the_words(
+def test_request_log_line_omits_content_and_secrets(
     agent: Client, key: tuple[ApiKey, str], lines: io.StringIO
 ) -> None:
     agent.post(
@@ -165,9 +165,7 @@ def test_a_request_leaves_one_line_that_says_who_and_what_but_not_the_words(
 
 
 @pytest.mark.django_db
-def test_a_bug_is_logged_by_type_and_place_without_its_message(
-    agent: Client, lines: io.StringIO
-) -> None:
+def test_unexpected_error_is_logged_without_its_message(agent: Client, lines: io.StringIO) -> None:
     agent.raise_request_exception = False
     agent.post(
         "/v1/broken?secret",
@@ -183,7 +181,7 @@ def test_a_bug_is_logged_by_type_and_place_without_its_message(
     assert "secret" not in lines.getvalue()
 
 
-def test_other_peoples_loggers_write_the_same_lines(lines: io.StringIO) -> None:
+def test_third_party_loggers_use_the_same_format(lines: io.StringIO) -> None:
     logging.getLogger("celery.worker").warning("lost %s", "something")
     (line,) = _events(lines)
     assert (line["event"], line["logger"], line["level"]) == (

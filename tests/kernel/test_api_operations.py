@@ -39,7 +39,7 @@ def part(monkeypatch: pytest.MonkeyPatch) -> list[health.Part]:
 
 
 @pytest.mark.parametrize("path", ["/health", "/v1/health", "/v1/health/"])
-def test_liveness_needs_neither_key_nor_database(client: Client, path: str) -> None:
+def test_liveness_requires_no_key_or_database(client: Client, path: str) -> None:
     """No database mark on this test: pytest-django refuses any query."""
     answer = client.get(path)
     assert answer.status_code == 200
@@ -51,14 +51,14 @@ def test_liveness_needs_neither_key_nor_database(client: Client, path: str) -> N
 
 
 @pytest.mark.parametrize("path", ["/v1/health", "/v1/version", "/v1/schema", "/v1/docs"])
-def test_what_says_nothing_of_anybody_is_only_read(client: Client, path: str) -> None:
+def test_public_endpoints_accept_only_reads(client: Client, path: str) -> None:
     assert client.head(path).status_code == 200
     for method in (client.post, client.put, client.delete, client.options):
         assert method(path).status_code == 405
 
 
 @pytest.mark.django_db
-def test_with_a_key_every_part_is_told(agent: Client) -> None:
+def test_health_with_a_key_reports_every_component(agent: Client) -> None:
     answer = agent.get("/v1/health")
     body = answer.json()
     assert (answer.status_code, body["ok"], body["status"]) == (200, True, "ok")
@@ -68,14 +68,14 @@ def test_with_a_key_every_part_is_told(agent: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_any_valid_key_may_ask_and_no_other(client: Client, acme: Account) -> None:
+def test_health_details_require_any_valid_key(client: Client, acme: Account) -> None:
     least = {"X-Api-Key": makers.key(acme, scopes=["memory:read"])[1]}
     assert "database" in client.get("/v1/health", headers=least).json()
     assert client.get("/v1/health", headers={"X-Api-Key": "km_no"}).status_code == 401
 
 
 @pytest.mark.django_db
-def test_a_silent_worker_degrades(agent: Client) -> None:
+def test_missing_worker_heartbeat_degrades_health(agent: Client) -> None:
     cache.delete("pulse:worker")
     answer = agent.get("/v1/health")
     assert (answer.status_code, answer.json()["ok"]) == (200, False)
@@ -84,7 +84,7 @@ def test_a_silent_worker_degrades(agent: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_a_missing_broker_degrades(agent: Client, settings: Any) -> None:
+def test_unreachable_broker_degrades_health(agent: Client, settings: Any) -> None:
     settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": NOWHERE}}
     answer = agent.get("/v1/health")
     assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
@@ -92,7 +92,7 @@ def test_a_missing_broker_degrades(agent: Client, settings: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_an_essential_part_that_fails_is_a_503(agent: Client, part: list[health.Part]) -> None:
+def test_failing_essential_component_returns_503(agent: Client, part: list[health.Part]) -> None:
     def broken(_account_id: UUID) -> Report:
         raise OSError("a secret path")
 
@@ -102,9 +102,7 @@ def test_an_essential_part_that_fails_is_a_503(agent: Client, part: list[health.
     assert answer.json()["disk"] == {"ok": False, "error": "OSError"}
 
 
-def test_without_a_database_a_key_cannot_be_looked_up_and_health_says_so(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreachable_database_returns_503(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(_key: str) -> None:
         raise OperationalError
 
@@ -115,14 +113,14 @@ def test_without_a_database_a_key_cannot_be_looked_up_and_health_says_so(
 
 
 @pytest.mark.django_db
-def test_figures_are_about_the_keys_account(
+def test_figures_are_computed_for_the_account_of_the_key(
     agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(health._figures, "whose", str)  # noqa: SLF001
     assert agent.get("/v1/health").json()["whose"] == str(acme.pk)
 
 
-def test_the_signals_of_celery_are_signs_of_life() -> None:
+def test_celery_signals_update_heartbeats() -> None:
     from celery.signals import before_task_publish, heartbeat_sent
 
     cache.clear()
@@ -135,7 +133,7 @@ def test_the_signals_of_celery_are_signs_of_life() -> None:
     assert heartbeats.last_seen("worker") == 0
 
 
-def test_the_version_is_told_to_anybody(client: Client) -> None:
+def test_version_is_public(client: Client) -> None:
     assert client.get("/v1/version").json() == {
         "name": "kmapp",
         "version": kmapp.__version__,
@@ -157,7 +155,7 @@ def test_metrics_count_requests_by_route_and_status(agent: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_methods_that_somebody_invents_are_one_in_the_metrics(agent: Client) -> None:
+def test_unknown_methods_share_one_metric_label(agent: Client) -> None:
     for method in ("BREW", "STEEP"):
         agent.generic(method, "/v1/notes")
     text = agent.get("/metrics").content.decode()
@@ -166,7 +164,7 @@ def test_methods_that_somebody_invents_are_one_in_the_metrics(agent: Client) -> 
 
 
 @pytest.mark.django_db
-def test_metrics_are_for_admins_or_their_own_token(
+def test_metrics_require_an_admin_key_or_the_metrics_token(
     client: Client, acme: Account, settings: Any
 ) -> None:
     reader = makers.key(acme, scopes=["debug"])[1]
@@ -179,7 +177,7 @@ def test_metrics_are_for_admins_or_their_own_token(
     assert client.get("/v1/notes?text=a", headers=token).status_code == 401
 
 
-def test_the_schema_describes_keys_scopes_refusals_and_idempotency(client: Client) -> None:
+def test_schema_describes_keys_scopes_errors_and_idempotency(client: Client) -> None:
     answer = client.get("/v1/schema")
     assert answer.status_code == 200
     schema = answer.json()
@@ -204,7 +202,7 @@ def test_the_schema_describes_keys_scopes_refusals_and_idempotency(client: Clien
     assert not [path for path in schema["paths"] if path.endswith("/")]
 
 
-def test_the_docs_come_from_our_own_files_under_the_strict_policy(client: Client) -> None:
+def test_docs_use_local_files_under_the_strict_csp(client: Client) -> None:
     answer = client.get("/v1/docs")
     assert answer.status_code == 200
     page = answer.content.decode()

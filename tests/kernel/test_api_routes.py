@@ -44,13 +44,13 @@ VIEWS = agent_views()
 
 
 @pytest.mark.parametrize("path", [path for path, _ in ROUTES if is_api("/" + path)])
-def test_every_api_route_asks_for_a_key_but_for_a_few_that_say_nothing(path: str) -> None:
+def test_every_api_route_requires_a_key_except_public_ones(path: str) -> None:
     assert (path in VIEWS) != (path in OPEN)
     assert not path.endswith("/"), "declared without a last slash"
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))
-def test_every_method_names_its_scope_and_every_name_is_a_method(view: type[AgentView]) -> None:
+def test_every_method_declares_its_scope(view: type[AgentView]) -> None:
     methods = {name.upper() for name in view.http_method_names if hasattr(view, name)}
     assert methods == set(view.scopes)
     assert set(view.scopes.values()) <= set(Scope)
@@ -58,7 +58,7 @@ def test_every_method_names_its_scope_and_every_name_is_a_method(view: type[Agen
 
 
 @pytest.mark.promise(35)
-def test_no_endpoint_knows_a_session(client: Client, ada: User) -> None:
+def test_api_ignores_page_sessions(client: Client, ada: User) -> None:
     """ASVS 3.5.1: who is signed in on pages is nobody here."""
     client.force_login(ada)
     for path, view in VIEWS.items():
@@ -68,13 +68,13 @@ def test_no_endpoint_knows_a_session(client: Client, ada: User) -> None:
 
 
 @pytest.mark.parametrize(("path", "view"), VIEWS.items(), ids=list(VIEWS))
-def test_every_post_that_writes_may_be_repeated(path: str, view: type[AgentView]) -> None:
+def test_every_writing_post_is_idempotent(path: str, view: type[AgentView]) -> None:
     scope = view.scopes.get("POST")
     writes = scope is not None and scope.value.endswith(CHANGES)
     assert view.idempotent == (writes or path in RECORDED)
 
 
-def test_the_schema_describes_every_endpoint_without_a_guess(
+def test_schema_describes_every_endpoint(
     client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
     paths = client.get("/v1/schema").json()["paths"]

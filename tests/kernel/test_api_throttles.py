@@ -35,7 +35,7 @@ def _note(client: Client, **headers: str) -> Any:
 
 
 @pytest.mark.promise(38)
-def test_a_hundred_at_once_get_exactly_the_limit(committed: str, agent: Client) -> None:
+def test_concurrent_requests_get_exactly_the_limit(committed: str, agent: Client) -> None:
     """The sender's address may say what it likes."""
 
     def knock(number: int) -> int:
@@ -50,7 +50,7 @@ def test_a_hundred_at_once_get_exactly_the_limit(committed: str, agent: Client) 
 
 @pytest.mark.promise(38)
 @pytest.mark.django_db
-def test_what_is_left_is_said_and_then_when_to_come_back(agent: Client) -> None:
+def test_headers_report_remaining_requests_and_retry_after(agent: Client) -> None:
     for used in range(1, LIMIT + 1):
         answer = _note(agent)
         assert answer.headers["X-RateLimit-Limit"] == str(LIMIT)
@@ -65,7 +65,7 @@ def test_what_is_left_is_said_and_then_when_to_come_back(agent: Client) -> None:
 
 @pytest.mark.promise(38)
 @pytest.mark.django_db
-def test_keys_and_buckets_do_not_share(agent: Client, acme: Account) -> None:
+def test_keys_and_buckets_are_counted_separately(agent: Client, acme: Account) -> None:
     while _note(agent).status_code == 201:
         pass
     others = [
@@ -80,7 +80,7 @@ def test_keys_and_buckets_do_not_share(agent: Client, acme: Account) -> None:
 @pytest.mark.promise(38)
 @pytest.mark.django_db
 @pytest.mark.parametrize(("proxies", "passed"), [(0, LIMIT), (1, 2 * LIMIT)])
-def test_strangers_are_counted_by_the_address_that_our_proxies_saw(
+def test_anonymous_requests_are_counted_by_proxied_address(
     client: Client, monkeypatch: pytest.MonkeyPatch, proxies: int, passed: int
 ) -> None:
     """What a client itself puts into X-Forwarded-For stands further left and counts for nothing."""
@@ -93,7 +93,7 @@ def test_strangers_are_counted_by_the_address_that_our_proxies_saw(
 
 
 @pytest.mark.django_db
-def test_a_window_opens_with_its_first_request_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_window_starts_with_the_first_request_and_expires(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kmapp.api.throttles.WINDOW_MS", 150)
     who = str(uuid7())
     assert [count("write", who).used for _ in range(3)] == [1, 2, 3]  # type: ignore[union-attr]
@@ -103,9 +103,7 @@ def test_a_window_opens_with_its_first_request_and_closes(monkeypatch: pytest.Mo
 
 @pytest.mark.promise(38)
 @pytest.mark.django_db
-def test_without_valkey_requests_pass_and_are_counted_as_unguarded(
-    agent: Client, settings: Any
-) -> None:
+def test_without_valkey_requests_pass_and_are_counted(agent: Client, settings: Any) -> None:
     caches = {"default": {**settings.CACHES["default"], "LOCATION": NOWHERE}}
     settings.CACHES = caches
     before = UNGUARDED._value.get()  # noqa: SLF001
@@ -121,14 +119,14 @@ def without_valkey(settings: Any) -> None:
 
 
 @pytest.mark.promise(38)
-def test_without_valkey_debugging_is_shut(without_valkey: None) -> None:
+def test_without_valkey_debug_requests_are_unavailable(without_valkey: None) -> None:
     with pytest.raises(Unavailable) as refused:
         count("debug", str(uuid7()))
     assert refused.value.retry_after > 0
 
 
 @pytest.mark.promise(38)
-def test_without_valkey_each_process_counts_who_signs_in(
+def test_without_valkey_sign_ins_are_counted_per_process(
     without_valkey: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kmapp.api.throttles.WINDOW_MS", 150)
@@ -146,14 +144,14 @@ def test_without_valkey_each_process_counts_who_signs_in(
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", ["/v1/notes", "/v1/health"])
-def test_who_tries_keys_is_counted(client: Client, path: str) -> None:
+def test_failed_authentication_is_throttled(client: Client, path: str) -> None:
     wrong = {"Authorization": "Bearer km_aaaaaaaaaa_bbbbbbbbbbbbbbbbbbbbbbbbbbbb"}
     statuses = [client.get(path, headers=wrong).status_code for _ in range(LIMIT + 1)]
     assert statuses == [401] * LIMIT + [429]
 
 
 @pytest.mark.django_db
-def test_addresses_of_one_network_are_one(client: Client) -> None:
+def test_ipv6_addresses_are_throttled_by_network(client: Client) -> None:
     def status(address: str) -> int:
         return client.get("/v1/notes", REMOTE_ADDR=address).status_code
 

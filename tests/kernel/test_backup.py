@@ -36,7 +36,7 @@ pytestmark = pytest.mark.promise(30)
 TEXTS = ["Tea at nine.", "九点喝茶。", "The kettle is on."]
 
 
-def remember(account: Account, *texts: str) -> None:
+def write_texts(account: Account, *texts: str) -> None:
     with acting(account):
         batch = Batch(entries=[NewEntry(text=text, user_id="u") for text in texts])
         write_batch(account_id=account.pk, actor=SYSTEM, batch=batch)
@@ -48,7 +48,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def elsewhere(committed: str) -> Iterator[str]:
+def empty_database(committed: str) -> Iterator[str]:
     """An empty, provisioned database, where the commands then work."""
     name = f"{committed}_restored"
     make_database(name)
@@ -58,8 +58,8 @@ def elsewhere(committed: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def lived(committed: str, acme: Account) -> Account:
-    remember(acme, *TEXTS)
+def filled_account(committed: str, acme: Account) -> Account:
+    write_texts(acme, *TEXTS)
     makers.settle()
     call_command("checkpoint", stdout=io.StringIO())
     return acme
@@ -71,34 +71,36 @@ def run(name: str, *words: Any, **options: Any) -> str:
     return out.getvalue()
 
 
-def test_a_backup_restores_to_the_same_truth(lived: Account, file: Path, elsewhere: str) -> None:
+def test_restore_recovers_rows_and_checkpoints(
+    filled_account: Account, file: Path, empty_database: str
+) -> None:
     """The restored database is written on, and the file of checkpoints is found again."""
-    told = run("backup", file)
-    assert "1 accounts" in told
+    output = run("backup", file)
+    assert "1 accounts" in output
     assert file.stat().st_mode & 0o777 == 0o600
     signed = settings.CHECKPOINT_FILE.read_bytes()
     settings.CHECKPOINT_FILE.unlink()  # a new machine
-    use_database(elsewhere)
+    use_database(empty_database)
     assert "all as sealed" in run("restore", file)
     assert settings.CHECKPOINT_FILE.read_bytes() == signed
-    with acting(lived):
-        rows = MemoryEntry.objects.of(lived)
+    with acting(filled_account):
+        rows = MemoryEntry.objects.of(filled_account)
         assert sorted(rows.values_list("content", flat=True)) == sorted(TEXTS)
-    remember(lived, "After the fire.")
+    write_texts(filled_account, "After the fire.")
     makers.settle()
     run("fsck")
 
 
-def test_nothing_is_restored_over_what_is_there(lived: Account, file: Path) -> None:
+def test_restore_refuses_a_non_empty_database(filled_account: Account, file: Path) -> None:
     run("backup", file)
     with pytest.raises(CommandError, match="is not empty"):
         run("restore", file)
-    with acting(lived):
-        assert MemoryEntry.objects.of(lived).count() == len(TEXTS)
+    with acting(filled_account):
+        assert MemoryEntry.objects.of(filled_account).count() == len(TEXTS)
 
 
-def test_what_is_no_whole_backup_is_refused(
-    lived: Account, file: Path, elsewhere: str, tmp_path: Path
+def test_restore_refuses_damaged_files(
+    filled_account: Account, file: Path, empty_database: str, tmp_path: Path
 ) -> None:
     run("backup", file)
     cut, bent = tmp_path / "cut.zip", tmp_path / "bent.zip"
@@ -106,28 +108,28 @@ def test_what_is_no_whole_backup_is_refused(
     middle = bytearray(file.read_bytes())
     middle[len(middle) // 2] ^= 0xFF
     bent.write_bytes(bytes(middle))
-    use_database(elsewhere)
+    use_database(empty_database)
     for damaged in (cut, bent, tmp_path / "none.zip"):
         with pytest.raises(CommandError, match=r"not whole|does not exist|ended with|gave up"):
             run("restore", damaged)
     assert "all as sealed" in run("restore", file)  # they left nothing
 
 
-def test_a_backup_never_overwrites(lived: Account, file: Path) -> None:
+def test_backup_refuses_an_existing_file(filled_account: Account, file: Path) -> None:
     file.write_text("something else")
     with pytest.raises(CommandError, match="is there already"):
         run("backup", file)
     assert file.read_text() == "something else"
 
 
-def test_a_killed_backup_leaves_no_file_that_looks_whole(
+def test_killed_backup_leaves_only_a_partial_file(
     committed: str, acme: Account, file: Path
 ) -> None:
     """Kill -9 amid the dump; the next one takes its place."""
-    remember(acme, *(f"Note {number} {'long ' * 200}" for number in range(150)))
+    write_texts(acme, *(f"Note {number} {'long ' * 200}" for number in range(150)))
     url = embedded.database_url(settings.DATA_DIR, "owner")
     there = url.replace(f"/{embedded.DATABASE}?", f"/{committed}?")
-    surroundings = {
+    environment = {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "tests.settings",
         "DATABASE_OWNER_URL": there,
@@ -135,7 +137,7 @@ def test_a_killed_backup_leaves_no_file_that_looks_whole(
     }
     process = subprocess.Popen(
         [sys.executable, "manage.py", "backup", str(file)],
-        env=surroundings,
+        env=environment,
         cwd=settings.BASE_DIR,
         start_new_session=True,
         stderr=subprocess.DEVNULL,
@@ -153,8 +155,8 @@ def test_a_killed_backup_leaves_no_file_that_looks_whole(
     assert not part.exists()
 
 
-def test_a_dump_that_fails_leaves_nothing(
-    lived: Account, file: Path, monkeypatch: pytest.MonkeyPatch
+def test_failed_dump_leaves_no_file(
+    filled_account: Account, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kmapp.database.backup.dump.WORDS", ("--format=custom",))  # sees no row
     with pytest.raises(CommandError, match="pg_dump ended with 1"):
@@ -162,16 +164,16 @@ def test_a_dump_that_fails_leaves_nothing(
     assert list(file.parent.iterdir()) == []
 
 
-def test_what_is_signed_while_it_dumps_is_in_the_backup_as_far_as_its_commits_are(
-    lived: Account, file: Path, elsewhere: str, monkeypatch: pytest.MonkeyPatch
+def test_checkpoints_after_the_snapshot_are_excluded(
+    filled_account: Account, file: Path, empty_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Checkpoints are written to the file first, then copied into the database."""
-    looked = pg_tools.program
+    find_program = pg_tools.program
 
     def meanwhile(name: str, major: int) -> Path:
-        remember(lived, "Later.")  # after the snapshot was taken
+        write_texts(filled_account, "Later.")  # after the snapshot was taken
         call_command("checkpoint", stdout=io.StringIO())
-        return looked(name, major)
+        return find_program(name, major)
 
     monkeypatch.setattr(pg_tools, "program", meanwhile)
     run("backup", file)
@@ -182,30 +184,32 @@ def test_what_is_signed_while_it_dumps_is_in_the_backup_as_far_as_its_commits_ar
     assert numbers == [head["seq"]]
 
 
-def test_the_programs_must_be_of_the_servers_version(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pg_tools_must_match_the_server_version(monkeypatch: pytest.MonkeyPatch) -> None:
     [major] = {pg_tools.program(name, 18).parent.name for name in ("pg_dump", "pg_restore")}
     assert major == "bin"
     with pytest.raises(BackupError, match=r"The server is PostgreSQL 14.*postgresql-client-14"):
         pg_tools.program("pg_dump", 14)
 
 
-def test_a_rehearsal_compares_and_leaves_nothing(
-    lived: Account, file: Path, committed: str
+def test_rehearsal_compares_and_drops_its_database(
+    filled_account: Account, file: Path, committed: str
 ) -> None:
     run("backup", file)
-    told = run("rehearse_restore", file)
-    assert "NOT OK" not in told
-    assert "3 of 3 equal" in told
-    assert "finds 100.0% of these, the live one 100.0%" in told
-    remember(lived, "Written since.")
+    output = run("rehearse_restore", file)
+    assert "NOT OK" not in output
+    assert "3 of 3 equal" in output
+    assert "finds 100.0% of these, the live one 100.0%" in output
+    write_texts(filled_account, "Written since.")
     makers.settle()
-    told = run("rehearse_restore", file)
-    assert "0 equal, 1 ancestors of the live head" in told
-    assert "where the live chain went on, 3 of 3 found" in told
+    output = run("rehearse_restore", file)
+    assert "0 equal, 1 ancestors of the live head" in output
+    assert "where the live chain went on, 3 of 3 found" in output
     assert _databases_like(f"{committed}%") == [committed]
 
 
-def test_a_rehearsal_notices_another_history(lived: Account, file: Path, committed: str) -> None:
+def test_rehearsal_reports_a_diverged_chain(
+    filled_account: Account, file: Path, committed: str
+) -> None:
     run("backup", file)
     superuser = embedded.server_url(settings.DATA_DIR)
     with psycopg.connect(superuser, dbname=committed) as intruder:
@@ -218,8 +222,8 @@ def test_a_rehearsal_notices_another_history(lived: Account, file: Path, committ
     assert "1 on no live chain" in out.getvalue()
 
 
-def test_without_a_file_the_newest_is_rehearsed_or_one_is_made(
-    lived: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_rehearsal_uses_the_newest_backup_or_creates_one(
+    filled_account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "BACKUPS_DIR", tmp_path / "backups")
     assert "rehearsal.zip" in run("rehearse_restore")
@@ -228,16 +232,16 @@ def test_without_a_file_the_newest_is_rehearsed_or_one_is_made(
     assert kept.name in run("rehearse_restore")
 
 
-def test_a_backup_amid_writes_ends_on_an_ancestor(lived: Account, file: Path) -> None:
+def test_backup_during_writes_ends_on_an_ancestor(filled_account: Account, file: Path) -> None:
     """Writers go on while it dumps."""
     stop = threading.Event()
 
-    def go_on() -> None:
+    def write_until_stopped() -> None:
         while not stop.is_set():
-            remember(lived, "Another one.")
+            write_texts(filled_account, "Another one.")
         connections.close_all()  # of this thread
 
-    writers = [threading.Thread(target=go_on) for _ in range(2)]
+    writers = [threading.Thread(target=write_until_stopped) for _ in range(2)]
     for each in writers:
         each.start()
     try:
@@ -246,9 +250,9 @@ def test_a_backup_amid_writes_ends_on_an_ancestor(lived: Account, file: Path) ->
         stop.set()
         for each in writers:
             each.join()
-    told = run("rehearse_restore", file)
-    assert "NOT OK" not in told
-    assert "ancestors of the live head" in told
+    output = run("rehearse_restore", file)
+    assert "NOT OK" not in output
+    assert "ancestors of the live head" in output
 
 
 def _databases_like(pattern: str) -> list[str]:
@@ -257,7 +261,7 @@ def _databases_like(pattern: str) -> list[str]:
         return [row[0] for row in rows]
 
 
-def test_an_owners_address_is_needed(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+def test_backup_requires_the_owner_url(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
     monkeypatch.delitem(settings.DATABASES, "owner")
     with pytest.raises(CommandError, match="Set DATABASE_OWNER_URL"):
         run("backup", file)

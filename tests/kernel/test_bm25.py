@@ -7,12 +7,12 @@ import pytest
 from kmapp.search import bm25
 
 
-def test_a_rare_term_says_more_than_a_common_one() -> None:
+def test_rare_terms_have_a_higher_idf() -> None:
     assert bm25.idf(100, 1) == pytest.approx(math.log(1 + 99.5 / 1.5))
     assert bm25.idf(100, 1) > bm25.idf(100, 50) > bm25.idf(100, 100) > 0
 
 
-def test_a_term_that_nothing_holds_has_the_highest_idf() -> None:
+def test_absent_term_has_the_highest_idf() -> None:
     assert bm25.idf(100, 0) > bm25.idf(100, 1)
 
 
@@ -28,7 +28,7 @@ def test_repetition_saturates() -> None:
     assert weights[-1] < bm25.K1 + 1
 
 
-def test_a_long_document_is_held_against_it() -> None:
+def test_long_documents_weigh_less() -> None:
     assert bm25.weight(1, 40, 10.0) < bm25.weight(1, 10, 10.0) < bm25.weight(1, 5, 10.0)
 
 
@@ -38,7 +38,7 @@ def test_score_sums_over_the_distinct_terms_of_the_query() -> None:
     assert bm25.score(query, {"tea": 2, "china": 1, "cup": 3}, 6, 8.0) == pytest.approx(expected)
 
 
-def test_a_language_that_no_text_speaks_says_nothing() -> None:
+def test_terms_of_an_absent_language_are_dropped() -> None:
     assert bm25.drop_unknown_terms({"redis": 3, "超时": 0, "代理": 0}) == {"redis": 3}
     assert bm25.drop_unknown_terms({"超时": 0}) == {}
     assert bm25.drop_unknown_terms({"redis": 0, "超时": 2, "代理": 0}) == {

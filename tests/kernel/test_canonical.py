@@ -48,7 +48,7 @@ def test_canonical_forms(value: Any, expected: str) -> None:
     assert canonical(value).decode() == expected
 
 
-def test_one_moment_in_two_zones_is_one_value() -> None:
+def test_equal_instants_in_two_zones_have_one_form() -> None:
     shanghai = timezone(timedelta(hours=8))
     assert canonical(datetime(2026, 1, 1, 8, tzinfo=shanghai)) == canonical(
         datetime(2026, 1, 1, tzinfo=UTC)
@@ -73,25 +73,25 @@ def test_one_moment_in_two_zones_is_one_value() -> None:
         (datetime.min.replace(tzinfo=timezone(timedelta(hours=8))), "", "years 1 to 9999"),
     ],
 )
-def test_what_cannot_be_stored_is_refused_where_it_is(value: Any, path: str, reason: str) -> None:
+def test_unstorable_value_is_rejected_with_its_path(value: Any, path: str, reason: str) -> None:
     with pytest.raises(Unstorable, match=reason) as refused:
         check(value)
     assert refused.value.path == path
 
 
-def test_an_endless_integer_is_refused() -> None:
+def test_huge_integer_is_rejected() -> None:
     with pytest.raises(Unstorable, match="9007199254740991"):
         check(10**5000)
 
 
-def test_a_path_continues_the_one_it_is_given() -> None:
+def test_path_starts_with_the_given_prefix() -> None:
     with pytest.raises(Unstorable) as refused:
         check([float("nan")], "nodes.3.slots")
     assert refused.value.path == "nodes.3.slots.0"
     assert str(refused.value) == "nodes.3.slots.0: is not a finite number"
 
 
-def test_a_long_key_is_told_short_and_costs_nothing_per_item() -> None:
+def test_long_key_is_truncated_in_the_path() -> None:
     long = "k" * 500_000
     with pytest.raises(Unstorable) as refused:
         check({long: [*range(100_000), float("nan")]})  # joined at each step: 50 GB
@@ -99,7 +99,7 @@ def test_a_long_key_is_told_short_and_costs_nothing_per_item() -> None:
 
 
 @pytest.mark.parametrize("levels", [DEEPEST + 1, 200_000])
-def test_depth_is_refused_before_python_gives_up(levels: int) -> None:
+def test_excessive_nesting_is_rejected(levels: int) -> None:
     value: Any = 1
     for _ in range(levels):
         value = [value]
@@ -129,13 +129,13 @@ def test_the_order_of_keys_does_not_matter(value: dict[str, int]) -> None:
 
 
 @given(unstorable_leaves(), texts())
-def test_one_bad_leaf_spoils_the_whole(leaf: Any, key: str) -> None:
+def test_nested_unstorable_leaf_is_rejected(leaf: Any, key: str) -> None:
     with pytest.raises(Unstorable) as refused:
         canonical({"fine": 1, key + "!": [None, leaf]})
     assert refused.value.path == f"{key}!.1"
 
 
-def test_a_digest_hides_its_value_behind_a_salt() -> None:
+def test_digest_depends_on_the_salt() -> None:
     assert digest(SALT, "x") != digest(SALT[::-1], "x")
     assert digest(SALT, "x") == "3b1fc3f0acdfe5a1819cbf8d76bf7f14e2cfaf9d5674aefe56db9cd71da75bdc"
     with pytest.raises(ValueError, match="at least 16 bytes"):

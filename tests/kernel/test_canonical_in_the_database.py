@@ -15,7 +15,7 @@ SALT = bytes(range(16))
 ONE_TRANSACTION = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def through(kind: str, value: Any) -> Any:
+def round_trip(kind: str, value: Any) -> Any:
     """The value as PostgreSQL gives it back, the way Django asks for it."""
     with connection.cursor() as cursor:
         if kind == "jsonb":
@@ -29,7 +29,7 @@ def through(kind: str, value: Any) -> Any:
 @ONE_TRANSACTION
 @given(json_values())
 def test_jsonb_keeps_every_digest(value: Any) -> None:
-    assert digest(SALT, through("jsonb", value)) == digest(SALT, value)
+    assert digest(SALT, round_trip("jsonb", value)) == digest(SALT, value)
 
 
 @pytest.mark.django_db
@@ -44,4 +44,4 @@ def test_columns_keep_every_digest(values: list[Any]) -> None:
     for value in values:
         kind = kinds.get(type(value), "timestamptz" if hasattr(value, "tzinfo") else "uuid")
         if value is not None:
-            assert digest(SALT, through(kind, value)) == digest(SALT, value)
+            assert digest(SALT, round_trip(kind, value)) == digest(SALT, value)

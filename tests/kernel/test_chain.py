@@ -36,14 +36,14 @@ def chain(length: int) -> Chain:
     return links
 
 
-def found(links: Chain) -> list[tuple[int, str]]:
+def find_problems(links: Chain) -> list[tuple[int, str]]:
     return [(problem.seq, problem.kind) for problem in verify(links)]
 
 
-def test_a_whole_chain_has_no_problem() -> None:
+def test_valid_chain_has_no_problems() -> None:
     assert chain(1)[0][0].parent_hash == GENESIS == "0" * 64
-    assert found(chain(20)) == []
-    assert found([]) == []
+    assert find_problems(chain(20)) == []
+    assert find_problems([]) == []
 
 
 def test_format_1_never_changes() -> None:
@@ -72,22 +72,22 @@ EDITS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def test_the_edits_below_cover_every_column() -> None:
+def test_edits_cover_every_column() -> None:
     assert set(EDITS) == {field.name for field in fields(Link)}
 
 
 @pytest.mark.parametrize("column", EDITS)
 @pytest.mark.parametrize("place", [0, 4, 9])
-def test_an_edit_of_any_column_is_found(column: str, place: int) -> None:
+def test_edit_of_any_column_is_reported(column: str, place: int) -> None:
     links = chain(10)
     link, stored = links[place]
     edited = replace(link, **{column: EDITS[column](getattr(link, column))})
     links[place] = (edited, stored)
-    assert (edited.seq, "hash") in found(links)
+    assert (edited.seq, "hash") in find_problems(links)
 
 
 @given(st.integers(0, 9), st.sampled_from(sorted(set(EDITS) - {"account"})))
-def test_hashing_the_edit_again_breaks_the_next_link(place: int, column: str) -> None:
+def test_rehashed_edit_breaks_the_next_link(place: int, column: str) -> None:
     links = [*chain(10), *chain(11)[10:]]
     link, _ = links[place]
     edited = replace(link, **{column: EDITS[column](getattr(link, column))})
@@ -96,35 +96,35 @@ def test_hashing_the_edit_again_breaks_the_next_link(place: int, column: str) ->
             commit_hash(edited)
         return
     links[place] = (edited, commit_hash(edited))
-    assert (place + 2, "parent") in found(links)
+    assert (place + 2, "parent") in find_problems(links)
 
 
-def test_an_edited_hash_is_found() -> None:
+def test_edited_hash_is_reported() -> None:
     links = chain(3)
     links[1] = (links[1][0], "0" * 64)
-    assert found(links) == [(2, "hash"), (3, "parent")]
+    assert find_problems(links) == [(2, "hash"), (3, "parent")]
 
 
-def test_a_missing_commit_is_found() -> None:
+def test_missing_commit_is_reported() -> None:
     links = chain(5)
     del links[2]
-    assert found(links) == [(4, "gap"), (4, "parent")]
+    assert find_problems(links) == [(4, "gap"), (4, "parent")]
 
 
-def test_two_commits_swapped_are_found() -> None:
+def test_swapped_commits_are_reported() -> None:
     links = chain(5)
     links[1], links[2] = links[2], links[1]
-    assert {seq for seq, _ in found(links)} == {2, 3, 4}
+    assert {seq for seq, _ in find_problems(links)} == {2, 3, 4}
 
 
-def test_a_commit_of_another_account_is_found() -> None:
+def test_commit_of_another_account_is_reported() -> None:
     links = chain(3)
     moved = replace(links[1][0], account=UUID(int=2))
     links[1] = (moved, commit_hash(moved))
-    assert (2, "account") in found(links)
+    assert (2, "account") in find_problems(links)
 
 
-def test_a_value_that_was_never_sealed_is_a_problem_and_no_crash() -> None:
+def test_unstorable_diff_is_reported_as_a_hash_problem() -> None:
     links = chain(2)
     links[0] = (replace(links[0][0], diff=[10**30]), links[0][1])
-    assert found(links) == [(1, "hash")]
+    assert find_problems(links) == [(1, "hash")]

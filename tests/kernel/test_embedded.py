@@ -44,13 +44,13 @@ def query(server: Postgres, *statements: LiteralString) -> tuple[object, ...]:
         return tuple(last.fetchone() or ())
 
 
-def test_addresses_follow_from_the_folder_and_fit_a_socket() -> None:
+def test_socket_paths_depend_on_the_folder_and_fit_the_limit() -> None:
     here, there = Path("/srv/one"), Path("/srv") / ("x" * 200)
     assert embedded.redis_url(here) != embedded.redis_url(there)
     assert len(f"{embedded.postgres_sockets(there)}/.s.PGSQL.5432.lock") < 104
 
 
-def test_a_runtime_folder_that_somebody_else_made_is_refused(tmp_path: Path) -> None:
+def test_runtime_folder_of_another_user_is_refused(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     trap = tmp_path / "trap"
@@ -59,7 +59,7 @@ def test_a_runtime_folder_that_somebody_else_made_is_refused(tmp_path: Path) -> 
         make_runtime_dir(trap)
 
 
-def test_postgres_speaks_unicode_and_listens_on_no_port(place: Path) -> None:
+def test_postgres_uses_unicode_and_no_tcp_port(place: Path) -> None:
     with postgres(place, durable=False) as server:
         assert query(
             server,
@@ -71,7 +71,7 @@ def test_postgres_speaks_unicode_and_listens_on_no_port(place: Path) -> None:
 
 
 @as_root
-def test_as_root_postgres_is_another_account_that_may_not_sign_in(place: Path) -> None:
+def test_as_root_postgres_runs_as_nobody_who_cannot_sign_in(place: Path) -> None:
     with postgres(place, durable=False) as server:
         assert server.process
         assert (
@@ -84,7 +84,7 @@ def test_as_root_postgres_is_another_account_that_may_not_sign_in(place: Path) -
 
 
 @as_root
-def test_as_root_in_a_closed_folder_data_and_programs_go_to_an_open_one(
+def test_as_root_private_folder_moves_data_and_programs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = tmp_path / "closed"
@@ -110,7 +110,7 @@ def test_as_root_in_a_closed_folder_data_and_programs_go_to_an_open_one(
             shutil.rmtree(data.resolve().parent)
 
 
-def test_postgres_survives_a_kill_and_a_stranger_with_its_number(place: Path) -> None:
+def test_postgres_restarts_with_a_stale_pid_file(place: Path) -> None:
     server = postgres(place)
     with server:
         query(server, "CREATE TABLE kept (one int)", "INSERT INTO kept VALUES (1) RETURNING one")
@@ -130,7 +130,7 @@ def test_postgres_survives_a_kill_and_a_stranger_with_its_number(place: Path) ->
         processes.kill_session(stranger)
 
 
-def test_postgres_refuses_the_data_of_another_version(place: Path) -> None:
+def test_postgres_refuses_data_of_another_version(place: Path) -> None:
     with postgres(place, durable=False):
         pass
     (place / "postgres" / "PG_VERSION").write_text("17\n")
@@ -138,7 +138,7 @@ def test_postgres_refuses_the_data_of_another_version(place: Path) -> None:
         postgres(place).prepare()
 
 
-def test_half_a_cluster_is_never_used(place: Path) -> None:
+def test_incomplete_cluster_is_replaced(place: Path) -> None:
     (place / "postgres.new").mkdir()
     (place / "postgres.new" / "PG_VERSION").write_text("18\n")
     with postgres(place, durable=False) as server:
@@ -146,7 +146,7 @@ def test_half_a_cluster_is_never_used(place: Path) -> None:
     assert not (place / "postgres.new").exists()
 
 
-def test_valkey_keeps_its_data_and_its_socket_to_us(place: Path) -> None:
+def test_valkey_persists_data_on_a_private_socket(place: Path) -> None:
     server = Valkey(place / "valkey", place / "valkey.sock", place / "log")
     for expected in (None, b"1"):
         with server, redis.Redis.from_url(server.url()) as client:
@@ -156,7 +156,7 @@ def test_valkey_keeps_its_data_and_its_socket_to_us(place: Path) -> None:
             assert client.config_get("port")["port"] == "0"
 
 
-def test_the_batch_embedder_yields_to_everything_else(place: Path) -> None:
+def test_batch_embedder_has_the_lowest_priority(place: Path) -> None:
     with Embedder(int(_free_port()), place / "log", polite=True) as server:
         assert server.process
         assert os.getpriority(os.PRIO_PROCESS, server.process.pid) == LOWEST_PRIORITY

@@ -52,7 +52,7 @@ class Writers:
             connection.close()
 
 
-def written(account: Account, writers: int, *, each: int, batches: int = 0) -> float:
+def measure_commit_rate(account: Account, writers: int, *, each: int, batches: int = 0) -> float:
     """Commits a second of these writers together, with bulk batches beside."""
     threads = writers + (1 if batches else 0)
     crowd = Writers(account.pk, threading.Barrier(threads + 1))
@@ -69,7 +69,7 @@ def written(account: Account, writers: int, *, each: int, batches: int = 0) -> f
     return writers * each / took
 
 
-def assert_one_line(account: Account, commits: int) -> None:
+def assert_linear_chain(account: Account, commits: int) -> None:
     with acting(account):
         rows = Commit.objects.of(account)
         parents = rows.values("parent_hash").annotate(children=Count("pk"))
@@ -82,11 +82,11 @@ def assert_one_line(account: Account, commits: int) -> None:
 
 
 @pytest.mark.promise(29)
-def test_writers_at_once_make_one_line(committed: str, acme: Account) -> None:
+def test_concurrent_writers_make_a_linear_chain(committed: str, acme: Account) -> None:
     """Nor do they slow each other down so far that one alone would do much better."""
-    alone = written(acme, 1, each=COMMITS)
-    together = written(acme, WRITERS, each=COMMITS, batches=BATCHES)
-    assert_one_line(acme, 1 + COMMITS + WRITERS * COMMITS + BATCHES)
+    alone = measure_commit_rate(acme, 1, each=COMMITS)
+    together = measure_commit_rate(acme, WRITERS, each=COMMITS, batches=BATCHES)
+    assert_linear_chain(acme, 1 + COMMITS + WRITERS * COMMITS + BATCHES)
     assert together > alone / 4, f"{together:.0f} commits/s together, {alone:.0f} alone"
 
 
@@ -101,12 +101,14 @@ def commit_often(task: tuple[UUID, int, int]) -> None:
 @pytest.mark.promise(29)
 @pytest.mark.chaos
 @pytest.mark.alone
-def test_writers_in_processes_are_fast(committed: str, acme: Account, measured: Measured) -> None:
+def test_concurrent_processes_reach_the_commit_rate(
+    committed: str, acme: Account, measured: Measured
+) -> None:
     tasks = [(acme.pk, 1, ROWS), *[(acme.pk, COMMITS, 1)] * WRITERS]
     connections.close_all()  # no child may speak on a connection of ours
     with multiprocessing.get_context("fork").Pool(len(tasks)) as pool:
         pool.map(commit_often, tasks, chunksize=1)
-    assert_one_line(acme, 1 + WRITERS * COMMITS + 1)
+    assert_linear_chain(acme, 1 + WRITERS * COMMITS + 1)
     with acting(acme):
         times = Commit.objects.of(acme).filter(seq__gt=1).order_by("seq")
         first, last = (each.created_at for each in (times[0], times.reverse()[0]))

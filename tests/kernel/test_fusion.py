@@ -77,30 +77,30 @@ def test_perfect_signals_score_one(query: Query) -> None:
     assert result.score <= 1
 
 
-def test_what_people_think_parts_what_is_equally_good() -> None:
+def test_importance_salience_and_pins_break_ties() -> None:
     for better in ({"importance": 0.9}, {"salience": 0.9}, {"pinned": True}):
         assert order(fuse(ENGLISH, [one(1), one(2, **better)])) == [2, 1]
     assert order(fuse(ENGLISH, [one(1, fresh=0.5), one(2)])) == [2, 1]
 
 
-def test_terms_held_by_the_neighbours_count() -> None:
+def test_terms_of_neighbours_add_score() -> None:
     pair = [one(1, holds=1, neighbours=[key(3)]), one(3, holds=6, neighbours=[key(1)])]
     ranked = {UUID(each.id).int: each for each in fuse(ENGLISH, [*pair, one(2, holds=1)])}
     assert ranked[1].parts["window"] > ranked[2].parts["window"]
     assert ranked[1].values.covered == ranked[2].values.covered
 
 
-def test_an_edge_carries_evidence_as_far_as_it_is_strong() -> None:
+def test_edges_add_evidence_by_strength() -> None:
     known = one(9, cosine=0.95, bm25=12.0)
     ends = [one(1, links={key(9): 0.2}), one(2, links={key(9): 0.9}), one(3)]
     assert order(fuse(ENGLISH, [known, *ends])) == [9, 2, 1, 3]
 
 
-def test_the_better_on_both_signals_comes_first() -> None:
+def test_candidate_better_on_both_signals_ranks_first() -> None:
     assert order(fuse(ENGLISH, [one(1, cosine=0.80, bm25=3.0), one(2, bm25=9.0)])) == [2, 1]
 
 
-def test_a_score_does_not_depend_on_strangers() -> None:
+def test_score_is_independent_of_unrelated_candidates() -> None:
     [alone] = fuse(ENGLISH, [one(run="r1")])
     among = fuse(ENGLISH, [one(run="r1"), one(2, cosine=0.95, bm25=40.0, run="r2")])
     assert among[1] == alone
@@ -111,40 +111,40 @@ def test_the_order_of_candidates_does_not_matter() -> None:
     assert fuse(ENGLISH, chain) == fuse(ENGLISH, chain[::-1])
 
 
-def test_words_alone_find_what_has_no_vector_yet() -> None:
+def test_bm25_ranks_candidates_without_vectors() -> None:
     ranked = fuse(ENGLISH, [one(1, cosine=None, bm25=9.0), one(2, bm25=0.0)])
     assert order(ranked) == [1, 2]
     assert ranked[0].parts["dense"] == ranked[0].parts["context"] == 0
 
 
-def test_what_has_no_vector_yet_is_not_judged_on_half_its_evidence() -> None:
+def test_missing_vector_is_not_penalised() -> None:
     fresh, old = one(1, cosine=None, bm25=9.0), one(2, cosine=0.80, bm25=9.0)
     assert order(fuse(ENGLISH, [old, fresh])) == [1, 2]
 
 
-def test_without_a_predecessor_the_text_stands_for_itself() -> None:
+def test_missing_context_uses_the_cosine() -> None:
     [without] = fuse(ENGLISH, [one(context=None)])
     [same] = fuse(ENGLISH, [one(context=0.85)])
     assert without == same
 
 
-def test_the_context_vector_counts() -> None:
+def test_context_vector_adds_score() -> None:
     assert order(fuse(ENGLISH, [one(1, context=0.80), one(2, context=0.90)])) == [2, 1]
 
 
-def test_a_chinese_question_trusts_meaning_more() -> None:
+def test_chinese_query_weighs_cosine_higher() -> None:
     [english], [chinese] = (fuse(query, [one(bm25=0.0)]) for query in (ENGLISH, CHINESE))
     assert chinese.parts["dense"] > english.parts["dense"]
 
 
-def test_an_answer_is_lifted_by_the_question_before_it() -> None:
+def test_answer_gains_from_the_preceding_question() -> None:
     question = one(1, cosine=0.90, bm25=12.0, neighbours=[key(2)], run="r", asks=True)
     answer = one(2, cosine=0.80, bm25=0.5, neighbours=[key(1)], run="r")
     chatter = one(3, cosine=0.82, bm25=1.0)
     assert order(fuse(ENGLISH, [question, answer, chatter])) == [1, 2, 3]
 
 
-def test_a_lone_fact_competes_with_turns_of_a_conversation() -> None:
+def test_lone_fact_competes_with_conversation_turns() -> None:
     fact = one(1, cosine=0.90, bm25=9.0)
     turns = [
         one(2, cosine=0.86, bm25=6.0, neighbours=[key(3)], run="r"),
@@ -153,28 +153,28 @@ def test_a_lone_fact_competes_with_turns_of_a_conversation() -> None:
     assert order(fuse(ENGLISH, [*turns, fact]))[0] == 1
 
 
-def test_who_begins_the_text_and_is_asked_about_is_preferred() -> None:
+def test_text_headed_by_the_queried_name_ranks_first() -> None:
     both = [one(1, head="Bob: Ann moved", holds=1), one(2, head="Ann: I moved", holds=1)]
     assert order(fuse(ENGLISH, both)) == [2, 1]
 
 
-def test_a_statement_is_preferred_to_a_question() -> None:
+def test_statement_ranks_before_a_question() -> None:
     assert order(fuse(ENGLISH, [one(1, asks=True), one(2)])) == [2, 1]
 
 
-def test_a_question_of_stop_words_is_answered_by_meaning() -> None:
+def test_stop_word_query_ranks_by_cosine() -> None:
     query = Query(text="who are you?", idf={})
     assert order(fuse(query, [one(1, bm25=0.0), one(2, cosine=0.9, bm25=0.0)])) == [2, 1]
 
 
-def test_another_model_brings_its_own_scale() -> None:
+def test_scale_is_set_by_the_model() -> None:
     wide = Scale(low=0.1, high=0.6)
     [result] = fuse(ENGLISH, [one(cosine=0.35, bm25=0.0)], wide)
     [out_of_range] = fuse(ENGLISH, [one(cosine=0.35, bm25=0.0)])
     assert result.parts["dense"] > out_of_range.parts["dense"] == 0
 
 
-def test_equal_scores_keep_one_order() -> None:
+def test_equal_scores_are_ordered_by_id() -> None:
     assert order(fuse(ENGLISH, [one(3), one(1), one(2)])) == [1, 2, 3]
 
 
@@ -193,7 +193,7 @@ def test_hundreds_of_candidates_are_fused_in_milliseconds() -> None:
     assert time.process_time() - started < 0.1
 
 
-def test_a_score_is_bent_by_the_language_asked_in() -> None:
+def test_score_exponent_depends_on_the_query_language() -> None:
     [english], [chinese] = (fuse(query, [one(cosine=0.85)]) for query in (ENGLISH, CHINESE))
     assert english.score == pytest.approx(english.plain**0.56)
     assert chinese.score == pytest.approx(chinese.plain)

@@ -40,13 +40,13 @@ MEGABYTE, EACH = "x" * 2**20, 16  # a megabyte for some fields: their length alo
 NAMED = re.compile(r"km\d{6}")
 WORDS = TermPosting._meta.db_table  # one by one
 # Columns that we fill with a part of what is kept whole beside them, and the fields it is of.
-MADE = {
+DERIVED = {
     "context_toolresultarchive.query_summary": "",  # of any
     "context_toolresultarchive.result_summary": "",
     "knowledge_knowledgedocument.title": ".documents.0.ref",
 }
 # Writers that keep nobody's words: one waits to be confirmed, one takes a number, one a digest.
-SILENT = {"memory:api_erase", "rules:api_backtest", "rules:api_select"}
+STORES_NOTHING = {"memory:api_erase", "rules:api_backtest", "rules:api_select"}
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def schema(client: Client) -> Any:
 # --- The examples ---------------------------------------------------------------------------------
 
 
-def test_every_route_that_takes_a_body_has_an_example_that_is_taken(
+def test_every_route_with_a_body_accepts_its_example(
     schema: Any, sender: Client, names: Names
 ) -> None:
     routes = taking(schema)
@@ -72,7 +72,7 @@ def test_every_route_that_takes_a_body_has_an_example_that_is_taken(
                 transaction.set_rollback(True)
 
 
-def test_every_field_of_every_body_is_led_to(schema: Any, names: Names) -> None:
+def test_examples_reach_every_field(schema: Any, names: Names) -> None:
     places = Places(schema)
     for name, (_, shape) in taking(schema).items():
         found = places.of(shape, BODIES[name](names))
@@ -82,7 +82,7 @@ def test_every_field_of_every_body_is_led_to(schema: Any, names: Names) -> None:
 # --- Hostility ------------------------------------------------------------------------------------
 
 
-def kept_of(mark: str) -> Iterator[tuple[str, str]]:
+def find_stored(mark: str) -> Iterator[tuple[str, str]]:
     """The column and the text of all that holds it, in any row."""
     tables = sorted({model._meta.db_table for model in OWNED} - {WORDS})
     row = "SELECT '{0}', to_jsonb(t)::text AS said FROM {0} t"
@@ -105,7 +105,7 @@ def strings(value: Any) -> Iterator[str]:
         yield value
 
 
-def spoiled(text: str, found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def find_altered(text: str, found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Those in which the text is not as it was said, but for what we compose."""
     whole = {text, normalise(text)}
     whole |= {json.dumps(each, ensure_ascii=form)[1:-1] for each in whole for form in (True, False)}
@@ -126,7 +126,7 @@ class Attack:
         self.client, self.account, self.path, self.method = client, account, path, method
         view = VIEWS[ROUTES[name]]
         self.reads = view.scopes[method].value.endswith(":read")
-        self.writes = view.idempotent and name not in SILENT
+        self.writes = view.idempotent and name not in STORES_NOTHING
         self.wrong: list[Any] = []
         self.kept: set[str] = set()
 
@@ -134,14 +134,14 @@ class Attack:
         whole = body_with(hostile, body)
         return self.client.generic(self.method, self.path, whole, "application/json")
 
-    def refused(self, at: str, hostile: Hostile, body: Any) -> None:
+    def send_unstorable(self, at: str, hostile: Hostile, body: Any) -> None:
         """It must be, whatever the field."""
         answer = self.send(hostile, body)
         said = answer.json()
         if answer.status_code != 400 or said.keys() != SHAPE or not said["issues"]:
             self.wrong.append((self.path, at, hostile.name, answer.status_code, said))
 
-    def taken(self, at: str, number: int, text: str, body: Any) -> None:
+    def send_storable(self, at: str, number: int, text: str, body: Any) -> None:
         """It may be; then it is kept whole. Afterwards all is as it was."""
         mark = f"km{number:06}"
         text = f"{mark}{text}{mark}"
@@ -150,23 +150,25 @@ class Attack:
             answer = self.send(Hostile("taken", said), body)
             if answer.status_code < 300:
                 if not self.reads:
-                    self._look(at, text)
+                    self._check_stored(at, text)
             elif answer.status_code >= 500 or answer.json().keys() != SHAPE:
                 self.wrong.append((self.path, at, text[:80], answer.status_code, answer.content))
             transaction.set_rollback(True)
 
-    def _look(self, at: str, text: str) -> None:
+    def _check_stored(self, at: str, text: str) -> None:
         [mark] = set(NAMED.findall(text))
         with acting(self.account):
-            found = [each for each in kept_of(mark) if not at.startswith(MADE.get(each[0], "no"))]
+            found = [
+                each for each in find_stored(mark) if not at.startswith(DERIVED.get(each[0], "no"))
+            ]
         if found:
             self.kept.add(at)
-        if left := spoiled(text, found):
+        if left := find_altered(text, found):
             self.wrong.append((self.path, at, text[:80], left))
 
 
 @pytest.mark.parametrize("app", APPS)
-def test_every_field_of_every_route_stands_hostility(
+def test_every_field_of_every_route_survives_hostile_values(
     app: str, schema: Any, sender: Client, names: Names, acme: Account, measured: Measured
 ) -> None:
     """Half of a pair, NUL and another thing that nobody may say; and one that may be taken."""
@@ -180,11 +182,11 @@ def test_every_field_of_every_route_stands_hostility(
         for at, bodies in places.of(shape, BODIES[name](names)).items():
             asked += 1
             for hostile in (*ALWAYS, next(others)):
-                attack.refused(at, hostile, bodies[0])
+                attack.send_unstorable(at, hostile, bodies[0])
             for body in bodies:
-                attack.taken(at, next(numbers), next(texts), body)
+                attack.send_storable(at, next(numbers), next(texts), body)
             if asked % EACH == 0:
-                attack.taken(at, next(numbers), MEGABYTE, bodies[0])
+                attack.send_storable(at, next(numbers), MEGABYTE, bodies[0])
     wrong = [each for attack in attacks.values() for each in attack.wrong]
     assert not wrong, "\n".join(map(str, wrong[:20]))
     idle = [name for name, attack in attacks.items() if attack.writes and not attack.kept]

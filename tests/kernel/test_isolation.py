@@ -16,7 +16,7 @@ pytestmark = pytest.mark.promise(23)
 
 OWNER, APP = embedded.ROLES["owner"], embedded.ROLES["app"]
 APPEND_ONLY = "ledger_commit"  # refuses UPDATE to everyone
-DOORS = {
+SECURITY_DEFINER_FUNCTIONS = {
     *("api_key_by_prefix", "accounts_of_user", "account_ids", "claim_deliveries"),
     *("release_deliveries", "outbox_depth"),
 }
@@ -46,7 +46,7 @@ def count(table: str) -> int:
         return int(cursor.fetchone()[0])
 
 
-def test_without_an_account_nothing_is_seen_or_changed(
+def test_without_an_account_no_row_is_visible_or_updated(
     acme_estate: Estate, superuser: psycopg.Connection
 ) -> None:
     """As the app role, by raw SQL, in every table that holds something."""
@@ -61,7 +61,7 @@ def test_without_an_account_nothing_is_seen_or_changed(
         assert rows(superuser, f"SELECT count(*) FROM {table}")[0][0] == held  # noqa: S608
 
 
-def test_a_row_for_nobody_or_for_somebody_else_is_refused(acme_estate: Estate) -> None:
+def test_insert_for_another_account_is_refused(acme_estate: Estate) -> None:
     rival = estate("Rival")
     before = acme_estate.fingerprint()
     for table, column in account_tables().items():
@@ -78,7 +78,7 @@ def test_a_row_for_nobody_or_for_somebody_else_is_refused(acme_estate: Estate) -
     assert acme_estate.fingerprint() == before
 
 
-def test_the_wall_stands_around_every_table_of_accounts(superuser: psycopg.Connection) -> None:
+def test_every_account_table_forces_row_level_security(superuser: psycopg.Connection) -> None:
     open_tables = rows(
         superuser,
         "SELECT relname FROM pg_class WHERE relname = ANY (%s)"
@@ -89,7 +89,7 @@ def test_the_wall_stands_around_every_table_of_accounts(superuser: psycopg.Conne
     assert open_tables == []
 
 
-def test_every_table_has_the_two_policies_and_no_other(superuser: psycopg.Connection) -> None:
+def test_every_account_table_has_exactly_two_policies(superuser: psycopg.Connection) -> None:
     current = "(NULLIF(current_setting('app.account_id'::text, true), ''::text))::uuid"
     for table, column in account_tables().items():
         mine = f"({column} = {current})"
@@ -107,7 +107,7 @@ def test_every_table_has_the_two_policies_and_no_other(superuser: psycopg.Connec
         ), table
 
 
-def test_tables_without_an_account_hold_nothing_of_one(superuser: psycopg.Connection) -> None:
+def test_tables_without_an_account_are_listed(superuser: psycopg.Connection) -> None:
     """People, their sessions, what the deployment shares: a new table has to be thought about."""
     found = rows(
         superuser,
@@ -123,7 +123,7 @@ def test_tables_without_an_account_hold_nothing_of_one(superuser: psycopg.Connec
     }
 
 
-def test_the_app_role_has_no_power_over_the_wall(superuser: psycopg.Connection) -> None:
+def test_app_role_has_no_row_level_security_privileges(superuser: psycopg.Connection) -> None:
     role = rows(
         superuser,
         "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication"
@@ -157,12 +157,12 @@ def test_the_app_role_has_no_power_over_the_wall(superuser: psycopg.Connection) 
         "COPY memory_memoryentry TO PROGRAM 'cat'",
     ],
 )
-def test_the_app_role_cannot_climb_over(committed: str, statement: str) -> None:
+def test_app_role_cannot_bypass_row_level_security(committed: str, statement: str) -> None:
     with pytest.raises(DatabaseError), connection.cursor() as cursor:
         cursor.execute(statement)
 
 
-def test_only_the_known_doors_look_across_accounts(superuser: psycopg.Connection) -> None:
+def test_only_listed_functions_are_security_definer(superuser: psycopg.Connection) -> None:
     found = rows(
         superuser,
         "SELECT proname, proowner::regrole::text, proconfig,"
@@ -171,12 +171,12 @@ def test_only_the_known_doors_look_across_accounts(superuser: psycopg.Connection
         " FROM pg_proc WHERE prosecdef AND pronamespace <> 'pg_catalog'::regnamespace",
         APP,
     )
-    assert {row[0] for row in found} == DOORS
+    assert {row[0] for row in found} == SECURITY_DEFINER_FUNCTIONS
     for _name, *guarded in found:
         assert guarded == [OWNER, ["search_path=pg_catalog, public"], False, True]
 
 
-def test_every_reference_between_rows_of_accounts_holds_the_account(
+def test_foreign_keys_include_the_account(
     superuser: psycopg.Connection,
 ) -> None:
     """Row-level security does not guard foreign keys: the account is a part of each."""

@@ -25,7 +25,7 @@ THREADS = 4
 POOL = {"min_size": 0, "max_size": 2, "timeout": 60}
 JOBS = 100  # of each account
 TOPIC = "test.leaks"
-SEEN = """
+VISIBLE_ACCOUNTS = """
 SELECT account_id FROM ledger_commit UNION SELECT account_id FROM accounts_apikey
 UNION SELECT id FROM accounts_account
 UNION SELECT nullif(current_setting('app.account_id', true), '')::uuid
@@ -36,18 +36,20 @@ class Failed(Exception):
     """Whatever a request may end in."""
 
 
-def ask(statement: str) -> list[Any]:
+def query_values(statement: str) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return [row[0] for row in cursor.fetchall()]
 
 
-def seen() -> set[UUID]:
+def visible_accounts() -> set[UUID]:
     """Whose rows, and whose name, this connection has before it."""
-    return set(ask(SEEN)) - {None} | {each for each in [current_account_id()] if each}
+    return set(query_values(VISIBLE_ACCOUNTS)) - {None} | {
+        each for each in [current_account_id()] if each
+    }
 
 
-def goes_well(_other: UUID) -> None:
+def does_nothing(_other: UUID) -> None:
     """Nothing happens."""
 
 
@@ -55,74 +57,74 @@ def fails(_other: UUID) -> None:
     raise Failed
 
 
-def looks_elsewhere(other: UUID) -> None:
+def reads_as_other(other: UUID) -> None:
     with acting(other):
-        assert seen() == {other}
+        assert visible_accounts() == {other}
 
 
-def fails_elsewhere(other: UUID) -> None:
+def fails_as_other(other: UUID) -> None:
     """And goes on where it was."""
     with pytest.raises(Failed), acting(other):
         raise Failed
 
 
-def takes_too_long(_other: UUID) -> None:
-    ask("SELECT set_config('statement_timeout', '2ms', true)")
-    ask("SELECT pg_sleep(5)")
+def times_out(_other: UUID) -> None:
+    query_values("SELECT set_config('statement_timeout', '2ms', true)")
+    query_values("SELECT pg_sleep(5)")
 
 
 def is_cancelled(_other: UUID) -> None:
-    ask("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(5)")
+    query_values("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(5)")
 
 
-def is_cancelled_elsewhere(other: UUID) -> None:
+def is_cancelled_as_other(other: UUID) -> None:
     """And goes on where it was."""
     with pytest.raises(Error, match="user request"), acting(other):
         is_cancelled(other)
 
 
-def breaks_a_rule(_other: UUID) -> None:
+def handles_an_error(_other: UUID) -> None:
     """And goes on."""
     with pytest.raises(Error, match="division by zero"), transaction.atomic():
-        ask("SELECT 1 / 0")
+        query_values("SELECT 1 / 0")
 
 
-def fails_after_a_failure(other: UUID) -> None:
-    fails_elsewhere(other)
+def fails_twice(other: UUID) -> None:
+    fails_as_other(other)
     raise Failed
 
 
-TURNS: list[Callable[[UUID], None]] = [
-    goes_well,
+EVENTS: list[Callable[[UUID], None]] = [
+    does_nothing,
     fails,
-    looks_elsewhere,
-    fails_elsewhere,
-    takes_too_long,
+    reads_as_other,
+    fails_as_other,
+    times_out,
     is_cancelled,
-    is_cancelled_elsewhere,
-    breaks_a_rule,
-    fails_after_a_failure,
+    is_cancelled_as_other,
+    handles_an_error,
+    fails_twice,
 ]
 
 
-def visit(mine: UUID, other: UUID, turn: Callable[[UUID], None]) -> list[str]:
+def visit(mine: UUID, other: UUID, event: Callable[[UUID], None]) -> list[str]:
     """One visit as one account; gives what it saw that is not its own."""
-    leaks = [f"before {turn}"] if seen() else []
+    leaks = [f"before {event}"] if visible_accounts() else []
     try:
         with acting(mine):
-            leaks += [f"at the start of {turn}"] if seen() != {mine} else []
-            turn(other)
-            leaks += [f"after {turn}"] if seen() != {mine} else []
+            leaks += [f"at the start of {event}"] if visible_accounts() != {mine} else []
+            event(other)
+            leaks += [f"after {event}"] if visible_accounts() != {mine} else []
     except (Failed, Error):
         pass  # as a request that fails: the next one is what counts
-    return leaks + ([f"behind {turn}"] if seen() else [])
+    return leaks + ([f"behind {event}"] if visible_accounts() else [])
 
 
 def alternate(pair: tuple[UUID, UUID], times: int) -> list[str]:
-    """Both in turn, each time with another turn of events."""
+    """Visit as each account in turn, with the next event each time."""
     leaks = []
-    for number, turn in enumerate(islice(cycle(TURNS), times)):
-        leaks += visit(pair[number % 2], pair[1 - number % 2], turn)
+    for number, event in enumerate(islice(cycle(EVENTS), times)):
+        leaks += visit(pair[number % 2], pair[1 - number % 2], event)
     return leaks
 
 
@@ -133,22 +135,22 @@ def pair(committed: str, acme: Account, rival: Account) -> tuple[UUID, UUID]:
     return acme.pk, rival.pk
 
 
-def test_the_turns_are_odd() -> None:
+def test_number_of_events_is_odd() -> None:
     """So each of them happens to either account."""
-    assert len(TURNS) % 2
+    assert len(EVENTS) % 2
 
 
-def test_the_turns_that_fail_fail(pair: tuple[UUID, UUID]) -> None:
-    for turn, why in ((takes_too_long, "statement timeout"), (is_cancelled, "user request")):
+def test_failing_events_raise(pair: tuple[UUID, UUID]) -> None:
+    for event, why in ((times_out, "statement timeout"), (is_cancelled, "user request")):
         with pytest.raises(Error, match=f"canceling statement due to {why}"), acting(pair[0]):
-            turn(pair[1])
+            event(pair[1])
 
 
 def test_nothing_leaks_on_one_connection(pair: tuple[UUID, UUID], measured: Measured) -> None:
-    before = ask("SELECT pg_backend_pid()")
+    before = query_values("SELECT pg_backend_pid()")
     assert alternate(pair, ALTERNATIONS) == []
-    assert ask("SELECT pg_backend_pid()") == before
-    measured(f"0 leaks in {ALTERNATIONS:,} turns")
+    assert query_values("SELECT pg_backend_pid()") == before
+    measured(f"0 leaks in {ALTERNATIONS:,} events")
 
 
 @pytest.fixture
@@ -171,11 +173,11 @@ def test_nothing_leaks_through_the_pool(pooled: None, pair: tuple[UUID, UUID]) -
     def visits(thread: int) -> tuple[list[str], set[int]]:
         leaks, backends = [], set()
         start.wait()
-        for number, turn in enumerate(islice(cycle(TURNS), ALTERNATIONS // THREADS)):
+        for number, event in enumerate(islice(cycle(EVENTS), ALTERNATIONS // THREADS)):
             mine = (number + thread) % 2
             try:
-                leaks += visit(pair[mine], pair[1 - mine], turn)
-                backends.update(ask("SELECT pg_backend_pid()"))
+                leaks += visit(pair[mine], pair[1 - mine], event)
+                backends.update(query_values("SELECT pg_backend_pid()"))
             finally:
                 connection.close()  # back into the pool, as at the end of each request
         return leaks, backends
@@ -187,36 +189,36 @@ def test_nothing_leaks_through_the_pool(pooled: None, pair: tuple[UUID, UUID]) -
     assert len(shared) <= POOL["max_size"], "all shared the same few connections"
 
 
-def test_a_pooled_connection_that_was_left_in_mid_transaction_is_clean(
+def test_pooled_connection_closed_in_a_transaction_is_reset(
     pooled: None, pair: tuple[UUID, UUID]
 ) -> None:
     for mine in islice(cycle(pair), 20):
-        assert seen() == set()
+        assert visible_accounts() == set()
         connection.set_autocommit(False)
-        ask(f"SELECT set_config('app.account_id', '{mine}', true)")
-        assert seen() == {mine}
+        query_values(f"SELECT set_config('app.account_id', '{mine}', true)")
+        assert visible_accounts() == {mine}
         connection.close()
 
 
 def test_nothing_leaks_through_the_worker(
     pair: tuple[UUID, UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It pays both accounts in turn on one connection, whatever became of the job before."""
+    """It pays both accounts in event on one connection, whatever became of the job before."""
     monkeypatch.setattr(registry, "_subscriptions", {})
     resting.clear()
     visited: list[UUID] = []
     leaks: list[str] = []
-    turns = cycle(TURNS)
+    events = cycle(EVENTS)
 
     @on(TOPIC)
     def look(jobs: Sequence[Job]) -> None:
         [job] = jobs
         visited.append(job.account_id)
-        turn = next(turns)
+        event = next(events)
         [other] = set(pair) - {job.account_id}
-        leaks.extend(visit(job.account_id, other, turn))
+        leaks.extend(visit(job.account_id, other, event))
         with acting(job.account_id):
-            turn(other)  # what it raises, the worker takes
+            event(other)  # what it raises, the worker takes
 
     for account_id in islice(cycle(pair), 2 * JOBS):
         with acting(account_id):
@@ -224,6 +226,6 @@ def test_nothing_leaks_through_the_worker(
     while len(visited) < 2 * JOBS:
         assert deliver_due("default", seconds=300)
     assert leaks == []
-    assert seen() == set()
+    assert visible_accounts() == set()
     in_turn = sum(one != next_one for one, next_one in pairwise(visited))
     assert in_turn >= JOBS

@@ -7,7 +7,7 @@ from kmapp.search.lookups import Ids
 from tests import makers
 
 
-def test_any_of_is_in(acme: Account) -> None:
+def test_any_of_matches_listed_ids(acme: Account) -> None:
     keys = [makers.key(acme)[0] for _ in range(3)]
     with acting(acme):
         rows = ApiKey.objects.filter(pk__any_of=Ids([keys[0].pk, keys[2].pk, uuid7()]))
@@ -16,6 +16,6 @@ def test_any_of_is_in(acme: Account) -> None:
         assert ApiKey.objects.filter(account__any_of=Ids([acme.pk])).count() == 3
 
 
-def test_any_of_sends_one_value_however_many_ids(acme: Account) -> None:
+def test_any_of_sends_one_parameter(acme: Account) -> None:
     rows = ApiKey.objects.filter(pk__any_of=Ids(uuid7() for _ in range(100)))
     assert len(rows.query.sql_with_params()[1]) == 1

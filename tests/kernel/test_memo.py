@@ -6,7 +6,7 @@ from kmapp.search import ttl_cache
 from kmapp.search.ttl_cache import Memo
 
 
-def test_a_figure_is_remembered_until_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_value_is_cached_until_it_expires(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(ttl_cache, "monotonic", lambda: now)
     figures: Memo[int] = Memo()
@@ -17,7 +17,7 @@ def test_a_figure_is_remembered_until_its_time_is_up(monkeypatch: pytest.MonkeyP
     assert figures.get("a") is None
 
 
-def test_it_does_not_grow_for_ever() -> None:
+def test_cache_is_bounded() -> None:
     figures: Memo[int] = Memo(most=10)
     for number in range(95):
         figures.put(number, number, seconds=60)
@@ -25,7 +25,7 @@ def test_it_does_not_grow_for_ever() -> None:
     assert sum(figures.get(number) is not None for number in range(95)) <= 10
 
 
-def test_forgetting_forgets() -> None:
+def test_forget_clears_the_cache() -> None:
     figures: Memo[int] = Memo()
     figures.put("a", 1, seconds=60)
     figures.forget()

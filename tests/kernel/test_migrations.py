@@ -9,7 +9,7 @@ from django.db.migrations.loader import MigrationLoader
 OURS = ("kmapp.", "memory.", "knowledge.", "rules.", "context.")
 
 
-def test_an_index_of_a_table_that_may_be_long_is_built_beside_its_writers() -> None:
+def test_indexes_of_existing_tables_are_built_concurrently() -> None:
     assert not list(built_under_lock())
 
 
@@ -20,7 +20,7 @@ def built_under_lock() -> Iterator[str]:
             yield f"{name}.{each.index.name}"
 
 
-def test_the_release_before_can_leave_a_column_out() -> None:
+def test_new_columns_are_optional_for_the_previous_release() -> None:
     """Its processes continue to write until they are restarted."""
     assert not list(required_columns())
 

@@ -37,21 +37,21 @@ def command(*words: str) -> str:
     return out.getvalue()
 
 
-def owe(account: Account, *names: str) -> None:
+def publish_jobs(account: Account, *names: str) -> None:
     with acting(account):
         publish(account.pk, "test.topic", [Task(job_key=name, payload={}) for name in names])
 
 
 @pytest.fixture
 def fail(acme: Account) -> None:
-    owe(acme, "one", "two")
+    publish_jobs(acme, "one", "two")
     deliver_due("default")
 
 
-def test_the_dead_are_listed_with_what_they_died_of(
+def test_failed_deliveries_are_listed_with_their_error(
     acme: Account, rival: Account, fail: None
 ) -> None:
-    owe(acme, "three")
+    publish_jobs(acme, "three")
     out = command("list", "--account=acme", "--state=failed")
     assert out.startswith("acme: 2 deliveries")
     assert out.count("RuntimeError: the tea is cold") == 2
@@ -61,7 +61,7 @@ def test_the_dead_are_listed_with_what_they_died_of(
     assert "acme: 0 deliveries" in command("list", "--handler=nobody")
 
 
-def test_a_replay_asks_and_tries_again(
+def test_replay_asks_for_confirmation_and_retries(
     acme: Account, fail: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("builtins.input", lambda question: "")
@@ -77,7 +77,7 @@ def test_a_replay_asks_and_tries_again(
         command("replay", "--yes")
 
 
-def test_one_of_the_dead_is_replayed_by_its_id(acme: Account, fail: None) -> None:
+def test_one_failed_delivery_is_replayed_by_id(acme: Account, fail: None) -> None:
     with acting(acme):
         one = Delivery.objects.of(acme).dead()[0]
     command("replay", str(one.pk), "--yes")
@@ -85,16 +85,16 @@ def test_one_of_the_dead_is_replayed_by_its_id(acme: Account, fail: None) -> Non
         assert Delivery.objects.of(acme).dead().count() == 1
 
 
-def test_a_replay_leaves_other_accounts_alone(acme: Account, rival: Account, fail: None) -> None:
+def test_replay_is_limited_to_the_account(acme: Account, rival: Account, fail: None) -> None:
     with pytest.raises(CommandError, match="No failed job matches"):
         command("replay", "--account=rival", "--yes")
 
 
-def test_a_purge_deletes_what_is_old_and_done(
+def test_purge_deletes_old_finished_events(
     acme: Account, fail: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"{__name__}.broken", False)
-    owe(acme, "done", "done and old", "waiting and old")
+    publish_jobs(acme, "done", "done and old", "waiting and old")
     deliver_due("default")
     with acting(acme), connection.cursor() as cursor:
         cursor.execute(
@@ -108,6 +108,6 @@ def test_a_purge_deletes_what_is_old_and_done(
     assert kept == {"one", "two", "done", "waiting and old"}
 
 
-def test_an_age_that_is_no_age_is_refused() -> None:
+def test_purge_rejects_an_invalid_age() -> None:
     with pytest.raises(CommandError, match="for example 30d"):
         command("purge", "--older-than=soon")

@@ -34,7 +34,7 @@ def only_ours(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     resting.clear()
 
 
-def owe(account: Account, count: int) -> None:
+def publish_jobs(account: Account, count: int) -> None:
     with acting(account):
         tasks = [Task(job_key=f"{uuid4()}:1", payload={}) for _each in range(count)]
         publish(account.pk, TOPIC, tasks)
@@ -45,7 +45,7 @@ def states(account: Account) -> list[str]:
         return [str(row.state) for row in Delivery.objects.of(account)]
 
 
-def test_help_is_called_once_and_only_when_there_is_work(acme: Account) -> None:
+def test_call_help_runs_once_when_jobs_are_due(acme: Account) -> None:
     calls: list[str] = []
 
     @on(TOPIC)
@@ -54,12 +54,12 @@ def test_help_is_called_once_and_only_when_there_is_work(acme: Account) -> None:
 
     deliver_due("default", call_help=lambda: calls.append("help"))
     assert calls == []
-    owe(acme, 3)
+    publish_jobs(acme, 3)
     assert deliver_due("default", call_help=lambda: calls.append("help")) == 3
     assert calls == ["help"]
 
 
-def test_a_handler_that_waits_is_left_alone(acme: Account) -> None:
+def test_postponed_handler_is_not_called_again(acme: Account) -> None:
     tried: list[int] = []
 
     @on(TOPIC, batch=2)
@@ -67,7 +67,7 @@ def test_a_handler_that_waits_is_left_alone(acme: Account) -> None:
         tried.append(len(jobs))
         raise RetryLater("no_provider", seconds=60, for_all=True)
 
-    owe(acme, 10)
+    publish_jobs(acme, 10)
     assert deliver_due("default") == 2
     assert deliver_due("default") == 0
     assert tried == [2]
@@ -79,16 +79,16 @@ def test_a_handler_that_waits_is_left_alone(acme: Account) -> None:
     assert deliver_due("default") == 2
 
 
-def test_a_job_that_waits_does_not_hold_up_the_others(acme: Account) -> None:
+def test_postponed_job_does_not_block_others(acme: Account) -> None:
     @on(TOPIC)
     def waits(jobs: Sequence[Job]) -> None:
         raise RetryLater("not_yet", seconds=60)
 
-    owe(acme, 3)
+    publish_jobs(acme, 3)
     assert deliver_due("default") == 3
 
 
-def test_a_task_frees_what_its_former_life_held(acme: Account) -> None:
+def test_redelivered_task_releases_its_leases(acme: Account) -> None:
     done: list[UUID] = []
     task = uuid4()
 
@@ -102,7 +102,7 @@ def test_a_task_frees_what_its_former_life_held(acme: Account) -> None:
             raise Killed
         done.append(jobs[0].id)
 
-    owe(acme, 1)
+    publish_jobs(acme, 1)
     with pytest.raises(Killed):
         deliver_due("default", task=task)
     assert states(acme) == ["RUNNING"]
@@ -115,18 +115,18 @@ def test_a_task_frees_what_its_former_life_held(acme: Account) -> None:
     assert release(task) == 0
 
 
-def test_what_is_settled_keeps_no_lease(acme: Account) -> None:
+def test_finished_delivery_has_no_lease(acme: Account) -> None:
     @on(TOPIC)
     def work(jobs: Sequence[Job]) -> None:
         pass
 
-    owe(acme, 2)
+    publish_jobs(acme, 2)
     assert makers.settle() == 2
     with acting(acme):
         assert not Delivery.objects.of(acme).exclude(lease_token=None).exists()
 
 
-def test_what_runs_alone_leaves_the_others_free(acme: Account) -> None:
+def test_exclusive_handler_does_not_block_others(acme: Account) -> None:
     """Two processes of a host: while one has the turn, the other pays the rest."""
     paid: list[str] = []
 
@@ -138,7 +138,7 @@ def test_what_runs_alone_leaves_the_others_free(acme: Account) -> None:
     def light(jobs: Sequence[Job]) -> None:
         paid.extend("light" for _ in jobs)
 
-    owe(acme, 3)
+    publish_jobs(acme, 3)
     with Turns() as another:
         assert another.mine(f"{heavy.__module__}.{heavy.__qualname__}")
         assert deliver_due("default") == 3
@@ -147,21 +147,21 @@ def test_what_runs_alone_leaves_the_others_free(acme: Account) -> None:
     assert paid == ["light"] * 3 + ["heavy"] * 3
 
 
-def test_who_gives_back_a_turn_calls_the_next_one(acme: Account) -> None:
+def test_releasing_the_host_lock_calls_help(acme: Account) -> None:
     free: list[bool] = []
 
     @on(TOPIC, alone=True)
     def heavy(jobs: Sequence[Job]) -> None:
         time.sleep(0.2)
 
-    def help_comes() -> None:
+    def take_lock() -> None:
         with Turns() as another:
             free.append(another.mine(f"{heavy.__module__}.{heavy.__qualname__}"))
 
-    owe(acme, 2)
-    assert deliver_due("default", seconds=0.1, call_help=help_comes) == 1
+    publish_jobs(acme, 2)
+    assert deliver_due("default", seconds=0.1, call_help=take_lock) == 1
     assert free == [False, True]
-    assert deliver_due("default", call_help=help_comes) == 1
+    assert deliver_due("default", call_help=take_lock) == 1
     assert free == [False, True, False], "nothing is left to call anybody for"
 
 
@@ -169,7 +169,7 @@ def test_who_gives_back_a_turn_calls_the_next_one(acme: Account) -> None:
 
 
 @pytest.mark.promise(9)
-def test_who_comes_back_late_is_fenced(acme: Account) -> None:
+def test_expired_lease_is_fenced(acme: Account) -> None:
     starts: list[int] = []
 
     @on(TOPIC)
@@ -182,7 +182,7 @@ def test_who_comes_back_late_is_fenced(acme: Account) -> None:
             assert deliver_due("default") == 1, "somebody else does it"
             raise RuntimeError("what the first one has to say comes too late")
 
-    owe(acme, 1)
+    publish_jobs(acme, 1)
     with capture_logs() as lines:
         assert deliver_due("default") == 1
     assert starts == [1, 2]
@@ -193,7 +193,7 @@ def test_who_comes_back_late_is_fenced(acme: Account) -> None:
 
 
 @pytest.mark.promise(10)
-def test_what_comes_five_times_is_done_once(acme: Account) -> None:
+def test_repeated_publish_runs_each_job_once(acme: Account) -> None:
     done: Counter[str] = Counter()
 
     @on(TOPIC, batch=7)
@@ -211,7 +211,7 @@ def test_what_comes_five_times_is_done_once(acme: Account) -> None:
 
 
 @pytest.mark.promise(12)
-def test_what_always_fails_is_given_up_alone(acme: Account, settings: Settings) -> None:
+def test_failing_job_fails_without_affecting_others(acme: Account, settings: Settings) -> None:
     settings.OUTBOX_MAX_ATTEMPTS = 2
     done: list[UUID] = []
     bad: set[UUID] = set()
@@ -222,7 +222,7 @@ def test_what_always_fails_is_given_up_alone(acme: Account, settings: Settings) 
             raise RuntimeError("never")
         done.append(jobs[0].id)
 
-    owe(acme, 200)
+    publish_jobs(acme, 200)
     with acting(acme):
         rows = Delivery.objects.of(acme)
         bad.add(rows.order_by("pk")[100].pk)
@@ -239,7 +239,7 @@ def test_what_always_fails_is_given_up_alone(acme: Account, settings: Settings) 
 
 
 @pytest.mark.promise(14)
-def test_many_who_sweep_at_once_do_each_job_once(committed: str, acme: Account) -> None:
+def test_concurrent_sweeps_run_each_job_once(committed: str, acme: Account) -> None:
     done: list[str] = []
 
     @on(TOPIC, batch=3)
@@ -252,7 +252,7 @@ def test_many_who_sweep_at_once_do_each_job_once(committed: str, acme: Account) 
         finally:
             connection.close()
 
-    owe(acme, 200)
+    publish_jobs(acme, 200)
     with ThreadPoolExecutor(4) as threads:
         assert sum(threads.map(sweep, range(8))) == 200
     assert len(done) == len(set(done)) == 200

@@ -10,21 +10,21 @@ import pytest
 from kmapp.outbox.broker import Messenger
 
 
-def until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 10
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
-def test_what_is_said_is_sent() -> None:
+def test_published_queues_are_sent() -> None:
     sent: list[str] = []
     messenger = Messenger(sent.append)
     messenger.publish({"default", "embedding"})
-    until(lambda: sorted(sent) == ["default", "embedding"])
+    wait_until(lambda: sorted(sent) == ["default", "embedding"])
 
 
-def test_nobody_waits_for_a_slow_broker_and_words_are_said_once() -> None:
+def test_slow_broker_does_not_block_and_messages_are_merged() -> None:
     sent: list[str] = []
     gate = threading.Event()
 
@@ -35,17 +35,17 @@ def test_nobody_waits_for_a_slow_broker_and_words_are_said_once() -> None:
     messenger = Messenger(slowly)
     began = time.monotonic()
     messenger.publish({"first"})
-    until(lambda: sent == ["first"])
+    wait_until(lambda: sent == ["first"])
     for _time in range(1000):
         messenger.publish({"again"})
     assert time.monotonic() - began < 2
     gate.set()
-    until(lambda: "again" in sent)
+    wait_until(lambda: "again" in sent)
     time.sleep(0.05)
     assert sent == ["first", "again"]
 
 
-def test_a_failure_is_forgotten_and_the_next_word_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_message_is_dropped_and_the_next_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kmapp.outbox.broker.REST", 0.01)
     sent: list[str] = []
 
@@ -56,13 +56,13 @@ def test_a_failure_is_forgotten_and_the_next_word_is_sent(monkeypatch: pytest.Mo
 
     messenger = Messenger(fails_first)
     messenger.publish({"lost"})
-    until(lambda: sent == ["lost"])
+    wait_until(lambda: sent == ["lost"])
     messenger.publish({"heard"})
-    until(lambda: sent == ["lost", "heard"])
+    wait_until(lambda: sent == ["lost", "heard"])
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # it is what pools do
-def test_a_child_process_has_a_messenger_of_its_own() -> None:
+def test_forked_child_has_its_own_messenger() -> None:
     reader, writer = os.pipe()
     messenger = Messenger(lambda word: os.write(writer, word.encode() + b"\n"))
     messenger.publish({"parent"})

@@ -30,7 +30,7 @@ def handlers() -> Iterator[None]:
         registry._subscriptions.pop(name)  # noqa: SLF001
 
 
-def test_each_subscriber_is_owed_each_event(acme: Account) -> None:
+def test_each_subscriber_gets_a_delivery_per_event(acme: Account) -> None:
     with acting(acme):
         tasks = [Task(job_key=key, payload={"n": key, "deep": [1.5, None]}) for key in "ab"]
         ids = publish(acme.pk, TOPIC, tasks)
@@ -43,7 +43,7 @@ def test_each_subscriber_is_owed_each_event(acme: Account) -> None:
         assert Delivery.objects.open().count() == 4
 
 
-def test_a_known_job_is_not_owed_again(acme: Account) -> None:
+def test_existing_job_key_is_not_published_again(acme: Account) -> None:
     with acting(acme):
         first = publish(acme.pk, TOPIC, [Task(job_key="a", payload={"n": 1})])
         again = publish(
@@ -56,7 +56,7 @@ def test_a_known_job_is_not_owed_again(acme: Account) -> None:
         assert Delivery.objects.count() == 4
 
 
-def test_publishing_nothing_asks_nothing(
+def test_publishing_no_tasks_runs_no_query(
     acme: Account, django_assert_num_queries: pytest.FixtureRequest
 ) -> None:
     with acting(acme), django_assert_num_queries(0):  # type: ignore[operator]  # its own type

@@ -11,7 +11,7 @@ from kmapp.outbox.purge import purge_all
 LONG_AGO = "2020-01-01T00:00:00Z"
 
 
-def test_only_what_is_done_and_old_is_forgotten(acme: Account) -> None:
+def test_purge_deletes_only_old_finished_events(acme: Account) -> None:
     with acting(acme):
         tasks = [Task(job_key=each, payload={"entry": str(acme.pk)}) for each in ("a", "b", "c")]
         events = publish(acme.pk, "memory.entry.embed", tasks)

@@ -34,11 +34,11 @@ DATED = Template('[{date}] {speaker}: "{text}"')
         (Passage(text="{date} {x}", date=MAY), '[Monday, May 8, 2023] "{date} {x}"'),
     ],
 )
-def test_a_word_of_the_template_vanishes_with_its_field(passage: Passage, expected: str) -> None:
+def test_literal_disappears_with_its_empty_field(passage: Passage, expected: str) -> None:
     assert DATED.render(passage) == expected
 
 
-def test_every_field_has_its_place() -> None:
+def test_all_fields_are_rendered() -> None:
     template = Template("{kind} {title}: {text}")
     assert template.render(Passage(text="t", title="Tea", kind="fact")) == "fact Tea: t"
 
@@ -49,7 +49,7 @@ def test_a_template_without_text_or_with_unknown_fields_is_refused(source: str) 
         Template(source)
 
 
-def test_the_words_of_a_passage_include_its_date_title_and_speaker() -> None:
+def test_words_include_date_title_and_speaker() -> None:
     passage = Passage(text="We drank tea.", date=MAY, title="Trip", speaker="Ann", kind="event")
     assert words_of(passage) == "Monday, May 8, 2023 Trip Ann We drank tea."
     assert words_of(Passage(text="Ann: hi", speaker="Ann")) == "Ann: hi"
@@ -68,7 +68,7 @@ def test_short_text_is_one_part_untouched() -> None:
         "会议 agreed on 北京, " * 300,
     ],
 )
-def test_long_text_is_cut_into_even_parts_that_lose_nothing(text: str) -> None:
+def test_long_text_is_split_evenly_without_loss(text: str) -> None:
     cut = parts(text)
     assert len(cut) > 1
     assert max(map(token_estimate, cut)) <= PART_TOKENS
@@ -76,7 +76,7 @@ def test_long_text_is_cut_into_even_parts_that_lose_nothing(text: str) -> None:
     assert "".join("".join(cut).split()) == "".join(text.split())
 
 
-def test_sentences_are_not_cut() -> None:
+def test_sentences_are_not_split() -> None:
     for part in parts("The committee met in spring and agreed on very little. " * 200):
         assert part.startswith("The")
         assert part.endswith("little.")
@@ -103,7 +103,7 @@ def test_context_of_long_texts_keeps_both_and_fits() -> None:
 
 @settings(deadline=None)  # the first call loads dictionaries
 @given(st.text(max_size=2000))
-def test_any_text_has_parts(text: str) -> None:
+def test_any_text_is_split_without_loss(text: str) -> None:
     cut = parts(text, limit=50)
     assert cut
     assert "".join("".join(cut).split()) == "".join(text.split())

@@ -39,14 +39,14 @@ from tests.web.staff import fill
 pytestmark = pytest.mark.promise(22)
 
 
-def test_every_route_is_probed_or_takes_no_id(measured: Measured) -> None:
+def test_every_route_is_probed_or_listed_without_ids(measured: Measured) -> None:
     assert set(ROUTES) == PROBES.keys() | CHOSEN | WITHOUT_IDS
     assert {name for name in WITHOUT_IDS | CHOSEN if "<" in ROUTES[name]} == set()
     assert {name for name in PROBES if PROBES[name].pk} == {n for n in ROUTES if "<" in ROUTES[n]}
     measured(f"{len(PROBES)} routes probed, {len(ROUTES) - len(PROBES)} take no id")
 
 
-def test_no_api_route_takes_an_id_that_is_not_probed(client: Client) -> None:
+def test_unprobed_api_routes_take_no_ids(client: Client) -> None:
     """As the API describes itself."""
     schema = client.get("/v1/schema").json()
     for name in WITHOUT_IDS:
@@ -133,7 +133,7 @@ def asked(name: str, names: Names) -> list[tuple[str, Said]]:
 
 
 @pytest.mark.parametrize("name", PROBES)
-def test_what_is_anothers_is_answered_like_what_is_nobodys(
+def test_ids_of_another_account_are_answered_like_unknown_ids(
     name: str, caller: Caller, theirs: Names, rival: Account
 ) -> None:
     before = rows_of(rival)
@@ -154,7 +154,7 @@ def test_what_is_anothers_is_answered_like_what_is_nobodys(
 
 @pytest.mark.parametrize("field", ["account_id", "tenant_id"])
 @pytest.mark.parametrize("by", ["account", "slug"])
-def test_who_names_another_account_is_refused_on_every_route(
+def test_naming_another_account_is_refused_on_every_route(
     field: str, by: str, caller: Caller, theirs: Names, rival: Account
 ) -> None:
     before = rows_of(rival)
@@ -172,7 +172,7 @@ def test_who_names_another_account_is_refused_on_every_route(
     assert rows_of(rival) == before
 
 
-def test_anothers_client_id_is_free_to_choose(
+def test_client_id_of_another_account_can_be_used(
     caller: Caller, theirs: Names, rival: Account
 ) -> None:
     before = rows_of(rival)
@@ -184,7 +184,9 @@ def test_anothers_client_id_is_free_to_choose(
     assert rows_of(rival) == before
 
 
-def test_anothers_id_cannot_be_chosen(caller: Caller, theirs: Names, rival: Account) -> None:
+def test_id_of_another_account_cannot_be_used(
+    caller: Caller, theirs: Names, rival: Account
+) -> None:
     """Ids are unique among all accounts, so it is taken; whose it is, or what, is not said."""
     before = rows_of(rival)
     node = {"id": str(theirs.proposal), "text": "Mine."}

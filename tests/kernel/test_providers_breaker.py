@@ -34,7 +34,7 @@ def outcome(embedder: OpenAIEmbedder) -> str:
 
 
 @pytest.mark.promise(17)
-def test_it_opens_after_five_failures_and_sends_nothing_more(
+def test_circuit_opens_after_five_failures(
     provider: FakeProvider, embedder: OpenAIEmbedder, settings: Settings, measured: Measured
 ) -> None:
     settings.BREAKER_RESET_SECONDS = 30
@@ -47,7 +47,7 @@ def test_it_opens_after_five_failures_and_sends_nothing_more(
 
 
 @pytest.mark.promise(17)
-def test_one_probe_a_window_and_closed_within_two_windows_of_healing(
+def test_open_circuit_probes_once_per_window_and_closes_after_recovery(
     provider: FakeProvider, embedder: OpenAIEmbedder
 ) -> None:
     provider.become("error")
@@ -66,7 +66,7 @@ def test_one_probe_a_window_and_closed_within_two_windows_of_healing(
 
 
 @pytest.mark.promise(17)
-def test_half_open_lets_one_through_at_a_time(
+def test_half_open_circuit_allows_one_call(
     provider: FakeProvider, embedder: OpenAIEmbedder
 ) -> None:
     provider.become("error")
@@ -80,7 +80,7 @@ def test_half_open_lets_one_through_at_a_time(
     assert provider.requests == 6
 
 
-def test_a_refused_text_says_nothing_against_the_provider(
+def test_rejected_text_does_not_open_the_circuit(
     provider: FakeProvider, embedder: OpenAIEmbedder
 ) -> None:
     provider.become("refuse")
@@ -88,13 +88,13 @@ def test_a_refused_text_says_nothing_against_the_provider(
     assert states() == {provider.url: "closed"}
 
 
-def test_passages_go_past_the_circuit(provider: FakeProvider, form: Form) -> None:
+def test_passages_bypass_the_circuit(provider: FakeProvider, form: Form) -> None:
     with fails(breaker_for(provider.url), times=5):
         vectors = OpenAIEmbedder.for_passages(form).embed(["then"], kind="passage")
     assert len(vectors) == 1
 
 
-def test_it_says_when_to_come_back_and_shows_in_the_metrics() -> None:
+def test_open_circuit_reports_retry_after_and_metric() -> None:
     circuit = Breaker("example:1", fail_max=1, reset_seconds=30, successes=2)
     with fails(circuit, times=1), pytest.raises(CircuitOpen) as refusal, circuit.guard():
         pass
@@ -102,7 +102,7 @@ def test_it_says_when_to_come_back_and_shows_in_the_metrics() -> None:
     assert REGISTRY.get_sample_value("kmapp_provider_circuit_open", {"endpoint": "example:1"}) == 1
 
 
-def test_our_own_mistakes_do_not_open_it() -> None:
+def test_own_errors_do_not_open_the_circuit() -> None:
     circuit = Breaker("example:2", fail_max=1, reset_seconds=30, successes=2)
     for mistake in (KeyError("ours"), Refused("one text")):
         with pytest.raises(type(mistake)), circuit.guard():

@@ -21,14 +21,14 @@ def talker(provider: FakeProvider, settings: Settings) -> ModuleType:
     return chat
 
 
-def test_without_a_model_it_is_not_configured(settings: Settings) -> None:
+def test_chat_is_not_configured_without_a_model(settings: Settings) -> None:
     settings.CHAT_MODEL = ""
     assert not chat.configured()
     settings.CHAT_MODEL = "talker"
     assert chat.configured()
 
 
-def test_it_answers(provider: FakeProvider, talker: ModuleType) -> None:
+def test_complete_returns_the_reply(provider: FakeProvider, talker: ModuleType) -> None:
     provider.become(reply="yes")
     assert talker.complete(ASKED, deadline=5) == "yes"
     [body] = provider.seen
@@ -37,7 +37,9 @@ def test_it_answers(provider: FakeProvider, talker: ModuleType) -> None:
     assert "response_format" not in body
 
 
-def test_a_schema_is_asked_for_strictly(provider: FakeProvider, talker: ModuleType) -> None:
+def test_schema_is_sent_as_a_strict_response_format(
+    provider: FakeProvider, talker: ModuleType
+) -> None:
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     talker.complete(ASKED, schema=schema, deadline=5)
     [body] = provider.seen
@@ -47,7 +49,7 @@ def test_a_schema_is_asked_for_strictly(provider: FakeProvider, talker: ModuleTy
     }
 
 
-def test_a_drip_ends_at_the_deadline(provider: FakeProvider, talker: ModuleType) -> None:
+def test_slow_response_ends_at_the_deadline(provider: FakeProvider, talker: ModuleType) -> None:
     provider.become("drip")
     started = monotonic()
     with pytest.raises(ProviderTimeout):
@@ -56,13 +58,13 @@ def test_a_drip_ends_at_the_deadline(provider: FakeProvider, talker: ModuleType)
 
 
 @pytest.mark.parametrize("mode", ["error", "refuse", "garbage"])
-def test_no_words_is_an_error(provider: FakeProvider, talker: ModuleType, mode: str) -> None:
+def test_failed_response_is_an_error(provider: FakeProvider, talker: ModuleType, mode: str) -> None:
     provider.become(mode)
     with pytest.raises(ProviderError):
         talker.complete(ASKED, deadline=5)
 
 
-def test_who_sends_us_elsewhere_is_not_followed(provider: FakeProvider, talker: ModuleType) -> None:
+def test_redirects_are_not_followed(provider: FakeProvider, talker: ModuleType) -> None:
     provider.become("elsewhere", reply="from there")
     with pytest.raises(ProviderError, match="307"):
         talker.complete(ASKED, deadline=5)
@@ -70,7 +72,7 @@ def test_who_sends_us_elsewhere_is_not_followed(provider: FakeProvider, talker: 
 
 
 @pytest.mark.parametrize("reply", [None, 7])
-def test_an_answer_without_text_is_an_error(
+def test_response_without_text_is_an_error(
     provider: FakeProvider, talker: ModuleType, reply: object
 ) -> None:
     provider.become(reply=reply)

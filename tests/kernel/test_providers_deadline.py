@@ -29,7 +29,7 @@ pytestmark = pytest.mark.promise(18)
         ("error", "3600", "km_provider_error"),
     ],
 )
-def test_a_query_never_waits_past_its_deadline(
+def test_query_ends_at_its_deadline(
     provider: FakeProvider, form: Form, mode: str, value: str, code: str, measured: Measured
 ) -> None:
     provider.become(mode, retry_after=value)
@@ -43,7 +43,7 @@ def test_a_query_never_waits_past_its_deadline(
     assert provider.requests == 1
 
 
-def test_an_answer_that_drips_fast_enough_is_an_answer(provider: FakeProvider, form: Form) -> None:
+def test_fast_chunked_response_is_accepted(provider: FakeProvider, form: Form) -> None:
     provider.become("drip", delay=0.0)
     assert len(OpenAIEmbedder.for_queries(form).embed(["when?"], kind="query")) == 1
 
@@ -66,7 +66,7 @@ def test_threads_do_not_queue_behind_a_hanging_call(
         assert max(threads.map(wait, range(8))) < 2.0  # one after the other: 4.0
 
 
-def test_giving_up_closes_the_connection(
+def test_timeout_closes_the_connection(
     provider: FakeProvider, form: Form, settings: Settings
 ) -> None:
     settings.EMBEDDING_DEADLINE = 0.3
@@ -80,7 +80,7 @@ def test_giving_up_closes_the_connection(
     assert provider.given_up == 1
 
 
-def test_a_blocked_loop_does_not_hold_the_caller() -> None:
+def test_blocked_event_loop_does_not_block_the_caller() -> None:
     async def blocks() -> None:
         sleep(2)
 
@@ -91,7 +91,7 @@ def test_a_blocked_loop_does_not_hold_the_caller() -> None:
     sleep(2)  # let it end: the loop is everybody's
 
 
-def test_a_forked_child_has_a_loop_of_its_own() -> None:
+def test_forked_child_has_its_own_event_loop() -> None:
     async def answer() -> int:
         await asyncio.sleep(0)
         return 7
@@ -122,5 +122,5 @@ def test_a_forked_child_has_a_loop_of_its_own() -> None:
         ("Wed, 21 Oct 2015 07:28:00 -0000", None),
     ],
 )
-def test_retry_after_is_believed_when_it_makes_sense(header: str, seconds: float | None) -> None:
+def test_retry_after_is_parsed_and_capped(header: str, seconds: float | None) -> None:
     assert retry_after({"retry-after": header}) == seconds

@@ -35,7 +35,7 @@ def test_batches_keep_the_order_and_both_limits(texts: list[str]) -> None:
         assert len(batch) == 1 or sum(map(estimate, batch)) <= MOST_TOKENS
 
 
-def test_passages_travel_by_32_and_queries_together(provider: FakeProvider, form: Form) -> None:
+def test_passages_are_sent_in_batches_of_32(provider: FakeProvider, form: Form) -> None:
     texts = [f"passage {number}" for number in range(70)]
     vectors = OpenAIEmbedder.for_passages(form).embed(texts, kind="passage")
     assert [len(body["input"]) for body in provider.seen] == [32, 32, 6]
@@ -46,7 +46,7 @@ def test_passages_travel_by_32_and_queries_together(provider: FakeProvider, form
     assert provider.requests == 4  # more calls would be more than the deadline
 
 
-def test_nothing_is_asked_for_no_texts(provider: FakeProvider, form: Form) -> None:
+def test_no_texts_send_no_request(provider: FakeProvider, form: Form) -> None:
     assert OpenAIEmbedder.for_queries(form).embed([], kind="query") == []
     assert OpenAIEmbedder.for_passages(form).embed([], kind="passage") == []
     assert provider.requests == 0
@@ -54,7 +54,7 @@ def test_nothing_is_asked_for_no_texts(provider: FakeProvider, form: Form) -> No
 
 @pytest.mark.parametrize("kind", ["query", "passage"])
 @pytest.mark.parametrize("told", [True, False])
-def test_the_kind_is_said_once(provider: FakeProvider, kind: Kind, told: bool) -> None:  # noqa: FBT001
+def test_input_kind_is_sent_once(provider: FakeProvider, kind: Kind, told: bool) -> None:  # noqa: FBT001
     prefixes = {"query_prefix": "query: ", "passage_prefix": "passage: "}
     form = Form(name="fake", dimensions=384, sends_input_type=told, **prefixes)
     OpenAIEmbedder.for_passages(form).embed(["a cat"], kind=kind)
@@ -64,7 +64,7 @@ def test_the_kind_is_said_once(provider: FakeProvider, kind: Kind, told: bool) -
     assert body["model"] == "fake"
 
 
-def test_a_server_on_this_machine_is_called_directly_and_anew(
+def test_local_server_is_called_without_proxy_or_keep_alive(
     provider: FakeProvider, form: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
@@ -87,7 +87,7 @@ def test_a_server_on_this_machine_is_called_directly_and_anew(
         ("reordered", "out of order"),
     ],
 )
-def test_bad_vectors_are_refused_each_with_its_reason(
+def test_invalid_vectors_are_rejected_with_a_reason(
     provider: FakeProvider, form: Form, mode: str, reason: str
 ) -> None:
     provider.become(mode)
@@ -100,7 +100,7 @@ def test_bad_vectors_are_refused_each_with_its_reason(
 
 
 @pytest.mark.parametrize("mode", ["nan", "refuse"])
-def test_one_bad_text_does_not_spoil_its_batch(
+def test_one_bad_text_does_not_fail_its_batch(
     provider: FakeProvider, form: Form, mode: str
 ) -> None:
     provider.become(mode, only="poison")
@@ -115,7 +115,7 @@ def test_one_bad_text_does_not_spoil_its_batch(
 
 
 @pytest.mark.parametrize("mode", ["garbage", "error", "rate_limited"])
-def test_a_provider_in_trouble_is_not_blamed_on_the_texts(
+def test_provider_failure_is_not_attributed_to_texts(
     provider: FakeProvider, form: Form, mode: str
 ) -> None:
     provider.become(mode, retry_after="17")
@@ -126,13 +126,13 @@ def test_a_provider_in_trouble_is_not_blamed_on_the_texts(
     assert provider.requests <= 3  # two probes at most: whoever is down is not asked for each text
 
 
-def test_an_embedder_that_is_not_there(form: Form, settings: Settings) -> None:
+def test_unreachable_embedder_raises_provider_error(form: Form, settings: Settings) -> None:
     settings.EMBEDDING_BATCH_BASE_URL = "http://127.0.0.1:1/v1"
     with pytest.raises(ProviderError, match="Cannot connect"):
         OpenAIEmbedder.for_passages(form).embed(["a"], kind="passage")
 
 
-def test_every_call_is_counted_by_how_it_ended(provider: FakeProvider, form: Form) -> None:
+def test_calls_are_counted_by_outcome(provider: FakeProvider, form: Form) -> None:
     def counted(outcome: str) -> float:
         labels = {"provider": "embedding", "kind": "passage", "outcome": outcome}
         return REGISTRY.get_sample_value("kmapp_provider_calls_total", labels) or 0
@@ -177,7 +177,7 @@ def test_the_embedded_server_adds_its_own_prefix_and_only_once() -> None:
     assert similarity(passage, again) == pytest.approx(1, abs=1e-6)
 
 
-def test_the_embedded_server_agrees_with_itself_in_batches() -> None:
+def test_embedded_server_returns_equal_vectors_in_batches() -> None:
     embedder = OpenAIEmbedder.for_passages(E5)
     texts = [f"Entry number {n} about topic {n % 5}." for n in range(40)]
     together = embedder.embed(texts, kind="passage")
@@ -186,9 +186,7 @@ def test_the_embedded_server_agrees_with_itself_in_batches() -> None:
         assert similarity(alone, together[n]) == pytest.approx(1, abs=1e-5)
 
 
-def test_a_text_that_breaks_the_provider_does_not_take_others_with_it(
-    provider: FakeProvider, form: Form
-) -> None:
+def test_text_that_causes_500_does_not_fail_others(provider: FakeProvider, form: Form) -> None:
     """An endpoint that answers 500 over one odd text still embeds the others of its batch."""
     provider.become("error", only="odd")
     with pytest.raises(BadVectors) as told:

@@ -43,9 +43,7 @@ def account() -> UUID:
     return uuid4()
 
 
-def test_the_second_time_is_a_hit_and_the_same_vector(
-    account: UUID, embedder: Counting, form: Form
-) -> None:
+def test_repeated_query_is_a_cache_hit(account: UUID, embedder: Counting, form: Form) -> None:
     first = query_vector(account, "猫在哪里?", model=form, embedder=embedder)
     embedder.down = True
     second = query_vector(account, "猫在哪里?", model=form, embedder=embedder)
@@ -54,7 +52,7 @@ def test_the_second_time_is_a_hit_and_the_same_vector(
     assert embedder.asked == ["猫在哪里?"]
 
 
-def test_another_account_text_or_model_is_another_query(
+def test_cache_key_includes_account_text_and_model(
     account: UUID, embedder: Counting, form: Form
 ) -> None:
     query_vector(account, "when?", model=form, embedder=embedder)
@@ -69,7 +67,7 @@ def test_another_account_text_or_model_is_another_query(
     assert len(embedder.asked) == 5
 
 
-def test_it_forgets_after_a_while(
+def test_cached_vector_expires(
     account: UUID, embedder: Counting, form: Form, settings: Settings
 ) -> None:
     settings.QUERY_CACHE_SECONDS = 0  # Django: expired at once
@@ -81,7 +79,7 @@ def test_it_forgets_after_a_while(
     "planted",
     ["", "abc", "no base64!", pack([1.0] * 383), pack([0.0] * 384), [1, "x"], {"a": 1}, 7],
 )
-def test_what_is_not_a_vector_of_this_model_is_a_miss(
+def test_invalid_cached_vector_is_a_miss(
     account: UUID, embedder: Counting, form: Form, monkeypatch: pytest.MonkeyPatch, planted: object
 ) -> None:
     monkeypatch.setattr(cache, "get", lambda key: planted)
@@ -101,7 +99,7 @@ def test_a_broken_cache_never_breaks_a_query(
     assert found == QueryVector(vector_of("when?", 384), cached=False)
 
 
-def test_a_cache_that_is_gone_costs_one_attempt(
+def test_unreachable_cache_is_tried_once(
     account: UUID, embedder: Counting, form: Form, settings: Settings
 ) -> None:
     settings.CACHES = {
@@ -116,9 +114,7 @@ def test_a_cache_that_is_gone_costs_one_attempt(
     assert after == before + 1
 
 
-def test_when_the_embedder_fails_nothing_is_remembered(
-    account: UUID, embedder: Counting, form: Form
-) -> None:
+def test_failed_embedding_is_not_cached(account: UUID, embedder: Counting, form: Form) -> None:
     embedder.down = True
     with pytest.raises(ProviderTimeout):
         query_vector(account, "when?", model=form, embedder=embedder)

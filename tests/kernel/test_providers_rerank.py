@@ -17,15 +17,13 @@ def ask() -> list[float]:
     return relevance("How hot is oolong?", TEXTS)
 
 
-def test_without_an_address_there_is_none(settings: Settings) -> None:
+def test_reranker_is_not_configured_without_a_url(settings: Settings) -> None:
     assert not configured()
     settings.RERANK_BASE_URL = "http://127.0.0.1:1/v1"
     assert configured()
 
 
-def test_each_text_has_its_relevance_in_their_order(
-    reranker: FakeProvider, settings: Settings
-) -> None:
+def test_relevance_is_returned_in_text_order(reranker: FakeProvider, settings: Settings) -> None:
     settings.RERANK_API_KEY = "key"
     reranker.become(reply=lambda text: 0.9 if "Oolong" in text else 0.1)
     assert ask() == [0.1, 0.9, 0.1]
@@ -40,7 +38,7 @@ def test_each_text_has_its_relevance_in_their_order(
     }
 
 
-def test_a_drip_ends_at_the_deadline(reranker: FakeProvider, settings: Settings) -> None:
+def test_slow_response_ends_at_the_deadline(reranker: FakeProvider, settings: Settings) -> None:
     settings.RERANK_DEADLINE = 0.4
     reranker.become("drip")
     started = monotonic()
@@ -49,7 +47,7 @@ def test_a_drip_ends_at_the_deadline(reranker: FakeProvider, settings: Settings)
     assert monotonic() - started < 2.0
 
 
-def test_one_that_keeps_failing_is_left_alone(reranker: FakeProvider) -> None:
+def test_circuit_opens_after_repeated_failures(reranker: FakeProvider) -> None:
     reranker.become("error")
     for _ in range(5):
         with pytest.raises(ProviderError):
@@ -75,7 +73,7 @@ def test_one_that_keeps_failing_is_left_alone(reranker: FakeProvider) -> None:
         [{"index": 0, "relevance_score": 0.5}, 7],
     ],
 )
-def test_what_makes_no_sense_is_not_believed(results: Any) -> None:
+def test_invalid_results_are_rejected(results: Any) -> None:
     with pytest.raises(Faulted):
         read_answer({"results": results}, count=2)
     with pytest.raises(Faulted):

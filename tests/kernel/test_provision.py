@@ -46,7 +46,7 @@ def site(server: psycopg.Connection, worker_database: str) -> Iterator[Site]:
         server.execute(SQL("DROP ROLE IF EXISTS {}").format(Identifier(role)))
 
 
-def test_the_app_uses_what_the_owner_makes_and_makes_nothing(site: Site) -> None:
+def test_app_role_uses_objects_of_the_owner_and_creates_none(site: Site) -> None:
     site.prepare()
     site.prepare()  # a second time changes nothing
     with site.connect(site.owner) as owner:
@@ -60,7 +60,7 @@ def test_the_app_uses_what_the_owner_makes_and_makes_nothing(site: Site) -> None
                 app.execute(refused)
 
 
-def test_nobody_else_gets_in_or_through_a_door(site: Site, server: psycopg.Connection) -> None:
+def test_other_roles_cannot_connect_or_execute(site: Site, server: psycopg.Connection) -> None:
     site.prepare()
     with site.connect(site.owner) as owner:
         owner.execute("CREATE FUNCTION door() RETURNS int LANGUAGE sql AS 'SELECT 7'")
@@ -82,9 +82,7 @@ def test_neither_role_escapes_row_level_security(site: Site, server: psycopg.Con
     assert rows == [(False, True), (False, True)]
 
 
-def test_a_password_is_kept_hashed_and_a_role_without_one_has_none(
-    site: Site, server: psycopg.Connection
-) -> None:
+def test_password_is_stored_hashed(site: Site, server: psycopg.Connection) -> None:
     site.prepare()
     kept = "SELECT rolpassword FROM pg_authid WHERE rolname = %s"
     (secret,) = server.execute(kept, [site.owner.name]).fetchone() or ("",)
@@ -92,7 +90,7 @@ def test_a_password_is_kept_hashed_and_a_role_without_one_has_none(
     assert server.execute(kept, [site.app.name]).fetchone() == (None,)
 
 
-def test_a_role_that_sees_everything_is_refused(site: Site, server: psycopg.Connection) -> None:
+def test_role_that_bypasses_rls_is_refused(site: Site, server: psycopg.Connection) -> None:
     server.execute(SQL("CREATE ROLE {} BYPASSRLS").format(Identifier(site.app.name)))
     with pytest.raises(CannotProvision, match=f"{site.app.name} is a superuser or bypasses"):
         site.prepare()
@@ -103,7 +101,7 @@ def test_owner_and_app_must_differ(site: Site) -> None:
         Site(site.database, site.app, site.app).prepare()
 
 
-def test_an_administrator_who_is_no_superuser_makes_roles_and_database(
+def test_administrator_without_superuser_can_provision(
     site: Site, server: psycopg.Connection
 ) -> None:
     admin = Identifier(f"{site.database}_admin")

@@ -64,7 +64,7 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "checkpoints" / "checkpoints.ndjson"
 
 
-def test_the_key_is_made_once_and_kept_private(key_file: Path) -> None:
+def test_key_is_created_once_with_private_permissions(key_file: Path) -> None:
     key = signing_key(key_file)
     assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
     assert stat.S_IMODE(key_file.parent.stat().st_mode) == 0o700
@@ -84,7 +84,7 @@ def test_an_exposed_key_is_refused(key_file: Path, mode: int) -> None:
         signing_key(key_file)
 
 
-def test_a_key_of_another_kind_is_refused(key_file: Path) -> None:
+def test_key_of_another_type_is_refused(key_file: Path) -> None:
     key_file.parent.mkdir()
     pem = generate_private_key(SECP256R1()).private_bytes(
         serialization.Encoding.PEM,
@@ -97,7 +97,7 @@ def test_a_key_of_another_kind_is_refused(key_file: Path) -> None:
         signing_key(key_file)
 
 
-def test_processes_that_start_together_get_one_key(key_file: Path) -> None:
+def test_concurrent_processes_get_one_key(key_file: Path) -> None:
     with multiprocessing.get_context("fork").Pool(8) as pool:
         ids = set(pool.map(_id_of_key, [key_file] * 16))
     assert len(ids) == 1
@@ -108,7 +108,7 @@ def _id_of_key(path: Path) -> str:
     return key_id(signing_key(path).public_key())
 
 
-def test_a_statement_verifies_as_signed_and_not_otherwise(key_file: Path) -> None:
+def test_altered_statement_does_not_verify(key_file: Path) -> None:
     signed = sign(signing_key(key_file), SAID)
     keys = public_keys(public_path(key_file))
     assert verify(signed, keys)
@@ -142,7 +142,7 @@ def test_a_lost_public_key_is_written_again(key_file: Path) -> None:
     assert verify(signed, public_keys(public_path(key_file)))
 
 
-def test_the_file_gives_back_what_was_appended(key_file: Path, log: Path) -> None:
+def test_appended_checkpoints_are_read_back(key_file: Path, log: Path) -> None:
     key = signing_key(key_file)
     written = [sign(key, replace(SAID, seq=seq)) for seq in range(5)]
     append(log, written[:2])
@@ -150,7 +150,7 @@ def test_the_file_gives_back_what_was_appended(key_file: Path, log: Path) -> Non
     assert list(read(log)) == written
 
 
-def test_a_torn_last_line_is_reported_and_the_next_checkpoint_is_whole(
+def test_truncated_last_line_is_reported_and_the_next_is_complete(
     key_file: Path, log: Path
 ) -> None:
     one, two = (sign(signing_key(key_file), replace(SAID, seq=seq)) for seq in (1, 2))
@@ -163,7 +163,7 @@ def test_a_torn_last_line_is_reported_and_the_next_checkpoint_is_whole(
     assert list(read(log)) == [one, two]
 
 
-def test_a_long_torn_line_does_not_take_the_line_before_with_it(key_file: Path, log: Path) -> None:
+def test_long_truncated_line_does_not_affect_the_previous_one(key_file: Path, log: Path) -> None:
     one = sign(signing_key(key_file), SAID)
     append(log, [one])
     with log.open("ab") as file:
@@ -172,7 +172,7 @@ def test_a_long_torn_line_does_not_take_the_line_before_with_it(key_file: Path, 
     assert list(read(log)) == [one, one]
 
 
-def test_an_edited_line_is_damage_and_its_neighbours_are_read(key_file: Path, log: Path) -> None:
+def test_edited_line_is_reported_and_others_are_read(key_file: Path, log: Path) -> None:
     one = sign(signing_key(key_file), SAID)
     record = json.loads(one.line())
     bad = [

@@ -36,7 +36,7 @@ def own_folder(
     shutil.rmtree(embedded.runtime_dir(tmp_path), ignore_errors=True)
 
 
-def test_everything_is_embedded_until_a_setting_replaces_it(
+def test_services_are_embedded_unless_configured(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert names() == [["Postgres"], ["Valkey"], ["Embedder", "Embedder"]]
@@ -58,7 +58,7 @@ def test_everything_is_embedded_until_a_setting_replaces_it(
         ({"EMBEDDING_BASE_URL": "embedded"}, "multilingual-e5-small", "127.0.0.1"),
     ],
 )
-def test_our_embedder_can_stay_beside_a_chat_model(
+def test_embedded_embedder_works_with_an_external_chat_model(
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -100,7 +100,7 @@ def test_a_taken_port_is_named_with_the_setting_that_changes_it() -> None:
         (503, '{"status": "ok"}', '{"status": "ok"}'),
     ],
 )
-def test_health_is_asked_under_a_name_we_answer_to(
+def test_health_check_uses_an_allowed_host(
     settings: Settings, status: int, body: str, complaint: str
 ) -> None:
     heard: list[str | None] = []

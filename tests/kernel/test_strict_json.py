@@ -34,7 +34,7 @@ def test_hostile_values_are_refused(hostile: Hostile, body: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("hostile", STORED, ids=lambda hostile: hostile.name)
-def test_strange_but_storable_text_is_taken_as_it_is(hostile: Hostile) -> None:
+def test_storable_text_is_accepted_unchanged(hostile: Hostile) -> None:
     value = parse(body_with(hostile, {"text": MARK}))
     assert value == {"text": hostile.text}
     check(value)
@@ -62,18 +62,18 @@ def test_strange_but_storable_text_is_taken_as_it_is(hostile: Hostile) -> None:
         (b"[" * 65, "", "deeper than 64"),
     ],
 )
-def test_a_refusal_names_the_place(body: bytes, path: str, reason: str) -> None:
+def test_error_names_the_path(body: bytes, path: str, reason: str) -> None:
     refused = refusal(body)
     assert refused.path == path
     assert reason in refused.reason
 
 
-def test_a_million_brackets_and_deep_objects_exhaust_nothing() -> None:
+def test_million_brackets_are_rejected_cheaply() -> None:
     for body in (b"[" * 10**6, b'{"a":' * 10**5, b"]" * 10**6, b'{"a":[' * 5_000 + b"]}" * 5_000):
         refusal(body)
 
 
-def test_brackets_in_strings_do_not_count() -> None:
+def test_brackets_in_strings_are_ignored() -> None:
     text = "[" * 1_000 + r"\"" + "{" * 1_000 + "," * 200_000
     assert parse(json.dumps({"a": text}).encode()) == {"a": text}
 
@@ -87,13 +87,13 @@ def test_limits_are_exact() -> None:
 
 
 @given(st.dictionaries(texts(), json_values()))
-def test_every_storable_object_is_taken(value: dict[str, Any]) -> None:
+def test_every_storable_object_is_accepted(value: dict[str, Any]) -> None:
     for ascii_only in (True, False):
         assert parse(json.dumps(value, ensure_ascii=ascii_only).encode()) == value
 
 
 @given(st.binary() | st.text(alphabet='{}[]",:\\u0d81e9.-ntf ').map(str.encode))
-def test_whatever_is_taken_can_be_stored(body: bytes) -> None:
+def test_accepted_values_can_be_stored(body: bytes) -> None:
     try:
         value = parse(body)
     except Refused:
@@ -105,11 +105,11 @@ def test_whatever_is_taken_can_be_stored(body: bytes) -> None:
     "piece",
     [b"[", b"[]", b'"', b'\\"', b'"\\', b"{}", b'{"a":', b'"a":', b",", b"\\", b"1", b"e", b" "],
 )
-def test_refusing_is_linear(piece: bytes) -> None:
+def test_rejection_takes_linear_time(piece: bytes) -> None:
     assert_linear(lambda n: refusal(b'{"a":"' + piece * (n // len(piece))), 100_000)
 
 
-def test_many_items_below_a_long_key_are_linear() -> None:
+def test_many_items_below_a_long_key_take_linear_time() -> None:
     def build(n: int) -> None:
         key = b"k" * n
         parse(b'{"' + key + b'": [' + b"1," * (n // 10) + b"1]}")
@@ -120,7 +120,7 @@ def test_many_items_below_a_long_key_are_linear() -> None:
 class TestParser:
     """The same inside DRF."""
 
-    def test_it_answers_with_our_400(self) -> None:
+    def test_invalid_json_returns_400(self) -> None:
         from kmapp.api.parsers import StrictJSONParser
         from kmapp.errors import Invalid
 
@@ -133,7 +133,7 @@ class TestParser:
         with pytest.raises(Invalid, match=r"^The body is not JSON: "):
             StrictJSONParser().parse(io.BytesIO(b"{"))
 
-    def test_it_hands_on_what_is_fine(self) -> None:
+    def test_valid_json_is_parsed(self) -> None:
         from kmapp.api.parsers import StrictJSONParser
 
         assert StrictJSONParser().parse(io.BytesIO(b'{"a": 1}')) == {"a": 1}

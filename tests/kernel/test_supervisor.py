@@ -100,9 +100,7 @@ def drive(tmp_path: Path) -> Iterator[Callable[..., Driver]]:
         driver.end(signal.SIGINT, signal.SIGINT)
 
 
-def test_stops_the_last_started_first_and_waits_for_it(
-    drive: Callable[..., Driver], tmp_path: Path
-) -> None:
+def test_stops_programs_in_reverse_order(drive: Callable[..., Driver], tmp_path: Path) -> None:
     driver = drive("base", "upper")
     driver.hear("up\n")
     children = [driver.child("base"), driver.child("upper")]
@@ -113,9 +111,7 @@ def test_stops_the_last_started_first_and_waits_for_it(
     assert not (tmp_path / "up.pid").exists()
 
 
-def test_leaves_nothing_of_a_child_that_forgets_its_own_children(
-    drive: Callable[..., Driver], tmp_path: Path
-) -> None:
+def test_kills_orphaned_grandchildren(drive: Callable[..., Driver], tmp_path: Path) -> None:
     driver = drive("parent")
     driver.hear("up\n")
     grandchild = int((tmp_path / "grandchild").read_text())
@@ -124,7 +120,7 @@ def test_leaves_nothing_of_a_child_that_forgets_its_own_children(
     assert wait_until(lambda: not started(grandchild), 2)
 
 
-def test_starts_again_what_dies(drive: Callable[..., Driver]) -> None:
+def test_restarts_a_program_that_exits(drive: Callable[..., Driver]) -> None:
     driver = drive("base")
     driver.hear("up\n")
     first = driver.child("base")
@@ -134,13 +130,13 @@ def test_starts_again_what_dies(drive: Callable[..., Driver]) -> None:
     assert driver.child("base").alive()
 
 
-def test_waits_longer_each_time(drive: Callable[..., Driver]) -> None:
+def test_restart_delay_increases(drive: Callable[..., Driver]) -> None:
     driver = drive("brief")
     assert "(exit 3), starting it again in 1 s" in driver.hear("brief ended")
     assert "(exit 3), starting it again in 2 s" in driver.hear("brief ended")
 
 
-def test_kills_after_the_grace_what_does_not_stop(drive: Callable[..., Driver]) -> None:
+def test_kills_a_program_after_the_grace_period(drive: Callable[..., Driver]) -> None:
     driver = drive("stubborn")
     driver.hear("up\n")
     child = driver.child("stubborn")
@@ -148,7 +144,7 @@ def test_kills_after_the_grace_what_does_not_stop(drive: Callable[..., Driver]) 
     assert not child.alive()
 
 
-def test_a_second_interrupt_hurries_all_but_those_that_keep_data(
+def test_second_interrupt_kills_programs_without_data(
     drive: Callable[..., Driver],
 ) -> None:
     driver = drive("ledger", "stubborn")
@@ -178,7 +174,7 @@ def test_children_stop_when_the_supervisor_is_killed(
     assert sorted((tmp_path / "stopped").read_text().split()) == ["base", "upper"]
 
 
-def test_ends_what_a_killed_supervisor_left(drive: Callable[..., Driver]) -> None:
+def test_ends_programs_of_a_killed_supervisor(drive: Callable[..., Driver]) -> None:
     driver = drive("stubborn")
     driver.hear("up\n")
     left = driver.child("stubborn")
@@ -190,9 +186,7 @@ def test_ends_what_a_killed_supervisor_left(drive: Callable[..., Driver]) -> Non
     assert not left.alive()
 
 
-def test_spares_a_stranger_who_got_an_old_number(
-    drive: Callable[..., Driver], tmp_path: Path
-) -> None:
+def test_spares_a_process_with_a_reused_pid(drive: Callable[..., Driver], tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "1000"]) as stranger:
         entry = {"name": "web", "pid": stranger.pid, "started": "long ago"}
         entry |= {"stop_signal": signal.SIGKILL, "grace": 1}
@@ -203,7 +197,7 @@ def test_spares_a_stranger_who_got_an_old_number(
         stranger.kill()
 
 
-def test_a_second_supervisor_on_the_folder_hears_who_holds_it(
+def test_second_supervisor_reports_the_lock_holder(
     drive: Callable[..., Driver], tmp_path: Path
 ) -> None:
     driver = drive("base")
@@ -216,14 +210,14 @@ def test_a_second_supervisor_on_the_folder_hears_who_holds_it(
     assert driver.child("base").alive()
 
 
-def test_a_program_that_cannot_start_is_reported_with_its_last_words(tmp_path: Path) -> None:
+def test_failed_program_is_reported_with_its_output(tmp_path: Path) -> None:
     supervisor = Supervisor(tmp_path, lambda _: None)
     program = Program(name="web", argv=["/bin/sh", "-c", "echo no table; exit 1"], ready=bool)
     with pytest.raises(CannotStart, match=r"web did not start:\nno table"), supervisor.holding():
         supervisor.start(program)
 
 
-def test_a_failed_step_says_what_it_printed(tmp_path: Path) -> None:
+def test_failed_step_reports_its_output(tmp_path: Path) -> None:
     supervisor = Supervisor(tmp_path, lambda _: None)
     with supervisor.holding():
         done = supervisor.run(Program(name="echo", argv=["/bin/echo", "made"]))
@@ -233,7 +227,7 @@ def test_a_failed_step_says_what_it_printed(tmp_path: Path) -> None:
             supervisor.run(failing)
 
 
-def test_a_log_that_is_rotated_goes_on(tmp_path: Path) -> None:
+def test_rotated_log_is_written_further(tmp_path: Path) -> None:
     log = tmp_path / "web.log"
     with log.open("a") as writer:
         writer.write("old\n")

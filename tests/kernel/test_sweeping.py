@@ -49,7 +49,7 @@ def failing(served: list[UUID], real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize(("task", "deed"), SWEEPS, ids=[task for task, _deed in SWEEPS])
-def test_accounts_after_one_that_fails_are_served(
+def test_failing_account_does_not_block_the_next(
     acme: Account, rival: Account, monkeypatch: pytest.MonkeyPatch, task: str, deed: str
 ) -> None:
     module, name = deed.rsplit(".", 1)
@@ -61,7 +61,7 @@ def test_accounts_after_one_that_fails_are_served(
     assert served == account_ids()
 
 
-def test_who_fails_is_named_with_the_place_and_counted(acme: Account, rival: Account) -> None:
+def test_failing_account_is_logged_and_counted(acme: Account, rival: Account) -> None:
     before, first = unserved(), account_ids()[0]
     with capture_logs() as told, pytest.raises(SweepFailed) as refused:
         sweep(failing([], lambda account_id: account_id))
@@ -70,7 +70,7 @@ def test_who_fails_is_named_with_the_place_and_counted(acme: Account, rival: Acc
     assert unserved() == before + 1
 
 
-def test_a_task_whose_time_is_up_serves_nobody_else(acme: Account, rival: Account) -> None:
+def test_timed_out_task_stops(acme: Account, rival: Account) -> None:
     served: list[UUID] = []
 
     def slow(account_id: UUID) -> None:
@@ -82,5 +82,5 @@ def test_a_task_whose_time_is_up_serves_nobody_else(acme: Account, rival: Accoun
     assert len(served) == 1
 
 
-def test_every_account_gives_its_part(acme: Account, rival: Account) -> None:
+def test_results_of_all_accounts_are_collected(acme: Account, rival: Account) -> None:
     assert sweep(lambda account_id: account_id) == account_ids()

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from kmapp.text.terms import STOP_WORDS, TERM_LENGTH, chinese_share, normalise, opening, terms
 
 
-def test_english_words_meet_in_their_stem() -> None:
+def test_english_words_are_stemmed() -> None:
     assert terms("She was running") == terms("the runs") == ["run"]
 
 
-def test_chinese_words_are_cut_by_the_dictionary_and_long_ones_also_in_parts() -> None:
+def test_chinese_words_are_segmented_with_subwords() -> None:
     assert set(terms("我在北京大学读书")) >= {"北京大学", "北京", "大学", "读书"}
 
 
-def test_a_chinese_name_no_dictionary_knows_is_found_by_its_pairs() -> None:
+def test_unknown_chinese_name_is_indexed_by_bigrams() -> None:
     name = set(terms("麴黟倩"))
     assert {"麴黟", "黟倩"} <= name
     assert {"麴黟", "黟倩"} <= set(terms("昨天麴黟倩说她喜欢火锅"))
@@ -27,7 +27,7 @@ def test_a_word_the_dictionary_lacks_survives_a_stop_character() -> None:
     assert "年会" in set(terms("年会在哪里开")) & set(terms("公司年会定在三亚举行"))
 
 
-def test_mixed_text_gives_the_terms_of_both_languages() -> None:
+def test_mixed_text_has_terms_of_both_languages() -> None:
     assert {"deploy", "北京", "服务器"} <= set(terms("Deployed 到北京的服务器"))
 
 
@@ -42,7 +42,7 @@ def test_mixed_text_gives_the_terms_of_both_languages() -> None:
         ("ﬁne", "fine"),
     ],
 )
-def test_spellings_of_one_thing_meet(written: str, asked: str) -> None:
+def test_spelling_variants_share_a_term(written: str, asked: str) -> None:
     assert terms(written) == terms(asked)
 
 
@@ -56,14 +56,14 @@ def test_spellings_of_one_thing_meet(written: str, asked: str) -> None:
         ("on 2023-05-08", "2023-05-08", "2023"),
     ],
 )
-def test_identifiers_are_kept_whole_and_in_pieces(text: str, whole: str, piece: str) -> None:
+def test_identifiers_are_indexed_whole_and_in_pieces(text: str, whole: str, piece: str) -> None:
     assert {whole, piece} <= set(terms(text))
 
 
 @pytest.mark.parametrize(
     "text", ["", "who are you?", "这是什么", "don't can’t isn't", "…。!", "\n"]
 )
-def test_text_that_says_nothing_has_no_terms(text: str) -> None:
+def test_text_without_words_has_no_terms(text: str) -> None:
     assert terms(text) == []
 
 
@@ -72,7 +72,7 @@ def test_names_and_letters_that_look_like_contractions_are_kept() -> None:
 
 
 @pytest.mark.parametrize("text", ["안녕하세요", "とても", "สวัสดี"])
-def test_scripts_without_a_dictionary_are_found_by_pairs(text: str) -> None:
+def test_scripts_without_a_dictionary_use_bigrams(text: str) -> None:
     assert set(terms(text[:2])) <= set(terms(text))
 
 
@@ -88,7 +88,7 @@ def test_any_text_has_bounded_terms_without_stop_words(text: str) -> None:
         assert term.strip() == term
 
 
-def test_stop_words_never_come_out() -> None:
+def test_stop_words_are_dropped() -> None:
     assert not STOP_WORDS & set(terms(" ".join(sorted(STOP_WORDS))))
 
 
@@ -100,7 +100,7 @@ def test_hostile_repetition_costs_linear_time(unit: str) -> None:
     assert time.process_time() - started < 2
 
 
-def test_short_texts_are_cut_by_the_thousand() -> None:
+def test_hundreds_of_short_texts_are_tokenised_quickly() -> None:
     texts = [
         f"Ann {n} 昨天在北京买了一本书, and read it on the train to Suzhou" for n in range(600)
     ]
@@ -146,7 +146,7 @@ def test_chinese_share_counts_words_not_letters(text: str, low: float, high: flo
         ("", ""),
     ],
 )
-def test_the_opening_is_the_first_word_unless_it_says_nothing(text: str, term: str) -> None:
+def test_opening_is_the_first_significant_word(text: str, term: str) -> None:
     assert opening(text) == term
 
 

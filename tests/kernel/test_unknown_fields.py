@@ -33,7 +33,7 @@ def post(agent: Client, path: str, body: Body, status: int = 200, **headers: str
         ),
     ],
 )
-def test_unknown_fields_are_named_with_the_nearest_known_field(
+def test_unknown_field_suggests_the_nearest_field(
     agent: Client, path: str, body: Body, unknown: str, nearest: str | None
 ) -> None:
     answer = agent.post(path, body, "application/json")
@@ -57,11 +57,11 @@ def test_aliases_accounts_and_fields_of_other_apps_are_known(agent: Client) -> N
     assert "warnings" not in post(agent, "/v1/memory/write", body, 201, **strict)
 
 
-def test_a_query_has_unknown_fields_too(agent: Client) -> None:
+def test_unknown_query_fields_are_reported(agent: Client) -> None:
     [warning] = agent.get("/v1/context/reports?limt=3").json()["warnings"]
     assert warning["nearest"] == "limit"
 
 
-def test_many_unknown_fields_are_cut(agent: Client) -> None:
+def test_many_unknown_fields_are_truncated(agent: Client) -> None:
     body = {"query": "tea", **{f"field{number}": 1 for number in range(50)}}
     assert len(post(agent, "/v1/memory/search", body)["warnings"]) == 20

@@ -78,7 +78,7 @@ def shut(text: str) -> bool:
     return not FLOATS.search(text) and not KEYS.search(text)
 
 
-def test_who_may_see_some_is_seen_to(filled: Names, agents: list[Client]) -> None:
+def test_fixture_vectors_are_visible_to_agents(filled: Names, agents: list[Client]) -> None:
     """Our own eyes are open."""
     answer = ask(agents[0], "POST", "/v1/memory/recall_text", {"query": "kettle", **ASKED})
     assert not shut(text_of(answer))
@@ -107,7 +107,7 @@ def ask(client: Client, method: str, path: str, said: Mapping[str, Any]) -> Http
     return answer
 
 
-def test_no_route_of_the_api_shows_one(
+def test_api_responses_contain_no_vectors(
     filled: Names, agents: list[Client], measured: Measured, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The gate is asked for by those who have it not; who has it does not ask."""
@@ -137,7 +137,9 @@ def written(caplog: pytest.LogCaptureFixture) -> str:
     return "\n".join(map(ours.format, caplog.records))
 
 
-def test_no_refusal_shows_one(filled: Names, agents: list[Client], client: Client) -> None:
+def test_error_responses_contain_no_vectors(
+    filled: Names, agents: list[Client], client: Client
+) -> None:
     """To nobody, to who is not understood, to who asks for what is not there, by each method."""
     may_not = agents[1]
     wrong = {"a stranger": (client, "{}"), "cut short": (may_not, '{"query": [1.5')}
@@ -152,7 +154,7 @@ def test_no_refusal_shows_one(filled: Names, agents: list[Client], client: Clien
                 assert shut(text_of(answer)), (name, method)
 
 
-def test_no_page_shows_one(filled: Names, person: Client, measured: Measured) -> None:
+def test_pages_contain_no_vectors(filled: Names, person: Client, measured: Measured) -> None:
     """Asked for, and where that is none of its methods, sent what it takes."""
     asked = dict.fromkeys(ASKED, "1")
     pages = {path_of(name, filled): name for name in ROUTES if not is_api("/" + ROUTES[name])}
@@ -177,7 +179,7 @@ def sent(person: Client, path: str, said: Mapping[str, Any]) -> HttpResponseBase
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_no_file_holds_one(form: str, filled: Names, person: Client) -> None:
+def test_exported_files_contain_no_vectors(form: str, filled: Names, person: Client) -> None:
     answer = person.post(
         path_of("memory:export", filled), {"form": form, "include_embeddings": "1"}
     )
@@ -187,7 +189,7 @@ def test_no_file_holds_one(form: str, filled: Names, person: Client) -> None:
     assert shut(text)
 
 
-def test_no_failure_tells_one(
+def test_logged_errors_contain_no_vectors(
     filled: Names,
     agents: list[Client],
     monkeypatch: pytest.MonkeyPatch,

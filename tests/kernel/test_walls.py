@@ -29,6 +29,6 @@ def test_each_account_sees_its_own_rows(acme: Account, rival: Account) -> None:
         assert count("accounts_apikey") == 0
 
 
-def test_a_row_of_another_account_is_refused(acme: Account, rival: Account) -> None:
+def test_write_to_another_account_is_refused(acme: Account, rival: Account) -> None:
     with acting(rival), pytest.raises(ProgrammingError), transaction.atomic():
         ApiKey.objects.create(account=acme, name="theirs", prefix="x", scopes=[], commit_id=acme.pk)

@@ -25,7 +25,7 @@ LOOKS = [0, 10, 20, 30, 40]  # seconds
         ([5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1], None),  # a long task
     ],
 )
-def test_it_is_deaf_when_what_waits_is_not_taken(
+def test_consumer_is_stuck_when_messages_are_not_taken(
     waiting: list[int], taken: list[int], busy: list[int], deaf_at: int | None
 ) -> None:
     at = 0
@@ -43,7 +43,7 @@ def test_it_is_deaf_when_what_waits_is_not_taken(
     assert found == deaf_at
 
 
-def test_a_task_that_outlives_its_limit_is_no_excuse(settings: Settings) -> None:
+def test_task_over_its_time_limit_does_not_count_as_busy(settings: Settings) -> None:
     settings.CELERY_TASK_TIME_LIMIT = 240
     now = 0.0
     watchman = ConsumerWatchdog(
@@ -72,7 +72,7 @@ if first:
 """
 
 
-def test_it_starts_anew_in_its_own_process_while_its_main_thread_is_blocked(
+def test_process_restarts_while_its_main_thread_is_blocked(
     tmp_path: Path,
 ) -> None:
     starts, child = tmp_path / "starts", tmp_path / "child"

@@ -19,7 +19,7 @@ from tests.kernel.fsck.fixtures import Ledger
 
 
 @pytest.mark.promise(28)
-def test_a_rewritten_suffix_is_a_whole_chain_and_is_found(ledger: Ledger) -> None:
+def test_rewritten_suffix_is_reported(ledger: Ledger) -> None:
     links = ledger.links()
     forged = [*links[:3], *(_by(link, "user:" + str(link.id)) for link in links[3:])]
     ledger.intruder.rehash(forged, ledger.account.pk)
@@ -34,7 +34,7 @@ def _by(link: Any, actor: str) -> Any:
 
 
 @pytest.mark.promise(28)
-def test_a_cut_tail_is_found(ledger: Ledger) -> None:
+def test_truncated_chain_is_reported(ledger: Ledger) -> None:
     length = len(ledger.links())
     ledger.intruder.run(
         "DELETE FROM ledger_commit WHERE account_id = %s AND seq > %s",
@@ -46,7 +46,7 @@ def test_a_cut_tail_is_found(ledger: Ledger) -> None:
 
 
 @pytest.mark.promise(28)
-def test_an_old_dump_put_back_whole_is_found(ledger: Ledger) -> None:
+def test_restored_old_dump_is_reported(ledger: Ledger) -> None:
     """What was signed after the dump is missed: new commits, new accounts."""
     dump = settings.CHECKPOINT_FILE.read_bytes()
     with acting(ledger.account):
@@ -67,7 +67,7 @@ def test_an_old_dump_put_back_whole_is_found(ledger: Ledger) -> None:
     assert later.startswith(dump)
 
 
-def test_a_broken_chain_is_not_signed(ledger: Ledger) -> None:
+def test_broken_chain_is_not_signed(ledger: Ledger) -> None:
     with acting(ledger.account):
         update_account(ledger.account, redact=[], account_wide="apply", actor=SYSTEM)
     ledger.intruder.run(
@@ -80,7 +80,7 @@ def test_a_broken_chain_is_not_signed(ledger: Ledger) -> None:
     assert settings.CHECKPOINT_FILE.read_bytes() == before
 
 
-def test_a_signed_commit_that_was_replaced_is_not_signed_over(ledger: Ledger) -> None:
+def test_replaced_signed_commit_is_not_signed_again(ledger: Ledger) -> None:
     links = ledger.links()
     ledger.intruder.rehash([_by(link, "system:0") for link in links], ledger.account.pk)
     with pytest.raises(CommandError, match="1 chains are broken"):
@@ -97,14 +97,14 @@ class TestCheckpointFile:
         yield lines
         settings.CHECKPOINT_FILE.write_bytes(b"".join(lines))
 
-    def test_an_edited_line_is_found(self, ledger: Ledger, lines: list[bytes]) -> None:
+    def test_edited_line_is_reported(self, ledger: Ledger, lines: list[bytes]) -> None:
         edited = lines[0].replace(b'"seq":', b'"seq":1')
         assert edited != lines[0]
         lines[0] = edited
         settings.CHECKPOINT_FILE.write_bytes(b"".join(lines))
         assert ledger.kinds() == {"checkpoint"}
 
-    def test_a_line_of_another_key_is_found(self, ledger: Ledger, lines: list[bytes]) -> None:
+    def test_line_of_another_key_is_reported(self, ledger: Ledger, lines: list[bytes]) -> None:
         settings.CHECKPOINT_KEY_FILE = settings.CHECKPOINT_KEY_FILE.with_name("another")
         with acting(ledger.account):
             update_account(ledger.account, redact=[], account_wide="apply", actor=SYSTEM)
@@ -113,13 +113,15 @@ class TestCheckpointFile:
         found = ledger.problems("--public-key", str(ours))
         assert "unknown key" in found[0]["message"]
 
-    def test_a_torn_last_line_is_a_note(self, ledger: Ledger, lines: list[bytes]) -> None:
+    def test_truncated_last_line_is_a_warning(self, ledger: Ledger, lines: list[bytes]) -> None:
         settings.CHECKPOINT_FILE.write_bytes(b"".join(lines) + lines[0][:50])
         out = StringIO()
         call_command("fsck", stdout=out)
         assert "cut short by a crash" in out.getvalue()
 
-    def test_a_lost_file_is_found_by_the_copies(self, ledger: Ledger, lines: list[bytes]) -> None:
+    def test_missing_file_is_reported_from_database_copies(
+        self, ledger: Ledger, lines: list[bytes]
+    ) -> None:
         settings.CHECKPOINT_FILE.unlink()
         assert ledger.kinds() == {"checkpoint"}
         assert Checkpoint._meta.db_table == "ledger_checkpoint"

@@ -13,7 +13,7 @@ from tests.promises.plugin import Measured
 
 
 @pytest.mark.promise(26)
-def test_an_untouched_ledger_is_not_accused(ledger: Ledger) -> None:
+def test_untouched_ledger_has_no_problems(ledger: Ledger) -> None:
     makers.settle()
     assert ledger.problems() == []
     out = StringIO()
@@ -21,7 +21,7 @@ def test_an_untouched_ledger_is_not_accused(ledger: Ledger) -> None:
     assert "all as sealed" in out.getvalue()
 
 
-def test_signing_again_without_news_signs_nothing(ledger: Ledger) -> None:
+def test_checkpoint_without_new_commits_signs_nothing(ledger: Ledger) -> None:
     before = settings.CHECKPOINT_FILE.read_bytes()
     out = StringIO()
     call_command("checkpoint", stdout=out)
@@ -50,7 +50,7 @@ def test_100_edits_of_any_column_of_any_commit_are_found_and_the_number_named(
     measured("100 of 100 found, 0 false alarms between them")
 
 
-def test_a_commit_dated_before_christ_is_found(ledger: Ledger) -> None:
+def test_commit_with_a_bc_date_is_reported(ledger: Ledger) -> None:
     """PostgreSQL writes the years of both eras alike."""
     ledger.intruder.run(
         "UPDATE ledger_commit SET created_at = (replace(created_at::text, '+00', '') || ' BC')"

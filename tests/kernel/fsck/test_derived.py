@@ -8,7 +8,7 @@ from tests import makers
 from tests.kernel.fsck.fixtures import Ledger
 
 
-def test_ready_vectors_that_are_none_are_found(ledger: Ledger) -> None:
+def test_ready_vectors_without_values_are_reported(ledger: Ledger) -> None:
     makers.settle()
     assert ledger.problems() == []
     one, two = ledger.ids("search_vector")[:2]
@@ -28,7 +28,7 @@ def test_ready_vectors_that_are_none_are_found(ledger: Ledger) -> None:
     ("where", "message"),
     [("true", "has no postings"), ("term <> '' AND document = %s", "its postings do not add up")],
 )
-def test_missing_postings_are_found(ledger: Ledger, where: str, message: str) -> None:
+def test_missing_postings_are_reported(ledger: Ledger, where: str, message: str) -> None:
     with acting(ledger.account):
         entry = MemoryEntry.objects.of(ledger.account).first()
     assert entry is not None
@@ -42,7 +42,7 @@ def test_missing_postings_are_found(ledger: Ledger, where: str, message: str) ->
     assert found[f"memory.memoryentry:{entry.pk}"] == message
 
 
-def test_an_edge_into_another_account_is_found(ledger: Ledger) -> None:
+def test_edge_into_another_account_is_reported(ledger: Ledger) -> None:
     theirs = ledger.intruder.one(
         "SELECT id FROM memory_memoryentry WHERE account_id <> %s LIMIT 1", ledger.account.pk
     )

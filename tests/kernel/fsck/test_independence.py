@@ -67,7 +67,7 @@ def test_fsck_knows_every_table_that_the_models_seal() -> None:
     ],
     ids=range(16),
 )
-def test_both_ways_to_hash_agree(value: Any) -> None:
+def test_fsck_and_ledger_hash_equally(value: Any) -> None:
     from kmapp.ledger.canonical import digest
 
     salt = bytes(16)
@@ -75,7 +75,7 @@ def test_both_ways_to_hash_agree(value: Any) -> None:
     assert loaded(canonical(value).decode()) == value
 
 
-def test_the_intruder_of_these_tests_knows_the_format(ledger: Ledger) -> None:
+def test_intruder_reproduces_the_commit_hash(ledger: Ledger) -> None:
     links = ledger.links()
     ledger.intruder.rehash(links, ledger.account.pk)
     assert ledger.problems() == []

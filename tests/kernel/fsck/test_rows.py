@@ -40,7 +40,7 @@ def noticed(table: str, column: str, ident: object, found: list[str]) -> bool:
     return len([each for each in found if each.startswith(kind) or table == ALONE]) > 1
 
 
-def test_every_sealed_column_of_every_table_is_guarded(ledger: Ledger, measured: Measured) -> None:
+def test_every_sealed_column_is_verified(ledger: Ledger, measured: Measured) -> None:
     missed = []
     for spoiled in rounds():
         idents = {
@@ -67,7 +67,7 @@ def test_statistics_may_change(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("table", SEALED)
-def test_a_row_that_vanished_is_missed(ledger: Ledger, table: str) -> None:
+def test_deleted_row_is_reported(ledger: Ledger, table: str) -> None:
     ident = ledger.ids(table)[0]
     ledger.intruder.run(f"DELETE FROM {table} WHERE id = %s", ident)  # noqa: S608
     assert f"{kind_of(table)}:{ident}" in {problem["object"] for problem in ledger.problems()} or (
@@ -75,7 +75,7 @@ def test_a_row_that_vanished_is_missed(ledger: Ledger, table: str) -> None:
     )
 
 
-def test_a_row_nobody_sealed_is_found(ledger: Ledger) -> None:
+def test_unsealed_row_is_reported(ledger: Ledger) -> None:
     columns = ", ".join(ledger.intruder.columns("accounts_apikey"))
     values = columns.replace("id,", "gen_random_uuid(),", 1).replace("prefix", "'forged'")
     ledger.intruder.run(
@@ -84,7 +84,7 @@ def test_a_row_nobody_sealed_is_found(ledger: Ledger) -> None:
     assert [p["message"] for p in ledger.problems() if p["kind"] == "row"] == ["was never sealed"]
 
 
-def test_an_older_state_put_back_is_found(ledger: Ledger) -> None:
+def test_restored_older_row_is_reported(ledger: Ledger) -> None:
     """The row says what an older commit sealed, salt and all; the newer commits are still there."""
     entry, first = ledger.intruder.run(
         "SELECT v.entry_id, v.commit_id FROM memory_memoryversion v WHERE v.version = 1 AND EXISTS"
@@ -104,36 +104,36 @@ def test_an_older_state_put_back_is_found(ledger: Ledger) -> None:
     assert "a commit other than its last" in problem["message"]
 
 
-def test_a_written_edge_passed_off_as_derived_is_missed(ledger: Ledger) -> None:
+def test_written_edge_marked_as_derived_is_reported(ledger: Ledger) -> None:
     ledger.intruder.run("UPDATE memory_memoryedge SET origin = 'derived', commit_id = NULL")
     assert {"row"} == ledger.kinds()
 
 
 @pytest.mark.parametrize("column", ["state", "event", "actor", "version", "entry_id", "commit_id"])
-def test_a_version_that_was_edited_is_found(ledger: Ledger, column: str) -> None:
+def test_edited_version_is_reported(ledger: Ledger, column: str) -> None:
     for ident in ledger.ids("memory_memoryversion")[:4]:
         with ledger.intruder.spoiled("memory_memoryversion", column, ident):
             assert "version" in ledger.kinds()
 
 
-def test_a_version_that_vanished_is_missed(ledger: Ledger) -> None:
+def test_deleted_version_is_reported(ledger: Ledger) -> None:
     ledger.intruder.run("DELETE FROM memory_memoryversion WHERE version = 1")
     assert "version" in ledger.kinds()
 
 
-def test_a_salt_that_vanished_is_missed(ledger: Ledger) -> None:
+def test_deleted_salt_is_reported(ledger: Ledger) -> None:
     ledger.intruder.run("DELETE FROM ledger_seal WHERE object_type = 'accounts.membership'")
     assert "row" in ledger.kinds()
 
 
 @pytest.mark.parametrize("column", ["input", "reason"])
-def test_a_note_that_was_edited_is_found(ledger: Ledger, column: str) -> None:
+def test_edited_note_is_reported(ledger: Ledger, column: str) -> None:
     for ident in ledger.ids("ledger_note")[:3]:
         with ledger.intruder.spoiled("ledger_note", column, ident):
             assert ledger.kinds() == {"note"}
 
 
-def test_a_note_emptied_without_an_erasure_is_found(ledger: Ledger) -> None:
+def test_note_emptied_without_erasure_is_reported(ledger: Ledger) -> None:
     ledger.intruder.run("UPDATE ledger_note SET salt = NULL, input = NULL, reason = ''")
     found = {problem["seq"] for problem in ledger.problems() if problem["kind"] == "note"}
     assert len(found) >= COMMITS - 2  # but for the member who was added and removed

@@ -33,14 +33,14 @@ def test_a_chain_that_reaches_its_last_checkpoint_is_not_behind(ledger: Ledger) 
     assert all_behind() == []
 
 
-def test_an_older_database_is_behind_what_was_signed(put_back: Ledger) -> None:
+def test_older_database_is_behind_the_checkpoint(put_back: Ledger) -> None:
     [found] = all_behind()
     assert found.account_id == put_back.account.pk
     assert found.signed == found.ends + 3
     assert f"commit {found.signed} was signed" in str(found)
 
 
-def test_what_is_written_on_it_does_not_hide_it_and_is_not_signed(put_back: Ledger) -> None:
+def test_new_commits_on_an_old_database_are_not_signed(put_back: Ledger) -> None:
     for _ in range(4):
         with acting(put_back.account):
             update_account(put_back.account, redact=[], account_wide="apply", actor=SYSTEM)
@@ -54,7 +54,7 @@ def test_what_is_written_on_it_does_not_hide_it_and_is_not_signed(put_back: Ledg
     assert settings.CHECKPOINT_FILE.read_bytes() == before
 
 
-def test_the_start_tells_and_goes_on(
+def test_startup_logs_a_chain_behind_its_checkpoint(
     put_back: Ledger, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     out = io.StringIO()
@@ -66,7 +66,7 @@ def test_the_start_tells_and_goes_on(
     assert "ledger_behind_checkpoint" in caplog.text
 
 
-def test_health_and_pages_tell(put_back: Ledger) -> None:
+def test_health_and_pages_report_a_chain_behind_its_checkpoint(put_back: Ledger) -> None:
     agent = Client(headers={"authorization": f"Bearer {makers.key(put_back.account)[1]}"})
     body = agent.get("/v1/health").json()
     assert body["status"] != "ok"
@@ -80,7 +80,7 @@ def test_health_and_pages_tell(put_back: Ledger) -> None:
         ), page
 
 
-def test_a_new_file_is_believed_from_its_beginning(put_back: Ledger) -> None:
+def test_new_checkpoint_file_accepts_the_current_chain(put_back: Ledger) -> None:
     """Who accepts the loss puts the backup's own file in its place."""
     assert all_behind() != []
     settings.CHECKPOINT_FILE.rename(settings.CHECKPOINT_FILE.with_suffix(".before"))
