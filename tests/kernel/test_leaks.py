@@ -203,7 +203,7 @@ def test_pooled_connection_closed_in_a_transaction_is_reset(
 def test_nothing_leaks_through_the_worker(
     pair: tuple[UUID, UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It pays both accounts in event on one connection, whatever became of the job before."""
+    """The worker alternates accounts on one connection, whatever the previous job raised."""
     monkeypatch.setattr(registry, "_subscriptions", {})
     resting.clear()
     visited: list[UUID] = []
