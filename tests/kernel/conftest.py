@@ -16,6 +16,13 @@ from tests.web.staff import fill
 
 
 @pytest.fixture
+def without_valkey(settings: Settings) -> None:
+    """Point the cache at a server that does not exist."""
+    cache = {**settings.CACHES["default"], "LOCATION": "unix:///tmp/no-such-kmapp-valkey.sock"}
+    settings.CACHES = {"default": cache}
+
+
+@pytest.fixture
 def form() -> Form:
     return Form(name="fake", dimensions=384)
 

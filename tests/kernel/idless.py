@@ -1,83 +1,34 @@
-"""Routes that are told no id, and those where the sender chooses one: no probe asks them."""
+"""Routes that receive no id, and those where the client chooses it; neither is probed."""
 
-# An id may be chosen for what is written: see the last tests.
+# The client may choose the id of a new row; the last tests of test_probes cover it.
 CHOSEN = {"memory:api_store", "rules:api_rules"}
+NAMES_WITHOUT_IDS = {
+    "api": """
+        agent_tools docs health liveness metrics schema version
+    """,
+    "context": """
+        api_assemble api_comparisons api_costs api_load_tool api_results_search api_settings
+        api_variants archives calls compare comparisons costs keeping keeping_set settings
+        settings_set variants
+    """,
+    "knowledge": """
+        api_ingest api_lore api_search api_sources ask bench comparison failures lore
+        lore_new sources upload
+    """,
+    "memory": """
+        api_add api_commits api_inject api_recall api_recall_text api_search
+        api_store_if_worthwhile api_verify entries export lab policy policy_set summary
+        topics view_save
+    """,
+    "rules": """
+        api_evaluate api_gate api_run api_schemas api_select book book_set counts new rules
+        summary
+    """,
+    "web": """
+        home key_issue keys ledger ledger_summary ledger_verify member_add members
+        operations operations_summary password preferences sign_in sign_out
+    """,
+}
 WITHOUT_IDS = {
-    "context:api_assemble",
-    "context:api_results_search",
-    "context:api_load_tool",
-    "context:archives",
-    "context:calls",
-    "context:costs",
-    "context:variants",
-    "context:settings",
-    "context:settings_set",
-    "context:api_settings",
-    "context:api_variants",
-    "context:comparisons",
-    "context:compare",
-    "context:api_comparisons",
-    "context:api_costs",
-    "context:keeping",
-    "context:keeping_set",
-    "api:liveness",
-    "api:metrics",
-    "api:health",
-    "api:version",
-    "api:schema",
-    "api:docs",
-    "memory:topics",
-    "knowledge:api_ingest",
-    "knowledge:api_search",
-    "knowledge:api_sources",
-    "knowledge:api_lore",
-    "knowledge:ask",
-    "knowledge:bench",
-    "knowledge:comparison",
-    "knowledge:failures",
-    "knowledge:lore",
-    "knowledge:lore_new",
-    "knowledge:sources",
-    "knowledge:upload",
-    "memory:api_search",
-    "memory:api_add",
-    "memory:api_store_if_worthwhile",
-    "memory:api_recall",
-    "memory:api_recall_text",
-    "memory:api_inject",
-    "api:agent_tools",
-    "memory:api_commits",
-    "memory:api_verify",
-    "memory:entries",
-    "memory:export",
-    "memory:view_save",
-    "memory:summary",
-    "rules:api_evaluate",
-    "rules:api_select",
-    "rules:api_run",
-    "rules:api_schemas",
-    "rules:api_gate",
-    "rules:rules",
-    "rules:counts",
-    "rules:summary",
-    "rules:new",
-    "rules:book",
-    "rules:book_set",
-    "web:home",
-    "web:sign_in",
-    "web:sign_out",
-    "web:password",
-    "web:preferences",
-    "web:keys",
-    "web:key_issue",
-    "web:members",
-    "web:member_add",
-    "memory:lab",
-    "memory:policy",
-    "memory:policy_set",
-    "web:operations",
-    "web:operations_summary",
-    "web:ledger",
-    "web:ledger_verify",
-    "web:ledger_summary",
+    f"{app}:{name}" for app, names in NAMES_WITHOUT_IDS.items() for name in names.split()
 }

@@ -32,21 +32,6 @@ def _post(client: Client, path: str, body: dict[str, Any], key: str = "one") -> 
     return client.post(path, body, content_type="application/json", headers=headers)
 
 
-def _row(account: Account) -> IdempotentRequest:
-    with acting(account):
-        return IdempotentRequest.objects.of(account).get()
-
-
-def _change(account: Account, **fields: Any) -> None:
-    with acting(account):
-        IdempotentRequest.objects.of(account).update(**fields)
-
-
-def _name(account: Account) -> str:
-    with acting(account):
-        return Account.objects.get(pk=account.pk).name
-
-
 @db
 def test_repeated_key_replays_the_first_response(agent: Client) -> None:
     first = _post(agent, "/v1/notes", {"text": "a", "metadata": {"b": 1.0, "a": "文"}})
@@ -76,7 +61,7 @@ def test_different_request_with_the_same_key_returns_409(
     _post(agent, "/v1/notes", {"text": "a"})
     answer = _post(agent, path, body)
     assert (answer.status_code, answer.json()["error"]) == (409, "idempotency_mismatch")
-    assert _name(acme) == "Acme"
+    assert makers.get(Account, acme).name == "Acme"
 
 
 @db
@@ -129,22 +114,22 @@ def test_server_errors_are_not_stored(agent: Client, way: str) -> None:
 def test_key_in_flight_returns_409_until_its_lease_expires(agent: Client, acme: Account) -> None:
     _post(agent, "/v1/rename", {})
     soon = timezone.now() + timedelta(seconds=30)
-    _change(acme, state="in_flight", status=None, lease_until=soon)
+    makers.update(IdempotentRequest, acme, {}, state="in_flight", status=None, lease_until=soon)
     answer = _post(agent, "/v1/rename", {})
     assert (answer.status_code, answer.json()["error"]) == (409, "idempotency_in_flight")
     assert 0 < int(answer.headers["Retry-After"]) <= 30
-    assert _name(acme) == "Acme!"
-    _change(acme, lease_until=timezone.now() - timedelta(seconds=1))
+    assert makers.get(Account, acme).name == "Acme!"
+    makers.update(IdempotentRequest, acme, {}, lease_until=timezone.now() - timedelta(seconds=1))
     answer = _post(agent, "/v1/rename", {})
     assert (answer.status_code, answer.json()["name"]) == (200, "Acme!!")
-    assert _row(acme).state == "done"
+    assert makers.get(IdempotentRequest, acme).state == "done"
 
 
 @db
 def test_response_and_change_are_rolled_back_together(agent: Client, acme: Account) -> None:
     answer = _post(agent, "/v1/rename", {"late": True})
     assert (answer.status_code, answer.json()["error"]) == (409, "too_late")
-    assert _name(acme) == "Acme"
+    assert makers.get(Account, acme).name == "Acme"
     assert _post(agent, "/v1/rename", {"late": True}).json() == answer.json()
 
 
@@ -157,14 +142,16 @@ def test_request_with_an_expired_lease_changes_nothing(
 
     def slow(hold: Any, handler: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         monkeypatch.setattr(idempotency, "once", once)
-        _change(acme, lease_until=timezone.now() - timedelta(seconds=1))
+        makers.update(
+            IdempotentRequest, acme, {}, lease_until=timezone.now() - timedelta(seconds=1)
+        )
         assert _post(agent, "/v1/rename", {}).json()["name"] == "Acme!"
         return once(hold, handler, *args, **kwargs)
 
     monkeypatch.setattr(idempotency, "once", slow)
     late = _post(agent, "/v1/rename", {})
     assert (late.status_code, late.json()["error"]) == (409, "idempotency_in_flight")
-    assert _name(acme) == "Acme!"
+    assert makers.get(Account, acme).name == "Acme!"
     assert _post(agent, "/v1/rename", {}).json()["name"] == "Acme!"
 
 
@@ -184,7 +171,7 @@ def test_concurrent_requests_with_one_key_run_once(
         answers = Counter(pool.map(knock, range(20)))
     assert set(answers) <= {200, 409}
     assert answers[200] >= 1
-    assert _name(acme) == "Acme!"
+    assert makers.get(Account, acme).name == "Acme!"
     assert _post(agent, "/v1/rename", {}).headers["Idempotent-Replayed"] == "true"
 
 
@@ -194,7 +181,7 @@ def test_key_released_during_the_request_returns_409(
     """Its holder failed just after we saw that it is taken: there is a row to read all the same."""
     _post(agent, "/v1/rename", {})
     soon = timezone.now() + timedelta(seconds=30)
-    _change(acme, state="in_flight", status=None, lease_until=soon)
+    makers.update(IdempotentRequest, acme, {}, state="in_flight", status=None, lease_until=soon)
     released: list[Future[None]] = []
 
     def release() -> None:
@@ -232,12 +219,12 @@ def test_erased_response_returns_410(agent: Client, acme: Account) -> None:
 @db
 def test_responses_expire_after_24_hours(agent: Client, acme: Account) -> None:
     first = _post(agent, "/v1/notes", {"text": "a"}).json()
-    kept = _row(acme).expires_at - timezone.now()
+    kept = makers.get(IdempotentRequest, acme).expires_at - timezone.now()
     assert timedelta(hours=23, minutes=59) < kept <= timedelta(hours=24)
-    _change(acme, expires_at=timezone.now() - timedelta(seconds=1))
+    makers.update(IdempotentRequest, acme, {}, expires_at=timezone.now() - timedelta(seconds=1))
     assert _post(agent, "/v1/notes", {"text": "b"}).json()["id"] != first["id"]
     assert drop_expired() == 0
-    _change(acme, expires_at=timezone.now() - timedelta(seconds=1))
+    makers.update(IdempotentRequest, acme, {}, expires_at=timezone.now() - timedelta(seconds=1))
     assert drop_expired() == 1
 
 
@@ -247,4 +234,7 @@ def test_fingerprints_differ_between_accounts(acme: Account, rival: Account) -> 
     for account in (acme, rival):
         client = Client(headers={"X-Api-Key": makers.key(account)[1]})
         _post(client, "/v1/notes", {"text": "a"})
-    assert _row(acme).fingerprint != _row(rival).fingerprint
+    assert (
+        makers.get(IdempotentRequest, acme).fingerprint
+        != makers.get(IdempotentRequest, rival).fingerprint
+    )

@@ -6,10 +6,12 @@ import psycopg
 import pytest
 from django.apps import apps
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, ProgrammingError, connection, transaction
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, ApiKey
 from kmapp.runtime import embedded
+from tests import makers
 from tests.full_account import Estate, account_tables, estate
 
 pytestmark = pytest.mark.promise(23)
@@ -28,10 +30,11 @@ def acme_estate(committed: str) -> Estate:
 
 
 @pytest.fixture
-def superuser(committed: str) -> Iterator[psycopg.Connection]:
-    """Sees everything, and how it is guarded."""
+def superuser(django_db_setup: None) -> Iterator[psycopg.Connection]:
+    """A superuser's connection to the current database, unrestricted by row-level security."""
+    name = settings.DATABASES["default"]["NAME"]
     url = embedded.database_url(settings.DATA_DIR, "superuser")
-    url = url.replace(f"/{embedded.DATABASE}?", f"/{committed}?")
+    url = url.replace(f"/{embedded.DATABASE}?", f"/{name}?")
     with psycopg.connect(url, autocommit=True) as server:
         yield server
 
@@ -76,6 +79,20 @@ def test_insert_for_another_account_is_refused(acme_estate: Estate) -> None:
             cursor.execute(copy, [stolen])
         assert "row-level security" in str(refused.value), table
     assert acme_estate.fingerprint() == before
+
+
+def test_each_account_sees_its_own_rows(acme: Account, rival: Account) -> None:
+    makers.key(acme)
+    with acting(rival):
+        assert count("accounts_apikey") == 0
+        with acting(acme):
+            assert count("accounts_apikey") == 1
+        assert count("accounts_apikey") == 0
+
+
+def test_write_to_another_account_is_refused(acme: Account, rival: Account) -> None:
+    with acting(rival), pytest.raises(ProgrammingError), transaction.atomic():
+        ApiKey.objects.create(account=acme, name="theirs", prefix="x", scopes=[], commit_id=acme.pk)
 
 
 def test_every_account_table_forces_row_level_security(superuser: psycopg.Connection) -> None:
@@ -157,7 +174,7 @@ def test_app_role_has_no_row_level_security_privileges(superuser: psycopg.Connec
         "COPY memory_memoryentry TO PROGRAM 'cat'",
     ],
 )
-def test_app_role_cannot_bypass_row_level_security(committed: str, statement: str) -> None:
+def test_app_role_cannot_bypass_row_level_security(db: None, statement: str) -> None:
     with pytest.raises(DatabaseError), connection.cursor() as cursor:
         cursor.execute(statement)
 

@@ -1,6 +1,7 @@
 """Waking a worker costs nobody any time; a broker that is away costs the message, nothing else."""
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -70,7 +71,8 @@ def test_forked_child_has_its_own_messenger() -> None:
     child = os.fork()
     if child == 0:
         messenger.publish({"child"})
-        time.sleep(2)
+        time.sleep(10)
         os._exit(0)
     assert os.read(reader, 100) == b"child\n"
+    os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)

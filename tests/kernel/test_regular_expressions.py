@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import chain
 from pkgutil import walk_packages
@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from kmapp.pii import find_pii
+from kmapp.prompt_injection import detect_flags
 from kmapp.prompt_injection.keyword_pattern import KeywordPattern
 from tests.adversarial_text import ADVERSARIAL
 from tests.timing import assert_linear
@@ -68,3 +70,15 @@ def test_takes_linear_time(pattern: re.Pattern[str]) -> None:
             deque(pattern.finditer(piece * (size // len(piece))), maxlen=0)
 
         assert_linear(find, SIZE)
+
+
+@pytest.mark.parametrize("detect", [find_pii, detect_flags])
+@pytest.mark.parametrize("piece", ADVERSARIAL)
+def test_detection_takes_linear_time(detect: Callable[[str], Any], piece: str) -> None:
+    assert_linear(lambda n: detect(piece * (n // len(piece))), 10_000)
+
+
+@pytest.mark.parametrize("detect", [find_pii, detect_flags])
+@pytest.mark.parametrize("piece", ["a", "a@", "eyJaaaaaaaaa."])
+def test_detection_processes_a_megabyte(detect: Callable[[str], Any], piece: str) -> None:
+    detect(piece * (2**20 // len(piece)))
