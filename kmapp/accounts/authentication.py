@@ -35,6 +35,10 @@ class KeyPrincipal:
     def actor(self) -> Actor:
         return Actor("key", self.key_id)
 
+    @property
+    def is_strict(self) -> bool:
+        return Scope.STRICT.value in self.scopes
+
     def may(self, scope: Scope) -> bool:
         return scope.value in self.scopes or Scope.ADMIN.value in self.scopes
 

@@ -5,7 +5,10 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Scope(models.TextChoices):
-    """Permissions, named `<source>:<operation>`. `admin` implies all of them."""
+    """Permissions, named `<source>:<operation>`. `admin` implies all of them.
+
+    `strict` permits nothing: requests with this key are refused if they have unknown fields.
+    """
 
     MEMORY_READ = "memory:read", _("Read memories")
     MEMORY_WRITE = "memory:write", _("Write memories")
@@ -20,3 +23,4 @@ class Scope(models.TextChoices):
     CONTEXT_WRITE = "context:write", _("Assemble context")
     DEBUG = "debug", _("View debug details")
     ADMIN = "admin", _("Full access")
+    STRICT = "strict", _("Refuse requests with unknown fields")

@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from kmapp.accounts.models import Account
+from tests import makers
+
 Body = dict[str, Any]
 
 
@@ -65,3 +68,12 @@ def test_unknown_query_fields_are_reported(agent: Client) -> None:
 def test_many_unknown_fields_are_truncated(agent: Client) -> None:
     body = {"query": "tea", **{f"field{number}": 1 for number in range(50)}}
     assert len(post(agent, "/v1/memory/search", body)["warnings"]) == 20
+
+
+def test_a_strict_key_refuses_unknown_fields(acme: Account) -> None:
+    _, secret = makers.key(acme, scopes=["memory:read", "strict"])
+    client = Client(headers={"authorization": f"Bearer {secret}"})
+    refused = post(client, "/v1/memory/search", {"query": "tea", "limits": 3}, 400)
+    assert refused["error"] == "unknown_field"
+    assert "warnings" not in post(client, "/v1/memory/search", {"query": "tea", "limit": 3})
+    post(client, "/v1/memory/store", {"text": "Tea."}, 403)
