@@ -57,7 +57,12 @@ class AddMemories(ProtocolView):
         }
         if data.get("memory_type"):
             body["memory_type"] = data["memory_type"]
+        expires_at = serialize.to_expiry(data.get("expiration_date"))
         added = self.post_native("/v1/memory/add", body, idempotent=True)
+        if expires_at:
+            for each in added["results"]:
+                change = {"id": each["id"], "expires_at": expires_at}
+                self.post_native("/v1/memory/update", change)
         return _added(added)
 
 
@@ -128,12 +133,14 @@ class OneMemory(ProtocolView):
 
 
 def update_memory(view: ProtocolView, memory_id: UUID, data: Mapping[str, Any]) -> Any:
-    """Change the text and metadata of a memory; return the changed memory.
+    """Change the text, metadata or expiration date of a memory; return the changed memory.
 
     The change of an account-wide memory is a proposal: `status` is PENDING until a reviewer
     approves it, and `id` is the one of the proposal.
     """
     changes = {name: data[name] for name in ("text", "metadata") if data.get(name) is not None}
+    if "expiration_date" in data:
+        changes["expires_at"] = serialize.to_expiry(data["expiration_date"])
     changed = view.post_native("/v1/memory/update", {"id": memory_id, **changes})
     status = "PENDING" if "supersedes" in changed else "SUCCEEDED"
     return {**serialize.memory_item(changed), "status": status}

@@ -1,10 +1,12 @@
 """Memories in the shapes of mem0."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 from typing import Any
 
 from django.utils.dateparse import parse_datetime
+
+from kmapp.errors import Invalid
 
 EVENTS = {"ADD": "ADD", "UPDATE": "UPDATE", "DELETE": "DELETE", "FORGET": "DELETE"}
 
@@ -64,6 +66,20 @@ def history_item(memory: Mapping[str, Any], versions: list[Mapping[str, Any]]) -
 def _date(value: Any) -> str | None:
     moment = parse_datetime(value) if isinstance(value, str) else value
     return moment.date().isoformat() if isinstance(moment, datetime) else None
+
+
+def to_expiry(day: Any) -> datetime | None:
+    """Return the end of a day such as 2030-12-31, in UTC. Raise Invalid for anything else."""
+    if day is None:
+        return None
+    try:
+        parsed = date.fromisoformat(day)
+    except (TypeError, ValueError) as error:
+        raise Invalid(
+            "expiration_date must be a date such as 2030-12-31.",
+            issues=[{"path": "expiration_date", "message": "is not a date"}],
+        ) from error
+    return datetime.combine(parsed, time.max, UTC)
 
 
 def to_moment(timestamp: Any) -> Any:

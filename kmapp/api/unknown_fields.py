@@ -54,7 +54,7 @@ def refuse_unknown_fields(request: Request, warnings: Sequence[Mapping[str, Any]
 
 def _is_strict(request: Request) -> bool:
     by_header = request.headers.get(STRICT_HEADER, "").lower() in ("1", "true")
-    return by_header or bool(request.auth and request.auth.is_strict)
+    return by_header or getattr(request.auth, "is_strict", False)
 
 
 def find_nearest(name: str, candidates: Iterable[str]) -> str | None:

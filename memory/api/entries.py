@@ -171,7 +171,15 @@ CHANGEABLE = {
     "kind": "kind",
     "metadata": "slots",
     "tags": "tags",
+    "expires_at": "expires_at",
 }
+
+
+# A null removes the end of recall; for the other fields, it is no value.
+CHANGES = [
+    *(present(name) for name in CHANGEABLE if name != "expires_at"),
+    {"required": ["expires_at"]},
+]
 
 
 class UpdateInput(MemoryReference):
@@ -180,7 +188,7 @@ class UpdateInput(MemoryReference):
     together = {
         "allOf": [
             MemoryReference.together,
-            {"oneOf": [present("instruction"), {"anyOf": [present(name) for name in CHANGEABLE]}]},
+            {"oneOf": [present("instruction"), {"anyOf": CHANGES}]},
         ]
     }
 
@@ -190,6 +198,9 @@ class UpdateInput(MemoryReference):
     metadata = serializers.DictField(required=False)
     tags = serializers.ListField(
         child=serializers.CharField(max_length=100), max_length=50, required=False
+    )
+    expires_at = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="The end of recall; null for none."
     )
     instruction = serializers.CharField(
         max_length=4000,
@@ -221,7 +232,7 @@ class Update(AgentView):
             return self._instruct(data, values)
         if not values:
             raise Invalid(
-                "Send at least one of text, title, kind, metadata or tags.",
+                "Send at least one of text, title, kind, metadata, tags or expires_at.",
                 issues=[{"path": "text", "message": "nothing to change"}],
             )
         with acting(self.account):

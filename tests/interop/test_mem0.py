@@ -32,6 +32,7 @@ def test_python_client(run_client: Run, acme: Account) -> None:
     assert seen["add"]["results"][0]["data"] == {"memory": "I am allergic to peanuts."}
     assert seen["add_inferred"]["event_id"] == seen["event"]["id"]
     assert seen["event"]["status"] == "PENDING"
+    assert seen["expires"] == ["2099-12-30", "2099-12-31", "2099-12-31", None]
     assert texts(seen["search"])[0] == "I am allergic to peanuts."
     assert 0 < seen["search"]["results"][0]["score"] <= 1
     assert {"I am allergic to peanuts.", "The planner prefers short trips."} <= set(

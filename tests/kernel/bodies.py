@@ -136,6 +136,7 @@ BODIES: dict[str, Callable[[Names], Sequence[Body]]] = {
             "kind": "fact",
             "metadata": {"colour": "blue"},
             "tags": ["t"],
+            "expires_at": "2031-01-02T03:04:05Z",
             "reason": "Because.",
         },
         {"client_id": names.client_id, "title": "Kettle"},

@@ -4202,6 +4202,8 @@ export interface components {
                 [key: string]: components["schemas"]["JSON"];
             } | null;
             tags?: string[] | null;
+            /** @description The end of recall; null for none. */
+            expires_at?: string | null;
             /** @description Instruction for a model that changes the memory. The event reports the result. */
             instruction?: string | null;
             /** @description Change it only if it is still at this version. */
@@ -4225,7 +4227,7 @@ export interface components {
             metadata: unknown;
         } | {
             tags: unknown;
-        })));
+        } | unknown)));
         /** @description Token counts of the provider, with the names of OpenAI, Anthropic or OpenTelemetry. */
         UsageInput: {
             input_tokens?: number | null;

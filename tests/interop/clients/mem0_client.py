@@ -32,6 +32,15 @@ seen["add_conversation"] = client.add(
     conversation, user_id="ann", run_id="r1", metadata={"topic": "family"}, infer=False
 )
 seen["add_inferred"] = client.add("I play the cello.", user_id="ann")
+seen["expiring"] = client.add(
+    "Ann visits Oslo.", user_id="eve", infer=False, expiration_date="2099-12-30"
+)
+expiring_id = seen["expiring"]["results"][0]["id"]
+seen["expires"] = [client.get(expiring_id)["expiration_date"]]
+for changes in ({"expiration_date": "2099-12-31"}, {"text": "Ann visits Bergen."}):
+    seen["expires"].append(client.update(expiring_id, **changes)["expiration_date"])
+seen["expires"].append(client.update(expiring_id, expiration_date=None)["expiration_date"])
+client.delete(expiring_id)
 client.add("The planner prefers short trips.", agent_id="planner", infer=False)
 client.add("Bob likes tea.", user_id="bob", infer=False, timestamp=1700000000)
 memory_id = seen["add"]["results"][0]["id"]
