@@ -178,20 +178,26 @@ def test_stale_data_is_marked(client: Visitor) -> None:
         headers = {"ETag": '"v2"'} if status == 200 else {}
         route.fulfill(status=status, body=body, headers=headers, content_type="text/html")
 
+    def poll(milliseconds: int) -> None:
+        """Advance the clock to the next request, and let the page schedule the one after it."""
+        with page.expect_response("**/polled/"):
+            page.clock.run_for(milliseconds)
+        page.wait_for_timeout(200)
+
     page.route("**/polled/", answer)
     page.clock.install()
     client.go("/rows/")
     polled, stale = page.locator("#polled"), page.locator("#stale")
-    page.clock.run_for(15_100)
+    poll(15_100)
     expect(polled).to_have_text("second")
-    page.clock.run_for(15_100)
+    poll(15_100)
     expect(stale).to_be_hidden()
-    page.clock.run_for(30_100)
+    poll(30_100)
     expect(stale).to_be_visible()
     expect(polled).to_have_text("second")
-    page.clock.run_for(60_100)
+    poll(60_100)
     expect(stale).to_be_hidden()
-    page.clock.run_for(15_100)
+    poll(15_100)
     expect(polled).to_have_text("third")
     assert query[:5] == ["", '"v2"', '"v2"', '"v2"', '"v2"']
 
