@@ -22,6 +22,6 @@ class Agent:
 
     def _read(self, answer: Any, status: int | None) -> Any:
         body = answer.json()
-        wanted = {status} if status else {200, 201, 202}
-        assert answer.status_code in wanted, body
+        expected = {status} if status else {200, 201, 202}
+        assert answer.status_code in expected, body
         return body

@@ -1,4 +1,4 @@
-"""Two at once, always in the same order: what comes second waits for the first in the database."""
+"""Two concurrent operations in a fixed order: the second waits for the first in the database."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,40 +11,40 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 
 T = TypeVar("T")
-LONGEST = 60  # seconds
-# Not pg_stat_activity: within a transaction that stays as it was when one first looked.
+TIMEOUT_SECONDS = 60
+# pg_stat_activity is a snapshot of the first read within a transaction, so pg_locks is used.
 WAITING = """
 SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))
 """
 
 
-def at_once(account: Account, first: Callable[[], object], second: Callable[[], T]) -> T:
-    """Do `second` while `first` is done and not committed. What came of the second."""
+def run_concurrently(account: Account, first: Callable[[], object], second: Callable[[], T]) -> T:
+    """Run `second` while `first` is uncommitted; return the result of `second`."""
     with ThreadPoolExecutor(1) as pool:
         with acting(account):
             first()
-            later = pool.submit(apart, second)
-            until_it_waits(later)
-        return later.result(LONGEST)
+            later = pool.submit(run_on_own_connection, second)
+            wait_until_blocked(later)
+        return later.result(TIMEOUT_SECONDS)
 
 
-def apart(deed: Callable[[], T]) -> T:
-    """Do it on the connection of a thread that ends with it."""
+def run_on_own_connection(operation: Callable[[], T]) -> T:
+    """Run `operation` and close the connections of this thread afterwards."""
     try:
-        return deed()
+        return operation()
     finally:
         connections.close_all()
 
 
-def until_it_waits(later: "Future[Any]") -> None:
-    """Until the other waits for what our transaction holds, or is done without."""
-    end = monotonic() + LONGEST
-    while not later.done() and not _somebody_waits():
+def wait_until_blocked(later: "Future[Any]") -> None:
+    """Wait until `later` is blocked by this transaction or has finished."""
+    end = monotonic() + TIMEOUT_SECONDS
+    while not later.done() and not _is_blocked():
         assert monotonic() < end
         sleep(0.01)
 
 
-def _somebody_waits() -> bool:
+def _is_blocked() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(WAITING)
         return bool(cursor.fetchone()[0])

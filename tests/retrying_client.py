@@ -1,4 +1,4 @@
-"""What clients do who are told to come again."""
+"""A client that retries when the ledger is locked."""
 
 from collections.abc import Callable
 
@@ -8,12 +8,12 @@ from psycopg.errors import LockNotAvailable
 TRIES = 10
 
 
-def insist(work: Callable[[], None]) -> None:
-    """Who waits too long for the chain is told to come again (503), and does."""
+def retry_while_locked(work: Callable[[], None]) -> None:
+    """Run `work` again after a lock timeout, which the API answers with 503."""
     for _ in range(TRIES):
         try:
             return work()
         except OperationalError as error:
             if not isinstance(error.__cause__, LockNotAvailable):
                 raise
-    raise AssertionError(f"the chain was taken {TRIES} times")
+    raise AssertionError(f"The chain was still locked after {TRIES} attempts.")

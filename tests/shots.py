@@ -8,12 +8,12 @@ from shutil import which
 
 from playwright.sync_api import Page, sync_playwright
 
-HERE = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("KMAPP_DATA_DIR", HERE / ".kmapp"))
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("KMAPP_DATA_DIR", ROOT / ".kmapp"))
 BASE = f"http://127.0.0.1:{os.environ.get('PORT', '8000')}"
-FOLDER = HERE / "docs" / "images"
+FOLDER = ROOT / "docs" / "images"
 CHROMIUM = os.environ.get("CHROMIUM") or which("chromium") or which("google-chrome")
-MOST = 150_000  # bytes of one picture
+MAX_BYTES = 150_000  # bytes of one picture
 QUESTION = "?query=which+evening+suits+the+pottery+club&user_id=mira-tallow&limit=3"
 # By name: the address, the theme, the language, the size.
 PICTURES = {
@@ -25,10 +25,10 @@ PICTURES = {
 
 
 def sign_in(page: Page) -> None:
-    known = json.loads((DATA / "credentials.json").read_text())
+    credentials = json.loads((DATA / "credentials.json").read_text())
     page.goto(f"{BASE}/sign-in/")
-    page.fill("input[name=username]", known["email"])
-    page.fill("input[name=password]", known["password"])
+    page.fill("input[name=username]", credentials["email"])
+    page.fill("input[name=password]", credentials["password"])
     page.click("button.btn-primary")
 
 
@@ -38,15 +38,15 @@ def main() -> None:
         page = browser.new_page()
         sign_in(page)
         for name, (path, theme, language, (width, height)) in PICTURES.items():
-            said = {"kmapp_theme": theme, "django_language": language}
+            cookies = {"kmapp_theme": theme, "django_language": language}
             page.context.add_cookies(
-                [{"name": key, "value": value, "url": BASE} for key, value in said.items()]
+                [{"name": key, "value": value, "url": BASE} for key, value in cookies.items()]
             )
             page.set_viewport_size({"width": width, "height": height})
             page.goto(BASE + path, wait_until="networkidle")
             picture = page.screenshot(path=FOLDER / f"{name}.png")
-            if len(picture) > MOST:
-                sys.exit(f"{name}.png holds {len(picture)} bytes, more than {MOST}.")
+            if len(picture) > MAX_BYTES:
+                sys.exit(f"{name}.png holds {len(picture)} bytes, more than {MAX_BYTES}.")
         browser.close()
 
 

@@ -20,14 +20,14 @@ from rules.evaluation.matching import Viewer
 from rules.models import RuleDecision, RuleFeedback
 from tests.context.calling import call, talk
 from tests.makers import PASSWORD
-from tests.race import at_once
+from tests.race import run_concurrently
 
 DOCS = NewSource(name="docs", kind="file_set")
 
 
 def while_made(account: Account, agent: Client, door: str, body: dict[str, Any]) -> Any:
     """What a door of knowledge answers while another makes the source that it names."""
-    return at_once(
+    return run_concurrently(
         account,
         lambda: ensure_source(account.pk, SYSTEM, DOCS),
         lambda: agent.post(f"/v1/knowledge/{door}", body, content_type="application/json"),
@@ -60,7 +60,7 @@ def test_concurrent_source_name_keeps_its_first_kind(committed: str, acme: Accou
             ensure_source(acme.pk, SYSTEM, NewSource(name="docs", kind="lorebook"))
 
     with pytest.raises(Conflict, match="of “docs” is file_set"):
-        at_once(acme, lambda: ensure_source(acme.pk, SYSTEM, DOCS), lore)
+        run_concurrently(acme, lambda: ensure_source(acme.pk, SYSTEM, DOCS), lore)
 
 
 def test_concurrent_feedback_without_a_decision_counts_once(committed: str, acme: Account) -> None:
@@ -71,7 +71,7 @@ def test_concurrent_feedback_without_a_decision_counts_once(committed: str, acme
         with acting(acme):
             return rate_decision(verdict, question, "curl", None)
 
-    second = at_once(acme, tell, tell)
+    second = run_concurrently(acme, tell, tell)
     assert (second.fresh, second.link) == (False, "created_from_feedback")
     with acting(acme):
         assert RuleFeedback.objects.of(acme).get().decision == RuleDecision.objects.of(acme).get()
@@ -85,7 +85,7 @@ def test_concurrent_member_creation_adds_one_member(committed: str, acme: Accoun
             add_member(account_id=acme.pk, user=user, role="reviewer", actor=SYSTEM)
 
     with pytest.raises(Conflict, match="already a member"):
-        at_once(acme, let_in, let_in)
+        run_concurrently(acme, let_in, let_in)
     with acting(acme):
         assert Membership.objects.of(acme).count() == 1
 
@@ -101,7 +101,7 @@ def test_concurrent_member_addition_reports_a_conflict(
         user = User.objects.create_user(email, email, PASSWORD)
         add_member(account_id=acme.pk, user=user, role="reviewer", actor=SYSTEM)
 
-    answer = at_once(acme, add, lambda: client.post("/members/new/", form))
+    answer = run_concurrently(acme, add, lambda: client.post("/members/new/", form))
     assert answer.status_code == 409
     assert "already a member" in answer.content.decode()
     assert User.objects.filter(email=email).count() == 1
@@ -114,7 +114,7 @@ def test_concurrent_outcomes_are_both_stored(committed: str, acme: Account) -> N
         with acting(acme):
             record_outcome(acme.pk, pk, {"input_tokens": 12, "output_tokens": 3})
 
-    at_once(acme, lambda: record_outcome(acme.pk, pk, {"success": True}), tell_usage)
+    run_concurrently(acme, lambda: record_outcome(acme.pk, pk, {"success": True}), tell_usage)
     with acting(acme):
         row = ContextCostReport.objects.of(acme).get(pk=pk)
     assert (row.success, row.input_tokens, row.output_tokens) == (True, 12, 3)

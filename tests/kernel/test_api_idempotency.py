@@ -20,7 +20,7 @@ from kmapp.api.idempotency import drop_expired
 from kmapp.api.models import IdempotentRequest
 from tests import makers
 from tests.kernel.api_views import Broken
-from tests.race import LONGEST, apart, until_it_waits
+from tests.race import TIMEOUT_SECONDS, run_on_own_connection, wait_until_blocked
 
 pytestmark = pytest.mark.urls("tests.kernel.api_views")
 db = pytest.mark.django_db
@@ -190,14 +190,14 @@ def test_key_released_during_the_request_returns_409(
 
     def meanwhile(execute: Any, sql: str, *rest: Any) -> Any:
         if sql.startswith("SELECT") and TABLE in sql and not released:
-            released.append(pool.submit(apart, release))
-            until_it_waits(released[0])
+            released.append(pool.submit(run_on_own_connection, release))
+            wait_until_blocked(released[0])
         return execute(sql, *rest)
 
     with ThreadPoolExecutor(1) as pool:
         with connection.execute_wrapper(meanwhile):
             answer = _post(agent, "/v1/rename", {})
-        released[0].result(LONGEST)
+        released[0].result(TIMEOUT_SECONDS)
     assert (answer.status_code, answer.json()["error"]) == (409, "idempotency_in_flight")
     assert _post(agent, "/v1/rename", {}).status_code == 200
 

@@ -21,7 +21,7 @@ from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
 from tests.chaos.measure import SHORT
 from tests.promises.plugin import Measured
-from tests.retrying_client import insist
+from tests.retrying_client import retry_while_locked
 
 WRITERS, COMMITS = 8, 50
 BATCHES, ROWS = 5, 1_000
@@ -47,7 +47,7 @@ class Writers:
             connection.ensure_connection()
             self.start.wait()
             for _ in range(times):
-                insist(partial(commit, self.account_id, rows))
+                retry_while_locked(partial(commit, self.account_id, rows))
         finally:
             connection.close()
 
@@ -94,7 +94,7 @@ def commit_often(task: tuple[UUID, int, int]) -> None:
     """What one process does."""
     account_id, times, rows = task
     for _ in range(times):
-        insist(partial(commit, account_id, rows))
+        retry_while_locked(partial(commit, account_id, rows))
     connection.close()
 
 

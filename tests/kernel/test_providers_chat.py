@@ -10,7 +10,7 @@ from kmapp.providers import chat
 from kmapp.providers.errors import ProviderError, ProviderTimeout
 from tests.fake_provider import FakeProvider
 
-ASKED = [{"role": "user", "content": "Say yes."}]
+MESSAGES = [{"role": "user", "content": "Say yes."}]
 
 
 @pytest.fixture
@@ -30,10 +30,10 @@ def test_chat_is_not_configured_without_a_model(settings: Settings) -> None:
 
 def test_complete_returns_the_reply(provider: FakeProvider, talker: ModuleType) -> None:
     provider.become(reply="yes")
-    assert talker.complete(ASKED, deadline=5) == "yes"
+    assert talker.complete(MESSAGES, deadline=5) == "yes"
     [body] = provider.seen
     assert body["model"] == "talker"
-    assert body["messages"] == ASKED
+    assert body["messages"] == MESSAGES
     assert "response_format" not in body
 
 
@@ -41,7 +41,7 @@ def test_schema_is_sent_as_a_strict_response_format(
     provider: FakeProvider, talker: ModuleType
 ) -> None:
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
-    talker.complete(ASKED, schema=schema, deadline=5)
+    talker.complete(MESSAGES, schema=schema, deadline=5)
     [body] = provider.seen
     assert body["response_format"] == {
         "type": "json_schema",
@@ -53,7 +53,7 @@ def test_slow_response_ends_at_the_deadline(provider: FakeProvider, talker: Modu
     provider.become("drip")
     started = monotonic()
     with pytest.raises(ProviderTimeout):
-        talker.complete(ASKED, deadline=0.4)
+        talker.complete(MESSAGES, deadline=0.4)
     assert monotonic() - started < 2.0
 
 
@@ -61,13 +61,13 @@ def test_slow_response_ends_at_the_deadline(provider: FakeProvider, talker: Modu
 def test_failed_response_is_an_error(provider: FakeProvider, talker: ModuleType, mode: str) -> None:
     provider.become(mode)
     with pytest.raises(ProviderError):
-        talker.complete(ASKED, deadline=5)
+        talker.complete(MESSAGES, deadline=5)
 
 
 def test_redirects_are_not_followed(provider: FakeProvider, talker: ModuleType) -> None:
     provider.become("elsewhere", reply="from there")
     with pytest.raises(ProviderError, match="307"):
-        talker.complete(ASKED, deadline=5)
+        talker.complete(MESSAGES, deadline=5)
     assert provider.requests == 1
 
 

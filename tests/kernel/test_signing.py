@@ -31,7 +31,7 @@ from kmapp.ledger.signing import (
     signing_key,
 )
 
-SAID = Statement(
+STATEMENT = Statement(
     account=UUID(int=7),
     seq=12,
     commit_hash="ab" * 32,
@@ -109,7 +109,7 @@ def _id_of_key(path: Path) -> str:
 
 
 def test_altered_statement_does_not_verify(key_file: Path) -> None:
-    signed = sign(signing_key(key_file), SAID)
+    signed = sign(signing_key(key_file), STATEMENT)
     keys = public_keys(public_path(key_file))
     assert verify(signed, keys)
     assert not verify(signed, {})
@@ -120,15 +120,15 @@ def test_altered_statement_does_not_verify(key_file: Path) -> None:
         {"created_at": datetime(2026, 3, 4, 5, 6, 7, 9, UTC)},
     ]
     for edit in edits:
-        assert not verify(replace(signed, statement=replace(SAID, **edit)), keys), edit  # type: ignore[arg-type]
+        assert not verify(replace(signed, statement=replace(STATEMENT, **edit)), keys), edit  # type: ignore[arg-type]
     for signature in ["", "!", "é", signed.signature[:-4], signed.signature.swapcase()]:
         assert not verify(replace(signed, signature=signature), keys), signature
 
 
 def test_statements_of_a_retired_key_still_verify(key_file: Path) -> None:
-    old = sign(signing_key(key_file), SAID)
+    old = sign(signing_key(key_file), STATEMENT)
     key_file.rename(key_file.with_name("retired"))
-    new = sign(signing_key(key_file), SAID)
+    new = sign(signing_key(key_file), STATEMENT)
     keys = public_keys(public_path(key_file))
     assert old.key_id != new.key_id
     assert verify(old, keys)
@@ -136,7 +136,7 @@ def test_statements_of_a_retired_key_still_verify(key_file: Path) -> None:
 
 
 def test_a_lost_public_key_is_written_again(key_file: Path) -> None:
-    signed = sign(signing_key(key_file), SAID)
+    signed = sign(signing_key(key_file), STATEMENT)
     public_path(key_file).unlink()
     signing_key(key_file)
     assert verify(signed, public_keys(public_path(key_file)))
@@ -144,7 +144,7 @@ def test_a_lost_public_key_is_written_again(key_file: Path) -> None:
 
 def test_appended_checkpoints_are_read_back(key_file: Path, log: Path) -> None:
     key = signing_key(key_file)
-    written = [sign(key, replace(SAID, seq=seq)) for seq in range(5)]
+    written = [sign(key, replace(STATEMENT, seq=seq)) for seq in range(5)]
     append(log, written[:2])
     append(log, written[2:])
     assert list(read(log)) == written
@@ -153,7 +153,7 @@ def test_appended_checkpoints_are_read_back(key_file: Path, log: Path) -> None:
 def test_truncated_last_line_is_reported_and_the_next_is_complete(
     key_file: Path, log: Path
 ) -> None:
-    one, two = (sign(signing_key(key_file), replace(SAID, seq=seq)) for seq in (1, 2))
+    one, two = (sign(signing_key(key_file), replace(STATEMENT, seq=seq)) for seq in (1, 2))
     append(log, [one, two])
     whole = log.read_bytes()
     for cut in range(len(one.line()) + 2, len(whole)):
@@ -164,7 +164,7 @@ def test_truncated_last_line_is_reported_and_the_next_is_complete(
 
 
 def test_long_truncated_line_does_not_affect_the_previous_one(key_file: Path, log: Path) -> None:
-    one = sign(signing_key(key_file), SAID)
+    one = sign(signing_key(key_file), STATEMENT)
     append(log, [one])
     with log.open("ab") as file:
         file.write(b"x" * 10_000)
@@ -173,7 +173,7 @@ def test_long_truncated_line_does_not_affect_the_previous_one(key_file: Path, lo
 
 
 def test_edited_line_is_reported_and_others_are_read(key_file: Path, log: Path) -> None:
-    one = sign(signing_key(key_file), SAID)
+    one = sign(signing_key(key_file), STATEMENT)
     record = json.loads(one.line())
     bad = [
         b"",
@@ -193,7 +193,9 @@ def test_edited_line_is_reported_and_others_are_read(key_file: Path, log: Path) 
 
 def test_two_writers_do_not_mix_their_lines(key_file: Path, log: Path) -> None:
     key = signing_key(key_file)
-    batches = [[sign(key, replace(SAID, seq=n * 100 + m)) for m in range(20)] for n in range(8)]
+    batches = [
+        [sign(key, replace(STATEMENT, seq=n * 100 + m)) for m in range(20)] for n in range(8)
+    ]
     with multiprocessing.get_context("fork").Pool(4) as pool:
         pool.starmap(append, [(log, batch) for batch in batches])
     lines = [line for line in read(log) if line]

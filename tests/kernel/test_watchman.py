@@ -11,7 +11,7 @@ from pytest_django import Settings
 from kmapp.outbox.consumer_watchdog import ConsumerWatchdog
 
 BASE = Path(__file__).resolve().parents[2]
-LOOKS = [0, 10, 20, 30, 40]  # seconds
+CHECK_TIMES = [0, 10, 20, 30, 40]  # seconds
 
 
 @pytest.mark.parametrize(
@@ -33,12 +33,12 @@ def test_consumer_is_stuck_when_messages_are_not_taken(
         waiting=lambda: waiting[at],
         received=lambda: taken[at],
         busy=lambda: bool(busy[at]),
-        clock=lambda: LOOKS[at],
+        clock=lambda: CHECK_TIMES[at],
     )
     found = None
-    for at in range(len(LOOKS)):
+    for at in range(len(CHECK_TIMES)):
         if watchman.is_deaf():
-            found = LOOKS[at]
+            found = CHECK_TIMES[at]
             break
     assert found == deaf_at
 
@@ -78,8 +78,8 @@ def test_process_restarts_while_its_main_thread_is_blocked(
     starts, child = tmp_path / "starts", tmp_path / "child"
     script = tmp_path / "blocked.py"
     script.write_text(BLOCKED)
-    told = {**os.environ, "PYTHONPATH": str(BASE)}
-    subprocess.run([sys.executable, script, starts, child], check=True, timeout=60, env=told)
+    environment = {**os.environ, "PYTHONPATH": str(BASE)}
+    subprocess.run([sys.executable, script, starts, child], check=True, timeout=60, env=environment)
     pids = starts.read_text().split()
     assert len(pids) == 2
     assert len(set(pids)) == 1

@@ -1,4 +1,4 @@
-"""Print the table of promises; fail if one of them was not kept, or not shown."""
+"""Print the table of promises; fail if a promise is broken or no test shows it."""
 
 import argparse
 import sys
@@ -22,23 +22,25 @@ def main() -> int:
     found = runs(options.folder)
     table = rows(found)
     short = [row.number for row in table if row.verdict != KEPT]
-    _say(as_text(table))
-    _say(f"\n{len(table) - len(short)} of {len(table)} promises were kept.")
+    _print(as_text(table))
+    _print(f"\n{len(table) - len(short)} of {len(table)} promises were kept.")
     if short:
-        _say(f"Not kept, or not shown by the tests that ran: {', '.join(map(str, short))}.")
+        _print(f"Not kept, or not shown by the tests that ran: {', '.join(map(str, short))}.")
     if options.docs and found:
         _write(found, table)
     return 1 if short else 0
 
 
 def _write(found: list[dict[str, Any]], table: list[Row]) -> None:
-    """Put the table in its place; the words around it stay."""
+    """Replace the table in the documentation and leave the rest of the page."""
     before, _, rest = DOCS.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
-    DOCS.write_text(f"{before}{BEGIN}\n\n{_where(found)}\n\n{as_markdown(table)}\n\n{END}{after}")
+    DOCS.write_text(
+        f"{before}{BEGIN}\n\n{_describe_run(found)}\n\n{as_markdown(table)}\n\n{END}{after}"
+    )
 
 
-def _where(found: list[dict[str, Any]]) -> str:
+def _describe_run(found: list[dict[str, Any]]) -> str:
     last = found[-1]
     command = "make test` and `make chaos SHORT=1" if last["short"] else "make chaos"
     return (
@@ -47,7 +49,7 @@ def _where(found: list[dict[str, Any]]) -> str:
     )
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 

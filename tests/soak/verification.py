@@ -1,4 +1,4 @@
-"""Afterwards: what was promised is there, once, and nobody else's."""
+"""Checks after the run: every acknowledged write is stored once and in its own account."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -10,7 +10,7 @@ from kmapp.runtime import embedded
 from tests.soak.clients import Crowd
 from tests.soak.deployment import Deployment
 
-# Topics grow meanwhile: nobody wrote them, and they have no vectors.
+# Topics are created during the run; no client wrote them and they have no vectors.
 WRITTEN = """
   SELECT client_id, id::text, account_id::text, content FROM memory_memoryentry
   WHERE kind <> 'topic'"""
@@ -19,13 +19,13 @@ UNREADY = """
   SELECT count(*) FROM memory_memoryentry e WHERE kind <> 'topic' AND (
     SELECT count(*) FROM search_vector v WHERE v.account_id = e.account_id
       AND v.collection = 'memory' AND v.object_id = e.id AND v.state = 'READY') <> 1"""
-OWED = "SELECT count(*) FROM outbox_delivery WHERE done_at IS NULL AND failed_at IS NULL"
-DEAD = "SELECT count(*) FROM outbox_delivery WHERE failed_at IS NOT NULL"
+PENDING = "SELECT count(*) FROM outbox_delivery WHERE done_at IS NULL AND failed_at IS NULL"
+FAILED = "SELECT count(*) FROM outbox_delivery WHERE failed_at IS NOT NULL"
 DECIDED = """
   SELECT e.id::text FROM memory_memoryentry e
   WHERE e.id::text = ANY (%s) AND e.status = 'active' AND 1 = (
     SELECT count(*) FROM memory_memoryversion v WHERE v.entry_id = e.id AND v.event = 'APPROVE')"""
-FLAT = 1.10  # memory in the last third of the time, against the second
+MAX_GROWTH = 1.10  # memory in the last third of the time, against the second
 
 
 class Finding(NamedTuple):
@@ -40,25 +40,25 @@ class Finding(NamedTuple):
         return "yes" if self.holds else "**no**"
 
 
-def none(what: str, number: int) -> Finding:
-    """There should be none."""
+def expect_none(what: str, number: int) -> Finding:
+    """Return a finding that holds if the number is zero."""
     return Finding(what, f"{number:,}", number == 0)
 
 
-def reckoned(there: Deployment, crowd: Crowd, memory: Sequence[float]) -> list[Finding]:
-    """What is so, of what should be."""
+def verify_results(there: Deployment, crowd: Crowd, memory: Sequence[float]) -> list[Finding]:
+    """Compare the database with what the clients were promised."""
     rows = _rows(there, WRITTEN)
     ids = {client_id: pk for client_id, pk, _account, _text in rows}
     promised = {name: pk for each in crowd.writers for name, pk in each.acknowledged.items()}
-    promised |= dict.fromkeys(crowd.importer.imported, "")  # an import tells no ids
+    promised |= dict.fromkeys(crowd.importer.imported, "")  # an import returns no ids
     lost = [name for name, pk in promised.items() if ids.get(name, "?") != (pk or ids.get(name))]
     strays = [pk for _name, pk, of, text in rows if crowd.accounts.get(text.split(":")[0]) != of]
-    whose = dict(_rows(there, TOPICS))
+    topic_accounts = dict(_rows(there, TOPICS))
     strays += [
         pk
         for each in crowd.readers
         for pk in each.topics
-        if whose.get(pk) != crowd.accounts[each.tag]
+        if topic_accounts.get(pk) != crowd.accounts[each.tag]
     ]
     approved = crowd.reviewer.approved
     kept = _rows(there, DECIDED, approved)
@@ -67,24 +67,24 @@ def reckoned(there: Deployment, crowd: Crowd, memory: Sequence[float]) -> list[F
     growth = median(memory[-third:]) / median(memory[third : 2 * third])
     return [
         Finding("memories acknowledged", f"{len(promised):,}", bool(promised)),
-        none("lost memories", len(lost)),
-        none("duplicate memories", len(rows) - len({text for *_ids, text in rows})),
-        none("memories in or visible to another account", len(strays)),
-        none("memories without exactly one vector", _count(there, UNREADY)),
-        none("pending jobs", owed(there)),
-        none("failed jobs", _count(there, DEAD)),
+        expect_none("lost memories", len(lost)),
+        expect_none("duplicate memories", len(rows) - len({text for *_ids, text in rows})),
+        expect_none("memories in or visible to another account", len(strays)),
+        expect_none("memories without exactly one vector", _count(there, UNREADY)),
+        expect_none("pending jobs", count_pending_jobs(there)),
+        expect_none("failed jobs", _count(there, FAILED)),
         Finding("decisions acknowledged", f"{len(approved):,}", bool(approved)),
-        none("lost or duplicate decisions", len(approved) - len(kept)),
-        none("violations during the run", len(crowd.wrong)),
+        expect_none("lost or duplicate decisions", len(approved) - len(kept)),
+        expect_none("violations during the run", len(crowd.wrong)),
         *(Finding("broken", said, holds=False) for said in crowd.wrong[:5]),
         Finding("`fsck`", fsck.stdout.strip().rpartition("\n")[2], fsck.returncode == 0),
-        Finding("memory use, last third relative to second", f"{growth:.2f}", growth <= FLAT),
+        Finding("memory use, last third relative to second", f"{growth:.2f}", growth <= MAX_GROWTH),
     ]
 
 
-def owed(there: Deployment) -> int:
-    """Jobs that somebody still has to do."""
-    return _count(there, OWED)
+def count_pending_jobs(there: Deployment) -> int:
+    """Return the number of unfinished deliveries."""
+    return _count(there, PENDING)
 
 
 def _count(there: Deployment, query: LiteralString) -> int:
