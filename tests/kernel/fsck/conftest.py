@@ -1,4 +1,4 @@
-"""The ledger that is tampered with: lived once for a worker, copied for each test."""
+"""A ledger to tamper with: created once for each worker and copied for each test."""
 
 import shutil
 from collections.abc import Iterator
@@ -15,46 +15,48 @@ from pytest_django import DjangoDbBlocker
 from kmapp.management.accounts import account_named
 from tests import makers
 from tests.conftest import clone, drop, use_database
-from tests.kernel.fsck.fixtures import Ledger, live_a_little
+from tests.kernel.fsck.fixtures import Ledger, create_history
 from tests.kernel.fsck.tampering import Intruder
 
 
 @dataclass(frozen=True)
-class Lived:
-    """A database in which two accounts did things once, and the folder with what was signed."""
+class FilledDatabase:
+    """A database with the history of two accounts, and the folder of its signed checkpoints."""
 
     database: str
     folder: Path
 
 
 @pytest.fixture(scope="session")
-def lived(
+def filled_database(
     django_db_setup: None,
     worker_database: str,
     django_db_blocker: DjangoDbBlocker,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Lived]:
-    name, folder = f"{worker_database}_lived", tmp_path_factory.mktemp("signed")
+) -> Iterator[FilledDatabase]:
+    name, folder = f"{worker_database}_filled", tmp_path_factory.mktemp("signed")
     clone(name)
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
         use_database(name)
         patch.setattr(settings, "CHECKPOINT_FILE", folder / "checkpoints.ndjson")
         patch.setattr(settings, "CHECKPOINT_KEY_FILE", folder / "checkpoint.ed25519")
         for each in ("Acme", "Rival"):
-            live_a_little(makers.account(each))
+            create_history(makers.account(each))
         call_command("checkpoint", stdout=StringIO())
         connections.close_all()
         use_database(worker_database)
-        yield Lived(name, folder)
+        yield FilledDatabase(name, folder)
         drop(name)
 
 
 @pytest.fixture
-def ledger(lived: Lived, worker_database: str, tmp_path: Path) -> Iterator[Ledger]:
-    """A copy of it for each test."""
+def ledger(
+    filled_database: FilledDatabase, worker_database: str, tmp_path: Path
+) -> Iterator[Ledger]:
+    """Copy the filled database and its checkpoints for one test."""
     name = f"{worker_database}_tampered"
-    clone(name, template=lived.database)
-    signed = Path(shutil.copytree(lived.folder, tmp_path / "signed"))
+    clone(name, template=filled_database.database)
+    signed = Path(shutil.copytree(filled_database.folder, tmp_path / "signed"))
     with pytest.MonkeyPatch.context() as patch:
         use_database(name)
         patch.setattr(settings, "CHECKPOINT_FILE", signed / "checkpoints.ndjson")

@@ -41,7 +41,7 @@ class Ledger:
     intruder: Intruder
 
     def problems(self, *options: str) -> list[dict[str, Any]]:
-        """What `manage.py fsck --json` says; it fails exactly if it says something."""
+        """Return the problems of `manage.py fsck --json`, which fails if there are any."""
         out, refusal = StringIO(), ""
         try:
             call_command("fsck", "--json", *options, stdout=out)
@@ -64,7 +64,7 @@ class Ledger:
             return [row.link() for row in Commit.objects.of(self.account).order_by("seq")]
 
 
-def live_a_little(account: Account) -> None:
+def create_history(account: Account) -> None:
     slug = account.slug
     key, _secret = makers.key(account)
     member = makers.member(account, f"boss-{slug}", role="admin")
@@ -79,7 +79,7 @@ def live_a_little(account: Account) -> None:
         ),
     ]
     entries = [EdgeEnd(client_id=str(place)) for place in range(len(drafts))]
-    named = [_named(draft, str(place)) for place, draft in enumerate(drafts)]
+    named = [replace(draft, client_id=str(place)) for place, draft in enumerate(drafts)]
     edges = [NewEdge(type="related_to", src=entries[1], dst=entries[2], weight=0.25)]
     with acting(account):
         batch = Batch(entries=named, edges=edges, input="a talk")
@@ -126,7 +126,3 @@ def live_a_little(account: Account) -> None:
         assert member.memberships.get().role == "admin"
     fill_knowledge(account, 2)
     fill_calls(account)
-
-
-def _named(draft: NewEntry, client_id: str) -> NewEntry:
-    return replace(draft, client_id=client_id)
