@@ -16,7 +16,7 @@ pytestmark = pytest.mark.promise(25)
 FLOATS = re.compile(r"(?:-?\d+\.\d+(?:e-?\d+)?\s*,\s*){8}-?\d+\.\d+")
 TRUE: list[Any] = [True, "true", "True", "TRUE", "1", 1, "yes", "on", "t", "y"]
 NAMES = ["include_embeddings", "includeEmbeddings", "INCLUDE_EMBEDDINGS", "include-embeddings"]
-DOORS = {
+BODIES_BY_ENDPOINT = {
     "search": {"query": "kettle"},
     "recall_text": {"query_text": "kettle"},
     "inject": {"query": "kettle"},
@@ -47,7 +47,7 @@ def test_embeddings_need_the_admin_scope(filled: Agent, acme: Account) -> None:
     client = reader(acme, "memory:read", "debug")
     for name in NAMES:
         for content in TRUE:
-            for endpoint, query in DOORS.items():
+            for endpoint, query in BODIES_BY_ENDPOINT.items():
                 body = {**query, "user_id": "u", name: content, "return_debug": True, "limit": 5}
                 answer = client.post(f"/v1/memory/{endpoint}", body, format="json")
                 assert answer.status_code in {200, 400, 403}, (name, content, endpoint)

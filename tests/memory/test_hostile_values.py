@@ -94,7 +94,7 @@ def unredacted(acme: Account) -> Account:
 
 
 @pytest.fixture
-def here(agent: Agent, unredacted: Account) -> dict[str, Any]:
+def written_entry(agent: Agent, unredacted: Account) -> dict[str, Any]:
     content = {"text": "ok", "client_id": "here", "user_id": "u"}
     return dict(agent.post("memory/store", content, 201))
 
@@ -104,7 +104,9 @@ def send(client: APIClient, path: str, body: bytes) -> Any:
 
 
 @pytest.mark.parametrize("hostile", REFUSED, ids=lambda hostile: hostile.name)
-def test_rejects_invalid_values(hostile: Hostile, agent: Agent, here: dict[str, Any]) -> None:
+def test_rejects_invalid_values(
+    hostile: Hostile, agent: Agent, written_entry: dict[str, Any]
+) -> None:
     errors = []
     for path, body in PLACES:
         sent = body_with(hostile, body)
@@ -115,11 +117,13 @@ def test_rejects_invalid_values(hostile: Hostile, agent: Agent, here: dict[str, 
         if answer.status_code != 400 or content.keys() != SHAPE or not content["issues"]:
             errors.append((path, body, answer.status_code, content))
     assert errors == []
-    assert agent.post("memory/get", {"client_id": "here"})["version"] == here["version"]
+    assert agent.post("memory/get", {"client_id": "here"})["version"] == written_entry["version"]
 
 
 @pytest.mark.parametrize("hostile", STORED, ids=lambda hostile: hostile.name)
-def test_no_hostile_value_is_an_error(hostile: Hostile, agent: Agent, here: dict[str, Any]) -> None:
+def test_no_hostile_value_is_an_error(
+    hostile: Hostile, agent: Agent, written_entry: dict[str, Any]
+) -> None:
     """Send each payload in the places that the next test does not cover."""
     errors = []
     for path, body in RARER:

@@ -35,7 +35,7 @@ WISHED: dict[str, Any] = {
 }
 TOO_MUCH = {"importance": 5.0, "confidence": 7, "salience": 1e9}
 POISON = INJECTIONS[0]
-DOORS = ("memory/write", "memory/store", "memory/add")
+WRITE_PATHS = ("memory/write", "memory/store", "memory/add")
 
 
 def body(endpoint: str, text: str, **more: Any) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def send(agent: Agent, endpoint: str, content: dict[str, Any]) -> int:
     return int(answer.status_code)
 
 
-@pytest.mark.parametrize("endpoint", DOORS)
+@pytest.mark.parametrize("endpoint", WRITE_PATHS)
 @pytest.mark.parametrize("name", [*WISHED, "all"])
 def test_writer_cannot_approve_its_own_entry(
     agent: Agent, acme: Account, key: tuple[ApiKey, str], endpoint: str, name: str
@@ -75,7 +75,7 @@ def test_writer_cannot_approve_its_own_entry(
     assert result["results"] == []
 
 
-@pytest.mark.parametrize("endpoint", DOORS)
+@pytest.mark.parametrize("endpoint", WRITE_PATHS)
 @pytest.mark.parametrize("name", TOO_MUCH)
 def test_weights_stay_between_0_and_1(
     agent: Agent, acme: Account, endpoint: str, name: str

@@ -89,7 +89,7 @@ class Watch:
 
 
 @dataclass(frozen=True)
-class Garden:
+class SiteData:
     """An account that contains the payloads, and a user who can open all pages."""
 
     account: Account
@@ -120,14 +120,14 @@ class Walk:
 
     visitor: Visitor
     watch: Watch
-    garden: Garden
+    site_data: SiteData
     opened: int = 0
     harm: list[str] = field(default_factory=list)
 
     def open(self, path: str) -> int:
         """Return the status. The names of account and user change on each page."""
         self.opened += 1
-        self.garden.planter.name(self.garden.account, self.garden.boss, self.opened)
+        self.site_data.planter.name(self.site_data.account, self.site_data.boss, self.opened)
         where = self.visitor.base + path
         answer = self.visitor.page.goto(where, wait_until="domcontentloaded")
         result = [*self.visitor.page.evaluate(STRANGE), *self.watch.noticed(self.visitor)]

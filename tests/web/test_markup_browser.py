@@ -27,7 +27,7 @@ from tests.kernel.probes import NOT_A_METHOD, PROBES, ROUTES
 from tests.payloads import PAYLOADS
 from tests.rules.making import rule, select
 from tests.web.browser import Visitor
-from tests.web.crawler import Garden, Walk, Watch
+from tests.web.crawler import SiteData, Walk, Watch
 from tests.web.proposals import propose
 from tests.web.staff import MODELS, address
 from tests.web.stored_payloads import TEXTS, WORD, Planter
@@ -92,7 +92,7 @@ def waited(visitor: Visitor, watch: Watch) -> list[str]:
 
 
 @pytest.fixture
-def site_data(committed: str, provider: FakeProvider) -> Iterator[Garden]:
+def site_data(committed: str, provider: FakeProvider) -> Iterator[SiteData]:
     new = estate("Acme")
     account, boss, word = new.account, new.admin, new.word
     User.objects.filter(pk=boss.pk).update(is_staff=True, is_superuser=True)
@@ -107,7 +107,7 @@ def site_data(committed: str, provider: FakeProvider) -> Iterator[Garden]:
     planter = Planter(intruder, [WORD, word, "curl"])
     planter.plant()
     intruder.run(SAME_AUDIENCE, proposal.pk, entry.pk)
-    yield Garden(account, boss, names, topic.pk, planter)
+    yield SiteData(account, boss, names, topic.pk, planter)
     intruder.connection.close()
 
 
@@ -126,7 +126,7 @@ def grow(account: Account, word: str) -> None:
     call(account, talk(1, word=word), sources=("memory",), tools=[tool(word)], model=word)
 
 
-def pages(site_data: Garden) -> Iterator[tuple[str, str]]:
+def pages(site_data: SiteData) -> Iterator[tuple[str, str]]:
     """The name and URL of every page."""
     names = site_data.names
     of_topics = replace(names, entry=site_data.topic)
@@ -148,7 +148,7 @@ def tables(account: Account) -> Iterator[str]:
         yield address(model, f"{quote(str(row.pk))}/change/") if row else address(model)
 
 
-def test_no_payload_becomes_markup(visitor: Visitor, watch: Watch, site_data: Garden) -> None:
+def test_no_payload_becomes_markup(visitor: Visitor, watch: Watch, site_data: SiteData) -> None:
     planted = site_data.planter.planted
     assert {name for name, texts in planted.items() if len(texts) < len(TEXTS)} <= FEW
     assert all(planted.values())
@@ -163,7 +163,7 @@ def test_no_payload_becomes_markup(visitor: Visitor, watch: Watch, site_data: Ga
 
 
 @pytest.mark.long
-def test_no_markup_in_chinese(visitor: Visitor, watch: Watch, site_data: Garden) -> None:
+def test_no_markup_in_chinese(visitor: Visitor, watch: Watch, site_data: SiteData) -> None:
     visitor.sign_in(site_data.boss)
     visitor.prefers(theme="dark", language="zh-hans")
     walk = Walk(visitor, watch, site_data)

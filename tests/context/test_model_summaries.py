@@ -1,4 +1,4 @@
-"""Summaries by a chat model: they take the place of the first ones, if they are any good."""
+"""Summaries by a chat model, which replace the first ones if they pass the checks."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Conversations there and back: what was swapped for placeholders comes back, letter by letter."""
+"""Placeholders in conversations, which are restored to the exact original text."""
 
 from collections.abc import Sequence
 from typing import Any

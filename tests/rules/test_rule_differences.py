@@ -1,4 +1,4 @@
-"""How a rule differs from the one that counts, in words."""
+"""Differences between a rule and its active version, in words."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is wrong with a rule is said with its place, in words that help, in both languages."""
+"""Validation messages of rules: place and text, in both languages."""
 
 from time import monotonic
 from typing import Any

@@ -1,4 +1,4 @@
-"""Every way to a state, tried where it must not lead there: pages, admin, API, jobs, writes."""
+"""Rejection of invalid state changes by pages, admin, API, jobs and direct writes."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The form and the JSON of a rule say the same, or the form keeps silent."""
+"""Agreement between the form and the JSON of a rule."""
 
 from typing import Any
 
