@@ -5,6 +5,7 @@ import shutil
 import signal
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import LiteralString
@@ -110,6 +111,20 @@ def test_as_root_private_folder_moves_data_and_programs(
             shutil.rmtree(data.resolve().parent)
 
 
+def wait_until_unused(folder: Path) -> None:
+    """Wait for the children of a killed postmaster, which use its shared memory until they end."""
+    while any(working_folder(path) == str(folder) for path in Path("/proc").glob("[0-9]*/cwd")):
+        time.sleep(0.05)
+
+
+def working_folder(link: Path) -> str:
+    """Return the working folder of a process, or an empty text if the process has ended."""
+    try:
+        return os.readlink(link)
+    except OSError:
+        return ""
+
+
 def test_postgres_restarts_with_a_stale_pid_file(place: Path) -> None:
     server = postgres(place)
     with server:
@@ -117,6 +132,7 @@ def test_postgres_restarts_with_a_stale_pid_file(place: Path) -> None:
         assert server.process
         os.kill(server.process.pid, signal.SIGKILL)
         server.process.wait()
+    wait_until_unused(place / "postgres")
     lock = place / "postgres" / "postmaster.pid"
     stranger = processes.start(
         Program(name="stranger", argv=["/bin/sleep", "1000"], account=server.account), place / "log"
