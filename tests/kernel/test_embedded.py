@@ -120,7 +120,7 @@ def wait_until_unused(folder: Path) -> None:
 def working_folder(link: Path) -> str:
     """Return the working folder of a process, or an empty text if the process has ended."""
     try:
-        return os.readlink(link)
+        return str(link.readlink())
     except OSError:
         return ""
 
