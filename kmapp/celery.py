@@ -25,7 +25,8 @@ def start_consumer_watchdog(sender: Any, **_kwargs: Any) -> None:
     from kmapp.outbox import consumer_watchdog  # noqa: PLC0415 - settings are there by now
 
     consumer_watchdog.start_watchdog(
-        [*sender.app.amqp.queues.consume_from], lambda: consumer_watchdog.pool_of(sender)
+        [*sender.app.amqp.queues.consume_from],
+        lambda: consumer_watchdog.list_pool_processes(sender),
     )
 
 

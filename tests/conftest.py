@@ -152,7 +152,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     request takes does not hang on how long the test took.
     """
     forget_models()
-    queries.forget_figures()
+    queries.clear_query_caches()
     now = monotonic()
     for module in ("kmapp.search.ttl_cache", "kmapp.providers.active"):
         monkeypatch.setattr(f"{module}.monotonic", lambda: now)

@@ -36,7 +36,7 @@ from rules.models import Rule, RuleDecision, RulePromotion
 from tests import makers
 from tests.agent import Agent
 from tests.context.calling import fill_calls
-from tests.knowledge.made import fill_knowledge
+from tests.knowledge.deliveries import fill_knowledge
 from tests.rules.filling import fill_rules
 
 # What has an address of its own.

@@ -18,7 +18,7 @@ from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.redacted_text import redacted_reason
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.actions import Recording, recording
-from kmapp.outbox.actions import Task, publish, silence_errors
+from kmapp.outbox.actions import Task, clear_error_messages, publish
 from kmapp.pii import redact, redact_json
 from kmapp.providers.active import models_in_use
 from kmapp.search.actions import Part, await_vectors, drop_vectors, index_terms, unindex_terms
@@ -149,4 +149,4 @@ def erase_archives_in(commit: Recording, archives: Sequence[ToolResultArchive]) 
     ToolResultArchive.objects.of(account_id).filter(pk__in=ids).delete()
     ids += delete_parts_with_results(account_id, archives)
     IdempotentRequest.objects.of(account_id).naming(ids).forget()
-    silence_errors(account_id, ids)
+    clear_error_messages(account_id, ids)

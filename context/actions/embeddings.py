@@ -11,7 +11,7 @@ from context.models import ArchiveQuerySet, ToolResultArchive
 from context.models.archives import COLLECTION
 from kmapp.accounts.acting import acting
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.actions import withdraw_vectors
+from kmapp.search.actions import drop_vectors
 from kmapp.search.embed_jobs import Text, embed_objects
 from kmapp.search.passages import Passage, Template
 from kmapp.search.registry import embeds
@@ -26,7 +26,7 @@ def embed_archives(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exceptio
     for model in EmbeddingModel.objects.order_by("pk"):
         if model.state == EmbeddingModel.State.RETIRED:
             with acting(account_id):
-                withdraw_vectors(account_id, model.pk, (COLLECTION,), ids)
+                drop_vectors(account_id, (COLLECTION,), ids, model_id=model.pk)
         else:
             failed |= embed_for(model, account_id, ids)
     return failed

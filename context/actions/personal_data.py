@@ -16,7 +16,7 @@ from context.models import (
 from kmapp.accounts.personal_data import PersonalDataHandlers, register_personal_data
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.actions import Recording
-from kmapp.outbox.actions import silence_errors
+from kmapp.outbox.actions import clear_error_messages
 
 
 def count_personal_data(account_id: UUID, people: Collection[str]) -> int:
@@ -43,7 +43,7 @@ def erase_personal_data(account_id: UUID, people: Collection[str], commit: Recor
     erase_archives_in(commit, archives)
     ids = [*report_ids, *summary_ids]
     IdempotentRequest.objects.of(account_id).naming(ids).forget()
-    silence_errors(account_id, ids)
+    clear_error_messages(account_id, ids)
 
 
 register_personal_data(PersonalDataHandlers(count=count_personal_data, erase=erase_personal_data))

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from context.assembly.calls import Snippet
 from context.assembly.retrieval_requests import Remote, RetrievalRequest
-from kmapp.database.encryption import CannotOpen, unseal
+from kmapp.database.encryption import DecryptionFailed, unseal
 from kmapp.prompt_injection import detect_flags
 from kmapp.providers.breaker import breaker_for
 from kmapp.providers.client import post_json, posted
@@ -51,7 +51,7 @@ def search_remote(
         raise ProviderError("This installation no longer allows this address.")
     try:
         key = unseal(remote.sealed_key)
-    except CannotOpen as error:
+    except DecryptionFailed as error:
         raise ProviderError("The stored key cannot be decrypted. Set it again.") from error
     path = f"/{name}/search"
     post = posted(path, _build_query(name, request), {HEADER: request.variant.name})

@@ -40,7 +40,7 @@ def embed(jobs: Sequence[Job]) -> JobErrors:
 
 
 def _fail_comparison(job: Job) -> None:
-    ContextComparison.break_off(job.account_id, UUID(job.payload["comparison"]))
+    ContextComparison.mark_failed(job.account_id, UUID(job.payload["comparison"]))
 
 
 @on(COMPARE, name="context.handlers.compare", on_permanent_failure=_fail_comparison)

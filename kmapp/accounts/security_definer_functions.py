@@ -3,16 +3,22 @@
 Each function belongs to the owner and answers one narrow query. Only the app role may execute it.
 """
 
-from typing import Any
-
 from kmapp.accounts.row_level_security import SQLOperation, get_app_role
 
 
 class SecurityDefinerFunction(SQLOperation):
     """A function that reads across accounts. `signature` is its name with argument types."""
 
-    def __init__(self, signature: str, definition: str) -> None:
-        self.signature, self.definition = signature, definition
+    def __init__(
+        self, signature: str, arguments: str, returns: str, body: str, *, language: str = "sql"
+    ) -> None:
+        self.signature = signature
+        # The fixed search path keeps callers from replacing the tables that the function reads.
+        self.definition = (
+            f"CREATE OR REPLACE FUNCTION {signature.partition('(')[0]}({arguments}) "
+            f"RETURNS {returns} LANGUAGE {language} "
+            f"SECURITY DEFINER SET search_path = pg_catalog, public AS $body${body}$body$"
+        )
 
     def forwards(self) -> list[str]:
         return [
@@ -26,16 +32,3 @@ class SecurityDefinerFunction(SQLOperation):
 
     def describe(self) -> str:
         return f"Create function {self.signature}"
-
-
-def security_definer_function(
-    signature: str, arguments: str, returns: str, body: str, **options: Any
-) -> SecurityDefinerFunction:
-    """Build the operation with what all such functions share: a fixed search path."""
-    language = options.get("language", "sql")
-    name = signature.partition("(")[0]
-    return SecurityDefinerFunction(
-        signature,
-        f"CREATE OR REPLACE FUNCTION {name}({arguments}) RETURNS {returns} LANGUAGE {language} "
-        f"SECURITY DEFINER SET search_path = pg_catalog, public AS $body${body}$body$",
-    )

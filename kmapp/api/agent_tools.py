@@ -51,7 +51,6 @@ class Tool:
 
 
 def text(description: str) -> dict[str, Any]:
-    """Return the JSON Schema of a text argument."""
     return {"type": "string", "description": description}
 
 
@@ -59,12 +58,10 @@ _offered: dict[str, Tool] = {}
 
 
 def offer(*tools: Tool) -> None:
-    """Register agent tools."""
     _offered.update({tool.name: tool for tool in tools})
 
 
 def offered_tools() -> Sequence[Tool]:
-    """Return the tools of all apps."""
     return list(_offered.values())
 
 

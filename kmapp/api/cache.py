@@ -18,7 +18,7 @@ log = structlog.get_logger()
 
 UNREACHABLE = Counter("kmapp_cache_unreachable", "Cache operations without a reachable server.")
 CONNECT_SECONDS = 0.5
-REST = 1.0  # seconds without another try after a failure: a hung server must not slow every request
+PAUSE = 1.0  # seconds without a call after a failure, so that a hung server delays few requests
 LOG_INTERVAL = 60.0  # seconds between log lines
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,14 +35,14 @@ class JsonSerializer:
         return json.loads(data)
 
 
-def _or(*, answer: Any) -> Callable[[F], F]:
-    """Answer this instead when the server cannot be reached."""
+def _with_fallback(*, answer: Any) -> Callable[[F], F]:
+    """Return `answer`, or what it returns for the arguments, if the server cannot be reached."""
 
     def decorate(method: F) -> F:
         @wraps(method)
         def guarded(self: "ValkeyCache", *args: Any, **kwargs: Any) -> Any:
             fallback = answer(*args, **kwargs) if callable(answer) else answer
-            if monotonic() < self.rests_until:
+            if monotonic() < self.paused_until:
                 UNREACHABLE.inc()
                 return fallback
             try:
@@ -57,8 +57,6 @@ def _or(*, answer: Any) -> Callable[[F], F]:
 
 
 class ValkeyCache(RedisCache):
-    """A cache whose server may be unreachable."""
-
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         options = {
             "serializer": JsonSerializer,
@@ -69,39 +67,26 @@ class ValkeyCache(RedisCache):
             **params.get("OPTIONS", {}),
         }
         super().__init__(server, {**params, "OPTIONS": options})
-        self.rests_until = 0.0
+        self.paused_until = 0.0
         self._silent_until = 0.0
 
     def log_error(self, error: RedisError) -> None:
         UNREACHABLE.inc()
-        self.rests_until = monotonic() + REST
+        self.paused_until = monotonic() + PAUSE
         if monotonic() >= self._silent_until:
             self._silent_until = monotonic() + LOG_INTERVAL
             log.warning("cache_unreachable", error=type(error).__name__)
 
-    @_or(answer=False)
-    def add(self, *args: Any, **kwargs: Any) -> bool:
-        return bool(super().add(*args, **kwargs))
-
-    @_or(answer=lambda key, default=None, version=None: default)
-    def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        return super().get(key, default, version)
-
-    @_or(answer=None)
-    def set(self, *args: Any, **kwargs: Any) -> None:
-        super().set(*args, **kwargs)
-
-    @_or(answer=False)
-    def touch(self, *args: Any, **kwargs: Any) -> bool:
-        return bool(super().touch(*args, **kwargs))
-
-    @_or(answer=False)
-    def delete(self, *args: Any, **kwargs: Any) -> bool:
-        return bool(super().delete(*args, **kwargs))
-
-    @_or(answer=lambda keys, version=None: {})
-    def get_many(self, keys: Any, version: int | None = None) -> dict[Any, Any]:
-        return dict(super().get_many(keys, version))
+    add = _with_fallback(answer=False)(RedisCache.add)
+    get = _with_fallback(answer=lambda key, default=None, version=None: default)(RedisCache.get)
+    get_many = _with_fallback(answer=lambda keys, version=None: {})(RedisCache.get_many)
+    has_key = _with_fallback(answer=False)(RedisCache.has_key)
+    set = _with_fallback(answer=None)(RedisCache.set)
+    set_many = _with_fallback(answer=lambda data, *args, **kwargs: list(data))(RedisCache.set_many)
+    touch = _with_fallback(answer=False)(RedisCache.touch)
+    delete = _with_fallback(answer=False)(RedisCache.delete)
+    delete_many = _with_fallback(answer=None)(RedisCache.delete_many)
+    clear = _with_fallback(answer=None)(RedisCache.clear)
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
         """Treat a key that cannot be reached as missing."""
@@ -110,32 +95,15 @@ class ValkeyCache(RedisCache):
             raise ValueError(f"Key {key!r} not found.")
         return counted
 
-    @_or(answer=None)
+    @_with_fallback(answer=None)
     def _increment(self, key: str, delta: int, version: int | None) -> int | None:
         return int(super().incr(key, delta, version))
 
-    @_or(answer=lambda data, *args, **kwargs: list(data))
-    def set_many(self, data: Any, *args: Any, **kwargs: Any) -> list[Any]:
-        return list(super().set_many(data, *args, **kwargs))
-
-    @_or(answer=None)
-    def delete_many(self, *args: Any, **kwargs: Any) -> None:
-        super().delete_many(*args, **kwargs)
-
-    @_or(answer=False)
-    def has_key(self, *args: Any, **kwargs: Any) -> bool:
-        return bool(super().has_key(*args, **kwargs))
-
-    @_or(answer=None)
-    def clear(self) -> None:
-        super().clear()
-
-    @_or(answer=False)
+    @_with_fallback(answer=False)
     def ping(self) -> bool:
-        """Return whether the server responds."""
         return bool(self._cache.get_client(write=True).ping())
 
-    @_or(answer=None)
+    @_with_fallback(answer=None)
     def run(self, script: str, key: str, *args: int | str) -> Any:
         """Run a Lua script on one key atomically. Return None if the server cannot be reached."""
         client = self._cache.get_client(write=True)

@@ -82,16 +82,16 @@ def refusal(status: int, message: str, **headers: str) -> Refusal:
 def translate(error: BaseException) -> Refusal | None:
     """Return the refusal for an error, or None if the error is a bug."""
     if isinstance(error, DomainError):
-        return _of_domain(error)
+        return _translate_domain_error(error)
     if isinstance(error, drf.APIException):
-        return _of_drf(error)
+        return _translate_drf_error(error)
     if isinstance(error, ValidationError):
         return _invalid(
             _issues(error.message_dict if hasattr(error, "error_dict") else error.messages)
         )
     if isinstance(error, OperationalError | InterfaceError):
-        return _of_database(error)
-    return _of_django(error)
+        return _translate_database_error(error)
+    return _translate_django_error(error)
 
 
 def render(error: Exception, context: Mapping[str, Any]) -> Response | None:
@@ -103,7 +103,6 @@ def render(error: Exception, context: Mapping[str, Any]) -> Response | None:
 
 
 def as_json(translated: Refusal) -> JsonResponse:
-    """Return an error response outside DRF."""
     return JsonResponse(translated.body, status=translated.status, headers=translated.headers)
 
 
@@ -128,7 +127,7 @@ def server_error(request: HttpRequest, error: BaseException | None) -> JsonRespo
     return as_json(translated or refusal(500, "Something went wrong here. It has been logged."))
 
 
-def _of_domain(error: DomainError) -> Refusal:
+def _translate_domain_error(error: DomainError) -> Refusal:
     headers = {}
     retry_after = getattr(error, "retry_after", None)
     if retry_after is not None:
@@ -138,19 +137,18 @@ def _of_domain(error: DomainError) -> Refusal:
     return Refusal(status=error.status, body=_clean(error.body()), headers=headers)
 
 
-def _of_drf(error: drf.APIException) -> Refusal:
+def _translate_drf_error(error: drf.APIException) -> Refusal:
     if isinstance(error, drf.ValidationError):
         return _invalid(_issues(error.detail))
-    status = error.status_code
-    headers = {}
-    if isinstance(error, drf.NotAuthenticated | drf.AuthenticationFailed):
-        headers["WWW_Authenticate"] = CHALLENGE
     if isinstance(error, drf.NotFound):
         return refusal(404, "Not found.")
+    status = error.status_code
+    is_unauthenticated = isinstance(error, drf.NotAuthenticated | drf.AuthenticationFailed)
+    headers = {"WWW_Authenticate": CHALLENGE} if is_unauthenticated else {}
     return refusal(status if status in CODES else 400, _text(error.detail), **headers)
 
 
-def _of_database(error: Exception) -> Refusal | None:
+def _translate_database_error(error: Exception) -> Refusal | None:
     """Return a 503 if the database is full, slow or away; program limits (class 54) are bugs."""
     cause = error.__cause__
     state = getattr(cause, "sqlstate", None) or ""
@@ -162,7 +160,7 @@ def _of_database(error: Exception) -> Refusal | None:
     return refusal(503, message, Retry_After=str(RETRY_AFTER))
 
 
-def _of_django(error: BaseException) -> Refusal | None:
+def _translate_django_error(error: BaseException) -> Refusal | None:
     if isinstance(error, Http404):
         return refusal(404, "Not found.")
     if isinstance(error, PermissionDenied):
@@ -177,9 +175,7 @@ def _of_django(error: BaseException) -> Refusal | None:
 def _invalid(issues: list[dict[str, str]]) -> Refusal:
     first = issues[0] if issues else {"path": "", "message": "The request is not valid."}
     message = f"{first['path']}: {first['message']}" if first["path"] else first["message"]
-    translated = refusal(400, message)
-    translated.body["issues"] = issues
-    return Refusal(status=400, body=_clean(translated.body))
+    return Refusal(status=400, body=_clean(refusal(400, message).body | {"issues": issues}))
 
 
 def _issues(detail: Any) -> list[dict[str, str]]:

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.response_types import serialize_as
 from kmapp.api.views import AgentView
 from kmapp.errors import NotFound
 from kmapp.outbox.job_results import outcome
@@ -72,28 +73,14 @@ def event_output(event: OutboxEvent) -> EventShown:
     deliveries = sorted(event.deliveries.all(), key=lambda each: each.handler)
     state = _state({each.state for each in deliveries})
     result = outcome(event.account_id, event.topic, event.payload).result
-    return {
-        "id": event.pk,
-        "topic": event.topic,
-        "state": state,
-        "status": state,
-        "attempts": max((each.attempts for each in deliveries), default=0),
-        "last_error": next((each.last_error for each in deliveries if each.last_error), None),
-        "reason": next((each.reason for each in deliveries if each.reason), None),
-        "created_at": event.created_at,
-        "result": dict(result) if result is not None else None,
-        "deliveries": [_delivery(each) for each in deliveries],
-    }
-
-
-def _delivery(delivery: Delivery) -> DeliveryShown:
-    return {
-        "handler": delivery.handler,
-        "state": delivery.state,
-        "attempts": delivery.attempts,
-        "due_at": delivery.due_at,
-        "done_at": delivery.done_at,
-        "failed_at": delivery.failed_at,
-        "last_error": delivery.last_error or None,
-        "reason": delivery.reason or None,
-    }
+    return serialize_as(
+        EventShown,
+        event,
+        state=state,
+        status=state,
+        attempts=max((each.attempts for each in deliveries), default=0),
+        last_error=next((each.last_error for each in deliveries if each.last_error), None),
+        reason=next((each.reason for each in deliveries if each.reason), None),
+        result=dict(result) if result is not None else None,
+        deliveries=[serialize_as(DeliveryShown, each) for each in deliveries],
+    )

@@ -9,6 +9,7 @@ catch up later.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
 from uuid import UUID
@@ -45,8 +46,6 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part that detailed health requests check."""
-
     name: str
     report: Callable[[UUID], Report]  # given the account of whoever asks
     essential: bool
@@ -60,7 +59,6 @@ Count = Callable[[UUID], Any]
 
 
 def check(name: str, *, essential: bool = False) -> Callable[[ReportFunction], ReportFunction]:
-    """Register a part of the product."""
 
     def register(report: ReportFunction) -> ReportFunction:
         _parts.append(Part(name=name, report=report, essential=essential))
@@ -92,14 +90,13 @@ def broker(_account_id: UUID) -> Report:
     return Report(ok=cast(ValkeyCache, cache).ping())
 
 
-@check("worker")
-def worker(_account_id: UUID) -> Report:
-    return _alive("worker")
+def _report_heartbeat(process: str, _account_id: UUID) -> Report:
+    seconds = last_seen(process)
+    return Report(ok=seconds is not None, facts={"seen_seconds_ago": seconds})
 
 
-@check("scheduler")
-def scheduler(_account_id: UUID) -> Report:
-    return _alive("scheduler")
+for _process in ("worker", "scheduler"):
+    check(_process)(partial(_report_heartbeat, _process))
 
 
 @check("embedder")
@@ -118,15 +115,8 @@ def ledger(account_id: UUID) -> Report:
     return Report(ok=False, facts={"signed": behind_chains.signed, "ends": behind_chains.ends})
 
 
-def _alive(process: str) -> Report:
-    seconds = last_seen(process)
-    return Report(ok=seconds is not None, facts={"seen_seconds_ago": seconds})
-
-
 @extend_schema(exclude=True)
 class Health(APIView):
-    """Return the health of the product."""
-
     content_negotiation_class = AlwaysJSON
     permission_classes = ()
     http_method_names = ["get", "head"]
@@ -135,7 +125,6 @@ class Health(APIView):
         """Authenticate in `get`, because liveness must not need the database."""
 
     def get(self, request: Request) -> Response:
-        """Return liveness without a key, all parts with one."""
         try:
             principal = cast("KeyPrincipal | None", request.auth)
         except AuthenticationFailed:
@@ -148,7 +137,8 @@ class Health(APIView):
             return Response(_body("ok", {}))
         reports = {part.name: _run_part(part, principal.account_id) for part in _parts}
         status = _status(reports)
-        body = _body(status, {name: _serialize_report(report) for name, report in reports.items()})
+        parts = {name: {"ok": report.ok, **report.facts} for name, report in reports.items()}
+        body = _body(status, parts)
         if status != "down":
             body |= {name: count(principal.account_id) for name, count in _figures.items()}
         return _answer(status, body)
@@ -168,13 +158,9 @@ def _body(status: str, parts: dict[str, Any]) -> dict[str, Any]:
 def _run_part(part: Part, account_id: UUID) -> Report:
     try:
         return part.report(account_id)
-    except Exception as error:  # noqa: BLE001 - a part that cannot be asked is not well
+    except Exception as error:  # noqa: BLE001 - a part that cannot be checked has failed
         log.warning("unhealthy", part=part.name, error=type(error).__name__)
         return Report(ok=False, facts={"error": type(error).__name__})
-
-
-def _serialize_report(report: Report) -> dict[str, Any]:
-    return {"ok": report.ok, **report.facts}
 
 
 def _status(reports: dict[str, Report]) -> str:

@@ -19,7 +19,6 @@ _written: dict[str, float] = {}
 
 
 def beat(process: str) -> None:
-    """Store a heartbeat of this kind of process."""
     if monotonic() - _written.get(process, -EVERY) >= EVERY:
         _written[process] = monotonic()
         cache.set(f"pulse:{process}", 1, SILENT)
@@ -37,11 +36,11 @@ def last_seen(process: str) -> int | None:
 
 
 @heartbeat_sent.connect
-def worker_lives(**_kwargs: Any) -> None:
+def record_worker_heartbeat(**_kwargs: Any) -> None:
     """Store a heartbeat for Celery's own, every 2 s from the worker's main process."""
     beat("worker")
 
 
 @before_task_publish.connect(sender=SCHEDULED)
-def scheduler_lives(**_kwargs: Any) -> None:
+def record_scheduler_heartbeat(**_kwargs: Any) -> None:
     beat("scheduler")

@@ -58,7 +58,7 @@ class Claim:
     def seal(self, status: int, data: Any) -> None:
         """Store the response; call it in the transaction of the change."""
         text = JSONRenderer().render(data).decode()
-        changed = self._mine().update(
+        changed = self._claimed_rows().update(
             state=State.DONE,
             status=status,
             answer=text,
@@ -71,30 +71,30 @@ class Claim:
 
     def release(self) -> None:
         """Release the key, so that the next request with it runs again."""
-        self._mine().delete()
+        self._claimed_rows().delete()
 
-    def _mine(self) -> Any:
+    def _claimed_rows(self) -> Any:
         mine = IdempotentRequest.objects.of(self.account)
         return mine.filter(pk=self.row, lease_token=self.token, state=State.IN_FLIGHT)
 
 
 def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpResponse:
-    """Claim a key, or return its stored response."""
     if not KEY.fullmatch(key):
         raise Invalid(
             f"{HEADER} has 1 to 255 visible ASCII characters.",
             issues=[{"path": HEADER, "message": "Has 1 to 255 visible ASCII characters."}],
         )
-    purpose, body = f"idempotency:{principal.account_id}", _canonical_body(request)
+    purpose = f"idempotency:{principal.account_id}"
+    body = json.dumps([request.method, request.path, request.data], sort_keys=True)
     fingerprint, token = keyed_digest(purpose, body), uuid7()
+    lease: dict[str, Any] = {
+        "fingerprint": fingerprint,
+        "lease_token": token,
+        "lease_until": Now() + LEASE,
+        "expires_at": Now() + RETENTION,
+    }
     fresh = IdempotentRequest(
-        account_id=principal.account_id,
-        key_id=principal.key_id,
-        idempotency_key=key,
-        fingerprint=fingerprint,
-        lease_token=token,
-        lease_until=Now() + LEASE,
-        expires_at=Now() + RETENTION,
+        account_id=principal.account_id, key_id=principal.key_id, idempotency_key=key, **lease
     )
     with acting(principal.account_id):
         # The conflict clause updates nothing, but locks an existing row: its holder might release
@@ -109,14 +109,7 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
             if answer is not None:
                 return answer
             rows.filter(pk=row.pk).update(
-                state=State.IN_FLIGHT,
-                fingerprint=fingerprint,
-                lease_token=token,
-                lease_until=Now() + LEASE,
-                expires_at=Now() + RETENTION,
-                status=None,
-                answer="",
-                object_ids=[],
+                state=State.IN_FLIGHT, status=None, answer="", object_ids=[], **lease
             )
         return Claim(principal.account_id, row.pk, token)
 
@@ -145,10 +138,6 @@ def _stored_response(row: IdempotentRequest, *, same: bool) -> HttpResponse | No
     return None
 
 
-def _canonical_body(request: Request) -> str:
-    return json.dumps([request.method, request.path, request.data], sort_keys=True)
-
-
 def once(
     hold: Claim, handler: Callable[..., HttpResponseBase], *args: Any, **kwargs: Any
 ) -> HttpResponseBase:
@@ -174,7 +163,6 @@ def _store_refusal(hold: Claim, refusal: Refusal | None) -> None:
 
 
 def drop_expired() -> int:
-    """Delete expired responses of all accounts."""
     return sum(sweep(_drop_expired))
 
 

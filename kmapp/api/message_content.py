@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 _PARTS = {
     "type": "array",
+    "minItems": 1,
     "items": {
         "type": "object",
         "properties": {"type": {"const": "text"}, "text": {"type": "string"}},

@@ -65,7 +65,7 @@ def _rows() -> list[tuple[str, int, int, int, float]]:
             cursor.execute("SELECT * FROM outbox_depth()")
             return list(cursor.fetchall())
     except DatabaseError as error:
-        # The rest of the scrape is wanted most when the database is away.
+        # The other metrics are needed most when the database is unavailable.
         log.warning("outbox_not_measured", error=type(error).__name__)
         return []
 

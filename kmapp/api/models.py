@@ -18,7 +18,7 @@ class IdempotentRequestQuerySet(AccountQuerySet["IdempotentRequest"]):
         return self.filter(expires_at__lt=Now())
 
     def naming(self, objects: Iterable[UUID]) -> Self:
-        """Those whose answer names any of these objects."""
+        """Return the requests whose response names any of these objects."""
         return self.filter(object_ids__overlap=list(objects))
 
     def forget(self) -> int:
@@ -37,7 +37,7 @@ class IdempotentRequest(AccountOwned):
 
     key_id = models.UUIDField(_("API key"))
     idempotency_key = models.CharField(_("idempotency key"), max_length=255)
-    # Keyed, so that nobody who reads it can guess what was sent.
+    # Keyed, so that a reader of the database cannot guess the request.
     fingerprint = models.CharField(_("fingerprint of the request"), max_length=64)
     state = models.CharField(
         _("state"), max_length=10, choices=State.choices, default=State.IN_FLIGHT

@@ -57,8 +57,6 @@ TOO_LONG = {
 
 
 class AgentSchema(AutoSchema):
-    """Describes an `AgentView`."""
-
     def get_operation_id(self) -> str:
         """Return an ID such as memory_search; methods other than POST are named."""
         words = re.findall(r"[a-z0-9]+", self.path.removeprefix("/v1").lower())

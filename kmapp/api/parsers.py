@@ -20,7 +20,6 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Return the body as an object."""
         try:
             return parse(stream.read())
         except Refused as refused:

@@ -16,7 +16,6 @@ class HasScope(BasePermission):
     """Require the scope that the view names for the method; deny methods without one."""
 
     def has_permission(self, request: Request, view: object) -> bool:
-        """Return True, or raise an error that names the missing scope."""
         principal = cast("KeyPrincipal | None", request.auth)
         if principal is None:
             raise NotAuthenticated("Send an API key: `Authorization: Bearer km_…`.")

@@ -29,7 +29,6 @@ ANYTHING: Schema = {
 
 
 def limit_schema(serializer: Any, name: str, schema: Schema, registry: ComponentRegistry) -> Schema:
-    """Return the exact schema of a request field."""
     field = serializer.fields[name]
     schema = _storable(field, schema, registry)
     if isinstance(field, Typed) and field.shorthand:

@@ -28,7 +28,6 @@ class Schema(SpectacularJSONAPIView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """Return the same response to everybody."""
         return Response(_described(settings.ROOT_URLCONF))
 
 
@@ -42,8 +41,6 @@ def _described(_urls: str) -> Any:
 
 @extend_schema(exclude=True)
 class Version(APIView):
-    """Return the version of kmapp."""
-
     authentication_classes = ()
     permission_classes = ()
     content_negotiation_class = AlwaysJSON

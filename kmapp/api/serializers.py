@@ -83,7 +83,6 @@ class Typed(serializers.Serializer[Any]):
         return False
 
     def to_internal_value(self, data: Any) -> Any:
-        """Refuse values of a wrong type before conversion."""
         if self.shorthand and isinstance(data, str):
             data = {self.shorthand: data}
         if isinstance(data, Mapping):
@@ -145,7 +144,6 @@ class Aliases(Typed):
     }
 
     def to_internal_value(self, data: Any) -> Any:
-        """Rename aliases, validate, and report errors by the client's names."""
         if not isinstance(data, Mapping):
             return super().to_internal_value(data)
         used = self._used(data)

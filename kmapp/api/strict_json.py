@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from kmapp.ledger.canonical import LARGEST_INTEGER, Trail, dotted, flaw_of
+from kmapp.ledger.canonical import LARGEST_INTEGER, Trail, dotted, find_unstorable_character
 
 # Strings are skipped whole, closed or not: with the closing quote required, an open string would be
 # scanned again from each quote in it. Possessive, so nothing is tried twice.
@@ -51,6 +51,9 @@ class _Flaw:
     reason: str
     code: str
     key: str = ""
+
+
+_TOO_LARGE = _Flaw(f"is a number beyond ±{LARGEST_INTEGER}", "number")
 
 
 def parse(body: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
@@ -113,14 +116,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Flaw:
 def _integer(text: str) -> int | _Flaw:
     # The length first: int() of a long string is slow, and refused by Python past 4,300 digits.
     if len(text.lstrip("-")) > _DIGITS or abs(int(text)) > LARGEST_INTEGER:
-        return _Flaw(f"is a number beyond ±{LARGEST_INTEGER}", "number")
+        return _TOO_LARGE
     return int(text)
 
 
 def _float(text: str) -> float | _Flaw:
     number = float(text)
     if not math.isfinite(number) or abs(number) > LARGEST_INTEGER:
-        return _Flaw(f"is a number beyond ±{LARGEST_INTEGER}", "number")
+        return _TOO_LARGE
     return number
 
 
@@ -135,5 +138,5 @@ def _inspect(value: Any, trail: Trail) -> None:
             _inspect(item, (trail, place))
     elif isinstance(value, _Flaw):
         raise Refused(dotted(trail), value.reason, value.code, key=value.key)
-    elif isinstance(value, str) and (reason := flaw_of(value)):
+    elif isinstance(value, str) and (reason := find_unstorable_character(value)):
         raise Refused(dotted(trail), reason, "character")

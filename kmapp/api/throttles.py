@@ -27,10 +27,10 @@ UNGUARDED = Counter(
 )
 REFUSED = Counter("kmapp_throttle_refused", "Requests refused for their rate.", ["bucket"])
 WINDOW_MS = 60_000
-SHUT_WITHOUT = "debug"
-COUNTED_HERE_WITHOUT = "sign_in"
+REFUSED_WITHOUT_VALKEY = "debug"
+COUNTED_LOCALLY_WITHOUT_VALKEY = "sign_in"
 RETRY = 5  # seconds
-MOST_HERE = 10_000  # addresses; above this number all counts restart
+MAX_LOCAL_COUNTS = 10_000  # addresses; above this number all counts restart
 COUNT = """
 local used = redis.call('INCR', KEYS[1])
 local left = redis.call('PTTL', KEYS[1])
@@ -75,13 +75,13 @@ class Budget:
 def count(bucket: str, client: str) -> Budget | None:
     """Count a request. Return None if Valkey is unreachable, and the request passes."""
     counted = cast(ValkeyCache, cache).run(COUNT, f"throttle:{bucket}:{client}", WINDOW_MS)
-    if counted is None and bucket == SHUT_WITHOUT:
+    if counted is None and bucket == REFUSED_WITHOUT_VALKEY:
         raise Unavailable(
             "Debug endpoints are unavailable while Valkey is down, because their rate limit "
             "cannot be checked. Try again later.",
             retry_after=RETRY,
         )
-    if counted is None and bucket == COUNTED_HERE_WITHOUT:
+    if counted is None and bucket == COUNTED_LOCALLY_WITHOUT_VALKEY:
         counted = _count_in_process(client)
     if counted is None:
         UNGUARDED.inc()
@@ -95,7 +95,7 @@ def count(bucket: str, client: str) -> Budget | None:
     )
 
 
-_here: dict[str, tuple[float, int]] = {}  # end of the window, and its number of requests
+_local_counts: dict[str, tuple[float, int]] = {}  # end of the window, and its number of requests
 _lock = Lock()
 
 
@@ -103,12 +103,12 @@ def _count_in_process(client: str) -> tuple[int, float]:
     """Return the requests of this window in this process, and the milliseconds until it closes."""
     now = 1000 * monotonic()
     with _lock:
-        closes, used = _here.get(client, (0.0, 0))
+        closes, used = _local_counts.get(client, (0.0, 0))
         if closes <= now:
             closes, used = now + WINDOW_MS, 0
-        if len(_here) >= MOST_HERE:
-            _here.clear()
-        _here[client] = closes, used + 1
+        if len(_local_counts) >= MAX_LOCAL_COUNTS:
+            _local_counts.clear()
+        _local_counts[client] = closes, used + 1
     return used + 1, closes - now
 
 

@@ -40,7 +40,8 @@ def find_warnings(serializer: serializers.Serializer[Any], data: Any) -> list[di
 
 def refuse_unknown_fields(request: Request, warnings: Sequence[Mapping[str, Any]]) -> None:
     """Raise Invalid if there are warnings and the request or its key asks for strict checks."""
-    if warnings and _is_strict(request):
+    by_header = request.headers.get(STRICT_HEADER, "").lower() in ("1", "true")
+    if warnings and (by_header or getattr(request.auth, "is_strict", False)):
         issues = [
             {
                 "path": warning["path"],
@@ -50,11 +51,6 @@ def refuse_unknown_fields(request: Request, warnings: Sequence[Mapping[str, Any]
             for warning in warnings
         ]
         raise Invalid(f"Unknown field {issues[0]['path']}.", code="unknown_field", issues=issues)
-
-
-def _is_strict(request: Request) -> bool:
-    by_header = request.headers.get(STRICT_HEADER, "").lower() in ("1", "true")
-    return by_header or getattr(request.auth, "is_strict", False)
 
 
 def find_nearest(name: str, candidates: Iterable[str]) -> str | None:

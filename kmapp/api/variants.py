@@ -18,7 +18,6 @@ TAGS = frozenset({"memory", "knowledge", "context", "tool-results"})
 
 
 def requested_variant(request: Request) -> Variant | None:
-    """Return the variant of the request, or None."""
     name = request.headers.get(HEADER)
     if name is None:
         return None

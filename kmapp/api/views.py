@@ -30,19 +30,13 @@ OWN_TENANT = "default"  # what clients of single-tenant servers send
 
 
 class AlwaysJSON(BaseContentNegotiation):
-    """Content negotiation that always selects JSON."""
-
     def select_parser(self, request: Request, parsers: Any) -> Any:
         """Return the parser for the body's media type; None is a 415."""
-        return next((each for each in parsers if _speaks(each, request.content_type)), None)
+        sent = (request.content_type or "").partition(";")[0].strip().lower()
+        return next((each for each in parsers if each.media_type == sent), None)
 
     def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
-        """Return the first renderer, which is the only one."""
         return renderers[0], renderers[0].media_type
-
-
-def _speaks(parser: Any, content_type: str | None) -> bool:
-    return (content_type or "").partition(";")[0].strip().lower() == str(parser.media_type)
 
 
 class AgentView(APIView):
@@ -99,13 +93,13 @@ class AgentView(APIView):
 
     def _claim(self, key: str, principal: KeyPrincipal) -> None:
         """Replace `post`, which dispatch calls after `initial`, by a handler that uses the key."""
-        held = idempotency.claim(self.request, principal, key)
+        claimed = idempotency.claim(self.request, principal, key)
         handler: Callable[..., HttpResponseBase]
-        if isinstance(held, idempotency.Claim):
-            self.claim = held
-            handler = partial(idempotency.once, held, self.post)  # type: ignore[attr-defined]
+        if isinstance(claimed, idempotency.Claim):
+            self.claim = claimed
+            handler = partial(idempotency.once, claimed, self.post)  # type: ignore[attr-defined]
         else:
-            handler = partial(_again, held)
+            handler = lambda *args, **kwargs: claimed  # noqa: E731
         setattr(self, "post", handler)  # noqa: B010 - it shadows the method on this instance only
 
     def seal(self, response: Response) -> Response:
@@ -115,7 +109,6 @@ class AgentView(APIView):
         return response
 
     def check_throttles(self, request: Request) -> None:
-        """Count the request against its key's bucket."""
         self._count(self.bucket, str(cast(KeyPrincipal, request.auth).key_id))
 
     def _count(self, bucket: str, client: str) -> None:
@@ -136,10 +129,6 @@ class AgentView(APIView):
             for name, value in self.budget.headers().items():
                 response.headers.setdefault(name, value)
         return response
-
-
-def _again(answer: HttpResponseBase, *args: Any, **kwargs: Any) -> HttpResponseBase:
-    return answer
 
 
 def parse(serializer_class: type[Serializer[Any]], request: Request) -> dict[str, Any]:

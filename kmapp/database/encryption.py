@@ -13,7 +13,7 @@ from django.conf import settings
 from django.utils.encoding import force_bytes
 
 
-class CannotOpen(Exception):
+class DecryptionFailed(Exception):
     """A secret was encrypted with a SECRET_KEY that this installation no longer has."""
 
 
@@ -22,11 +22,11 @@ def seal(text: str) -> str:
 
 
 def unseal(sealed: str) -> str:
-    """Decrypt a text. Raise CannotOpen if no key fits."""
+    """Decrypt a text. Raise DecryptionFailed if no key fits."""
     try:
         return _ciphers().decrypt(sealed.encode()).decode()
     except InvalidToken as error:
-        raise CannotOpen("It was sealed with another SECRET_KEY.") from error
+        raise DecryptionFailed("It was sealed with another SECRET_KEY.") from error
 
 
 def _ciphers() -> MultiFernet:

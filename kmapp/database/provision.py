@@ -57,7 +57,6 @@ def make_role(server: psycopg.Connection, login: Login) -> None:
 
 
 def make_database(server: psycopg.Connection, name: str, owner: Login) -> None:
-    """Create a database that belongs to the owner role."""
     query = "SELECT rolsuper FROM pg_roles WHERE rolname = CURRENT_USER"
     if server.execute(query).fetchone() != (True,):  # the administrator of a managed server
         _run(server, "GRANT {} TO CURRENT_USER", Identifier(owner.name))

@@ -46,16 +46,18 @@ def rewrite_tables(owner: Address, report_progress: ReportProgress) -> None:
     with connect(owner) as server:
         server.autocommit = True
         server.execute(SQL("SET lock_timeout = {}").format(f"{PATIENCE}s"))
-        _outlast_transactions(server, report_progress)
+        _wait_for_older_transactions(server, report_progress)
         for (table,) in server.execute(TABLES).fetchall():
             began = time.monotonic()
             server.execute(SQL("VACUUM (FULL, ANALYZE) {}").format(Identifier(table)))
             report_progress(f"{table}: {time.monotonic() - began:.1f} s")
-        _outlast_transactions(server, report_progress)
+        _wait_for_older_transactions(server, report_progress)
         server.execute("VACUUM (FULL) pg_catalog.pg_statistic")
 
 
-def _outlast_transactions(server: psycopg.Connection, report_progress: ReportProgress) -> None:
+def _wait_for_older_transactions(
+    server: psycopg.Connection, report_progress: ReportProgress
+) -> None:
     """Wait for older transactions, because VACUUM copies deleted rows that they can see."""
     [(now,)] = server.execute("SELECT pg_current_xact_id()::xid::text").fetchall()
     patient_until = time.monotonic() + PATIENCE
@@ -65,8 +67,7 @@ def _outlast_transactions(server: psycopg.Connection, report_progress: ReportPro
             raise ScrubError(
                 f"{number} older transactions can still see erased rows. Wait until they end, or "
                 "terminate them. See pg_stat_activity (backend_xid, backend_xmin), "
-                "pg_prepared_xacts "
-                "and pg_replication_slots."
+                "pg_prepared_xacts and pg_replication_slots."
             )
         if number != reported:
             report_progress(f"transactions from before that have to end first: {number}")
@@ -83,9 +84,8 @@ def renew_write_ahead_log(superuser_url: str) -> None:
                 if _remove_segments(server):
                     return
             raise ScrubError(
-                "Old segments of the write-ahead log remain because a replication slot or "
-                "an archive "
-                "still needs them. See pg_replication_slots and archive_status."
+                "Old segments of the write-ahead log remain because a replication slot or an "
+                "archive still needs them. See pg_replication_slots and archive_status."
             )
         finally:
             _set(server, "ALTER SYSTEM RESET wal_recycle")

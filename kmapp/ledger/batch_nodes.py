@@ -16,7 +16,7 @@ from kmapp.ledger.actions import Recording
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guest:
+class ForeignNode:
     """A node of another app, and its place in the batch."""
 
     kind: str
@@ -77,7 +77,7 @@ def kind_of(node: Any) -> Kind | None:
     return _kinds.get(name) if isinstance(name, str) else None
 
 
-def rated_by(value: Any) -> Kind | None:
+def find_rated_kind(value: Any) -> Kind | None:
     """Return the kind of the node in feedback, or None if it is the handling app's own."""
     if not isinstance(value, Mapping):
         return None
@@ -85,7 +85,7 @@ def rated_by(value: Any) -> Kind | None:
 
 
 def write_all(
-    guests: Sequence[Guest], account: Account, scope: str, commit: Recording
+    guests: Sequence[ForeignNode], account: Account, scope: str, commit: Recording
 ) -> dict[int, HostedNode]:
     """Write all guests into this commit. Return the nodes by place."""
     written: dict[int, HostedNode] = {}
@@ -96,5 +96,5 @@ def write_all(
     return written
 
 
-def scopes_of(guests: Sequence[Guest]) -> set[Scope]:
+def scopes_of(guests: Sequence[ForeignNode]) -> set[Scope]:
     return {_kinds[guest.kind].scope for guest in guests}

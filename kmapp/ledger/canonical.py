@@ -17,8 +17,8 @@ DEEPEST = 128  # twice what the API accepts: rows and diffs wrap their input
 SALT_BYTES = 16
 LONGEST_STEP = 100  # characters of one step of a path in messages
 
-# The position in a value, the last step outermost. A linked list, because joining text at every
-# step would take quadratic time for a long key above many items.
+# The path of a value as a linked list, last step first. Joining text at every step would take
+# quadratic time for a long key above many items.
 Trail: TypeAlias = "tuple[Trail, str | int] | None"
 
 
@@ -54,7 +54,7 @@ def digest(salt: bytes, value: Any) -> str:
     return hashlib.sha256(salt + canonical(value)).hexdigest()
 
 
-def flaw_of(text: str) -> str | None:
+def find_unstorable_character(text: str) -> str | None:
     """Return why PostgreSQL cannot store this text, or None if it can."""
     if "\0" in text:
         return "contains a NUL character"
@@ -101,7 +101,7 @@ def _leaf(value: float | str | datetime | UUID, trail: Trail) -> float | str:
 
 
 def _text(value: str, trail: Trail) -> str:
-    if flaw := flaw_of(value):
+    if flaw := find_unstorable_character(value):
         raise Unstorable(dotted(trail), flaw)
     return str.__str__(value)  # an Enum's own str() is its name
 

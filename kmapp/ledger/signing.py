@@ -12,11 +12,10 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 from cryptography.hazmat.primitives import serialization
@@ -70,7 +69,6 @@ def public_pem(public: Ed25519PublicKey) -> str:
 
 
 def signing_key(path: Path) -> Ed25519PrivateKey:
-    """Return the private key at `path`; create it on first use."""
     if not path.exists():
         _make_key(path)
     if path.stat().st_mode & _TOO_OPEN:
@@ -139,24 +137,18 @@ def parse(line: bytes) -> Signed | None:
     """Parse one line of the file, or return None. Its signature is not verified."""
     try:
         record = json.loads(line)
-        signed = Signed(
-            statement=_statement(record["statement"]),
-            signature=record["signature"],
-            key_id=record["key"],
+        fields = record["statement"]
+        statement = Statement(
+            account=UUID(fields["account"]),
+            seq=fields["seq"],
+            commit_hash=fields["commit_hash"],
+            created_at=datetime.fromisoformat(fields["created_at"]),
         )
+        signed = Signed(statement=statement, signature=record["signature"], key_id=record["key"])
         # A statement has one representation, so that a line contains nothing unsigned.
         return signed if signed.line() + b"\n" == line else None
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _statement(fields: Mapping[str, Any]) -> Statement:
-    return Statement(
-        account=UUID(fields["account"]),
-        seq=fields["seq"],
-        commit_hash=fields["commit_hash"],
-        created_at=datetime.fromisoformat(fields["created_at"]),
-    )
 
 
 def _make_key(path: Path) -> None:

@@ -26,6 +26,5 @@ def account_named(slug: str | None) -> Account:
     raise CommandError(f"Account {slug!r} does not exist. Accounts: {names}.")
 
 
-def accounts_named(slug: str | None) -> list[Account]:
-    """Return the account with this short name, or all accounts."""
+def list_accounts(slug: str | None) -> list[Account]:
     return every_account() if slug is None else [account_named(slug)]

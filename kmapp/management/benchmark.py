@@ -15,7 +15,7 @@ from kmapp.accounts.models import Account
 
 class BenchmarkCommand(BaseCommand):
     def measure(self, name: str, work: Callable[[], object], number: int) -> None:
-        """Do the work so often, and write its median and 95th percentile."""
+        """Run `work` this many times, and write the median and 95th percentile of its duration."""
         self.write_timing(name, [1000 * seconds(work) for _ in range(number)])
 
     def write_timing(self, name: str, times: Sequence[float]) -> None:

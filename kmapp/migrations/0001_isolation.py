@@ -3,7 +3,7 @@
 from django.db import migrations
 
 from kmapp.accounts.row_level_security import EnableRowLevelSecurity, SameAccountForeignKey
-from kmapp.accounts.security_definer_functions import security_definer_function
+from kmapp.accounts.security_definer_functions import SecurityDefinerFunction
 
 TABLES = (
     "accounts_membership", "accounts_apikey", "ledger_commit", "ledger_seal", "ledger_note",
@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
             " autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02)",
             migrations.RunSQL.noop,
         ),
-        security_definer_function(
+        SecurityDefinerFunction(
             "api_key_by_prefix(text)",
             "wanted text",
             "TABLE (id uuid, account_id uuid, account_slug text, name text, hash text, scopes text[],"
@@ -58,20 +58,20 @@ class Migration(migrations.Migration):
             " k.revoked_at, k.last_used_at FROM accounts_apikey k"
             " JOIN accounts_account a ON a.id = k.account_id WHERE k.prefix = wanted",
         ),
-        security_definer_function(
+        SecurityDefinerFunction(
             "accounts_of_user(uuid)",
             "person uuid",
             "TABLE (account_id uuid, name text, slug text, role text)",
             "SELECT a.id, a.name, a.slug, m.role FROM accounts_membership m"
             " JOIN accounts_account a ON a.id = m.account_id WHERE m.user_id = person ORDER BY a.name",
         ),
-        security_definer_function(
+        SecurityDefinerFunction(
             "account_ids()",
             "",
             "SETOF uuid",
             "SELECT id FROM accounts_account ORDER BY id",
         ),
-        security_definer_function(
+        SecurityDefinerFunction(
             "release_deliveries(uuid)",
             "task uuid",
             "bigint",

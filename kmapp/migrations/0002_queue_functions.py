@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from kmapp.accounts.security_definer_functions import security_definer_function
+from kmapp.accounts.security_definer_functions import SecurityDefinerFunction
 
 DUE = """d.done_at IS NULL AND d.failed_at IS NULL AND d.due_at <= statement_timestamp()
      AND (d.lease_until IS NULL OR d.lease_until < statement_timestamp())"""
@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
     replaces = [("kmapp", "0003_claim_a_batch"), ("kmapp", "0004_age_of_what_waits")]
     dependencies = [("kmapp", "0001_isolation")]
     operations = [
-        security_definer_function(
+        SecurityDefinerFunction(
             "claim_deliveries(text[], int[], uuid, uuid, interval)",
             "handlers text[], batches int[], token uuid, task uuid, lease interval",
             "TABLE (delivery_id uuid, account_id uuid, handler text)",
@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
             language="plpgsql",
         ),
         # A delivery that was postponed is as old as its event: each attempt moves `due_at`.
-        security_definer_function(
+        SecurityDefinerFunction(
             "outbox_depth()",
             "",
             "TABLE (handler text, waiting bigint, running bigint, dead bigint, oldest_seconds float8)",

@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import uuid7
 from kmapp.ledger.canonical import canonical
-from kmapp.outbox.host_lock import Turns
+from kmapp.outbox.host_lock import HostLocks
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.outbox.registry import (
     Job,
@@ -105,27 +105,27 @@ def deliver_due(
     *,
     task: UUID | None = None,
     seconds: float = 60,
-    call_help: Callable[[], object] = lambda: None,
+    wake_another: Callable[[], object] = lambda: None,
 ) -> int:
     """Deliver what is due on a queue until nothing is left or the time is up; return the number.
 
-    `task` is the Celery task, so that its redelivery can release its leases. `call_help` wakes
+    `task` is the Celery task, so that its redelivery can release its leases. `wake_another` wakes
     another worker when there is work, and again when the time is up, because the other worker may
     have come while this one held a host lock.
     """
     until, tried, left = monotonic() + seconds, 0, True
-    with Turns() as turns:
-        while left and (handlers := _able(queue, turns)) and monotonic() < until:
+    with HostLocks() as locks:
+        while left and (handlers := _runnable_handlers(queue, locks)) and monotonic() < until:
             token = uuid7()
             claimed = _claim(handlers, token, task or token)
             left = bool(claimed)
             if claimed:
                 if not tried:
-                    call_help()
+                    wake_another()
                 tried += len(claimed)
                 _deliver(claimed, token)
-    if left and turns.held and tried:
-        call_help()
+    if left and locks.held and tried:
+        wake_another()
     return tried
 
 
@@ -133,12 +133,12 @@ def deliver_due(
 resting: dict[str, float] = {}
 
 
-def _able(queue: str, turns: Turns) -> dict[str, int]:
+def _runnable_handlers(queue: str, locks: HostLocks) -> dict[str, int]:
     now = monotonic()
     return {
         each.name: each.batch
         for each in subscriptions(queue)
-        if resting.get(each.name, now) <= now and (not each.alone or turns.mine(each.name))
+        if resting.get(each.name, now) <= now and (not each.alone or locks.acquire(each.name))
     }
 
 
@@ -174,7 +174,7 @@ def _deliver(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:
     answers |= {job.id: died for job in jobs if job.attempt > most}
     with acting(account_id):
         for job in jobs:
-            _settle(subscribed, job, token, answers.get(job.id))
+            _store_outcome(subscribed, job, token, answers.get(job.id))
 
 
 def _jobs(account_id: UUID, ids: list[UUID]) -> list[Job]:
@@ -208,7 +208,9 @@ def _run(subscribed: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
         return {job.id: error for job in jobs}
 
 
-def _settle(subscribed: Subscription, job: Job, token: UUID, error: Exception | None) -> None:
+def _store_outcome(
+    subscribed: Subscription, job: Job, token: UUID, error: Exception | None
+) -> None:
     """Store the outcome, unless the lease has lapsed and another worker took over."""
     mine = Delivery.objects.of(job.account_id).filter(pk=job.id, lease_token=token, done_at=None)
     released: dict[str, Any] = {"lease_token": None, "lease_until": None}
@@ -244,7 +246,7 @@ def _heartbeat(account_id: UUID, token: UUID) -> Iterator[None]:
                     Delivery.objects.of(account_id).filter(lease_token=token).update(
                         lease_until=Now() + settings.OUTBOX_LEASE
                     )
-        except Exception as error:  # noqa: BLE001 - the lease lapses, and `_settle` checks it
+        except Exception as error:  # noqa: BLE001 - the lease lapses, and `_store_outcome` checks it
             log.warning("heartbeat_failed", error=type(error).__name__)
         finally:
             connection.close()
@@ -279,7 +281,7 @@ UPDATE outbox_delivery SET last_error = ''
 """
 
 
-def silence_errors(account_id: UUID, objects: Iterable[UUID]) -> None:
+def clear_error_messages(account_id: UUID, objects: Iterable[UUID]) -> None:
     """Clear the error messages of deliveries about these objects. Inside `acting`."""
     with connection.cursor() as cursor:
         cursor.execute(_SILENCE, [account_id, account_id, [str(pk) for pk in objects]])

@@ -19,7 +19,7 @@ from redis.retry import Retry
 log = structlog.get_logger()
 
 ENOUGH = 100  # messages in one queue
-REST = 1.0  # seconds after a failure
+FAILURE_PAUSE = 1.0  # seconds after a failure
 PAUSE = 0.05  # seconds between two messages: a thousand writes need few messages
 
 
@@ -38,10 +38,10 @@ def is_crowded(queue: str) -> bool:
 
 
 class Messenger:
-    """Sends words through `send`. A word that is repeated before it is sent is sent once.
+    """Calls `send` with names of queues in a thread; repeated names are sent once.
 
-    The broker may be slow or away (Celery takes 6 s to find out), so callers do not wait. Words
-    that cannot be sent are lost; the sweep of the outbox finds their work.
+    The broker may be slow or unreachable (Celery needs 6 s to notice), so callers do not wait.
+    A name that cannot be sent is dropped; the sweep of the outbox finds its work.
     """
 
     def __init__(self, send: Callable[[str], object]) -> None:
@@ -51,13 +51,13 @@ class Messenger:
 
     def _begin(self) -> None:
         """Start empty, because a child process has no thread."""
-        self._words: set[str] = set()
+        self._queues: set[str] = set()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def publish(self, words: Iterable[str]) -> None:
+    def publish(self, queues: Iterable[str]) -> None:
         with self._changed:
-            self._words.update(words)
+            self._queues.update(queues)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="messenger", daemon=True)
                 self._thread.start()
@@ -66,11 +66,11 @@ class Messenger:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._words)
-                word = self._words.pop()
+                self._changed.wait_for(lambda: self._queues)
+                queue = self._queues.pop()
             try:
-                self._send(word)
+                self._send(queue)
             except Exception as error:  # noqa: BLE001 - only the message is lost
-                log.warning("broker_unreachable", queue=word, error=repr(error))
-                time.sleep(REST)
+                log.warning("broker_unreachable", queue=queue, error=repr(error))
+                time.sleep(FAILURE_PAUSE)
             time.sleep(PAUSE)

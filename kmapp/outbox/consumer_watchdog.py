@@ -38,7 +38,7 @@ class ConsumerWatchdog:
     _received: int = field(default=-1, init=False)
     _since: float = field(default=0.0, init=False)
 
-    def is_deaf(self) -> bool:
+    def is_stalled(self) -> bool:
         """Call it regularly. A busy worker receives nothing, for at most the time of a task."""
         now, received = self.clock(), self.received()
         if received != self._received or not self.waiting():
@@ -58,18 +58,17 @@ def start_watchdog(
     )
 
     def check_forever() -> None:
-        while not watchdog.is_deaf():
+        while not watchdog.is_stalled():
             time.sleep(CHECK_INTERVAL)
         log.error("worker_deaf", queues=list(queues))
-        start_anew(children())
+        restart_process(children())
 
     thread = threading.Thread(target=check_forever, name="watchman", daemon=True)
     thread.start()
     return thread
 
 
-def start_anew(children: Iterable[int]) -> None:
-    """Kill the children and run this program again in this process."""
+def restart_process(children: Iterable[int]) -> None:
     for pid in children:
         with suppress(ProcessLookupError, ChildProcessError):
             os.kill(pid, signal.SIGKILL)
@@ -77,5 +76,5 @@ def start_anew(children: Iterable[int]) -> None:
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - as it was called
 
 
-def pool_of(consumer: Any) -> list[int]:
+def list_pool_processes(consumer: Any) -> list[int]:
     return [process.pid for process in consumer.pool._pool._pool]  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""Locks that let one process per host run heavy handlers. The kernel releases those of the dead."""
+"""File locks that let one process per host run heavy handlers; the kernel frees them at exit."""
 
 import fcntl
 from contextlib import ExitStack
@@ -8,14 +8,14 @@ from django.conf import settings
 from django.db import connection
 
 
-class Turns(ExitStack):
+class HostLocks(ExitStack):
     """The locks of this process; leaving the context releases them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.held: dict[str, bool] = {}
 
-    def mine(self, handler: str) -> bool:
+    def acquire(self, handler: str) -> bool:
         """Return whether this process may run the handler. The answer does not change."""
         if handler not in self.held:
             self.held[handler] = self._acquire(handler)

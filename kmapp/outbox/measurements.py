@@ -46,7 +46,7 @@ class Measurement(AccountOwned):
         self.store(status=self.Status.SUCCEEDED, finished_at=timezone.now(), **values)
 
     @classmethod
-    def break_off(cls, account_id: UUID, pk: UUID) -> None:
+    def mark_failed(cls, account_id: UUID, pk: UUID) -> None:
         """Mark the measurement as failed after the worker stopped. Inside `acting`."""
         rows = cls._default_manager.filter(account_id=account_id, pk=pk)
         rows.exclude(status=cls.Status.SUCCEEDED).update(

@@ -21,8 +21,8 @@ def deliver(self: Any, queue: str) -> int:
     task = UUID(self.request.id)
     if self.request.delivery_info.get("redelivered"):
         actions.release(task)
-    help_me = partial(actions.wake, {queue})
-    return actions.deliver_due(queue, task=task, seconds=SLICE, call_help=help_me)
+    wake_another = partial(actions.wake, {queue})
+    return actions.deliver_due(queue, task=task, seconds=SLICE, wake_another=wake_another)
 
 
 @shared_task

@@ -30,7 +30,6 @@ class Finding:
 
 
 def find_pii(text: str, kinds: Collection[str] = KINDS) -> list[Finding]:
-    """Return the findings of a text in order, without overlaps."""
     if len(text) < _SHORTEST_TEXT:
         return []
     folded = fold(text)

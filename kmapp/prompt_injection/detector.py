@@ -10,10 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from kmapp.prompt_injection.confusables import LATIN_LETTERS
-from kmapp.prompt_injection.imperatives_en import IMPERATIVES_EN
-from kmapp.prompt_injection.markup import REMOTE_CONTENT, ROLE_MARKUP, TOOL_CALL
-from kmapp.prompt_injection.patterns_en import PATTERNS_EN
-from kmapp.prompt_injection.patterns_zh import PATTERNS_ZH
+from kmapp.prompt_injection.keyword_pattern import load_patterns
 from kmapp.prompt_injection.weak_signals import has_weak_signals
 from kmapp.text.folding import Folded, Span, fold
 
@@ -42,12 +39,11 @@ _CHARACTER_FLAGS = {
     "tag_characters": (_TAGS,),
     "mixed_scripts": (_MIXED_SCRIPTS,),
 }
-_PATTERN_FLAGS = {
-    "instructions": (*PATTERNS_EN, *IMPERATIVES_EN, *PATTERNS_ZH),
-    "role_markup": ROLE_MARKUP,
-    "tool_call": TOOL_CALL,
-    "remote_content": REMOTE_CONTENT,
-}
+_INSTRUCTIONS = [
+    *load_patterns("patterns_en.toml")["instructions"],
+    *load_patterns("patterns_zh.toml")["instructions"],
+]
+_PATTERN_FLAGS = {"instructions": _INSTRUCTIONS, **load_patterns("markup.toml")}
 FLAGS = (*_CHARACTER_FLAGS, *_PATTERN_FLAGS, "encoded_text")
 
 

@@ -1,7 +1,13 @@
 """Regular expressions that run only on text with one of their keywords; most text has none."""
 
 import re
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_REFERENCE = re.compile(r"\{([a-z_]+)(?: (\d+))?\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,21 +23,34 @@ class KeywordPattern:
         return None
 
 
-def compile_patterns(text: str) -> list[KeywordPattern]:
-    """Compile patterns from text: a line of keywords, then an expression in indented lines.
+def read_table(name: str) -> dict[str, Any]:
+    """Read a TOML file of this package."""
+    return tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
 
-    Spaces separate keywords; an underscore is a space inside one. Lines with # are comments.
+
+def load_patterns(name: str) -> dict[str, list[KeywordPattern]]:
+    """Load the patterns of a TOML file, by flag.
+
+    A line break in an expression is not part of it. `{model}` is the fragment of this name, and
+    `{gap 4}` the fragment `gap` with 4 in place of its `{n}`.
     """
-    patterns: list[tuple[str, list[str]]] = []
-    for line in text.strip().splitlines():
-        if line.startswith("    "):
-            patterns[-1][1].append(line.strip())
-        elif not line.startswith("# "):
-            patterns.append((line, []))
-    return [
-        KeywordPattern(
-            tuple(keyword.replace("_", " ") for keyword in keywords.split()),
-            re.compile("".join(lines)),
-        )
-        for keywords, lines in patterns
-    ]
+    table = read_table(name)
+    fragments = table.pop("fragments", {})
+    return {
+        flag: [
+            KeywordPattern(tuple(row["keywords"]), compile_lines(row["expression"], fragments))
+            for row in rows
+        ]
+        for flag, rows in table.items()
+    }
+
+
+def compile_lines(expression: str, fragments: Mapping[str, str]) -> re.Pattern[str]:
+    def replace(match: re.Match[str]) -> str:
+        return _join_lines(fragments[match[1]]).replace("{n}", match[2] or "{n}")
+
+    return re.compile(_REFERENCE.sub(replace, _join_lines(expression)))
+
+
+def _join_lines(text: str) -> str:
+    return "".join(text.splitlines())

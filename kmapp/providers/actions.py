@@ -63,7 +63,6 @@ def build_again(model: EmbeddingModel) -> None:
 
 
 def retire(model: EmbeddingModel) -> None:
-    """Stop filling a model."""
     if model.state == State.ACTIVE:
         raise Conflict(f"{model} answers searches: activate another model first.")
     _move(model, State.RETIRED)

@@ -4,7 +4,7 @@ from time import monotonic
 
 from kmapp.providers.models import EmbeddingModel
 
-REMEMBERED_SECONDS = 5.0
+CACHE_SECONDS = 5.0
 _cached: tuple[float, list[EmbeddingModel]] | None = None
 
 
@@ -17,7 +17,7 @@ def models_in_use() -> list[EmbeddingModel]:
     """Return the active model, then models being built, which get vectors of new texts too."""
     global _cached  # noqa: PLW0603 - a cache of the process
     now = monotonic()
-    if _cached is None or now - _cached[0] > REMEMBERED_SECONDS:
+    if _cached is None or now - _cached[0] > CACHE_SECONDS:
         State = EmbeddingModel.State  # noqa: N806 - a class
         rows = EmbeddingModel.objects.exclude(state=State.RETIRED).order_by("pk")
         models = sorted(rows, key=lambda model: model.state != State.ACTIVE)

@@ -52,7 +52,7 @@ class Breaker:
 
     @property
     def state(self) -> str:
-        """Either "closed", "open" or "half-open"."""
+        """Return "closed", "open" or "half-open"."""
         return self._memory.state
 
     @contextmanager

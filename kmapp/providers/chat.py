@@ -18,7 +18,6 @@ def configured() -> bool:
 
 
 def can_see() -> bool:
-    """Return whether there is a model for images."""
     return bool(settings.VISION_MODEL)
 
 

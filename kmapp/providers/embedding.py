@@ -60,35 +60,35 @@ class OpenAIEmbedder:
 
     def embed(self, texts: Sequence[str], *, kind: Kind) -> list[list[float]]:
         """Return a vector for each text; raise BadVectors if some texts are at fault."""
-        forms = [self._form(text, kind) for text in texts]
+        forms = [self._add_prefix(text, kind) for text in texts]
         calls = batches(forms) if self.in_batches else [forms] if forms else []
-        outcomes = [outcome for batch in calls for outcome in self._each(batch, kind)]
+        outcomes = [outcome for batch in calls for outcome in self._embed_batch(batch, kind)]
         reasons = {i: str(bad) for i, bad in enumerate(outcomes) if isinstance(bad, Unusable)}
         if reasons:
             raise BadVectors(reasons, [None if isinstance(o, Unusable) else o for o in outcomes])
         return [outcome for outcome in outcomes if not isinstance(outcome, Unusable)]
 
-    def _form(self, text: str, kind: Kind) -> str:
+    def _add_prefix(self, text: str, kind: Kind) -> str:
         """Return the text in the model's form. Servers that know the kind add their own prefix."""
         if self.model.sends_input_type:
             return text
         return (self.model.query_prefix if kind == "query" else self.model.passage_prefix) + text
 
-    def _each(self, batch: Sequence[str], kind: Kind) -> list[Outcome]:
+    def _embed_batch(self, batch: Sequence[str], kind: Kind) -> list[Outcome]:
         """Return the result of each text. After a failed batch, each text is sent alone."""
         try:
             return self._call(batch, kind)
         except (Refused, Faulted) as error:
             if self.in_batches and len(batch) > 1:
-                probes = [self._alone(text, kind) for text in batch[:PROBES]]
+                probes = [self._embed_alone(text, kind) for text in batch[:PROBES]]
                 down = all(isinstance(probe, Unusable) for probe in probes)
                 if not (down and isinstance(error, Faulted)):
-                    return probes + [self._alone(text, kind) for text in batch[PROBES:]]
+                    return probes + [self._embed_alone(text, kind) for text in batch[PROBES:]]
             if isinstance(error, Faulted):
                 raise  # the provider fails for every text
             return [Unusable(str(error)) for _ in batch]
 
-    def _alone(self, text: str, kind: Kind) -> Outcome:
+    def _embed_alone(self, text: str, kind: Kind) -> Outcome:
         try:
             [outcome] = self._call([text], kind)
         except (Refused, Faulted) as error:

@@ -16,7 +16,7 @@ SILENCE = 10.0  # seconds a client may pause while it sends
 UNREAD = 60.0  # seconds a client may take to read one piece of a response
 
 
-class Impatient(socket.socket):
+class TimeoutSocket(socket.socket):
     """A connection that breaks when the client is too slow."""
 
     def recv(self, *how: Any) -> bytes:
@@ -46,6 +46,6 @@ class Impatient(socket.socket):
 class Worker(ThreadWorker):  # type: ignore[misc] # it has no types
     def enqueue_req(self, conn: Any) -> None:
         """Replace the socket before anything is read from it."""
-        if not isinstance(conn.sock, Impatient):
-            conn.sock = Impatient(fileno=conn.sock.detach())
+        if not isinstance(conn.sock, TimeoutSocket):
+            conn.sock = TimeoutSocket(fileno=conn.sock.detach())
         super().enqueue_req(conn)

@@ -79,7 +79,6 @@ def web() -> Program:
 
 
 def mcp() -> Program:
-    """Return the MCP server, an ASGI process of its own."""
     address = ["--host", settings.HOST, "--port", str(settings.MCP_PORT)]
     options = ["--no-access-log", "--log-level", "warning", "--lifespan", "on"]
     arguments = ["uvicorn", "interop.mcp.asgi:application", *address, *options]
@@ -105,7 +104,7 @@ def command(*words: str) -> Program:
     return Program(name=words[0], argv=argv, env=_environment())
 
 
-def fresh_metrics() -> None:
+def clear_metrics() -> None:
     """Delete the metrics of former processes, whose counters would be added to the new ones."""
     shutil.rmtree(_metrics(), ignore_errors=True)
     _metrics().mkdir(mode=0o700)

@@ -55,7 +55,7 @@ class Supervisor:
     def holding(self) -> Iterator[None]:
         """Lock the data folder and end leftover processes of an earlier run."""
         self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with lock(self.data_dir), self._listening():
+        with lock(self.data_dir), self._handling_signals():
             self.pids.end_leftovers(self.report)
             try:
                 yield
@@ -80,7 +80,7 @@ class Supervisor:
                 late = late or waiting[0]
                 raise CannotStart(f"{late.program.name} did not start:\n{tail(late.log)}")
             self._pause()
-        self._took(", ".join(program.name for program in programs), began)
+        self._report_duration(", ".join(program.name for program in programs), began)
 
     def run(self, program: Program) -> str:
         began = time.monotonic()
@@ -92,17 +92,17 @@ class Supervisor:
             processes.stop(process, program)
         if process.returncode:
             raise CannotStart(f"{program.name} failed:\n{printed}{tail(log)}")
-        self._took(program.name, began)
+        self._report_duration(program.name, began)
         return printed
 
-    def wait(self, what: str, complaint: Callable[[], str]) -> None:
-        """Wait until `complaint` returns an empty string."""
+    def wait(self, what: str, find_problem: Callable[[], str]) -> None:
+        """Wait until `find_problem` returns an empty string."""
         began = time.monotonic()
-        while wrong := complaint():
+        while problem := find_problem():
             if time.monotonic() - began > processes.PATIENCE:
-                raise CannotStart(f"{what}: {wrong}\nSee {self.logs}.")
+                raise CannotStart(f"{what}: {problem}\nSee {self.logs}.")
             self._pause()
-        self._took(what, began)
+        self._report_duration(what, began)
 
     def watch(self) -> None:
         logs_due = 0.0
@@ -158,7 +158,7 @@ class Supervisor:
             time.sleep(processes.TICK)
         for child in stage:
             processes.kill_session(child.process)
-        self._took("stopped " + ", ".join(child.program.name for child in stage), began)
+        self._report_duration("stopped " + ", ".join(child.program.name for child in stage), began)
 
     def _output(self, process: subprocess.Popen[bytes]) -> str:
         while True:
@@ -176,7 +176,7 @@ class Supervisor:
         self.pids.write((child.program, child.process.pid) for child in self.children)
 
     @contextmanager
-    def _listening(self) -> Iterator[None]:
+    def _handling_signals(self) -> Iterator[None]:
         stop_signals = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # ignored under nohup
             stop_signals.append(signal.SIGHUP)
@@ -196,5 +196,5 @@ class Supervisor:
             raise Stopped
         time.sleep(processes.TICK)
 
-    def _took(self, what: str, began: float) -> None:
+    def _report_duration(self, what: str, began: float) -> None:
         self.report(f"  {what:<40}{time.monotonic() - began:6.1f} s")

@@ -101,7 +101,7 @@ def await_vectors(
     """Mark these parts as pending for this model, and delete other vectors of the objects."""
     if is_equal_text:
         objects = {part.object_id for part in parts}
-        withdraw_vectors(account_id, model_id, [collection], list(objects))
+        drop_vectors(account_id, [collection], list(objects), model_id=model_id)
     vectors = [Vector(account_id=account_id, **_key(collection, model_id, part)) for part in parts]
     Vector.objects.bulk_create(vectors, batch_size=1000)
 
@@ -125,7 +125,7 @@ def store_vectors(
     The caller has locked the objects and checked that their texts have not changed.
     """
     object_ids = {each.part.object_id for each in embedded_parts}
-    withdraw_vectors(account_id, model_id, [collection], list(object_ids))
+    drop_vectors(account_id, [collection], list(object_ids), model_id=model_id)
     now = timezone.now()
     vectors = [
         Vector(
@@ -141,7 +141,9 @@ def store_vectors(
     Vector.objects.bulk_create(vectors, batch_size=1000)
 
 
-def same_texts(account_id: UUID, model_id: int, sha256s: Iterable[str]) -> dict[str, list[float]]:
+def find_vectors_of_equal_texts(
+    account_id: UUID, model_id: int, sha256s: Iterable[str]
+) -> dict[str, list[float]]:
     """Return the vectors that this account already has of equal texts, by digest."""
     rows = Vector.objects.of(account_id).filter(
         model_id=model_id, text_sha256__in=set(sha256s), state=Vector.State.READY
@@ -151,13 +153,14 @@ def same_texts(account_id: UUID, model_id: int, sha256s: Iterable[str]) -> dict[
     return {sha: vector for sha, vector in vectors if vector is not None}
 
 
-def drop_vectors(account_id: UUID, collections: Sequence[str], objects: Sequence[UUID]) -> None:
-    Vector.objects.of(account_id).filter(collection__in=collections, object_id__in=objects).delete()
-
-
-def withdraw_vectors(
-    account_id: UUID, model_id: int, collections: Sequence[str], objects: Sequence[UUID]
+def drop_vectors(
+    account_id: UUID,
+    collections: Sequence[str],
+    objects: Sequence[UUID],
+    *,
+    model_id: int | None = None,
 ) -> None:
-    Vector.objects.of(account_id).filter(
-        model_id=model_id, collection__in=collections, object_id__in=objects
-    ).delete()
+    vectors = Vector.objects.of(account_id).filter(collection__in=collections)
+    if model_id is not None:
+        vectors = vectors.filter(model_id=model_id)
+    vectors.filter(object_id__in=objects).delete()

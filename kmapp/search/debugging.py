@@ -12,15 +12,15 @@ PREVIEW = 8  # numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glimpse:
+class VectorPreview:
     dimensions: int
     sha256: str
     preview: Sequence[float]
 
 
-def glimpses(
+def load_vector_previews(
     account_id: UUID, collection: str, model_id: int, ids: Sequence[UUID]
-) -> dict[UUID, Glimpse]:
+) -> dict[UUID, VectorPreview]:
     """Return a preview of the first part of each vector. Inside `acting`."""
     rows = Vector.objects.of(account_id).filter(
         collection=collection, model_id=model_id, object_id__in=ids, part=0, state="READY"
@@ -29,7 +29,7 @@ def glimpses(
     for row in rows:
         numbers = [float(number) for number in row.embedding]
         packed = struct.pack(f"<{len(numbers)}f", *numbers)
-        previews[row.object_id] = Glimpse(
+        previews[row.object_id] = VectorPreview(
             dimensions=len(numbers),
             sha256=hashlib.sha256(packed).hexdigest(),
             preview=[round(number, 4) for number in numbers[:PREVIEW]],

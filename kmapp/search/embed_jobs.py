@@ -10,7 +10,13 @@ from kmapp.accounts.acting import acting
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import BadVectors
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.actions import EmbeddedPart, Part, same_texts, store_vectors, withdraw_vectors
+from kmapp.search.actions import (
+    EmbeddedPart,
+    Part,
+    drop_vectors,
+    find_vectors_of_equal_texts,
+    store_vectors,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +52,9 @@ def embed_objects(
     """
     with acting(account_id):
         texts = list(read(hold=False))
-        reusable = same_texts(account_id, model.pk, (each.part.text_sha256 for each in texts))
+        reusable = find_vectors_of_equal_texts(
+            account_id, model.pk, (each.part.text_sha256 for each in texts)
+        )
     missing = {
         each.part.text_sha256: each.text for each in texts if each.part.text_sha256 not in reusable
     }
@@ -58,7 +66,7 @@ def embed_objects(
             each.part.object_id for each in still if each.collection == context_collection
         }
         if context_collection and alone:
-            withdraw_vectors(account_id, model.pk, [context_collection], list(alone))
+            drop_vectors(account_id, [context_collection], list(alone), model_id=model.pk)
         _store(model, account_id, still, vectors, reasons)
     return {
         each.part.object_id: BadVectors({0: reasons[each.part.text_sha256]}, [None])

@@ -42,7 +42,7 @@ def load_exact_scores(
     query_parameters = bm25_parameters(collection, words)
     if meaning:
         with_clause += (
-            f", unknown (ids) AS (SELECT %s::uuid[]), asked (v) AS (SELECT %s::{meaning.size})"
+            f", unknown (ids) AS (SELECT %s::uuid[]), query (v) AS (SELECT %s::{meaning.size})"
         )
         parameters += [Ids(unknown).array, meaning.literal]
         for name, ids in {context_collection: "these", collection.name: "unknown"}.items():
@@ -57,11 +57,11 @@ def load_exact_scores(
     statement = f"{with_clause} {' UNION ALL '.join(arms)}"
     with connection.cursor() as cursor:
         cursor.execute(statement, [*parameters, *query_parameters])
-        for name, each, figure, held in cursor.fetchall():
+        for name, each, figure, term_bits in cursor.fetchall():
             if math.isfinite(figure):
                 scores_by_collection[name][each] = figure
-            if held:
-                holds[each] = held
+            if term_bits:
+                holds[each] = term_bits
     return Measures(
         bm25=scores_by_collection[""],
         holds=holds,
@@ -80,7 +80,7 @@ _BM25_OF = (
     "WHERE p.document = ANY ((SELECT ids FROM these)::uuid[]) GROUP BY p.document"
 )
 _COSINES_OF = (
-    "SELECT collection, object_id::text, 1 - min(embedding::{type} <=> (SELECT v FROM asked)), 0 "
+    "SELECT collection, object_id::text, 1 - min(embedding::{type} <=> (SELECT v FROM query)), 0 "
     "FROM search_vector WHERE account_id = %s AND model_id = {model:d} AND collection = %s "
     "AND state = 'READY' AND object_id = ANY ((SELECT ids FROM {ids})::uuid[]) "
     "GROUP BY collection, object_id"

@@ -36,8 +36,8 @@ BY_HAND: Mapping[str, float] = {
     "fresh": 0.02,  # by its half-life, if it has one
 }
 _SHARE = 1 - 1e-9 - sum(BY_HAND.values())  # rounding must not exceed 1
-MEANT = ("dense", "context")
-WORDED = ("lexical", "covered", "window")
+MEANING_SIGNALS = ("dense", "context")
+WORD_SIGNALS = ("lexical", "covered", "window")
 
 # Weight of meaning against words. Word boundaries in Chinese are uncertain, so meaning weighs more.
 MEANING = 0.5
@@ -129,7 +129,7 @@ class Ranked(NamedTuple):
 
     @property
     def parts(self) -> dict[str, float]:
-        """Computed on access: of hundreds of candidates, a few are displayed."""
+        """Return the share of each signal, computed on access because few are displayed."""
         share = self.score / self.plain if self.plain else 1.0
         return {
             name: weight * value * share
@@ -175,7 +175,7 @@ def fuse(
 
 
 def bend(query: str) -> float:
-    """Return the exponent for scores of a query, so that they mean the same in each language.
+    """Return the exponent that makes scores of queries in different languages comparable.
 
     A right answer to an English query scores lower than to the same query in Chinese: an English
     query seldom uses the words of its answer, and vectors of Chinese are closer together. The
@@ -209,9 +209,9 @@ def _weights(meaning: float, without: frozenset[str] = frozenset()) -> Weights:
 
 def balance(name: str, meaning: float) -> float:
     """Return the factor of a signal at this weight of meaning against words."""
-    if name in MEANT:
+    if name in MEANING_SIGNALS:
         return meaning
-    return 1 - meaning if name in WORDED else 1.0
+    return 1 - meaning if name in WORD_SIGNALS else 1.0
 
 
 def signals(
@@ -231,7 +231,7 @@ def signals(
     for number, (each, own_evidence, near) in enumerate(
         zip(pool, evidence, neighbour_evidence, strict=True)
     ):
-        links = {position[n]: held for n, held in each.links.items() if n in position}
+        links = {position[n]: strength for n, strength in each.links.items() if n in position}
         totals = Signals(
             dense=own_evidence.dense,
             context=own_evidence.context,
@@ -267,12 +267,12 @@ def _evidence(candidate: Candidate, idf_sum: float, meaning: float, scale: Scale
 
 def _window(masks: Sequence[int], adjacency: Sequence[Sequence[int]], number: int) -> int:
     """Return the terms covered by an entry and its neighbours up to two steps away."""
-    held = masks[number]
+    mask = masks[number]
     for one in adjacency[number]:
-        held |= masks[one]
+        mask |= masks[one]
         for two in adjacency[one]:
-            held |= masks[two]
-    return held
+            mask |= masks[two]
+    return mask
 
 
 class _Coverage:
@@ -283,9 +283,9 @@ class _Coverage:
         self.whole = sum(idf)
         self.weights: dict[int, float] = {0: 0.0}
 
-    def share(self, held: int) -> float:
-        weights = self.weights.get(held)
+    def share(self, mask: int) -> float:
+        weights = self.weights.get(mask)
         if weights is None:
-            pool = sum(idf for bit, idf in enumerate(self.idf) if held >> bit & 1)
-            weights = self.weights[held] = pool / self.whole if self.whole else 0.0
+            pool = sum(idf for bit, idf in enumerate(self.idf) if mask >> bit & 1)
+            weights = self.weights[mask] = pool / self.whole if self.whole else 0.0
         return weights

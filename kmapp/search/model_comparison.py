@@ -26,7 +26,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ModelAnswers:
     """The answers of two models to one question: objects, nearest first."""
 
     question: Question
@@ -35,13 +35,12 @@ class Compared:
 
     @property
     def overlap(self) -> float:
-        """The share of the answers that both give."""
         most = max(len(self.before), len(self.after))
         return len(set(self.before) & set(self.after)) / most if most else 1.0
 
     @property
     def moves(self) -> list[int]:
-        """By how many places each shared answer moved."""
+        """Return by how many places each shared result moved."""
         places = {answer: place for place, answer in enumerate(self.after)}
         return [abs(place - places[a]) for place, a in enumerate(self.before) if a in places]
 
@@ -51,10 +50,10 @@ def compare(
     account_id: UUID,
     models: tuple[EmbeddingModel, EmbeddingModel],
     questions: Sequence[Question],
-) -> list[Compared]:
+) -> list[ModelAnswers]:
     before, after = (_answers(source, account_id, model, questions) for model in models)
     return [
-        Compared(question=question, before=old, after=new)
+        ModelAnswers(question=question, before=old, after=new)
         for question, old, new in zip(questions, before, after, strict=True)
     ]
 
@@ -82,7 +81,7 @@ def _answers(
 
 
 def render_report(
-    models: Sequence[EmbeddingModel], covered: Sequence[Coverage], answers: Sequence[Compared]
+    models: Sequence[EmbeddingModel], covered: Sequence[Coverage], answers: Sequence[ModelAnswers]
 ) -> str:
     lines = [
         f"{model} ({model.state}) has vectors of {each.percent:.1f} % of {each.texts:,} texts."

@@ -195,7 +195,7 @@ class NearestIndex:
         return f"vectors_nearest_{self.model.pk}_{self.collection.replace('.', '_')}"
 
     def make(self) -> None:
-        with _patient() as cursor:
+        with _without_lock_timeout() as cursor:
             # An interrupted build leaves an invalid index with this name.
             cursor.execute(
                 "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [self.name]
@@ -209,12 +209,12 @@ class NearestIndex:
             )
 
     def drop(self) -> None:
-        with _patient() as cursor:
+        with _without_lock_timeout() as cursor:
             cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {self.name}")
 
 
 @contextmanager
-def _patient() -> Iterator[CursorWrapper]:
+def _without_lock_timeout() -> Iterator[CursorWrapper]:
     """Run CONCURRENTLY statements, which wait for older transactions and block nothing."""
     with connections[OWNER].cursor() as cursor:
         cursor.execute("SET lock_timeout = 0")

@@ -40,7 +40,7 @@ class Passage:
         named = self.text.startswith(f"{self.speaker}:")
         return {
             "text": self.text,
-            "date": spelled_out(self.date, chinese=chinese) if self.date else "",
+            "date": format_date(self.date, chinese=chinese) if self.date else "",
             "speaker": "" if named else self.speaker,
             "title": self.title,
             "kind": self.kind,
@@ -73,7 +73,7 @@ def words_of(passage: Passage) -> str:
 
 
 def renderings(template: Template, passage: Passage) -> list[str]:
-    """One text to embed for each part of the passage; every part carries the other fields."""
+    """Return one text to embed for each part of the passage, each with the other fields."""
     return [template.render(replace(passage, text=part)) for part in parts(passage.text)]
 
 
@@ -108,7 +108,7 @@ def token_estimate(text: str) -> int:
     return math.ceil(0.28 * plain + 0.8 * (len(text) - plain) + 0.45 * unbroken)
 
 
-def spelled_out(date: datetime, *, chinese: bool) -> str:
+def format_date(date: datetime, *, chinese: bool) -> str:
     if chinese:
         return f"{date.year}年{date.month}月{date.day}日"
     return f"{_DAYS[date.weekday()]}, {_MONTHS[date.month - 1]} {date.day}, {date.year}"

@@ -21,8 +21,8 @@ from kmapp.search import bm25
 from kmapp.search.lookups import Ids
 from kmapp.search.ttl_cache import Memo
 
-FEW = 30.0  # times the root of a collection's size: up to so many objects are scanned
-REMEMBERED_SECONDS = 30  # counts change slowly, and counting is slow
+SCAN_FACTOR = 30.0  # times the root of a collection's size: up to so many objects are scanned
+CACHE_SECONDS = 30  # counts change slowly, and counting is slow
 SMALL = 1_000  # documents
 
 
@@ -59,7 +59,7 @@ def restrict_to_ids(collection: Collection, within: Within) -> Within:
     For filters over several tables: Postgres expects one or two rows of a new account and would
     evaluate the filter again for each of its thousands of vectors.
     """
-    few = _few(collection)
+    few = _scan_limit(collection)
     [(ids,)] = _fetch(
         f"SELECT array_agg(id) FROM ({within.sql} LIMIT {few + 1}) AS allowed (id)",  # noqa: S608 - as below
         within.parameters,
@@ -69,13 +69,13 @@ def restrict_to_ids(collection: Collection, within: Within) -> Within:
 
 
 STATISTICS: Memo[tuple[int, float]] = Memo()
-ARE_FEW: Memo[bool] = Memo()
+SCAN_DECISIONS: Memo[bool] = Memo()
 COMMON: Memo[int] = Memo(most=10_000)
 
 
-def forget_figures() -> None:
+def clear_query_caches() -> None:
     """Clear the caches, for another database or a test."""
-    for each in (STATISTICS, ARE_FEW, COMMON):
+    for each in (STATISTICS, SCAN_DECISIONS, COMMON):
         each.forget()
 
 
@@ -111,7 +111,7 @@ def _containing(collection: Collection, terms: Sequence[str]) -> dict[str, int]:
         for term, count in rows:
             containing[term] = count
             if count > SMALL:
-                COMMON.put((collection, term), count, seconds=REMEMBERED_SECONDS)
+                COMMON.put((collection, term), count, seconds=CACHE_SECONDS)
     return containing
 
 
@@ -125,7 +125,7 @@ def _statistics(collection: Collection) -> tuple[int, float]:
             [collection.account_id, collection.name],
         )
         # A small collection changes fast and is counted fast.
-        seconds = REMEMBERED_SECONDS if row[0] > SMALL else 1
+        seconds = CACHE_SECONDS if row[0] > SMALL else 1
         cached = STATISTICS.put(collection, row, seconds=seconds)
     return cached
 
@@ -185,12 +185,11 @@ class Meaning:
 
     @property
     def size(self) -> str:
-        """The SQL type of the vectors."""
         return f"halfvec({self.model.dimensions:d})"
 
     @property
     def distance(self) -> str:
-        """The only expression of the distance that uses the model's index."""
+        """Return the distance in SQL, in the only form that matches the model's index."""
         return f"embedding::{self.size} <=> %s::{self.size}"
 
 
@@ -203,7 +202,7 @@ def nearest(
     which takes longer than the planner expects.
     """
     # With `+ 0`, the expression does not match the index.
-    scan = "+ 0" if _are_few(collection, within) else ""
+    scan = "+ 0" if _is_scan_faster(collection, within) else ""
     rows = _finite(
         f"SELECT object_id::text, ({meaning.distance}) {scan} AS far FROM search_vector "  # noqa: S608 - see above
         f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = %s "
@@ -216,28 +215,28 @@ def nearest(
     return best
 
 
-def _few(collection: Collection) -> int:
+def _scan_limit(collection: Collection) -> int:
     documents, _ = _statistics(collection)
-    return int(FEW * math.sqrt(documents))
+    return int(SCAN_FACTOR * math.sqrt(documents))
 
 
-def _are_few(collection: Collection, within: Within) -> bool:
+def _is_scan_faster(collection: Collection, within: Within) -> bool:
     """Return whether a scan is faster than the index.
 
     The index is slower the more vectors it has and the fewer of them qualify. Both take equally
     long at about this multiple of the root of the collection's size.
     """
-    few = _few(collection)
+    few = _scan_limit(collection)
     if within.one_by_one or _statistics(collection)[0] <= few:
         return True
     key = (collection, few, within.sql, repr(within.parameters))
-    cached = ARE_FEW.get(key)
+    cached = SCAN_DECISIONS.get(key)
     if cached is None:
         [(counted,)] = _fetch(
             f"SELECT count(*) FROM ({within.sql} LIMIT {few + 1}) AS allowed",  # noqa: S608 - as above
             within.parameters,
         )
-        cached = ARE_FEW.put(key, counted <= few, seconds=REMEMBERED_SECONDS)
+        cached = SCAN_DECISIONS.put(key, counted <= few, seconds=CACHE_SECONDS)
     return cached
 
 

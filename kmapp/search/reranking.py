@@ -34,11 +34,11 @@ T = TypeVar("T", bound=Scored)
 
 
 def candidate_limit(limit: int) -> int:
-    """How many results to find so that this many can be chosen from them."""
+    """Return how many results to find, so that the best `limit` can be chosen from them."""
     return max(limit, LEAST) if configured() else limit
 
 
-def reranked(
+def rerank_results(
     query: str,
     results: Sequence[T],
     text_of: Callable[[T], str],
@@ -46,8 +46,7 @@ def reranked(
 ) -> list[T]:
     """Return the results in the order of the reranker, if there is one. Outside `acting`.
 
-    Only the first results are reranked. The others get nothing of the reranker's share of the
-    score.
+    Only the first results are reranked. The others get no part of the reranker's share.
     """
     if not (configured() and query and results):
         return list(results)

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from kmapp.accounts.models import User
 from kmapp.web import navigation
 from kmapp.web.http import as_web_request
-from kmapp.web.preferences import THEME_COOKIE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class Chrome:
 
 
 def chrome(request: HttpRequest, *, use_user: bool = True) -> Chrome:
-    theme = request.COOKIES.get(THEME_COOKIE, "")
+    theme = request.COOKIES.get(settings.THEME_COOKIE_NAME, "")
     user = getattr(request, "user", None) if use_user else None
     return Chrome(
         theme=theme if theme in User.Theme else User.Theme.AUTO,

@@ -1,6 +1,7 @@
 """Django's error handlers: JSON for the API, pages for people."""
 
 import sys
+from collections.abc import Callable
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
@@ -8,20 +9,19 @@ from django.http import HttpRequest, HttpResponse
 from kmapp.api import errors as api
 from kmapp.web import errors as web
 
-
-def handler400(request: HttpRequest, exception: Exception) -> HttpResponse:
-    answer = api.bad_request if api.is_api(request.path) else web.bad_request
-    return answer(request, exception)
+Handler = Callable[[HttpRequest, Exception], HttpResponse]
 
 
-def handler403(request: HttpRequest, exception: Exception) -> HttpResponse:
-    answer = api.denied if api.is_api(request.path) else web.denied
-    return answer(request, exception)
+def _by_path(for_api: Handler, for_page: Handler) -> Handler:
+    def handle(request: HttpRequest, exception: Exception) -> HttpResponse:
+        return (for_api if api.is_api(request.path) else for_page)(request, exception)
+
+    return handle
 
 
-def handler404(request: HttpRequest, exception: Exception) -> HttpResponse:
-    answer = api.not_found if api.is_api(request.path) else web.not_found
-    return answer(request, exception)
+handler400 = _by_path(api.bad_request, web.bad_request)
+handler403 = _by_path(api.denied, web.denied)
+handler404 = _by_path(api.not_found, web.not_found)
 
 
 def handler500(request: HttpRequest) -> HttpResponse:

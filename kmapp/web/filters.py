@@ -18,40 +18,29 @@ class Filters(django_filters.FilterSet):  # type: ignore[misc]  # it has no type
         return any(self.data.get(name) for name in self.filters)
 
 
-class _Select(forms.Select):
-    def __init__(self, **more: Any) -> None:
-        super().__init__(attrs={"class": "form-select"}, **more)
-
-
-class _Text(forms.TextInput):
-    def __init__(self) -> None:
-        super().__init__(attrs={"class": "form-control", "autocomplete": "off"})
-
-
-class _Day(forms.DateInput):
-    input_type = "date"
-
-    def __init__(self) -> None:
-        super().__init__(attrs={"class": "form-control"}, format="%Y-%m-%d")
+# Fields copy their widget, so all fields of a kind can share one.
+_SELECT = forms.Select(attrs={"class": "form-select"})
+_TEXT = forms.TextInput(attrs={"class": "form-control", "autocomplete": "off"})
+_DAY = forms.DateInput(attrs={"class": "form-control", "type": "date"}, format="%Y-%m-%d")
 
 
 def text(label: Any, **more: Any) -> django_filters.CharFilter:
-    return django_filters.CharFilter(label=label, widget=_Text, **more)
+    return django_filters.CharFilter(label=label, widget=_TEXT, **more)
 
 
 def choice(label: Any, choices: Any, **more: Any) -> django_filters.ChoiceFilter:
     return django_filters.ChoiceFilter(
-        label=label, choices=choices, empty_label=_("any"), widget=_Select, **more
+        label=label, choices=choices, empty_label=_("any"), widget=_SELECT, **more
     )
 
 
 def from_day(label: Any, column: str) -> django_filters.DateFilter:
-    return django_filters.DateFilter(column, label=label, method=_since, widget=_Day)
+    return django_filters.DateFilter(column, label=label, method=_since, widget=_DAY)
 
 
 def until_day(label: Any, column: str) -> django_filters.DateFilter:
     """Filter by a last day, inclusive."""
-    return django_filters.DateFilter(column, label=label, method=_until, widget=_Day)
+    return django_filters.DateFilter(column, label=label, method=_until, widget=_DAY)
 
 
 def _since(rows: QuerySet[Any], column: str, day: date) -> QuerySet[Any]:

@@ -1,16 +1,16 @@
-"""Forms for API keys, members and passwords."""
+"""Forms for API keys, members, passwords and sign-in."""
 
 from datetime import timedelta
 from typing import Any, Self
 
 from django import forms
-from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.password_validation import validate_password
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import Membership
+from kmapp.accounts.models import Membership, User
 from kmapp.accounts.scopes import Scope
 
 EXPIRIES = [
@@ -48,7 +48,6 @@ class SettingsForm(Styled):
 
     @classmethod
     def of(cls, settings: Any, data: Any = None) -> Self:
-        """Return the form with the row's values, or with submitted data."""
         return cls(data, initial=cls.values_of(settings))
 
     @classmethod
@@ -56,7 +55,6 @@ class SettingsForm(Styled):
         return {name: getattr(settings, name) for name in cls.base_fields}
 
     def values(self) -> dict[str, Any]:
-        """Return the submitted settings."""
         return dict(self.cleaned_data)
 
 
@@ -103,3 +101,23 @@ class MemberForm(Styled):
 
 class PasswordForm(Styled, PasswordChangeForm):
     """Form for changing one's own password, confirmed by the current one."""
+
+
+class SignInForm(Styled, AuthenticationForm):
+    """Sign-in by username or e-mail address."""
+
+    error_messages = {
+        "invalid_login": _("Name and password do not match. Check both and try again."),
+        "inactive": _("This user is deactivated and cannot sign in. Ask an admin."),
+    }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].label = _("Name or e-mail")
+
+    def clean_username(self) -> str:
+        username: str = self.cleaned_data["username"]
+        match = (
+            User.objects.filter(email__iexact=username).values_list("username", flat=True).first()
+        )
+        return match or username

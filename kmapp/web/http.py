@@ -39,12 +39,10 @@ def as_web_request(request: HttpRequest) -> WebRequest:
 
 
 def get_row_or_404(request: WebRequest, model: type[M], pk: UUID) -> M:
-    """Return a row of the selected account."""
     return get_object_or_404(model, account_id=request.account_id, pk=pk)
 
 
 def paginate(request: HttpRequest, rows: Any, size: int = PAGE_SIZE) -> Page[Any]:
-    """Return the requested page of the rows."""
     return Paginator(rows, size).get_page(request.GET.get("page"))
 
 
@@ -79,7 +77,6 @@ def parse_version(text: str) -> int:
 
 
 def safe_next_url(request: HttpRequest, default: str) -> str:
-    """Return the requested next URL if it is on this host."""
     url = request.POST.get("next") or request.GET.get("next") or ""
     safe = url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 # Zero width, direction marks and overrides, soft hyphen, fillers, tags, variation selectors and the
 # control characters, but not tab and line feed. Emoji need U+FE0F and, between two, U+200D.
-_INVISIBLE = re.compile(
+INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb"
     "\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
@@ -15,15 +15,10 @@ _JOINER = "\u200d"
 _EMOJI_PARTS = {"So", "Sk", "Mn"}  # pictures, skin tones, and the selector that asks for colour
 
 
-def has_invisible(text: str) -> bool:
-    """Return whether the text may contain an invisible character."""
-    return bool(_INVISIBLE.search(text))
-
-
 def split_invisible(text: str) -> Iterator[tuple[str, bool]]:
     """Yield (piece, False) for visible text and (character, True) for an invisible character."""
     start = 0
-    for match in _INVISIBLE.finditer(text):
+    for match in INVISIBLE.finditer(text):
         if _joins_emoji(text, match.start()):
             continue
         if match.start() > start:
@@ -32,10 +27,6 @@ def split_invisible(text: str) -> Iterator[tuple[str, bool]]:
         start = match.end()
     if start < len(text):
         yield text[start:], False
-
-
-def character_name(character: str) -> str:
-    return unicodedata.name(character, "CONTROL CHARACTER")
 
 
 def _joins_emoji(text: str, at: int) -> bool:

@@ -15,8 +15,6 @@ from kmapp.web.http import WebRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavItem:
-    """An item of the navigation."""
-
     url_name: str
     label: str | Promise
     icon: str
@@ -71,8 +69,6 @@ def count_badge(url_name: str) -> Callable[[Counter], Counter]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisibleNavItem:
-    """A navigation item on one page."""
-
     item: NavItem
     url: str
     current: bool
@@ -80,7 +76,6 @@ class VisibleNavItem:
 
 
 def find_url(url_name: str) -> str | None:
-    """Return the URL of a page, or None if this installation has no such page."""
     try:
         return reverse(url_name)
     except NoReverseMatch:

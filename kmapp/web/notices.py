@@ -13,11 +13,8 @@ def notify_success(request: HttpRequest, text: str, *, undo: str = "") -> None:
     messages.success(request, text, extra_tags=_UNDO + undo if undo else "")
 
 
-def notify_warning(request: HttpRequest, text: str) -> None:
-    messages.warning(request, text)
-
-
 def undo_address(message: Message) -> str:
+    """Return the URL that undoes the action of a notice, or an empty string."""
     tags = message.extra_tags or ""
     return tags.removeprefix(_UNDO) if tags.startswith(_UNDO) else ""
 

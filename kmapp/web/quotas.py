@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """The usage of a key and its limit."""
-
     label: "StrOrPromise"
     used: int
     limit: int
@@ -33,6 +31,5 @@ def register_quotas(load: LoadQuotas) -> LoadQuotas:
 
 
 def list_quotas(account_id: UUID, keys: Sequence[UUID]) -> dict[UUID, list[Quota]]:
-    """Return the quotas of each key, from all apps."""
     answers = [load(account_id, keys) for load in _loaders]
     return {key: [quota for answer in answers for quota in answer.get(key, ())] for key in keys}

@@ -1,10 +1,12 @@
-"""Responses of pages: whole pages or their htmx fragments, redirects and example commands."""
+"""Responses of pages: pages or their htmx fragments, redirects, cookies, example commands."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any, cast
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -67,6 +69,24 @@ def redirect_page(
     if notice:
         notify_success(request, notice, undo=undo)
     return HttpResponse(headers={"HX-Redirect": url}) if request.htmx else redirect(url)
+
+
+def set_preference_cookies(
+    answer: HttpResponse, *, theme: str = "", language: str = ""
+) -> HttpResponse:
+    """Set the cookies of the preferences that are not empty, for this browser."""
+    cookies = {settings.THEME_COOKIE_NAME: theme, settings.LANGUAGE_COOKIE_NAME: language}
+    for name, value in cookies.items():
+        if value:
+            answer.set_cookie(
+                name,
+                value,
+                max_age=timedelta(days=365),
+                httponly=True,
+                samesite="Lax",
+                secure=settings.LANGUAGE_COOKIE_SECURE,
+            )
+    return answer
 
 
 def format_api_command(request: HttpRequest, url_name: str, body: str) -> str:

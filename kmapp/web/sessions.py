@@ -17,7 +17,6 @@ class SessionStore(db.SessionStore):
     """A database session that becomes anonymous when it is too old or was idle too long."""
 
     def cycle_key(self) -> None:
-        """Record when the session starts, at sign-in."""
         super().cycle_key()
         self[SINCE] = self[SEEN] = time.time()
 

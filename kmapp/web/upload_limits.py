@@ -1,26 +1,20 @@
 """Limit on the body size of pages: forms for everyone, files for signed-in people only."""
 
-from collections.abc import Callable
-
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
 from kmapp.api.errors import is_api
-from kmapp.api.middleware import declared, skip_body
+from kmapp.api.middleware import Middleware, declared_length, skip_body
 from kmapp.errors import TooLarge
 from kmapp.web.errors import render_error
 
 
-class PageBodyLimit:
+class PageBodyLimit(Middleware):
     """Middleware that refuses too large bodies without reading them. Needs `request.user`."""
 
-    def __init__(self, get_response: Callable[[WSGIRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
     def __call__(self, request: WSGIRequest) -> HttpResponse:
-        """Answer 413 for a too large body; otherwise call the page."""
         if is_api(request.path_info) or not _too_large(request):
             return self.get_response(request)
         skip_body(request)
@@ -33,7 +27,7 @@ class PageBodyLimit:
 
 
 def _too_large(request: WSGIRequest) -> bool:
-    size = declared(request)
+    size = declared_length(request)
     if size <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:  # avoids loading the user for most pages
         return False
     return size > settings.UPLOAD_MAX_BYTES or not request.user.is_authenticated

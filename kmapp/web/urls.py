@@ -1,15 +1,6 @@
 from django.urls import path
 
-from kmapp.web.views import (
-    home,
-    home_sections,
-    keys,
-    ledger,
-    members,
-    operations,
-    preferences,
-    session,
-)
+from kmapp.web.views import home, keys, ledger, members, operations, preferences, session
 
 app_name = "web"
 urlpatterns = [
@@ -33,6 +24,6 @@ urlpatterns = [
     path("ledger/", ledger.ledger, name="ledger"),
     path("ledger/verify/", ledger.check, name="ledger_verify"),
     path("ledger/<uuid:pk>/", ledger.commit, name="commit"),
-    path("ledger/summary/", home_sections.ledger_summary, name="ledger_summary"),
-    path("operations/summary/", home_sections.operations_summary, name="operations_summary"),
+    path("ledger/summary/", home.ledger_summary, name="ledger_summary"),
+    path("operations/summary/", home.operations_summary, name="operations_summary"),
 ]

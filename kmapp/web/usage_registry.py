@@ -33,7 +33,6 @@ _loaders: list[LoadUsage] = []
 
 
 def register_usage(load: LoadUsage) -> LoadUsage:
-    """Register a function that loads the uses of an object."""
     _loaders.append(load)
     return load
 

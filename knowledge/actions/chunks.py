@@ -48,13 +48,9 @@ def _replace_version(
 ) -> Counter[str]:
     names = {each.document.pk: (each.title_before, each.document.ref) for each in texts}
     retitled = {each.document.pk for each in texts if each.title_before != each.document.title}
-    rows = (
-        KnowledgeChunk.objects.of(account_id)
-        .of_index_version(version)
-        .filter(document_id__in=names)
-    )
-    existing: dict[Any, list[KnowledgeChunk]] = defaultdict(list)
+    rows = KnowledgeChunk.objects.of(account_id).of_index_version(version)
     rows = rows.filter(document_id__in=names)
+    existing: dict[Any, list[KnowledgeChunk]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row.chunk_index):
         content = (row.document_id, row.sha256, tuple(row.headings))
         existing[row.pk if row.document_id in retitled else content].append(row)

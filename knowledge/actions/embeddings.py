@@ -6,7 +6,7 @@ from uuid import UUID
 
 from kmapp.accounts.acting import acting
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.actions import withdraw_vectors
+from kmapp.search.actions import drop_vectors
 from kmapp.search.embed_jobs import Text, embed_objects
 from kmapp.search.passages import Template, renderings
 from kmapp.search.registry import embeds
@@ -26,7 +26,7 @@ def embed_chunks(
     for model in EmbeddingModel.objects.order_by("pk"):
         if model.state == EmbeddingModel.State.RETIRED:
             with acting(account_id):
-                withdraw_vectors(account_id, model.pk, [collection_of(index_version)], ids)
+                drop_vectors(account_id, [collection_of(index_version)], ids, model_id=model.pk)
         else:
             failed |= _embed(index_version, model, account_id, ids)
     with acting(account_id):

@@ -11,7 +11,7 @@ from kmapp.api.models import IdempotentRequest
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
-from kmapp.outbox.actions import silence_errors
+from kmapp.outbox.actions import clear_error_messages
 from kmapp.search.actions import drop_documents, drop_vectors
 from kmapp.search.lookups import Ids
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_of
@@ -78,7 +78,7 @@ def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -
     chunks = KnowledgeChunk.objects.of(account_id).filter(document__any_of=these)
     chunk_ids = list(chunks.values_list("pk", flat=True))
     collections = [collection_of(version) for version in INDEX_VERSIONS]
-    silence_errors(account_id, [*ids, *chunk_ids])
+    clear_error_messages(account_id, [*ids, *chunk_ids])
     drop_documents(account_id, collections, chunk_ids)
     drop_vectors(account_id, collections, chunk_ids)
     erase_copies(account_id, chunk_ids)

@@ -21,7 +21,6 @@ State = KnowledgeDocument.State
 
 
 def allowed() -> Allowed:
-    """Return the sites that may be fetched."""
     return Allowed.of(settings.KNOWLEDGE_FETCH_HOSTS, settings.KNOWLEDGE_FETCH_PRIVATE)
 
 

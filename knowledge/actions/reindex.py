@@ -48,7 +48,6 @@ def reindex(source: KnowledgeSource) -> Iterator[int]:
 
 
 def _next_texts(source: KnowledgeSource, after: UUID) -> list[KnowledgeText]:
-    """Return the current texts of the next documents."""
     rows = KnowledgeDocument.objects.of(source.account_id).present().filter(source=source)
     documents = list(rows.filter(pk__gt=after, version__gt=0).order_by("pk")[:BATCH])
     texts = KnowledgeText.objects.of(source.account_id).select_related("document")

@@ -63,7 +63,6 @@ class DocumentInput(Aliases):
     observed_at = serializers.DateTimeField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Require exactly one form of content, and decode base64."""
         formats = sum(name in attrs for name in ("text", "html", "content_base64"))
         if formats + attrs["fetch"] != 1:
             raise ValidationError(
@@ -168,7 +167,6 @@ class GetInput(Typed):
     id = serializers.UUIDField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Require exactly one of citation and id."""
         if ("citation" in attrs) == ("id" in attrs):
             raise ValidationError({"citation": "Send a citation or the ID of a chunk."})
         return attrs

@@ -1,6 +1,5 @@
 """API of knowledge search, citations and lorebooks."""
 
-from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -27,6 +26,8 @@ from knowledge.lore.triggers import Fired, Rules
 from knowledge.models import KnowledgeChunk, LorebookEntry
 from knowledge.retrieval.citations import Place, quote
 from knowledge.retrieval.search import Search, search
+
+SPAN = ("start", "end", "line_start", "line_end")
 
 
 class SearchKnowledge(AgentView):
@@ -62,15 +63,13 @@ class GetKnowledge(AgentView):
         data = parse(GetInput, request)
         with acting(self.account):
             if "citation" in data:
-                place = _locate_citation(**data["citation"])
+                locator = data["citation"]["locator"]
+                span = {name: locator.get(name) for name in SPAN}
+                sha256 = locator.get("sha", "")
+                place = Place(document_id=data["citation"]["ref"], sha256=sha256, **span)
             else:
                 place = _locate_chunk(self.account, data["id"])
             return Response(serialize.serialize_quoted(quote(self.account, place)))
-
-
-def _locate_citation(ref: UUID, locator: dict[str, Any]) -> Place:
-    span = {name: locator.get(name) for name in ("start", "end", "line_start", "line_end")}
-    return Place(document_id=ref, sha256=locator.get("sha", ""), **span)
 
 
 def _locate_chunk(account_id: UUID, pk: UUID) -> Place:

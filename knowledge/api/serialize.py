@@ -13,7 +13,7 @@ from knowledge.api.response_types import (
     SnippetAnswer,
     SourceAnswer,
 )
-from knowledge.models import KnowledgeDocument, KnowledgeSource
+from knowledge.models import KnowledgeSource
 from knowledge.retrieval.citations import Quoted, citation_of
 from knowledge.retrieval.search import Snippet
 
@@ -21,10 +21,6 @@ from knowledge.retrieval.search import Snippet
 def serialize_source(source: KnowledgeSource) -> SourceAnswer:
     """Serialize a source from a `counted` queryset."""
     return serialize_as(SourceAnswer, source, documents=source.number)
-
-
-def serialize_document(document: KnowledgeDocument) -> DocumentAnswer:
-    return serialize_as(DocumentAnswer, document)
 
 
 def serialize_snippet(snippet: Snippet, variant: Variant, *, explain: bool) -> SnippetAnswer:
@@ -63,7 +59,7 @@ def serialize_quoted(quoted: Quoted) -> QuotedAnswer:
     return serialize_as(
         QuotedAnswer,
         quoted,
-        document=serialize_document(document),
+        document=serialize_as(DocumentAnswer, document),
         source=document.source.name,
         trust=document.source.trust,
         sha=quoted.sha256,

@@ -85,7 +85,7 @@ def _serialize_result(source: KnowledgeSource, result: IngestResult) -> IngestAn
         IngestAnswer,
         result,
         source=serialize.serialize_source(_get_source(source.account_id, source.pk)),
-        documents=[serialize.serialize_document(each) for each in result.documents],
+        documents=[serialize_as(DocumentAnswer, each) for each in result.documents],
         chunks={
             "kept": chunks["unchanged"],
             "made": chunks["created"],
@@ -159,7 +159,7 @@ class Document(AgentView):
             document = KnowledgeDocument.objects.of(self.account).filter(pk=pk).first()
             if document is None:
                 raise gone_error(self.account, pk) or NotFound("Document not found.")
-            return Response(serialize.serialize_document(document))
+            return Response(serialize_as(DocumentAnswer, document))
 
     @extend_schema(responses={200: ErasedAnswer})
     def delete(self, request: Request, pk: UUID) -> Response:

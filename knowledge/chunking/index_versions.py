@@ -6,5 +6,4 @@ INDEX_VERSIONS: Mapping[str, int] = {"1": 360, "2": 160}  # tokens in a chunk
 
 
 def collection_of(index_version: str) -> str:
-    """Return the name of the search collection of an index version."""
     return f"knowledge.{index_version}"

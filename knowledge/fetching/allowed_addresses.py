@@ -36,8 +36,6 @@ class CannotFetch(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """The sites that may be fetched."""
-
     hosts: frozenset[str]  # "docs.example.org", at public addresses and default ports
     private: frozenset[str]  # "wiki.corp:8080", also in a private network
 
@@ -79,6 +77,5 @@ def address_of(url: str, allowed: Allowed) -> str:
 
 
 def is_public(parts: str) -> bool:
-    """Return whether an IP address is public."""
     ip = ip_address(parts.partition("%")[0])  # of "fe80::1%eth0" the address
     return ip.is_global and not ip.is_multicast and not any(ip in each for each in CLOSED)

@@ -17,7 +17,6 @@ COLUMNS = tuple(each.name for each in fields(Entry) if each.name != "id")
 
 
 def entries_of(account_id: UUID, books: Sequence[str] = ()) -> list[LorebookEntry]:
-    """Return the entries of the named lorebooks, or of all lorebooks."""
     rows = LorebookEntry.objects.of(account_id).filter(enabled=True).select_related("source")
     if books:
         rows = rows.filter(source__name__in=books)

@@ -112,7 +112,7 @@ def evaluate(
         (each for each in ranked if not each.trimmed),
         key=lambda f: (f.entry.order, -f.entry.priority, f.entry.id),
     )
-    # An entry that is active because it is sticky does not fire anew, or it would stay forever.
+    # An entry that is active because it is sticky does not fire again, or it would stay forever.
     fired_now = {each.entry.id: len(messages) for each in fired if each.reason != "sticky"}
     return Outcome(
         included=included,

@@ -68,7 +68,6 @@ class _Reader(HTMLParser):
 
 
 def _before(tag: str) -> str:
-    """Return the Markdown at the start of an element."""
     plain = {"br": "\n", "td": " | ", "th": " | ", "li": "\n- ", "tr": "\n", "pre": "\n\n```\n"}
     if tag in plain:
         return plain[tag]

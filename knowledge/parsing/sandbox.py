@@ -46,7 +46,6 @@ class ParsedFile:
 
 
 def read_text(parser: str, file: BinaryIO, chunk_settings: ChunkSettings) -> ParsedFile:
-    """Return the text of a file with its chunks."""
     text = title = ""
     chunks: dict[str, list[Chunk]] = {}
     for head, data in _frames(parser, file, asdict(chunk_settings)):

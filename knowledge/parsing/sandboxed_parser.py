@@ -210,7 +210,6 @@ def main(parser: str, memory: int, seconds: int, chunk_settings: Mapping[str, An
 
 
 def _dump_chunks(chunks: Sequence[Chunk]) -> bytes:
-    """Serialize chunks without their texts."""
     rows = [
         [each.start, each.end, each.line_start, each.line_end, each.page, each.headings]
         for each in chunks

@@ -27,5 +27,4 @@ def passages_of(chunk: KnowledgeChunk, title: str) -> Iterator[Passage]:
 
 
 def words_of(chunk: KnowledgeChunk, title: str, ref: str) -> str:
-    """Return the text whose terms are indexed."""
     return "\n".join([ref, path_of(title, chunk.headings), chunk.text])

@@ -28,7 +28,6 @@ class Run:
     ready: bool
 
     def as_list(self) -> list[Any]:
-        """Return the run as plain data for a cache."""
         return [self.document, list(self.chunks), self.score, dict(self.parts), self.ready]
 
     @classmethod

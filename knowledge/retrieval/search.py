@@ -21,7 +21,7 @@ from kmapp.search.lookups import Ids
 from kmapp.search.models import Vector
 from kmapp.search.queries import Collection, Meaning, Within, restrict_to_ids
 from kmapp.search.query_vector import meaning_of, scale_of
-from kmapp.search.reranking import FAILED, candidate_limit, reranked
+from kmapp.search.reranking import FAILED, candidate_limit, rerank_results
 from kmapp.search.variants import DEFAULT, Variant
 from knowledge.chunking.index_versions import collection_of
 from knowledge.models import KnowledgeChunk, KnowledgeSource
@@ -112,7 +112,7 @@ def _rank_and_rerank(
             path = path_of(first.document.title, first.headings)
             passages[tuple(str(each.pk) for each in snippet.chunks)] = f"{path}\n{snippet.text}"
     existing = [run for run in runs if run.chunks in passages]
-    ordered = reranked(request.query, existing, lambda run: passages[run.chunks], decisions)
+    ordered = rerank_results(request.query, existing, lambda run: passages[run.chunks], decisions)
     return _select(request, ordered)
 
 
@@ -164,7 +164,6 @@ def _within(account_id: UUID, request: Search, collection: Collection) -> Within
 
 
 def _sources(account_id: UUID, request: Search) -> Ids | None:
-    """Return the sources to search, or None for all."""
     filters: dict[str, Any] = {"trust__in": request.trust, "kind__in": request.kinds}
     active_filters = {name: value for name, value in filters.items() if value}
     if request.scope is not None:

@@ -28,8 +28,7 @@ def document(request: WebRequest, pk: UUID) -> HttpResponse:
     account_id = request.account_id
     row = _get_document(request, pk)
     versions = row.source.index_versions
-    version = request.GET.get("index", "")
-    version = version if version in versions else versions[0]
+    version = next((each for each in versions if each == request.GET.get("index")), versions[0])
     chunks = KnowledgeChunk.objects.of(account_id).filter(document=row).of_index_version(version)
     page = paginate(request, chunks.order_by("chunk_index"), CHUNKS)
     texts = KnowledgeText.objects.of(account_id).filter(document=row).defer("text")
@@ -96,7 +95,6 @@ def retry(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET", "POST")
 def erase(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Erase after confirmation."""
     row = _get_document(request, pk)
     if request.method != "POST":
         return render(request, "knowledge/documents/erase.html", {"document": row})

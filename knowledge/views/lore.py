@@ -40,7 +40,6 @@ def lore(request: WebRequest) -> HttpResponse:
 
 @page_view("GET", "POST")
 def create(request: WebRequest) -> HttpResponse:
-    """Create a lorebook: empty, or from a file."""
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         try:

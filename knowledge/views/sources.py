@@ -54,7 +54,6 @@ def source(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _progress(account_id: UUID, row: KnowledgeSource) -> dict[str, int]:
-    """Count chunks, and those without embeddings."""
     chunks = KnowledgeChunk.objects.of(account_id).filter(document__source=row)
     vectors = Vector.objects.of(account_id).filter(
         collection__startswith="knowledge.", state=Vector.State.PENDING
@@ -74,7 +73,6 @@ def progress(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET", "POST")
 def erase(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Erase after confirmation."""
     row = _get_source(request, pk)
     if request.method != "POST":
         return render(request, "knowledge/sources/erase.html", {"source": row})

@@ -33,7 +33,6 @@ class _Files(forms.ClearableFileInput):
 
 class _ManyFiles(forms.FileField):
     def clean(self, data: Any, initial: Any = None) -> "list[UploadedFile[Any]]":
-        """Validate each file."""
         files = data if isinstance(data, list | tuple) else [data] if data else []
         if not files and not self.required:
             return []

@@ -54,11 +54,15 @@ def comparison(request: WebRequest) -> HttpResponse | AfterCommit:
         return render(request, TEMPLATE, context, status=400)
     names = form.cleaned_data["left"], form.cleaned_data["right"]
     questions = list(page.object_list)  # evaluated here, inside the account's transaction
-    context |= {"variants": names, "questions": questions, "uncut": _uncut(account_id, names)}
+    context |= {
+        "variants": names,
+        "questions": questions,
+        "uncut": _find_unused_index_versions(account_id, names),
+    }
     return AfterCommit(partial(_render_answers, request, context), outside_transaction=True)
 
 
-def _uncut(account_id: UUID, names: Sequence[str]) -> list[str]:
+def _find_unused_index_versions(account_id: UUID, names: Sequence[str]) -> list[str]:
     """Return the requested index versions that no source has been chunked with."""
     sources = KnowledgeSource.objects.of(account_id).of_documents()
     index_versions = dict.fromkeys(VARIANTS[name].index_version for name in names)

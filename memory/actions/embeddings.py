@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce, Left, NullIf
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import uuid7
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.actions import index_terms, withdraw_vectors
+from kmapp.search.actions import drop_vectors, index_terms
 from kmapp.search.embed_jobs import Text, embed_objects
 from kmapp.search.models import TermPosting
 from kmapp.search.passages import Template, in_context, renderings
@@ -31,7 +31,7 @@ def embed_entries(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception
         if model.state == EmbeddingModel.State.RETIRED:
             # If the model is activated again, it must not have vectors of earlier texts.
             with acting(account_id):
-                withdraw_vectors(account_id, model.pk, (COLLECTION, CONTEXT_COLLECTION), ids)
+                drop_vectors(account_id, (COLLECTION, CONTEXT_COLLECTION), ids, model_id=model.pk)
         else:
             failed |= embed_for_model(model, account_id, ids)
     return failed

@@ -23,7 +23,7 @@ from kmapp.api.models import IdempotentRequest
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
-from kmapp.outbox.actions import silence_errors
+from kmapp.outbox.actions import clear_error_messages
 from kmapp.search.actions import drop_documents, drop_vectors
 from kmapp.search.lookups import Ids
 from kmapp.search.models import Vector
@@ -213,7 +213,7 @@ def _delete_rows(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> No
     for row in traces.sealed:
         commit.erase(row._meta.label_lower, row.pk)
     traces.responses.forget()
-    silence_errors(account_id, ids)
+    clear_error_messages(account_id, ids)
     traces.runs.update(reason="")
     Extraction.objects.of(account_id).filter(memories__overlap=list(ids)).delete()
     drop_documents(account_id, [COLLECTION], ids)

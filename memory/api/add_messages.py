@@ -1,5 +1,6 @@
 """Endpoints for conversations and completed tasks, which workers extract memories from."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -84,7 +85,7 @@ class Add(AgentView):
         with acting(self.account):
             if not infer:
                 stored = adding.store_messages(source, messages)
-                return self.seal(Response(_stored(stored.entries), status=201))
+                return self.seal(Response(_add_answer(stored.entries), status=201))
             if procedural:
                 handed = adding.enqueue_conversation(
                     source, messages, kind=adding.Kind.PROCEDURE, prompt=data.get("prompt") or ""
@@ -131,31 +132,28 @@ def _source_of(account_id: UUID, actor: Actor, data: dict[str, Any]) -> MessageC
     return MessageContext(account_id=account_id, actor=actor, **ids)
 
 
-def _stored(entries: Any) -> AddAnswer:
-    return {
-        "event_id": None,
-        "status": "SUCCEEDED",
-        "state": "SUCCEEDED",
-        "reason": None,
-        "results": [_message(entry) for entry in entries],
-    }
-
-
 def extraction_output(handed: QueuedExtraction) -> AddAnswer:
-    return {
-        "event_id": handed.event_id,
-        "status": "PENDING",
-        "state": "PENDING",
-        "reason": handed.reason or None,
-        "results": [_message(entry) for entry in handed.stored],
-    }
+    return _add_answer(handed.stored, handed)
 
 
-def _message(entry: MemoryEntry) -> AddedMessage:
+def _add_answer(
+    entries: Sequence[MemoryEntry], handed: QueuedExtraction | None = None
+) -> AddAnswer:
+    status = "PENDING" if handed else "SUCCEEDED"
+    results: list[AddedMessage] = [
+        {
+            "id": entry.pk,
+            "event": "ADD",
+            "text": entry.content,
+            "role": entry.slots.get("role"),
+            "status": entry.status,
+        }
+        for entry in entries
+    ]
     return {
-        "id": entry.pk,
-        "event": "ADD",
-        "text": entry.content,
-        "role": entry.slots.get("role"),
-        "status": entry.status,
+        "event_id": handed.event_id if handed else None,
+        "status": status,
+        "state": status,
+        "reason": (handed.reason or None) if handed else None,
+        "results": results,
     }

@@ -8,7 +8,7 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.api.uris import object_uri
 from kmapp.providers.active import active_model
-from kmapp.search.debugging import glimpses
+from kmapp.search.debugging import load_vector_previews
 from kmapp.text import tokens
 from memory.api import serialize
 from memory.models import MemoryEntry
@@ -155,15 +155,19 @@ def _debug(account_id: UUID, recalled: Recalled, data: Mapping[str, Any]) -> dic
     debug: dict[str, Any] = {"hops": data["neighborhood_hops"], "model": active_model().name}
     if data["include_embeddings"]:
         first = [hit.entry.pk for hit in recalled.seeds[:DEBUGGED]]
-        debug["embeddings"] = _within(_glimpses(account_id, first), data["max_debug_bytes"])
+        debug["embeddings"] = _within(
+            _serialize_vector_previews(account_id, first), data["max_debug_bytes"]
+        )
     return debug
 
 
-def _glimpses(account_id: UUID, ids: Sequence[UUID]) -> list[dict[str, Any]]:
+def _serialize_vector_previews(account_id: UUID, ids: Sequence[UUID]) -> list[dict[str, Any]]:
     with acting(account_id):
         return [
             {"node_id": pk, "dims": seen.dimensions, "sha256": seen.sha256, "preview": seen.preview}
-            for pk, seen in glimpses(account_id, COLLECTION, active_model().pk, ids).items()
+            for pk, seen in load_vector_previews(
+                account_id, COLLECTION, active_model().pk, ids
+            ).items()
         ]
 
 

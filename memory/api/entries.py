@@ -15,7 +15,7 @@ from kmapp.api.serializers import present
 from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
-from kmapp.ledger.batch_nodes import Guest, scopes_of
+from kmapp.ledger.batch_nodes import ForeignNode, scopes_of
 from kmapp.providers.active import active_model
 from memory.actions import review
 from memory.actions.entries import WriteResult, needs_review, propose_update, write_batch
@@ -64,7 +64,9 @@ class Write(AgentView):
             demand(self.request.auth, needed)
         batch = Batch(
             entries=[
-                entry_of(node) for node in data.get("nodes", []) if not isinstance(node, Guest)
+                entry_of(node)
+                for node in data.get("nodes", [])
+                if not isinstance(node, ForeignNode)
             ],
             hosted_nodes=guests,
             edges=[edge_of(edge) for edge in data.get("edges", [])],

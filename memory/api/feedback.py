@@ -40,7 +40,7 @@ class Feedback(AgentView):
 
     @extend_schema(request=FeedbackInput, responses={201: Rating, 200: Rating})
     def post(self, request: Request) -> Response:
-        if kind := batch_nodes.rated_by(request.data):
+        if kind := batch_nodes.find_rated_kind(request.data):
             return self._of_a_guest(kind, request)
         data = parse(FeedbackInput, request)
         with acting(self.account):

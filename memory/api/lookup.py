@@ -18,6 +18,7 @@ from memory.api.request_serializers import OwnerIds, viewer_of
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entry_input import derive_entry_id
 from memory.retrieval.as_of import Past, tellable
+from memory.retrieval.filters import IDS
 
 
 class MemoryReference(OwnerIds):
@@ -76,7 +77,11 @@ def readable_entries(
     rows = MemoryEntry.objects.of(principal.account_id)
     if not principal.may(Scope.ADMIN):
         rows = rows.current_or_written_by(str(principal.actor), at)
-    owner_ids = {name: data.get(name) for name in ("user_id", "agent_id", "app_id", "run_id")}
+    return _visible_to_owner(rows, data)
+
+
+def _visible_to_owner(rows: EntryQuerySet, data: Mapping[str, Any]) -> EntryQuerySet:
+    owner_ids = {name: data.get(name) for name in IDS}
     return rows.visible_to(viewer_of(owner_ids)) if any(owner_ids.values()) else rows
 
 
@@ -99,9 +104,8 @@ def get_past_entry(principal: KeyPrincipal, data: Mapping[str, Any], at: datetim
     rows = MemoryEntry.objects.of(principal.account_id)
     if not principal.may(Scope.ADMIN):
         rows = tellable(rows)
-    owner_ids = {name: data.get(name) for name in ("user_id", "agent_id", "app_id", "run_id")}
-    present = rows.visible_to(viewer_of(owner_ids)) if any(owner_ids.values()) else rows
-    past = Past(account_id=principal.account_id, at=at, present=_select(present, data))
+    present = _select(_visible_to_owner(rows, data), data)
+    past = Past(account_id=principal.account_id, at=at, present=present)
     for entry in past.entries(_select(readable_entries(principal, data, at), data)):
         return entry
     raise NotFound("There was no such memory then.")

@@ -17,8 +17,8 @@ from kmapp.providers.vectors import LARGEST
 from kmapp.search.queries import Meaning
 from kmapp.search.variants import Variant
 from memory.api import aionis_subgraph, serialize
-from memory.api.recall_response_types import InjectAnswer, RecallAnswer, RecallTextAnswer
 from memory.api.request_serializers import QUERY, QueryFilters, Share, viewer_of
+from memory.api.response_types import InjectAnswer, RecallAnswer, RecallTextAnswer
 from memory.models.settings import MAX_INJECTED
 from memory.retrieval.access_counters import accessed
 from memory.retrieval.filters import condition

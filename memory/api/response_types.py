@@ -248,3 +248,34 @@ class Rating(TypedDict):
     salience: float
     version: int
     commit_id: UUID
+
+
+class RecallAnswer(Versions):
+    """Recalled memories. The request chooses the fields of nodes; embeddings are left out."""
+
+    tenant_id: UUID
+    scope: str
+    seeds: list[dict[str, Any]]
+    subgraph: dict[str, Any]
+    ranked: list[dict[str, Any]]
+    context: dict[str, Any]
+    decisions: list[dict[str, Any]]
+    debug: NotRequired[dict[str, Any]]
+
+
+class RecallTextAnswer(RecallAnswer):
+    """Recalled memories, with the query and its embedding model."""
+
+    query: dict[str, str]
+
+
+class InjectAnswer(Versions):
+    """A prompt block, and the memories in it."""
+
+    text: str
+    memories: list[Hit]
+    query: str
+    threshold: float
+    has_relevant: bool
+    tokens: int
+    decisions: list[dict[str, Any]]

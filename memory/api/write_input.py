@@ -24,12 +24,12 @@ from memory.models.entry_input import EdgeEnd, NewEdge, NewEntry
 BATCH = 500  # memories of one write
 
 
-def guests_of(raw_nodes: Sequence[Any]) -> list[nodes.Guest]:
+def guests_of(raw_nodes: Sequence[Any]) -> list[nodes.ForeignNode]:
     """Return the nodes of a batch that other apps store, with their positions."""
     return [
         replace(node, position=position)
         for position, node in enumerate(raw_nodes)
-        if isinstance(node, nodes.Guest)
+        if isinstance(node, nodes.ForeignNode)
     ]
 
 
@@ -148,7 +148,7 @@ class NodeInput(EntryInput):
         """Parse a node by the app that stores it."""
         kind = nodes.kind_of(data)
         if kind:
-            return nodes.Guest(kind=kind.name, position=-1, value=kind.read(data))
+            return nodes.ForeignNode(kind=kind.name, position=-1, value=kind.read(data))
         return super().run_validation(data)
 
 
@@ -211,7 +211,7 @@ class WriteInput(OwnerIds):
     def _require_private(self, attrs: dict[str, Any]) -> None:
         owner = attrs.get("owner_agent_id")
         for node in attrs.get("nodes", []):
-            if isinstance(node, nodes.Guest) or node.get("visibility"):
+            if isinstance(node, nodes.ForeignNode) or node.get("visibility"):
                 continue
             if not (node.get("user_id") or node.get("agent_id") or owner):
                 raise serializers.ValidationError(

@@ -1,4 +1,4 @@
 """Benchmarks of memory: synthetic data, plans of hot queries, and timings.
 
-Nothing here runs in the product. `manage.py perf` is the door.
+`manage.py perf` runs them; the product does not.
 """

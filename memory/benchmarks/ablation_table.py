@@ -18,7 +18,7 @@ from memory.benchmarks.weight_tuning import (
 COMMAND = "make bench-retrieval"
 COLUMNS = ("R@5", "R@10", "R@20", "hit@10", "MRR")
 STEPS = [round(0.1 * step, 1) for step in range(10)]
-LEAST = 20  # candidates in a step of the scale of which something can be said
+LEAST = 20  # candidates that a step of the scale needs for a meaningful share
 SIGNALS: Mapping[str, str] = {
     "dense": "similarity to the vector of the text",
     "context": "similarity to the vector of the text with its predecessor",
@@ -35,7 +35,7 @@ SIGNALS: Mapping[str, str] = {
 
 
 def page(sources: Sequence[Source]) -> str:
-    """Every table, with where it comes from."""
+    """Render all tables, with the command that generates them."""
     weights = np.array([LEARNED[name] for name in NAMES])
     lines = [
         "# Retrieval quality",
@@ -81,7 +81,7 @@ def _without(source: Source, weights: Matrix, name: str) -> Figures:
 
 
 def _scale(sources: Sequence[Source]) -> list[str]:
-    """Of candidates with a score in each step, how many are right: the same in every language."""
+    """Return a table of the share of relevant candidates at each score."""
     lines = [
         "Share of relevant results among candidates with this score, and in brackets the share of",
         "all relevant results with at least this score, which `min_score` would keep.",

@@ -24,7 +24,7 @@ VECTOR_COLUMNS = (
 )
 VECTOR_TYPES = (
     *("uuid", "uuid", "varchar", "uuid", "int2", "int2", "varchar"),
-    # The embedding comes as `half` made it: the bytes of a halfvec, whose number no driver knows.
+    # The embedding is sent as bytes in halfvec format (see `half`), a type that psycopg lacks.
     *("varchar", "bytea", "varchar", "timestamptz"),
 )
 
@@ -36,7 +36,7 @@ def one_transaction() -> Iterator[None]:
 
 
 def copy_models(rows: Sequence[Model]) -> None:
-    """All columns of these rows, which are of one model."""
+    """Insert all columns of these rows, which belong to one model."""
     if not rows:
         return
     fields = rows[0]._meta.concrete_fields
@@ -55,7 +55,7 @@ def copy_rows(table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]])
 
 
 def copy_vectors(rows: Iterable[Sequence[Any]]) -> None:
-    """Vectors in the binary format: as text each takes two kilobytes and is parsed again."""
+    """Insert vectors in binary format; as text, each takes two kilobytes and must be parsed."""
     with _copy("search_vector", VECTOR_COLUMNS, "(FORMAT BINARY)") as copy:
         copy.set_types(VECTOR_TYPES)
         for row in rows:
@@ -63,7 +63,7 @@ def copy_vectors(rows: Iterable[Sequence[Any]]) -> None:
 
 
 def half(vectors: "NDArray[np.float32]") -> list[bytes]:
-    """Vectors as Postgres sends and receives a halfvec."""
+    """Encode vectors in the binary format of halfvec."""
     header = HALF_HEADER.pack(vectors.shape[1], 0)
     return [header + row.tobytes() for row in vectors.astype(">f2")]
 

@@ -12,7 +12,7 @@ COMMAND = "make bench OUT=docs/benchmarks.md"
 
 
 def page(sizes: Mapping[int, tuple[Times, list[Searching], Writing]]) -> str:
-    """Tables for all sizes, with where they come from."""
+    """Render the tables of all sizes, with the command that generates them."""
     lines = [
         "# Benchmarks",
         "",

@@ -1,7 +1,6 @@
 """Search and write timings, side by side with bare database queries.
 
-Ratios are what counts: how fast this machine is says little about another, how much the product
-adds to its two index queries says a lot.
+Compare the ratios, which depend less on the machine than the timings do.
 """
 
 import time
@@ -45,7 +44,7 @@ BATCH = 200
 
 @dataclass
 class Times:
-    """Some durations of one thing, in milliseconds."""
+    """Durations of one operation, in milliseconds."""
 
     ms: list[float] = field(default_factory=list)
 
@@ -66,7 +65,7 @@ class Times:
 
 @dataclass(frozen=True, kw_only=True)
 class Searching:
-    """Searches of one kind."""
+    """Timings of the searches of one viewer."""
 
     viewer: str
     bare: Times  # the two index queries, by psycopg alone
@@ -76,7 +75,7 @@ class Searching:
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """Writes, beside a bare INSERT with its commit."""
+    """Timings of writes, and of a bare INSERT with its commit."""
 
     bare: Times
     single: Times
@@ -84,7 +83,7 @@ class Writing:
 
 
 class CachedVectors:
-    """An embedder that answers with a vector of our own: like those that are stored."""
+    """An embedder that returns a given vector."""
 
     def __init__(self, vector: Sequence[float]) -> None:
         self.vector = list(vector)
@@ -94,7 +93,7 @@ class CachedVectors:
 
 
 class Bench:
-    """Measures in one account."""
+    """Measurements in one account."""
 
     def __init__(self, account: Account, seed: int = 0) -> None:
         self.account = account
@@ -109,7 +108,7 @@ class Bench:
         self.client = Client(headers=bearer, SERVER_NAME="localhost")
 
     def embedding(self, number: int) -> Times:
-        """One query's vector, from the embedder."""
+        """Measure how long the embedder takes for a query."""
         times = Times()
         embedder = OpenAIEmbedder.for_queries(self.model)
         for text in self._queries(number):
@@ -135,7 +134,7 @@ class Bench:
         return figures
 
     def writing(self, number: int) -> Writing:
-        """Single writes and batches, beside what one durable INSERT takes here."""
+        """Measure single writes, batches and durable INSERTs."""
         figures = Writing(bare=Times(), single=Times(), batch=Times())
         for _ in range(3):
             self._write(1)
@@ -154,7 +153,7 @@ class Bench:
         return english + self.writer.queries(number // 3, chinese=True)
 
     def _meaning(self, text: str) -> Meaning:
-        """Let the product believe that it knows the vector of this query."""
+        """Store a synthetic vector for this query in the cache, and return it."""
         [vector] = self.cloud.draw(1)
         embedder = CachedVectors(vector.tolist())
         query_vector_result = query_vector(
@@ -163,7 +162,6 @@ class Bench:
         return Meaning.of(self.model, query_vector_result.vector)
 
     def _bare(self, statements: Sequence[Statement], times: Times) -> None:
-        """Run the bare index queries without the product."""
         with acting(self.account):
             raw = connection.connection
             with times.timed(), psycopg.ClientCursor(raw) as cursor:
@@ -193,7 +191,7 @@ class Bench:
 def run_bench(
     account: Account, number: int, report: Callable[[str], None]
 ) -> tuple[Times, list[Searching], Writing]:
-    """Everything, in one account."""
+    """Measure embedding, searching and writing in one account."""
     bench = Bench(account)
     report("embedding …")
     embedding = bench.embedding(number)

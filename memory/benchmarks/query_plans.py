@@ -1,7 +1,7 @@
 """Plans of hot queries as the application sends them.
 
-The product's own functions run and their statements are overheard; each is then explained on the
-same connection, with the values in its text as they were: as the app role, never prepared.
+The product's functions run and their statements are captured. Each is then explained on the same
+connection with the same values: as the app role, never prepared.
 """
 
 import sys
@@ -20,7 +20,7 @@ from kmapp.accounts.models import Account
 from kmapp.outbox.models import Delivery
 from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
-from kmapp.search.queries import Meaning, Within, forget_figures
+from kmapp.search.queries import Meaning, Within, clear_query_caches
 from memory.actions.topics import current_topics
 from memory.benchmarks.synthetic_texts import Writer
 from memory.benchmarks.synthetic_vectors import Cloud
@@ -40,7 +40,7 @@ PAGE = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One statement as it was sent, and the function that sent it."""
+    """A captured statement, and the function that sent it."""
 
     name: str
     sql: str
@@ -49,8 +49,6 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """How a plan reads one table."""
-
     kind: str  # "Index Scan", "Seq Scan", …
     table: str
     index: str
@@ -72,7 +70,7 @@ def overheard(name: str | None = None) -> Iterator[list[Statement]]:
 
 def _sender() -> str:
     """Return the nearest function of the product above the database driver."""
-    frame = sys._getframe(1)  # noqa: SLF001 - who sends what is the question here
+    frame = sys._getframe(1)  # noqa: SLF001 - the sender is only found on the stack
     while frame.f_back:
         frame = frame.f_back
         ours = str(frame.f_globals.get("__name__")).startswith(OURS)
@@ -84,7 +82,7 @@ def _sender() -> str:
 def hot_statements(account: Account, viewer: Viewer | None = None) -> list[Statement]:
     """Return the statements of searches, lists, the review queue and triage."""
     account_id = account.pk
-    forget_figures()
+    clear_query_caches()
     model = active_model()
     rng = np.random.default_rng(3)
     [query] = Writer(rng).queries(1, chinese=False)
@@ -110,7 +108,6 @@ def hot_statements(account: Account, viewer: Viewer | None = None) -> list[State
 
 
 def whole_reads(account: Account, viewer: Viewer) -> list[str]:
-    """Return the hot statements that read a whole table."""
     problems = []
     for statement in hot_statements(account, viewer):
         with acting(account):
@@ -149,7 +146,7 @@ def explain(statement: Statement, *, analyze: bool = True, owner: bool = False) 
 
 
 def scans(statement: Statement, *, owner: bool = False) -> list[Scan]:
-    """How the plan reads each table. Inside `acting`."""
+    """Return how the plan reads each table. Inside `acting`."""
     with connections[OWNER if owner else "default"].cursor() as cursor:
         cursor.execute(f"EXPLAIN (FORMAT JSON) {statement.sql}", statement.parameters)
         [[[plan]]] = cursor.fetchall()
@@ -168,5 +165,4 @@ def _scans(node: dict[str, Any]) -> Iterator[Scan]:
 
 
 def reads_whole_tables(problems: Sequence[Scan]) -> list[str]:
-    """Return the tables that a plan reads completely."""
     return [scan.table for scan in problems if scan.kind == "Seq Scan"]

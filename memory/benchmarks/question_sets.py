@@ -1,8 +1,8 @@
 """Labelled question sets, evaluated by the product's functions without a database.
 
 A file holds collections of items (id, run, text, observed_at) and queries (text, and the ids of
-the items that answer it). The vectors are those that the product would make; they are kept in a
-file, for making them takes minutes.
+the items that answer it). The vectors are computed as in the product, and cached in a
+file, because computing them takes minutes.
 """
 
 import gzip
@@ -33,18 +33,18 @@ BATCH = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatedQuestion:
-    """One question with its candidates, and which of them answer it."""
+    """A question with its candidates and the relevant ones among them."""
 
-    group: str  # what is held out together
+    group: str  # examples held out together
     query: Query
     candidates: Sequence[Candidate]
     gold: frozenset[IdText]
-    gold_count: int  # answers there are, found or not
+    gold_count: int  # all relevant items, also those that are not candidates
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Vectors of texts, made once and kept."""
+    """Vectors of texts, cached in a file."""
 
     file: Path
     embed: Embed
@@ -72,13 +72,13 @@ class Vectors:
                 database.execute("SELECT e FROM v WHERE k = ?", [k]).fetchone()[0] for k in keys
             ]
         results = np.stack([np.frombuffer(blob, np.float32) for blob in blobs])
-        # As the index keeps them: in half precision.
+        # In half precision, as the index stores them.
         halves = results.astype(np.float16).astype(np.float32)
         return np.asarray(halves / np.linalg.norm(halves, axis=1, keepdims=True))
 
 
 class Words:
-    """BM25 over all texts of one file, as one account would hold them."""
+    """BM25 over all texts of one file, as over the memories of one account."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.results = [Counter(terms(text)) for text in texts]
@@ -102,7 +102,7 @@ class Words:
 
 
 def questions(file: Path, template: str, vectors: Vectors) -> list[EvaluatedQuestion]:
-    """Every question of a file with the candidates that the product would look at."""
+    """Return the questions of a file with the candidates that the product would rank."""
     with gzip.open(file, "rt", encoding="utf-8") as opened:
         return evaluate_questions(json.load(opened)["collections"], template, vectors)
 
@@ -110,7 +110,6 @@ def questions(file: Path, template: str, vectors: Vectors) -> list[EvaluatedQues
 def evaluate_questions(
     collections: Sequence[dict[str, Any]], template: str, vectors: Vectors
 ) -> list[EvaluatedQuestion]:
-    """Evaluate the queries of such a file."""
     whole = [item for each in collections for item in each["items"]]
     words = Words([words_of(_passage(item)) for item in whole])
     evaluated, start = [], 0
@@ -135,7 +134,7 @@ def _passage(item: dict[str, Any]) -> Passage:
 
 
 class _Collection:
-    """One user's memories and the questions about them."""
+    """The memories of one user, and the questions about them."""
 
     def __init__(
         self,
@@ -214,7 +213,7 @@ class _Collection:
 
 
 def _key(place: int) -> IdText:
-    """In the order of their places."""
+    """Return an id that sorts by place."""
     return f"{place:06}"
 
 

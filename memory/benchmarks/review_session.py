@@ -24,12 +24,12 @@ from memory.models.entry_input import Batch, NewEntry
 HTMX = {"HX-Request": "true", "HX-Current-URL": "http://localhost/review/"}
 IN_HAND = re.compile(r'id="waits-([0-9a-f-]{36})"[^>]*aria-current')
 VERSION = re.compile(r'name="version" value="(\d+)"')
-WRONG = 400  # and above
+WRONG = 400  # lowest status of an error
 
 
 @dataclass(kw_only=True)
 class Clearing:
-    """What clearing a queue took."""
+    """Timings and query counts of a review session."""
 
     page_times: Times = field(default_factory=Times)  # the whole page
     decisions: Times = field(default_factory=Times)  # a decision and the next proposal
@@ -37,7 +37,7 @@ class Clearing:
 
 
 def cleared(account: Account, number: int) -> Clearing:
-    """Propose so many texts, and decide about each of them as a browser does."""
+    """Propose `number` texts, and decide on each of them as a browser does."""
     _propose(account, number)
     figures, client = Clearing(), _reviewer(account)
     answer = _text(client.get("/review/"))

@@ -1,6 +1,6 @@
 """Effect of a minimum score in Chinese and in English.
 
-The same facts and the same questions in both languages, so that no language has the easier ones.
+Both languages have the same facts and questions, so that neither has easier ones.
 `kmapp.search.fusion.bend` was fitted to the first half of them; the second half is held out.
 """
 
@@ -21,7 +21,7 @@ HALVES = ("set by", "held out")
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Of each question: that of its answer, and the best that is none."""
+    """For each question, the score of its answer and the best score of a wrong result."""
 
     right: Sequence[float]
     wrong: Sequence[float]
@@ -37,7 +37,7 @@ class Scores:
 
 
 def collection(language: str) -> dict[str, Any]:
-    """Facts as memories that stand alone, a day apart, and what is asked about them."""
+    """Return facts as unrelated memories, one per day, with a question about each."""
     pairs = json.loads(PAIRS.read_text(encoding="utf-8"))[language]
     items = [
         {"id": str(n), "run": f"run-{n}", "text": fact, "observed_at": f"2026-01-{n % 28 + 1:02}"}

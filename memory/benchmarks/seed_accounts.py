@@ -45,7 +45,7 @@ BLOCKS_AT_ONCE = 10  # in one transaction
 ENTRIES_PER_USER = 200
 REASON = "synthetic, for measuring"
 POSTING_COLUMNS = ("account_id", "collection", "term", "document", "tf", "dl")
-MANY = 5_000  # from here on building the index anew is faster than adding to it
+MANY = 5_000  # entries from which rebuilding the index is faster than adding to it
 TABLES = (
     *("ledger_commit", "ledger_seal", "ledger_note", "memory_memoryentry", "memory_memoryversion"),
     *("memory_memoryedge", "search_termposting", "search_vector"),
@@ -68,7 +68,7 @@ def seed(
     report_progress: ReportProgress,
     report_line: ReportLine,
 ) -> None:
-    """Fill accounts of these percentages with this many entries altogether."""
+    """Write `number` entries, distributed over accounts by these percentages."""
     model = active_model()
     sizes = {slug_of(share): round(number * share / 100) for share in shares}
     sizes[slug_of(None)] = number - sum(sizes.values())
@@ -91,7 +91,7 @@ def seed(
 
 @dataclass
 class Rows:
-    """What some commits made, by table."""
+    """Rows of some commits, by table."""
 
     models: dict[type[Model], list[Model]] = field(default_factory=dict)
     postings: list[tuple[Any, ...]] = field(default_factory=list)
@@ -111,7 +111,7 @@ class Rows:
 
 @dataclass
 class Seeder:
-    """Fills one account."""
+    """Writer of the synthetic data of one account."""
 
     account: Account
     model: EmbeddingModel
@@ -137,13 +137,13 @@ class Seeder:
             rows.copy()
 
     def _head(self) -> Head:
-        """Where the account's chain stands."""
+        """Return the number and hash of the last commit."""
         commits = Commit.objects.using(OWNER).of(self.account).order_by("-seq")
         last_commit = commits.values_list("seq", "commit_hash").first()
         return Head(*last_commit) if last_commit else BEGINNING
 
     def _block(self, size: int, rows: Rows) -> None:
-        """One commit and all that follows from it."""
+        """Write one commit with all rows that depend on it."""
         commit = Recording(account_id=self.account.pk, actor=SYSTEM, input=None, reason=REASON)
         entries = self.population.entries(size, commit.id)
         commit.add_all(entries, "ADD")
@@ -175,16 +175,11 @@ class Seeder:
             diff=draft.diff,
         )
         self.head = Head(link.seq, commit_hash(link))
+        same = ("id", "seq", "parent_hash", "actor", "created_at", "input_digest", "diff")
         yield Commit(
-            id=link.id,
             account_id=link.account,
-            seq=link.seq,
-            parent_hash=link.parent_hash,
             commit_hash=self.head.commit_hash,
-            actor=link.actor,
-            created_at=link.created_at,
-            input_digest=link.input_digest,
-            diff=link.diff,
+            **{name: getattr(link, name) for name in same},
         )
         yield Note(
             account_id=self.account.pk,

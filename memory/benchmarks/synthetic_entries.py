@@ -25,7 +25,7 @@ STATUS_SHARES = (0.96, 0.02, 0.02)
 
 @dataclass
 class Population:
-    """Makes entries of one account: some users have many, most have few."""
+    """Generator of the entries of one account: few users have many, most have few."""
 
     account_id: UUID
     users: int
@@ -37,7 +37,7 @@ class Population:
         self.writer = Writer(self.rng)
 
     def entries(self, number: int, commit_id: UUID) -> list[MemoryEntry]:
-        """Entries of one commit; those of a run stand together and in order."""
+        """Return the entries of one commit; those of a run are consecutive and in order."""
         texts = iter(self.writer.texts(number))
         new_entries: list[MemoryEntry] = []
         while len(new_entries) < number:

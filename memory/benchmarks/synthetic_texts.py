@@ -25,7 +25,7 @@ SHORTEST, MEDIAN, SPREAD, LONGEST = 4, 18, 0.6, 120  # words of a text: log-norm
 
 
 class Vocabulary(NamedTuple):
-    """Words by their rank, and how often a word of that rank or a more common one is said."""
+    """Words by rank, with the cumulative frequency of each rank."""
 
     english: "NDArray[np.str_]"
     chinese: "NDArray[np.str_]"
@@ -34,7 +34,7 @@ class Vocabulary(NamedTuple):
 
 @cache
 def vocabulary() -> Vocabulary:
-    """One for every writer and every run."""
+    """Return the vocabulary, which is the same in every run."""
     shape = Random(7)  # noqa: S311 - invented words, no secrets
     english = np.array([_english_word(shape) for _ in range(VOCABULARY)])
     chinese = np.array(["".join(shape.sample(HANZI, 2)) for _ in range(VOCABULARY)])
@@ -44,7 +44,7 @@ def vocabulary() -> Vocabulary:
 
 @dataclass
 class Writer:
-    """Writes texts: mostly English, some Chinese."""
+    """Generator of texts: mostly English, some Chinese."""
 
     rng: np.random.Generator
     chinese_share: float = 0.3
@@ -62,7 +62,7 @@ class Writer:
         ]
 
     def queries(self, number: int, *, chinese: bool) -> list[str]:
-        """Questions of some five words, most of them rare enough to say something."""
+        """Return questions of about five words, most of them rare."""
         ranks = self.rng.integers(20, VOCABULARY // 10, (number, 5))
         return [self._text(each, chinese=chinese) for each in ranks]
 

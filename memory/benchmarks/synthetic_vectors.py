@@ -18,7 +18,7 @@ Vectors = NDArray[np.float32]
 
 @dataclass
 class Cloud:
-    """Draws vectors, and queries near some of them."""
+    """Generator of vectors, and of queries near some of them."""
 
     dimensions: int
     rng: np.random.Generator

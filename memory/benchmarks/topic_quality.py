@@ -14,14 +14,13 @@ from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.search.passages import Passage, Template, renderings
 from memory.topics.clustering import NONE, Vectors, agreement, grow, neighbours
 
-DRAWS, ORDERS = 4, 5  # of dates, and of orders in which the sentences come: the mean is told
-DAYS = 180  # in which the sentences were said, one now and one then
+DRAWS, ORDERS = 4, 5  # of dates and of sentence orders; the table shows their mean
+DAYS = 180  # over which the dates of the sentences are distributed
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 LABELLED = Path(__file__).parent / "labelled.json"
 
 
 def _passage(text: str, day: int) -> str:
-    """Return a sentence as a passage with its date."""
     passage = Passage(text=text, date=FIRST + timedelta(days=day))
     return next(iter(renderings(Template(TEMPLATE), passage)))
 
@@ -52,7 +51,7 @@ def topic_quality_lines() -> Iterator[str]:
 def _run(
     vectors: Vectors, labels: Sequence[str], order: NDArray[np.int64]
 ) -> tuple[float, float, float, float]:
-    """How well the topics agree with the labels, how many there are, and what is in none."""
+    """Return the agreement with the labels, the number of topics and of unassigned texts."""
     topic_of_text = grow(neighbours(vectors[order]), [NONE] * len(order)).topics
     true = [labels[place] for place in order]
     assigned = [

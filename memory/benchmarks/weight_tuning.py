@@ -24,7 +24,7 @@ DEPTHS = (5, 10, 20)
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One question as numbers: a row for each candidate."""
+    """One question as arrays, with a row for each candidate."""
 
     group: str
     rows: Matrix
@@ -35,7 +35,7 @@ class Example:
 
 @dataclass(slots=True)
 class Figures:
-    """Recall at some depths, and how often at least one answer is among the first ten."""
+    """Recall at several depths, and the share of questions with an answer in the first ten."""
 
     recall: dict[int, list[float]] = field(default_factory=lambda: {k: [] for k in DEPTHS})
     hit: list[float] = field(default_factory=list)
@@ -75,7 +75,7 @@ def lone(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
 
 
 def learn(example_list: Sequence[Example], without: frozenset[str] = frozenset()) -> Matrix:
-    """Weights that sum to 1, by Adam; what is left out weighs nothing."""
+    """Return the weights that sum to 1 and minimize the loss, by Adam."""
     taught = [each for each in example_list if each.right.any()]
     rows = np.vstack([each.rows for each in taught])
     right = np.concatenate([each.right for each in taught])
@@ -98,7 +98,7 @@ def learn(example_list: Sequence[Example], without: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The questions of one file; `repeated` evens out how many there are in each language."""
+    """Questions of one file; `repeated` balances the number of questions per language."""
 
     name: str
     example_list: Sequence[Example]
@@ -106,7 +106,7 @@ class Source:
     repeated: int = 1
 
     def folds(self) -> list[Callable[[int], bool]]:
-        """Which examples are held out together."""
+        """Return a predicate for each group of examples that are held out together."""
         groups = list(dict.fromkeys(each.group for each in self.example_list))
         if len(groups) > 1:
             return [lambda n, g=group: self.example_list[n].group == g for group in groups]  # type: ignore[misc]
@@ -114,7 +114,7 @@ class Source:
 
 
 def taught(sources: Sequence[Source], held: Source | None = None, out: Any = None) -> list[Example]:
-    """All examples but those held out; of long files also with every entry standing alone."""
+    """Return all examples except those held out; of long files, also each entry alone."""
     collected: list[Example] = []
     for source in sources:
         training_indexes = [
@@ -128,7 +128,7 @@ def taught(sources: Sequence[Source], held: Source | None = None, out: Any = Non
 def held_out(
     sources: Sequence[Source], without: frozenset[str] = frozenset()
 ) -> dict[str, Figures]:
-    """How well weights do on what they were not learned from, file by file."""
+    """Evaluate weights on the examples that they were not tuned on, by file."""
     named_shares: dict[str, Figures] = {}
     for source in sources:
         figures = named_shares.setdefault(source.name, Figures())

@@ -25,7 +25,7 @@ class SimilarMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactOutcome:
-    """What happens to one fact."""
+    """The outcome of one fact."""
 
     item: int
     fact: Fact

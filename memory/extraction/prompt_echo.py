@@ -19,7 +19,7 @@ def repeats_prompt(text: str, prompt: str, source: str) -> bool:
 
 
 def _runs(words: Sequence[str], length: int = 0) -> frozenset[tuple[str, ...]]:
-    """Return all runs of terms of a length; a short text is a single run."""
+    """Return all sequences of `length` terms; a short text is a single sequence."""
     length = length or min(RUN, len(words))
     return frozenset(
         tuple(words[start : start + length]) for start in range(len(words) - length + 1)

@@ -32,7 +32,6 @@ Rows = list[dict[str, Any]]
 
 
 def add_subcommands(verbs: Any) -> None:
-    """Add the subcommands and their options."""
     add = partial(add_verb, verbs, has_json=True)
     finding = add("search", "find memories by words and meaning")
     finding.add_argument("query")
@@ -74,7 +73,6 @@ def add_verb(verbs: Any, name: str, meaning: str, *, has_json: bool = False) -> 
 
 
 def _share(options: str) -> float:
-    """Parse a number from 0 to 1."""
     share = float(options)
     if not 0 <= share <= 1:
         raise ArgumentTypeError(f"{options} is not from 0 to 1")
@@ -82,7 +80,6 @@ def _share(options: str) -> float:
 
 
 def run_subcommand(account: Account, verb: str, options: Mapping[str, Any]) -> str:
-    """Run a subcommand, and return its output."""
     rows = SUBCOMMANDS[verb](account, Namespace(**options))
     if options["json"]:
         return json.dumps(rows, cls=DjangoJSONEncoder, ensure_ascii=False, indent=2)
@@ -116,7 +113,8 @@ def _list(account: Account, options: Namespace) -> Rows:
 
 def _get(account: Account, options: Namespace) -> Rows:
     with acting(account):
-        return [_whole(_one(account, options.id))]
+        fields = (*LISTED_FIELDS, *MORE, *TIMES, "version")
+        return [_serialize(_one(account, options.id), fields)]
 
 
 def _history(account: Account, options: Namespace) -> Rows:
@@ -171,12 +169,8 @@ def _one(account: Account, pk: UUID) -> MemoryEntry:
     return entry
 
 
-def _serialize(entry: MemoryEntry) -> dict[str, Any]:
-    return {name: getattr(entry, name) for name in LISTED_FIELDS}
-
-
-def _whole(entry: MemoryEntry) -> dict[str, Any]:
-    return {name: getattr(entry, name) for name in (*LISTED_FIELDS, *MORE, *TIMES, "version")}
+def _serialize(entry: MemoryEntry, fields: Sequence[str] = LISTED_FIELDS) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in fields}
 
 
 SUBCOMMANDS: Mapping[str, Callable[[Account, Namespace], Rows]] = {

@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 from kmapp.accounts.redacted_text import redact_value
 from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
-from kmapp.ledger.batch_nodes import Guest
+from kmapp.ledger.batch_nodes import ForeignNode
 from kmapp.ledger.canonical import canonical
 
 REDACTED_FIELDS = ("title", "raw_ref", "evidence_ref", "tags", "entities", "sources")
@@ -124,7 +124,7 @@ class Batch:
 
     entries: Sequence[NewEntry]
     edges: Sequence[NewEdge] = ()
-    hosted_nodes: Sequence[Guest] = ()  # nodes of other apps
+    hosted_nodes: Sequence[ForeignNode] = ()  # nodes of other apps
     scope: str = ""
     input: Any = None
     reason: str = ""

@@ -25,7 +25,7 @@ return counted
 
 
 def accessed(account_id: UUID, ids: Iterable[UUID]) -> None:
-    """Count these as told once more."""
+    """Count one recall of each of these memories."""
     entry_ids = [str(pk) for pk in ids]
     if entry_ids:
         cast(ValkeyCache, cache).run(_ADD, _key(account_id), TTL_SECONDS, *entry_ids)

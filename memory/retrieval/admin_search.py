@@ -1,6 +1,6 @@
 """Search for people: any status, by words and vectors, best first.
 
-Agents are told a few that they may see; a reviewer looks through all that the filters let through.
+Agents get a few memories that are visible to them; reviewers page through all that match.
 """
 
 from contextlib import suppress
@@ -20,8 +20,8 @@ from memory.models.entries import COLLECTION
 from memory.retrieval.candidates import CANDIDATES, gather
 
 MOST = 500
-# On the scale of the model: a memory without any of the words is as near as this, or left out.
-# Nearest there always is, however far; a list that ends says more than one that never does.
+# Minimum closeness, on the scale of the model, of a memory without any of the words. There is
+# always a nearest vector, so without a minimum the list would never end.
 CLOSE = 0.3
 
 
@@ -37,13 +37,13 @@ def search_for_admin(
     close = {each.id for each in signals.candidates if scale.of(each.cosine or 0.0) >= CLOSE}
     ranked = [each.id for each in fuse(signals.query, signals.candidates, scale)]
     best = [each for each in ranked if each in worded | close]
-    if len(worded) >= CANDIDATES:  # there may be more than fusion was given
+    if len(worded) >= CANDIDATES:  # fusion gets at most this many
         best += _by_words(account_id, text, rows)
     return [UUID(each) for each in list(dict.fromkeys(best))[:MOST]]
 
 
 def _named(text: str, rows: EntryQuerySet) -> list[UUID]:
-    """Return the memory with this complete id, ours or the client's."""
+    """Return the memory with this id or client id."""
     named = Q(client_id=text)
     with suppress(ValueError):
         named |= Q(pk=UUID(text))
@@ -51,7 +51,7 @@ def _named(text: str, rows: EntryQuerySet) -> list[UUID]:
 
 
 def _by_words(account_id: UUID, text: str, rows: EntryQuerySet) -> list[IdText]:
-    """Further than an agent's search looks: everything that holds one of the words."""
+    """Return all memories with one of the words, beyond the candidates of fusion."""
     collection = Collection(account_id=account_id, name=COLLECTION)
     words = queries.weigh(collection, terms(text))
     return list(queries.best_by_words(collection, words, within=Within.of(rows), limit=MOST))

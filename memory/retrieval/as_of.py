@@ -1,7 +1,7 @@
 """Memories as of an instant, from their versions. Inside `acting`.
 
-The rows of the past have the columns of the table and stand under its name, so that every query
-about the present can be asked of the past too.
+A CTE with the name and columns of the table holds the past rows, so that every query can also run
+on the past.
 """
 
 import json
@@ -33,7 +33,7 @@ def _empty(field: Any) -> Any:
     return {"BooleanField": False, "PositiveIntegerField": 0}.get(field.get_internal_type(), "")
 
 
-# A state leaves out what was empty.
+# States omit empty fields.
 _EMPTY = json.dumps({each.attname: _empty(each) for each in MemoryEntry._meta.concrete_fields})
 _ROWS = f"""
 WITH "{_TABLE}" AS MATERIALIZED (
@@ -58,7 +58,7 @@ WHERE e.account_id = %s AND e.id = ANY (%s) AND e.version > v.version
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """One account at one instant, as far as the past may be told: the rows that `present` names."""
+    """The state of an account at one instant, limited to the rows of `present`."""
 
     account_id: UUID
     at: datetime
@@ -74,7 +74,6 @@ class Past:
         return list(MemoryEntry.objects.raw(start + sql, [*first, *parameters]))
 
     def ids(self, rows: EntryQuerySet) -> list[UUID]:
-        """Return the ids only."""
         within = Within.of(rows)
         start, first = self._rows()
         with connection.cursor() as cursor:

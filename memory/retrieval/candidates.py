@@ -23,21 +23,21 @@ from memory.models import MemoryEdge
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 
 CANDIDATES = 80  # from each list
-SEEDS = 20  # of each list, whose neighbours become candidates too
-HEAD = 64  # characters by which an entry's opening is told
-NEIGHBOURS = 200  # that come in over edges, from either side
+SEEDS = 20  # from each list; their neighbours become candidates too
+HEAD = 64  # characters at the start of a text, for the signal `opening`
+NEIGHBOURS = 200  # candidates that edges in both directions add
 QUESTION_MARKS = frozenset("?？")
 Links: TypeAlias = dict[IdText, float]
 NO_LINKS: Mapping[IdText, float] = MappingProxyType({})
 Type = MemoryEdge.Type
 ORDER = Type.NEXT
-# What is told of one end says something of the other.
+# Types of edges whose ends are evidence for each other.
 SPREADING = (Type.NEXT, Type.PART_OF, Type.RELATED_TO, Type.DERIVED_FROM, Type.MENTIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
-    """What fusion is given, and which candidates have a vector."""
+    """The input of fusion, and the candidates that have a vector."""
 
     query: Query
     candidates: Sequence[Candidate]
@@ -53,7 +53,7 @@ def gather(
 ) -> Signals:
     """Find candidates by words and meaning, and measure all signals of each.
 
-    What the indexes do not know, since it was reworded, is judged by the words it had.
+    The indexes lack the old texts of `reworded` memories, which are scored by the given words.
     """
     collection = Collection(account_id=account_id, name=COLLECTION)
     words = queries.weigh(collection, terms(text))
@@ -112,15 +112,15 @@ def _as_it_was(pk: UUID, old_text: str, words: Words) -> Candidate:
     )
 
 
-# What workers found alike, or named, is for recall to walk: here it would only crowd out the order
-# of runs, and what is alike is found as it is.
+# Derived edges to similar or mentioned memories are left to recall. Here they would displace the
+# neighbours in runs, and similar memories match the query anyway.
 _TEXT_AT_INSTANT = (
     "account_id = %s AND type = ANY (%s) "
     "AND (origin = 'written' OR type NOT IN ('related_to', 'mentions'))"
 )
-# Spelled out: the statement is always the same, and writing it anew each time takes Django longer
-# than Postgres takes to answer it. Two users' runs may have one name. Entries are followed by the
-# edges between them, told by the days that only these have: asking twice would take longer.
+# A constant, because building it takes Django longer than running it takes Postgres. Runs of two
+# users may have the same name. The rows of entries are followed by those of the edges between them,
+# which only the `days` column distinguishes, because a second query would take longer.
 _ENTRY_FIELDS = f"""
 WITH seeds (ids) AS (SELECT %s::uuid[]),
 told (id, run, head, size, asks, importance, salience, pinned, fresh) AS MATERIALIZED (

@@ -45,7 +45,7 @@ class EntryFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no 
         return rows.filter(pinned=True)
 
     def embedded(self, rows: Rows, name: str, value: str) -> Rows:
-        """As `MemoryEntry.embedding_state` has it: FAILED before PENDING before READY."""
+        """Filter by embedding state in the order of precedence FAILED, PENDING, READY."""
         mine = Vector.objects.filter(
             account_id=OuterRef("account_id"),
             collection=COLLECTION,

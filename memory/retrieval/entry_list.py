@@ -1,6 +1,6 @@
 """The list of memories: filters, text query and columns from the URL.
 
-An address may be old, or typed by hand: what it says and we do not know is left out, and told.
+Unknown parameters of a URL, which may be old or typed by hand, are ignored and reported.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.admin_search import search_for_admin
 from memory.retrieval.entry_filters import EntryFilter
 
-WORDS = 1_000  # characters of a question
+WORDS = 1_000  # characters of a query
 NEWEST = "-created_at"
 SORTS = {
     NEWEST: _("Newest first"),
@@ -47,12 +47,12 @@ COLUMNS = {
 }
 USUAL = ("status", "kind", "whose", "embedding", "observed")
 OWN = frozenset({"q", "sort", "column"})
-ELSEWHERE = frozenset({"page", "view"})  # in an address, but not what the list is
+ELSEWHERE = frozenset({"page", "view"})  # parameters of the page that do not change the list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """One state of the list."""
+    """The filters, query, order and columns of the list."""
 
     account_id: UUID
     filter: EntryFilter
@@ -60,7 +60,7 @@ class Listing:
     sort: str
     columns: Sequence[str]
     left_out: Sequence[str]
-    query: str  # its address: what counts of it, always in the same order
+    query: str  # its URL query in canonical order, without ignored parameters
 
     @classmethod
     def of(cls, account_id: UUID, params: QueryDict) -> Self:
@@ -100,12 +100,12 @@ class Listing:
 
     @property
     def rows(self) -> EntryQuerySet:
-        """What the filters let through."""
+        """Return the memories that match the filters."""
         return self.filter.qs  # type: ignore[no-any-return]  # the package has no types
 
     @property
     def chosen(self) -> EntryQuerySet:
-        """The rows, if they are some on purpose: not all, nor of an address half understood."""
+        """Return the filtered rows; refuse an unfiltered list, text queries and unknown filters."""
         if not self.narrowing or self.left_out or self.words:
             raise Invalid(
                 gettext(
@@ -116,16 +116,12 @@ class Listing:
 
     @property
     def narrowing(self) -> Sequence[str]:
-        """The filters that are set."""
         return [name for name in self.filter.filters if self.filter.data.get(name)]
 
     def ids(self, meaning: Meaning | None = None) -> Any:
-        """All that is listed, in order: what the words find, best first, or all rows."""
+        """Return all listed ids in order: matches of the query, best first, or all rows."""
         if self.words:
             return search_for_admin(self.account_id, self.words, self.rows, meaning)
-        return self.rows.order_by(self.sort, self._tie).values_list("pk", flat=True)
-
-    @property
-    def _tie(self) -> str:
-        """Newest first is an index read backwards, ids too."""
-        return "-pk" if self.sort.startswith("-") else "pk"
+        # Ids in the same direction as the sort, so that one index serves both.
+        tie = "-pk" if self.sort.startswith("-") else "pk"
+        return self.rows.order_by(self.sort, tie).values_list("pk", flat=True)

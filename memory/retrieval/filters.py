@@ -2,14 +2,16 @@
 
 `{"user_id": "ann", "OR": [{"kind": "fact"}, {"importance": {"gte": 0.8}}], "NOT": {"tags": "old"}}`
 
-Keys beside each other must all hold. AND and OR take lists, NOT an object or a list, none of which
-may hold. A value is compared for equality; `{operator: value}` says otherwise, `"*"` is any value.
-Whose memories are asked for may be said in the filter alone: see `fixed_ids`.
+All keys of an object must match. AND and OR take lists; NOT takes an object, or a list of which
+none may match. Values are compared for equality, unless given as `{operator: value}`; `"*"` matches
+any value. A filter may also select the owner: see `fixed_ids`.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from operator import and_, or_
 from typing import Any
 from uuid import UUID
 
@@ -31,14 +33,15 @@ IDS = ("user_id", "agent_id", "app_id", "run_id")
 
 
 def condition(filters: Mapping[str, Any]) -> Q:
-    """Return the condition of a filter; refuse what it does not understand."""
+    """Parse a filter into a condition. Raise Invalid for unknown fields and operators."""
     return _Reader().group(filters, "filters", 1)
 
 
 def fixed_ids(filters: Mapping[str, Any]) -> dict[str, str]:
     """Return the ids that a filter requires of all rows.
 
-    By equality, at its top or inside an AND there. What makes no sense is for `condition` to say.
+    These are equality conditions at the top level or in a top-level AND. Invalid filters are
+    reported by `condition`.
     """
     collected: dict[str, str] = {}
     and_part = filters.get("AND")
@@ -53,7 +56,7 @@ def fixed_ids(filters: Mapping[str, Any]) -> dict[str, str]:
 
 
 class _Reader:
-    """One filter being read; it counts its conditions."""
+    """Parser of one filter, which counts its conditions."""
 
     def __init__(self) -> None:
         self.left = CONDITIONS
@@ -80,9 +83,7 @@ class _Reader:
         parts = [
             self.group(each, f"{path}.{number}", depth + 1) for number, each in enumerate(clause)
         ]
-        whole = parts[0]
-        for part in parts[1:]:
-            whole = whole & part if name == "AND" else whole | part
+        whole = reduce(and_ if name == "AND" else or_, parts)
         return ~whole if name == "NOT" else whole
 
     def _field(self, name: str, clause: Any, path: str) -> Q:
@@ -172,6 +173,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "time": _moment,
     "id": _identity,
 }
+_EMPTY: Mapping[str, Any] = {"list": [], "text": ""}  # other kinds are null
 _ALLOWED: Mapping[str, set[str]] = {
     "text": _EQUAL | _TEXT,
     "list": _EQUAL | {"contains"},
@@ -193,7 +195,7 @@ class Field:
         if operator not in _ALLOWED[self.kind]:
             raise _refusal(path, f"does not support the operator {operator}")
         if operator in ("eq", "ne") and (value is None or value == ANYTHING):
-            there = ~self._empty()
+            there = ~Q(**{self.column: _EMPTY.get(self.kind)})
             return there if (value is None) == (operator == "ne") else ~there
         if operator == "in":
             return self._any_of(value, path)
@@ -201,12 +203,12 @@ class Field:
 
     def _one(self, operator: str, value: Any) -> Q:
         if self.kind == "list":
-            holds = Q(**{f"{self.column}__contains": [value]})
-            return ~holds if operator == "ne" else holds
-        if operator in ("eq", "ne"):
-            equal = Q(**{self.column: value})
-            return ~equal if operator == "ne" else equal
-        return Q(**{f"{self.column}__{operator}": value})
+            match = Q(**{f"{self.column}__contains": [value]})
+        elif operator in ("eq", "ne"):
+            match = Q(**{self.column: value})
+        else:
+            match = Q(**{f"{self.column}__{operator}": value})
+        return ~match if operator == "ne" else match
 
     def _any_of(self, values: Any, path: str) -> Q:
         if not isinstance(values, list) or len(values) > VALUES:
@@ -221,14 +223,9 @@ class Field:
         except (ValueError, OverflowError) as error:
             raise _refusal(path, str(error)) from error
 
-    def _empty(self) -> Q:
-        if self.kind == "list":
-            return Q(**{self.column: []})
-        return Q(**{self.column: ""}) if self.kind == "text" else Q(**{self.column: None})
-
 
 def _json(key: str, operator: str, value: Any, path: str) -> Q:
-    """Equality reads scalars and whole values; `contains` a part of a text or of a list."""
+    """Compare scalars and whole values for equality; `contains` matches part of a text or list."""
     if value == ANYTHING and operator in ("eq", "ne"):
         there = Q(slots__has_key=key)
         return there if operator == "eq" else ~there

@@ -18,7 +18,7 @@ LONGEST = 300  # characters of a question
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What one memory says, and its vector. No model is asked: it might be another one tomorrow."""
+    """The text of one memory, and its stored vector, so that results do not depend on a model."""
 
     account_id: UUID
     expected: UUID
@@ -28,8 +28,6 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The memories found, best first."""
-
     question: Question
     results: tuple[UUID, ...]
 
@@ -39,7 +37,7 @@ class Answer:
 
 
 def questions(number: int) -> list[Question]:
-    """So many, of all accounts alike; of an account that has fewer memories, as many as it has."""
+    """Return up to `number` questions, spread evenly over all accounts."""
     left = number
     results: list[Question] = []
     accounts = account_ids()
@@ -60,7 +58,7 @@ def _of(account_id: UUID, number: int) -> list[Question]:
             state=Vector.State.READY,
             object_id__in=entries.values("pk"),
         )
-        # Digests are as good as dice, and fall the same way each time.
+        # The order of digests is a random but repeatable sample.
         chosen = vectors.order_by("text_sha256", "object_id")[:number]
         vector_of = {row.object_id: tuple(row.embedding) for row in chosen}
         texts = entries.filter(pk__in=vector_of).order_by("pk").values_list("pk", "content")

@@ -20,14 +20,14 @@ from memory.retrieval.recall import USUAL as SEEDS
 from memory.retrieval.recall import Recall, recall
 from memory.retrieval.search import USUAL, Hit, Search, search
 
-BELOW = 5  # shown of what others scored higher than, and again of what is kept back
-WIDER = 40  # how much further down the latter is looked for
-REACHED = 20  # shown of what only the graph led to
+BELOW = 5  # results shown below the limit, and as many excluded memories
+WIDER = 40  # additional results in which excluded memories are searched
+REACHED = 20  # related memories shown
 Status = MemoryEntry.Status
 
 
 class Endpoint(TextChoices):
-    """The ways in which agents ask."""
+    """The endpoint that a query is sent to."""
 
     SEARCH = "search", _("search: best matches")
     RECALL = "recall", _("recall: matches and related memories")
@@ -45,7 +45,7 @@ _EXCLUSION_REASONS: Mapping[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabHit:
-    """One memory of an answer."""
+    """A memory of a response."""
 
     hit: Hit
     rank: int
@@ -54,7 +54,7 @@ class LabHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missed:
-    """One memory that is not in the answer, and each reason for that."""
+    """A memory that is not in the response, with each reason."""
 
     hit: Hit
     reasons: Sequence[str | Promise]
@@ -62,9 +62,9 @@ class Missed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked, and at which door. Nothing said: as much and as good as the door's default."""
+    """The query and its endpoint. Omitted values have the defaults of the endpoint."""
 
-    search: Search  # its limit and least score do not count
+    search: Search  # its limit and minimum score are ignored
     endpoint: Endpoint = Endpoint.SEARCH
     most: int | None = None
     least: float | None = None
@@ -72,7 +72,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """A memory that is told because of what it hangs together with."""
+    """A memory that is returned because it is related to a result."""
 
     entry: MemoryEntry
     activation: float
@@ -81,9 +81,9 @@ class Reached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabAnswer:
-    """What a door gave."""
+    """The response of an endpoint."""
 
-    request: Search  # with the limit and the least score that held
+    request: Search  # with the effective limit and minimum score
     hits: Sequence[Hit]
     decisions: Sequence[Mapping[str, Any]]
     timings: Mapping[str, float]
@@ -94,7 +94,7 @@ class LabAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What one question gave, asked in one way."""
+    """The result of one query with one configuration."""
 
     question: Question
     answer: LabAnswer
@@ -115,7 +115,7 @@ class Trial:
 
 
 def try_out(account_id: UUID, question: Question) -> Trial:
-    """Ask as an agent does, then look further down and at what it may not see. Outside `acting`."""
+    """Run a query as an agent does, and find what was not returned. Outside `acting`."""
     answer = _ENDPOINTS[question.endpoint](account_id, question)
     request, returned_ids = answer.request, {hit.entry.pk for hit in answer.hits}
     returned_ids |= {one.entry.pk for one in answer.reached}
@@ -200,7 +200,7 @@ def _explained(account_id: UUID, request: Search, missed: Sequence[Hit]) -> list
 
 
 def reasons(hit: Hit, request: Search, *, visible: bool, now: datetime) -> list[str | Promise]:
-    """Why a memory is not in the answer: all that keeps it out, or that others were better."""
+    """Return why a memory is not in the response: all exclusions, or that others rank higher."""
     entry = hit.entry
     result: list[str | Promise] = []
     if not visible:

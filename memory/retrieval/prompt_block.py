@@ -13,13 +13,13 @@ from memory.models import MemorySettings
 from memory.retrieval.search import Hit, Search, answer
 from memory.retrieval.text_budget import BlockEntry, block
 
-RELEVANT = 0.5  # below it hardly one candidate in a hundred is right: docs/retrieval.md
+RELEVANT = 0.5  # below it, about one candidate in a hundred is relevant: docs/retrieval.md
 OFF = {"code": "km_memory_off", "message": "The account's policy: agents do not use memory."}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Injected:
-    """The block, the memories in it, and what they had to reach."""
+    """The prompt block, its memories, and the minimum score."""
 
     text: str
     hits: Sequence[Hit]
@@ -40,9 +40,9 @@ def inject(
     most_tokens: int | None = None,
     least: float | None = None,
 ) -> Injected:
-    """Half of the conversation, half wider; what one half leaves over is the other's.
+    """Return a block, half of it from the run; each half may fill space that the other leaves.
 
-    How many and how good they must be is said here, or by the account's policy.
+    The defaults of the limits are those of the account's policy.
     """
     with acting(account_id):
         policy = MemorySettings.objects.get_or_default(account_id)

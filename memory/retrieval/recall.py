@@ -1,6 +1,6 @@
 """Recall: seeds of a query and related memories.
 
-Every node is looked at again before it is told, at every hop: an edge opens nothing.
+Visibility is checked for every node at every hop: an edge grants no access.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,14 +22,14 @@ from memory.retrieval.search import Hit, Search, answer, past_of, rows_of
 from memory.retrieval.spreading_activation import Edge, Walk
 
 USUAL = 30  # seeds
-SCANNED = 400  # edges looked at in one hop
+SCANNED = 400  # edges examined in one hop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """What is asked, and how far to go."""
+    """The search for seeds, and the limits of the subgraph."""
 
-    search: Search  # its limit is that of the seeds
+    search: Search  # its limit is the number of seeds
     hops: int = 2
     most_nodes: int = 50
     most_edges: int = 100
@@ -39,7 +39,7 @@ class Recall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """What was found: the seeds, then all that was reached, the most active first."""
+    """The seeds and all reached memories, most active first."""
 
     seeds: Sequence[Hit]
     entries: Mapping[UUID, MemoryEntry]
@@ -50,7 +50,7 @@ class Recalled:
 
 
 def recall(account_id: UUID, request: Recall, meaning: Meaning | None = None) -> Recalled:
-    """Find seeds and walk from them. Opens `acting` itself; the model is asked outside."""
+    """Find seeds and follow edges from them. Opens `acting` itself; models run outside it."""
     decisions: list[Mapping[str, Any]] = []
     if meaning is None:
         meaning = meaning_of(account_id, request.search.query, decisions)
@@ -86,7 +86,7 @@ def recall(account_id: UUID, request: Recall, meaning: Meaning | None = None) ->
 def _visible_entries(
     account_id: UUID, request: Search, ids: Collection[UUID]
 ) -> dict[UUID, MemoryEntry]:
-    """Which of these may be told to whoever asks, as they were at the instant asked about."""
+    """Return those of these memories that the viewer can see, as of the requested instant."""
     rows = rows_of(account_id, request).filter(pk__any_of=Ids(ids))
     past = past_of(account_id, request, Ids(ids))
     return {entry.pk: entry for entry in (past.entries(rows) if past else rows)}

@@ -6,8 +6,7 @@ from uuid import UUID
 
 from django.db import connection
 
-# Only what the same people may see stands beside an entry: its neighbours are read with it.
-# What waits for review stands beside what waits too.
+# Neighbours have the same audience and status, because their texts are used with the entry's.
 # One index range per entry and direction: (account, run, observed_at).
 _NEIGHBOURS = """
 SELECT e.id, before.id, before.content, after.id
@@ -41,7 +40,7 @@ ORDER BY e.id
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """An entry of a run, what was said right before it, and what comes right after."""
+    """An entry of a run, with its predecessor and successor."""
 
     pk: UUID
     before_id: UUID | None
@@ -50,7 +49,6 @@ class Neighbours:
 
 
 def neighbours(account_id: UUID, ids: Sequence[UUID]) -> list[Neighbours]:
-    """Return the neighbours of entries in their runs."""
     with connection.cursor() as cursor:
         cursor.execute(_NEIGHBOURS, [account_id, list(ids)])
         return [Neighbours(*row) for row in cursor.fetchall()]

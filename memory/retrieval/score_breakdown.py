@@ -32,7 +32,7 @@ ORDER = {name: place for place, name in enumerate(LABELS)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One part and the piece of the bar that it takes."""
+    """One part of a score, with its section of the bar."""
 
     name: str
     label: str | Promise
@@ -43,12 +43,12 @@ class Part:
 
     @property
     def exact(self) -> str:
-        """The value as a machine reads it."""
+        """Return the value in machine-readable form."""
         return repr(self.value)
 
 
 def bar(parts: Mapping[str, float]) -> list[Part]:
-    """Each part that says something, in the one order; what takes away lies over what it takes."""
+    """Return the nonzero parts in fixed order; negative parts overlap those they reduce."""
     pieces, end = [], 0.0
     for name in sorted(parts, key=lambda each: (ORDER.get(each, len(ORDER)), each)):
         value = parts[name]
@@ -68,6 +68,6 @@ def bar(parts: Mapping[str, float]) -> list[Part]:
 
 
 def legend(bars: Sequence[Sequence[Part]]) -> list[Part]:
-    """Each part that occurs, once."""
+    """Return each part that occurs, once."""
     seen = {part.name: part for pieces in bars for part in pieces}
     return sorted(seen.values(), key=lambda part: (ORDER.get(part.name, len(ORDER)), part.name))

@@ -18,7 +18,7 @@ from kmapp.search.fusion import Ranked, fuse
 from kmapp.search.lookups import Ids
 from kmapp.search.queries import Meaning, Within
 from kmapp.search.query_vector import meaning_of, scale_of
-from kmapp.search.reranking import candidate_limit, reranked
+from kmapp.search.reranking import candidate_limit, rerank_results
 from kmapp.search.variants import DEFAULT, Variant
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
 from memory.retrieval.as_of import Past, tellable
@@ -26,17 +26,17 @@ from memory.retrieval.candidates import gather
 from memory.retrieval.indexed_text import words_of
 
 USUAL = 10  # results
-# What says something of a memory only by what was said around it.
+# Signals from the context of a memory, not from its own text.
 SURROUNDINGS = frozenset({"context", "window", "near", "far", "run"})
-SPARE = 10  # more than asked for, where some said the same
+SPARE = 10  # additional candidates when some results have equal texts
 _LETTERS = re.compile(r"\W+")
-# Always the same: writing it anew each time takes Django longer than Postgres takes to answer it.
+# A constant, because building it takes Django longer than running it takes Postgres.
 _BY_ID = "SELECT * FROM memory_memoryentry WHERE account_id = %s AND id = ANY (%s::uuid[])"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """What is asked, by whom, and for how much."""
+    """A query, its viewer and its limits."""
 
     query: str
     viewer: Viewer = field(default_factory=Viewer)
@@ -44,31 +44,31 @@ class Search:
     kinds: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()  # all of them
     min_score: float = 0.0
-    by_meaning: bool = True  # False: by words alone, on purpose
-    of_anyone: bool = False  # for people only: what is not told to the viewer, too
+    by_meaning: bool = True  # False: search by words only
+    of_anyone: bool = False  # for people only: include memories that the viewer cannot see
     observed_after: datetime | None = None
     observed_before: datetime | None = None
     filters: Q | None = None  # see memory.retrieval.filters
-    as_of: datetime | None = None  # what would have been found then
+    as_of: datetime | None = None  # search the state at this time
     in_run: str = ""  # of this run only
-    exactly: bool = False  # each memory is measured: slow; the index overlooks some
+    exactly: bool = False  # compare every memory: slow, but the index misses some
     variant: Variant = DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One memory found: its score is the sum of its parts."""
+    """A search result; its score is the sum of its parts."""
 
     entry: MemoryEntry
     score: float
     parts: Mapping[str, float]
-    ready: bool  # False: found by its words alone, its meaning was not compared
+    ready: bool  # False: matched by words only, its vector was not compared
     state: str = "READY"  # of its vector, as `MemoryEntry.embedding_state` has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """An answer: hits, best first, and what was decided on the way to them."""
+    """Hits, best first, and the decisions and timings of the search."""
 
     hits: Sequence[Hit]
     decisions: Sequence[Mapping[str, Any]]
@@ -78,7 +78,7 @@ class SearchResult:
 def search(account_id: UUID, request: Search) -> SearchResult:
     """Find memories by words and by meaning. Opens `acting` itself, and asks the model outside.
 
-    Without the embedder the answer is made from words alone and says so.
+    Without the embedder, the search is by words only, and `decisions` states it.
     """
     decisions: list[Mapping[str, Any]] = []
     started = monotonic()
@@ -91,7 +91,7 @@ def search(account_id: UUID, request: Search) -> SearchResult:
     )
     hits = answer(account_id, wider, meaning)
     answered = monotonic()
-    hits = reranked(request.query, hits, lambda hit: words_of(hit.entry), decisions)
+    hits = rerank_results(request.query, hits, lambda hit: words_of(hit.entry), decisions)
     good = [hit for hit in hits if hit.score >= request.min_score]
     timings = {"meaning": 1000 * (vector_at - started), "search": 1000 * (answered - vector_at)}
     if configured():
@@ -134,13 +134,13 @@ def answer(account_id: UUID, request: Search, meaning: Meaning | None) -> list[H
             ]
 
         hits = _distinct(to_hits(best[: request.limit]))
-        if len(hits) < request.limit < len(best):  # some say the same: others take their place
+        if len(hits) < request.limit < len(best):  # replace results with equal texts
             hits = _distinct([*hits, *to_hits(best[request.limit :][: request.limit + SPARE])])
         return _with_states(account_id, hits[: request.limit], model.pk)
 
 
 def _with_states(account_id: UUID, hits: Sequence[Hit], model_id: int) -> list[Hit]:
-    """How far the vectors are. It is asked of those only whose meaning was not compared."""
+    """Add the embedding states, which are loaded only for hits without a compared vector."""
     waiting = [hit.entry.pk for hit in hits if not hit.ready]
     if not waiting:
         return list(hits)
@@ -152,9 +152,9 @@ def _with_states(account_id: UUID, hits: Sequence[Hit], model_id: int) -> list[H
 
 
 def _distinct(hits: Iterable[Hit]) -> list[Hit]:
-    """Without what says the same, letter by letter, as something better: it would only take room.
+    """Drop hits whose text equals, letter by letter, that of a better one.
 
-    Two texts that differ in one word may well say the opposite, so nothing looser will do.
+    Two texts that differ in one word may state the opposite, so the comparison is exact.
     """
     seen: dict[str, Hit] = {}
     for hit in hits:

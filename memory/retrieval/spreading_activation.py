@@ -9,7 +9,7 @@ HOP = 0.6  # of an activation is left after one step
 
 
 class Edge(NamedTuple):
-    """One edge as a walk sees it."""
+    """An edge of the graph."""
 
     id: UUID
     src: UUID
@@ -21,7 +21,7 @@ class Edge(NamedTuple):
 
 @dataclass
 class Walk:
-    """What was reached so far, and how strongly. Nodes and edges are counted against budgets."""
+    """Activation of the reached nodes. Budgets limit the nodes and edges."""
 
     activation: dict[UUID, float]
     most_nodes: int
@@ -47,12 +47,15 @@ class Walk:
         return sorted(reached, key=lambda pk: (-reached[pk], pk))
 
     def step(self, edges: Iterable[Edge], seen: Collection[UUID]) -> None:
-        """Take the step, onto those nodes that may be seen, as far as the budgets reach."""
+        """Activate the reachable nodes that are in `seen`, within the budgets."""
         strongest = sorted(edges, key=lambda edge: (-edge.strength, edge.id))
         front = set()
         for edge in strongest:
             for here, there in ((edge.src, edge.dst), (edge.dst, edge.src)):
-                if here in self.front and there in seen and self._has_room_for(there):
+                is_full = len(self.activation) >= self.most_nodes
+                if there not in seen or (is_full and there not in self.activation):
+                    continue
+                if here in self.front:
                     carried = self.activation[here] * edge.strength * HOP
                     if there not in self.activation:
                         front.add(there)
@@ -62,6 +65,3 @@ class Walk:
             if both and len(self.edges) < self.most_edges:
                 self.edges[edge.id] = edge
         self.front = front
-
-    def _has_room_for(self, node: UUID) -> bool:
-        return node in self.activation or len(self.activation) < self.most_nodes

@@ -8,7 +8,7 @@ HEADING = "## Relevant Memory\n\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockEntry:
-    """One memory as it would be told."""
+    """A memory of a prompt block."""
 
     kind: str
     text: str
@@ -17,7 +17,7 @@ class BlockEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """The text, which of the memories are in it, and its size."""
+    """The text, the indexes of the memories in it, and its size."""
 
     text: str
     places: Sequence[int]

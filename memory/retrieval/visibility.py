@@ -6,7 +6,7 @@ from memory.models import MemoryEntry
 
 
 class Audience(NamedTuple):
-    """The narrowest that all who see a memory have in common."""
+    """The narrowest owner that all viewers of a memory share."""
 
     scope: str
     visibility: str
@@ -27,7 +27,7 @@ class Audience(NamedTuple):
 
     @property
     def fields(self) -> dict[str, str]:
-        """What a memory of theirs has in these columns."""
+        """Return the column values of memories with this audience."""
         if self.visibility == MemoryEntry.Visibility.ACCOUNT:
             return {"scope": self.scope, "visibility": self.visibility}
         values = self._asdict()

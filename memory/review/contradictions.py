@@ -74,7 +74,7 @@ _SIDES = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """What speaks against two texts saying the same, each as (new, old) words from the texts."""
+    """Contradictions between two texts, each as (new, old) words from the texts."""
 
     values: Sequence[tuple[str, str]] = ()
     negated: str = ""  # "new" or "old": only one of them says not
@@ -98,7 +98,7 @@ def contrast(new: str, old: str) -> Contrast:
 
 
 def announces_change(text: str) -> bool:
-    """Whether a text says itself that something is other than it was."""
+    """Return whether a text states that something has changed."""
     return bool(_CHANGE.search(text))
 
 
@@ -110,7 +110,7 @@ def subject_of(text: str) -> str:
 
 
 def _differing(new: str, old: str) -> Iterator[tuple[str, str]]:
-    """Values of one sort that only the one has, beside those that only the other has."""
+    """Yield pairs of values of one kind that only the new or only the old text contains."""
     here, there = _values(new), _values(old)
     for sort in here.keys() & there.keys():
         mine = [words for value, words in here[sort].items() if value not in there[sort]]

@@ -47,7 +47,7 @@ BLACKED_OUT = re.compile(rf"\[(?:{'|'.join(KINDS)})\]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caution:
-    """One reason to look twice, and the piece of the text that it is about."""
+    """A warning, with the passage that caused it."""
 
     text: str | Promise
     excerpt: str = ""
@@ -55,7 +55,7 @@ class Caution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarMemory:
-    """Another memory, what the proposal is to it, and by what signs."""
+    """Another memory, its relation to the proposal, and the evidence for it."""
 
     entry: MemoryEntry
     kind: str
@@ -68,27 +68,27 @@ class SimilarMemory:
 
     @property
     def differs(self) -> bool:
-        """Whether their texts are worth showing as one change."""
+        """Return whether the texts are similar enough to be shown as a diff."""
         return self.kind != Kind.SIMILAR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     warnings: Sequence[Caution]
-    blacked_out: bool  # personal data was taken out before it was kept
+    blacked_out: bool  # personal data was redacted before the text was stored
     replaces: Sequence[MemoryEntry]  # what approval would supersede
     others: Sequence[SimilarMemory]
-    triage: Triage | None  # None: no worker has looked yet
+    triage: Triage | None  # None: not triaged yet
     metadata: str  # as JSON, or nothing
 
     @property
     def before(self) -> MemoryEntry | None:
-        """The memory that this one is a new wording of."""
+        """Return the memory that this proposal rewords."""
         return self.replaces[0] if self.replaces else None
 
     @property
     def twin(self) -> MemoryEntry | None:
-        """What it could be merged with."""
+        """Return the memory that it could be merged with."""
         alike = [each.entry for each in self.others if each.entry.status in COUNTING]
         return alike[0] if alike else None
 
@@ -110,7 +110,7 @@ def evidence(entry: MemoryEntry) -> Evidence:
 
 
 def superseded_by(entry: MemoryEntry) -> list[MemoryEntry]:
-    """By its edges, which are what approval goes by."""
+    """Return the memory that approval would supersede, by the edges of the proposal."""
     edges = MemoryEdge.objects.of(entry.account_id).filter(
         src=entry, type=MemoryEdge.Type.SUPERSEDES
     )
@@ -143,12 +143,12 @@ def _similar_memory(row: Finding, other: MemoryEntry) -> SimilarMemory:
 
 
 def warnings(entry: MemoryEntry) -> list[str | Promise]:
-    """Reasons to look twice, as they were kept with the text."""
+    """Return the warnings that were stored with the text."""
     return [WARNINGS.get(name, UNKNOWN) for name in entry.flags]
 
 
 def _warnings(entry: MemoryEntry, rows: Sequence[Finding], triage: Triage | None) -> list[Caution]:
-    """As found by a worker; until one has looked, the names that were kept with the text."""
+    """Return the warnings of the last triage; before it, the flags stored with the text."""
     if triage is None or triage.version != entry.version:
         return [Caution(text=text) for text in warnings(entry)]
     sentences = WARNINGS | PERSONAL

@@ -8,12 +8,13 @@ from memory.models import MemoryEntry
 
 EXISTING, NEW, BOTH = "known", "new", "both"
 LISTS = ("tags", "entities")
+OWNER_IDS = ("user_id", "agent_id", "app_id", "run_id")
 FIELDS = ("content", "title", "kind", *LISTS, "slots", "importance", "confidence")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One field in which two memories differ, and which of them it is taken from."""
+    """A field in which two memories differ, and the memory that it is taken from."""
 
     name: str
     label: str
@@ -51,25 +52,17 @@ def choices(existing: MemoryEntry, new: MemoryEntry, picked: Mapping[str, str]) 
 
 def merged(existing: MemoryEntry, new: MemoryEntry, chosen: Sequence[Choice]) -> dict[str, Any]:
     """Return the merged memory, with the sources of both."""
-    values = {each.name: _value(each) for each in chosen if each.chosen != EXISTING}
+    values = {each.name: each.new for each in chosen if each.chosen == NEW}
+    for each in chosen:
+        if each.chosen == BOTH:
+            values[each.name] = list(dict.fromkeys([*each.existing, *each.new]))
     more = [source for source in new.sources if source not in existing.sources]
     return values | ({"sources": [*existing.sources, *more]} if more else {})
 
 
-def _value(choice: Choice) -> Any:
-    if choice.chosen == BOTH:
-        return list(dict.fromkeys([*choice.existing, *choice.new]))
-    return choice.new
-
-
 def same_audience(one: MemoryEntry, other: MemoryEntry) -> bool:
-    """Whether the same people are told both: merging must not tell anything to more."""
+    """Return whether the same viewers see both, since a merge must not add viewers."""
     here, there = ((each.visibility, each.scope) for each in (one, other))
     if here != there or one.visibility == MemoryEntry.Visibility.ACCOUNT:
         return here == there
-    return (one.user_id, one.agent_id, one.app_id, one.run_id) == (
-        other.user_id,
-        other.agent_id,
-        other.app_id,
-        other.run_id,
-    )
+    return all(getattr(one, name) == getattr(other, name) for name in OWNER_IDS)

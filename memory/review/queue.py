@@ -30,7 +30,7 @@ def needing(rows: EntryQuerySet) -> EntryQuerySet:
 
 
 def described(rows: EntryQuerySet) -> EntryQuerySet:
-    """To be looked at one by one: with its triage, and whether it would replace another memory."""
+    """Load what the page of a proposal displays: its triage, and whether it supersedes another."""
     return rows.select_related("triage").annotate(is_update=REPLACES)
 
 
@@ -42,7 +42,7 @@ def queue(account_id: UUID, need: str = "") -> EntryQuerySet:
 
 
 def needs(account_id: UUID) -> Mapping[str, int]:
-    """How many proposals there are of each need, those that there are none of too."""
+    """Return the number of proposals of each need, including zeros."""
     rows: Any = queue(account_id).order_by()
     counted = rows.values("need").annotate(number=Count("pk"))
     return dict.fromkeys(Need.values, 0) | dict(counted.values_list("need", "number"))

@@ -1,6 +1,6 @@
 """Similarity of a proposed text to an existing one: equal, update, contradiction. Pure.
 
-Thresholds were set on 36 pairs in English and Chinese; a test holds them.
+Thresholds were set on 36 pairs in English and Chinese, which a test checks.
 """
 
 from collections.abc import Mapping
@@ -13,23 +13,23 @@ from memory.review.contradictions import Contrast, announces_change, contrast, s
 
 Relation = Literal["duplicate", "update", "contradiction", "similar"]
 
-SAME_SUBJECT = 0.5  # of the words, by weight, without figures and negations
-SAME_SUBJECT_BY_WORDS = 0.7  # where the meaning is not known yet
-ALIKE = 0.65  # meaning and words together
+SAME_SUBJECT = 0.5  # weighted share of the words, without numbers and negations
+SAME_SUBJECT_BY_WORDS = 0.7  # without vectors
+ALIKE = 0.65  # mean of meaning and words
 SAME_MEANING = 0.5  # see `closeness`
-WORDS_ALONE = 0.15  # more has to be alike where the meaning is not known yet
-HELD = 0.85  # of the known text's words: the new one says them all
-LONGER = 0.85  # words in common of both together: the new one says clearly more
-LEAST = 0.25  # what is less alike is not worth a look
+WORDS_ALONE = 0.15  # added to the minimum without vectors
+HELD = 0.85  # share of the existing text's words that the new text contains
+LONGER = 0.85  # similarity by words below which the new text adds something
+LEAST = 0.25  # minimum similarity of a finding
 
-# Passages of one template, with their dates, are nearer to each other than a question is to its
-# answer: what counts as close lies at the upper end of the model's scale, and beyond.
+# Passages share a template and dates, so their cosines exceed those of questions and answers: the
+# range is at the upper end of the model's scale, and beyond.
 CLOSE_FROM, CLOSE_TO = 0.75, 1.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """From where on an account takes two texts for one, or for speaking of one matter (0..1)."""
+    """Minimum similarity of duplicates and of related texts of an account, from 0 to 1."""
 
     alike: float = ALIKE
     same_meaning: float = SAME_MEANING
@@ -37,7 +37,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Likeness:
-    """The relation, how alike both are (0..1), and what that is made of."""
+    """The relation of two texts, their similarity from 0 to 1, and its parts."""
 
     relation: Relation | None  # None: nothing in common
     score: float
@@ -47,7 +47,7 @@ class Likeness:
 
 
 def closeness(cosine: float, *, low: float, high: float) -> float:
-    """How close two passages are, 0..1, on the scale of a model with these cosines."""
+    """Map a cosine to 0..1 on the scale of a model."""
     share = (cosine - low) / (high - low)
     return min(1.0, max(0.0, (share - CLOSE_FROM) / (CLOSE_TO - CLOSE_FROM)))
 
@@ -84,17 +84,17 @@ class _Weights:
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         self.weights = weights
-        # Of a word that only the other text has: what is known of none is taken for average.
+        # The weight of words without a known weight.
         self.average = fmean(weights.values()) if weights else 1.0
 
     def shared(self, one: str, other: str) -> float:
-        """Twice what both say, over what each says."""
+        """Return the Dice coefficient of the weighted terms of both texts."""
         here, there = set(terms(one)), set(terms(other))
         both = self._sum(here) + self._sum(there)
         return 2 * self._sum(here & there) / both if both else 0.0
 
     def held(self, part: str, whole: str) -> float:
-        """How much of a text another one says too."""
+        """Return the share of a text's weighted terms that another text contains."""
         here = set(terms(part))
         own_sum = self._sum(here)
         return self._sum(here & set(terms(whole))) / own_sum if own_sum else 0.0

@@ -14,7 +14,7 @@ RUN_NAMES = ("run_id", "conversation_id", "session_id", "run")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Memories that it was derived from or names, and what was said around it in its runs."""
+    """Memories that this one was derived from or names, and turns around it in its runs."""
 
     named: Sequence[MemoryEntry]
     turns: Sequence[MemoryEntry]
@@ -37,7 +37,7 @@ def sources_of(entry: MemoryEntry) -> Sources:
 
 
 def _strings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Every text of a JSON value, with the key it stands under."""
+    """Yield every string of a JSON value with its key."""
     if isinstance(value, str):
         yield name, value
     elif isinstance(value, dict):

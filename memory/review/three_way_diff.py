@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Moved(StrEnum):
-    """Who changed a field."""
+    """Who changed a field: nobody, one side or both."""
 
     NOBODY = "nobody"
     ME = "me"
@@ -18,7 +18,7 @@ class Moved(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field three times: as it was seen, as it is now, as it was typed."""
+    """The value of a field as displayed, as stored now, and as submitted."""
 
     name: str
     base: Any
@@ -35,7 +35,7 @@ class Field:
 
     @property
     def offered(self) -> Any:
-        """What to go on with: nobody's change is lost where only one of them made one."""
+        """Return the value to edit next; a change made by one side only is retained."""
         return self.theirs if self.moved == Moved.THEM else self.mine
 
 

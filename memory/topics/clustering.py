@@ -1,9 +1,9 @@
 """Clustering of memories into topics. Pure: numpy, deterministic.
 
-Vectors of one model lie close together whatever they are of, so what they have in common is taken
-out first. Two memories are neighbours when each is among the nearest of the other: that keeps a
-few common texts from drawing everything together. New topics are the communities of that graph,
-and what comes later joins one of them: of either, whatever has most of its neighbours there.
+Vectors of one model are close together whatever the texts are, so their common component is removed
+first. Two memories are neighbours if each is among the nearest of the other, so that a few common
+texts cannot connect everything. New topics are the communities of that graph. Later memories join
+the topic that most of their neighbours are in.
 """
 
 from collections import defaultdict
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEIGHBOURS = 10
-NEIGHBOURHOOD = 10  # nearest of an item, by which it is told how crowded its place is
-FEWEST = 3  # of them, where there are few items to choose from
-ENOUGH = 50  # vectors from which it can be told what all have in common
+NEIGHBOURHOOD = 10  # nearest items, by which the density around an item is measured
+FEWEST = 3  # neighbours of an item if there are few items
+ENOUGH = 50  # vectors that are needed to estimate their common component
 SMALLEST = 3  # memories that make a topic
 SHARE = 0.58  # of its neighbours, by weight, that a memory must share a topic with
 ROUNDS = 20
@@ -89,7 +89,7 @@ def mutual_neighbours(vectors: Vectors) -> Graph:
 
 
 def _crowding(vectors: Vectors) -> Vectors:
-    """How near its nearest are to each item, on average."""
+    """Return the mean cosine of each item with its nearest neighbours."""
     few = min(NEIGHBOURHOOD, len(vectors) - 1)
     if few < 1:
         return np.zeros(len(vectors), dtype=np.float32)
@@ -132,7 +132,7 @@ def _join(graph: Graph, topics: list[int]) -> int:
 
 
 def _create_topics(graph: Graph, topics: list[int]) -> int:
-    """Make topics of the communities among items that have none. Changes `topics`."""
+    """Create topics from the communities among unassigned items. Changes `topics`."""
     free = [item for item, topic in enumerate(topics) if topic == NONE]
     place = {item: number for number, item in enumerate(free)}
     among = [
@@ -153,7 +153,7 @@ def _create_topics(graph: Graph, topics: list[int]) -> int:
 
 
 def _core(graph: Graph, group: Sequence[int]) -> list[int]:
-    """Without those that hang more with others: on the edge of a topic one is in none."""
+    """Return the members without those that are connected more strongly with others."""
     inside = frozenset(group)
     return [
         item
@@ -181,7 +181,7 @@ def communities(graph: Graph) -> list[int]:
 
 
 def _moved(level: Sequence[Mapping[int, float]]) -> list[int]:
-    """Each node in the community of its neighbours where it adds most to modularity."""
+    """Return the labels after nodes move to the community that adds most to modularity."""
     degrees = [sum(similarities.values()) for similarities in level]
     whole = sum(degrees) or 1.0
     labels = list(range(len(level)))

@@ -13,7 +13,7 @@ LEAST = 2  # characters, or letters of a word in Latin script
 
 
 class Background:
-    """How many texts have each term, of all that are grouped."""
+    """The number of grouped texts that contain each term."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.size = len(texts)
@@ -40,7 +40,7 @@ class Background:
 
 
 def _surfaces(texts: Sequence[str]) -> dict[str, str]:
-    """For each term the word that people write most often for it."""
+    """Return the most frequent spelling of each term."""
     counted: dict[str, Counter[str]] = {}
     for text in texts:
         for word in SURFACE.findall(text.casefold()):

@@ -13,7 +13,7 @@ MOST = 14
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
-    """One neighbour: its point, where its line is named, and its name."""
+    """A neighbour with its point, the position of its label, and its name."""
 
     x: int
     y: int
@@ -28,7 +28,7 @@ class Spot:
 
 
 def place_on_circle(named: Sequence[tuple[str, str, bool]]) -> list[Spot]:
-    """Spots of neighbours, given as text, kind of connection, and whether it leads to them."""
+    """Place neighbours, given as text, kind of edge, and whether the edge leads to them."""
     visible_names = named[:MOST]
     return [_spot(i, len(visible_names), *each) for i, each in enumerate(visible_names)]
 
@@ -53,7 +53,7 @@ def _spot(i: int, number: int, text: str, line: str, outward: bool) -> Spot:  # 
 
 
 def shortened(text: str) -> str:
-    """As much of a text as there is room for."""
+    """Truncate a text to the available width."""
     room, fitted = NARROW, ""
     for letter in " ".join(text.split()):
         room -= 2 if unicodedata.east_asian_width(letter) in "WF" else 1

@@ -19,7 +19,7 @@ LEAVING = 2 * SMALLEST  # members that a topic must have for each part to be one
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One topic and another it should be one with, or the items that should leave it."""
+    """A topic with the one to merge it with, or with the items to split off."""
 
     topic: int
     other: int  # NONE for a split
@@ -28,7 +28,7 @@ class Suggestion:
 
 
 def suggestions(graph: Graph, topics: Sequence[int]) -> list[Suggestion]:
-    """Return suggested merges and splits, the clearest first, each topic once."""
+    """Return suggested merges and splits, highest score first, each topic once."""
     proposals = sorted(
         [*_merges(graph, topics), *_splits(graph, topics)],
         key=lambda each: (-each.score, each.topic, each.other),
@@ -84,7 +84,7 @@ def _splits(graph: Graph, topics: Sequence[int]) -> Iterator[Suggestion]:
 
 
 def modularity(graph: Sequence[Mapping[int, float]], labels: Sequence[int]) -> float:
-    """How much more of the connections lies inside the groups than chance would put there."""
+    """Return how much the share of edges inside the groups exceeds the expected one."""
     whole = sum(sum(row.values()) for row in graph)
     if not whole:
         return 0.0

@@ -1,17 +1,17 @@
 """Detection of names. Pure.
 
-A name in Latin script counts as a whole word, whatever its case; one in Chinese wherever it stands.
+A name in Latin script must be a whole word in any case; one in Chinese may occur anywhere.
 """
 
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-SHORTEST = 2  # characters of a name: one alone is an initial, or a word
+SHORTEST = 2  # characters; a single one is an initial or a common word
 
 
 def named_in(text: str, entities: Iterable[str]) -> Callable[[str], bool]:
-    """Tells of names whether this text, or its list of entities, has them."""
+    """Return a function that finds the names in a text or its list of entities."""
     entity_names = {each.casefold() for each in entities}
     folded = text.casefold()
 

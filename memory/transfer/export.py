@@ -30,7 +30,7 @@ def export(account_id: UUID) -> Iterator[bytes]:
 
 
 def lines_of(account_id: UUID) -> int:
-    """How many lines `export` has to tell just now."""
+    """Return the number of lines that `export` would write now."""
     with acting(account_id):
         entries = MemoryEntry.objects.of(account_id).count()
         edges = MemoryEdge.objects.of(account_id).exclude(commit=None).count()
@@ -67,7 +67,7 @@ def _page(account_id: UUID, after: int) -> list[tuple[int, list[bytes]]]:
 
 
 def _lines(account_id: UUID, commit: Commit) -> Iterator[bytes]:
-    """Entries first, then the edges between them and earlier ones."""
+    """Yield entries first, then the edges between them and earlier ones."""
     names = [str(change["object"]) for change in commit.diff]
     entries = MemoryEntry.objects.of(account_id).in_bulk(_ids(names, ENTRY))
     for pk in _ids(names, ENTRY):

@@ -1,8 +1,7 @@
 """Export format: one JSON object per line.
 
-Everything that was said and decided is in it. What can be made again is not: vectors, postings and
-derived edges. What belongs to one ledger is not either: commits, and an entry's place in them,
-which is the order of the lines.
+It contains all texts and decisions. It omits derived data (vectors, postings and derived edges)
+and data of one ledger (commits, and the position of entries in them, which is the line order).
 """
 
 import json
@@ -23,7 +22,7 @@ FORMAT = 1
 HEADER = {"object": "memories", "format": FORMAT}
 # Named as the API names them.
 NAMES = {"content": "text", "slots": "metadata"}
-# Known by where they are, or to one ledger only.
+# Implied by the account, or specific to one ledger.
 EXCLUDED_FIELDS = frozenset({"account_id", "commit_id", "written_in", "position", "origin"})
 TYPES: Mapping[type, Sequence[type]] = {
     models.FloatField: (int, float),
@@ -34,21 +33,19 @@ M = TypeVar("M", bound=models.Model)
 
 
 class Unreadable(ValueError):
-    """Why a line is not what an export writes."""
+    """A line that is not in the export format, with the reason."""
 
 
 class UnknownFormat(Exception):
-    """A file that says of itself that it is another kind of file."""
+    """A file whose header states another format."""
 
 
 def line_of(row: MemoryEntry | MemoryEdge) -> bytes:
-    """Return the line of an entry or an edge."""
     kind = "entry" if isinstance(row, MemoryEntry) else "edge"
     return canonical({"object": kind} | serialize_row(row)) + b"\n"
 
 
 def serialize_row(row: models.Model) -> dict[str, Any]:
-    """Serialize a row for a line."""
     return {name: getattr(row, field.attname) for name, field in _fields(type(row)).items()}
 
 
@@ -136,7 +133,7 @@ def _value(field: "models.Field[Any, Any]", value: Any) -> Any:
         read = field.to_python(value)
         if read not in field.empty_values:
             field.run_validators(read)
-            if not field.is_relation:  # whether the other row is here is asked later, for all
+            if not field.is_relation:  # foreign keys are checked later, in bulk
                 field.validate(read, None)
     except ValidationError as error:
         raise Unreadable(f"{name}: {error.messages[0]}") from error

@@ -9,7 +9,7 @@ from typing import Any
 
 from memory.models import MemoryEntry
 
-# Column, and the attribute it tells.
+# Column and attribute.
 COLUMNS = {
     "id": "id",
     "client_id": "client_id",
@@ -43,9 +43,9 @@ COLUMNS = {
     "raw_ref": "raw_ref",
     "evidence_ref": "evidence_ref",
 }
-MARK = "\ufeff"  # by which spreadsheets know that it is UTF-8
-# Where a cell that begins so is a formula to one spreadsheet or another. Some split at other signs
-# than commas, whatever stands in quotes: there, what harmless lines begin with is left alone.
+MARK = "\ufeff"  # byte order mark, by which spreadsheets detect UTF-8
+# Beginnings of cells that a spreadsheet evaluates as a formula. Some spreadsheets split at other
+# separators than commas, even within quotes; after those, only unambiguous beginnings match.
 FORMULA = re.compile(
     r"\A(?=[ \u00a0\u3000]*+[=+\-@\t\r\n＝＋－＠|%])"
     r"|(?<=[;\t\r\n])(?=[ \u00a0\u3000\"]*+(?:[=+@＝＋＠]|[-－]\S))"

@@ -112,7 +112,6 @@ def merge(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST")
 def unmerge(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Undo the merge of this topic."""
     topic_actions.unmerge_topic(_decision(request, pk))
     message = _("Undone. The two topics are separate again.")
     return redirect_page(request, reverse("memory:topic", args=[pk]), notice=message)

@@ -9,7 +9,7 @@ from rules.models import RuleBacktest
 
 
 def _break_off(job: Job) -> None:
-    RuleBacktest.break_off(job.account_id, UUID(job.payload["run"]))
+    RuleBacktest.mark_failed(job.account_id, UUID(job.payload["run"]))
 
 
 @on(BACKTEST, name="rules.handlers.backtest", on_permanent_failure=_break_off)

@@ -15,7 +15,7 @@ from context.models import ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from kmapp.database.encryption import CannotOpen, seal, unseal
+from kmapp.database.encryption import DecryptionFailed, seal, unseal
 from kmapp.errors import Invalid
 from kmapp.providers import breaker
 from tests import makers
@@ -220,7 +220,7 @@ def test_what_is_sealed_opens_with_a_former_key_only_while_that_is_named(
 ) -> None:
     sealed, former = seal("open sesame"), settings.SECRET_KEY
     settings.SECRET_KEY = "another"
-    with pytest.raises(CannotOpen):
+    with pytest.raises(DecryptionFailed):
         unseal(sealed)
     settings.SECRET_KEY_FALLBACKS = [former]
     assert unseal(sealed) == "open sesame"

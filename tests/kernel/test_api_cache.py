@@ -61,14 +61,14 @@ def test_unreachable_server_is_logged_once_and_counted_each_time(unreachable: Va
     with capture_logs() as logs:
         for _ in range(5):
             unreachable.get("a")
-            unreachable.rests_until = 0.0
+            unreachable.paused_until = 0.0
     assert [line["event"] for line in logs] == ["cache_unreachable"]
     assert UNREACHABLE._value.get() == before + 5  # noqa: SLF001
 
 
 def test_cache_pauses_after_a_failure(unreachable: ValkeyCache) -> None:
     unreachable.get("a")
-    assert unreachable.rests_until > time.monotonic()
-    until = unreachable.rests_until
+    assert unreachable.paused_until > time.monotonic()
+    until = unreachable.paused_until
     unreachable.get("a")
-    assert unreachable.rests_until == until  # not asked, so not failed again
+    assert unreachable.paused_until == until  # not asked, so not failed again

@@ -17,7 +17,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox import registry
 from kmapp.outbox.actions import Task, deliver_due, publish, release, replay, resting
-from kmapp.outbox.host_lock import Turns
+from kmapp.outbox.host_lock import HostLocks
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import Job, RetryLater, on
 from tests import makers
@@ -45,17 +45,17 @@ def states(account: Account) -> list[str]:
         return [str(row.state) for row in Delivery.objects.of(account)]
 
 
-def test_call_help_runs_once_when_jobs_are_due(acme: Account) -> None:
+def test_wakes_another_worker_once_when_jobs_are_due(acme: Account) -> None:
     calls: list[str] = []
 
     @on(TOPIC)
     def work(jobs: Sequence[Job]) -> None:
         assert calls == ["help"], "before the work, which may be long"
 
-    deliver_due("default", call_help=lambda: calls.append("help"))
+    deliver_due("default", wake_another=lambda: calls.append("help"))
     assert calls == []
     publish_jobs(acme, 3)
-    assert deliver_due("default", call_help=lambda: calls.append("help")) == 3
+    assert deliver_due("default", wake_another=lambda: calls.append("help")) == 3
     assert calls == ["help"]
 
 
@@ -139,8 +139,8 @@ def test_exclusive_handler_does_not_block_others(acme: Account) -> None:
         paid.extend("light" for _ in jobs)
 
     publish_jobs(acme, 3)
-    with Turns() as another:
-        assert another.mine(f"{heavy.__module__}.{heavy.__qualname__}")
+    with HostLocks() as another:
+        assert another.acquire(f"{heavy.__module__}.{heavy.__qualname__}")
         assert deliver_due("default") == 3
         assert paid == ["light"] * 3
     assert deliver_due("default") == 3
@@ -155,13 +155,13 @@ def test_releasing_the_host_lock_calls_help(acme: Account) -> None:
         time.sleep(0.2)
 
     def take_lock() -> None:
-        with Turns() as another:
-            free.append(another.mine(f"{heavy.__module__}.{heavy.__qualname__}"))
+        with HostLocks() as another:
+            free.append(another.acquire(f"{heavy.__module__}.{heavy.__qualname__}"))
 
     publish_jobs(acme, 2)
-    assert deliver_due("default", seconds=0.1, call_help=take_lock) == 1
+    assert deliver_due("default", seconds=0.1, wake_another=take_lock) == 1
     assert free == [False, True]
-    assert deliver_due("default", call_help=take_lock) == 1
+    assert deliver_due("default", wake_another=take_lock) == 1
     assert free == [False, True, False], "nothing is left to call anybody for"
 
 

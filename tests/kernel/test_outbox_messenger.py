@@ -47,7 +47,7 @@ def test_slow_broker_does_not_block_and_messages_are_merged() -> None:
 
 
 def test_failed_message_is_dropped_and_the_next_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kmapp.outbox.broker.REST", 0.01)
+    monkeypatch.setattr("kmapp.outbox.broker.FAILURE_PAUSE", 0.01)
     sent: list[str] = []
 
     def fails_first(word: str) -> None:

@@ -38,9 +38,10 @@ def load_modules() -> Iterator[Any]:
 
 def list_values(value: Any) -> Iterator[Any]:
     if isinstance(value, dict):
-        yield from value.values()
-    elif isinstance(value, list | tuple):
-        yield from value
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from list_values(each)
     else:
         yield value
 

@@ -37,7 +37,7 @@ def test_consumer_is_stuck_when_messages_are_not_taken(
     )
     found = None
     for at in range(len(CHECK_TIMES)):
-        if watchman.is_deaf():
+        if watchman.is_stalled():
             found = CHECK_TIMES[at]
             break
     assert found == deaf_at
@@ -49,16 +49,16 @@ def test_task_over_its_time_limit_does_not_count_as_busy(settings: Settings) -> 
     watchman = ConsumerWatchdog(
         waiting=lambda: 1, received=lambda: 1, busy=lambda: True, clock=lambda: now
     )
-    assert not watchman.is_deaf()
+    assert not watchman.is_stalled()
     now = 299
-    assert not watchman.is_deaf()
+    assert not watchman.is_stalled()
     now = 300
-    assert watchman.is_deaf()
+    assert watchman.is_stalled()
 
 
 BLOCKED = """
 import os, socket, subprocess, sys, threading
-from kmapp.outbox.consumer_watchdog import start_anew
+from kmapp.outbox.consumer_watchdog import restart_process
 first = not os.path.exists(sys.argv[1])
 with open(sys.argv[1], "a") as file:
     print(os.getpid(), file=file)
@@ -66,7 +66,7 @@ if first:
     child = subprocess.Popen(["sleep", "600"])
     with open(sys.argv[2], "w") as file:
         print(child.pid, file=file)
-    threading.Timer(0.2, start_anew, [[child.pid]]).start()
+    threading.Timer(0.2, restart_process, [[child.pid]]).start()
     silent = socket.socketpair()
     silent[0].recv(1)  # for ever, as a worker does that has gone deaf
 """

@@ -1,4 +1,4 @@
-"""Files made to hurt whoever opens them. Small here; what they ask for is not."""
+"""Small files that exhaust memory, disk or time when a parser expands them."""
 
 import io
 import struct
@@ -22,7 +22,7 @@ xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationsh
 Target="word/document.xml"/></Relationships>"""
 
 
-def packed(files: Mapping[str, bytes]) -> bytes:
+def zip_archive(files: Mapping[str, bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -30,55 +30,56 @@ def packed(files: Mapping[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def zeros(gigabytes: int, *, says: int = 2**30) -> bytes:
-    """An archive of files that are nothing but noughts: a thousandth of what it unpacks to.
+def zeros(gigabytes: int, *, declared_size: int = 2**30) -> bytes:
+    """Return a ZIP archive of files of zeros, a thousandth of the size it unpacks to.
 
-    `says`: how large each of them is said to be. They are packed by hand, for that is faster.
+    `declared_size` is the size of each file in the headers. The headers are written by hand
+    because `zipfile` would compress every file again.
     """
-    data = deflated(b"0" * 2**20, 1024)
-    body, places = bytearray(), []
-    common = struct.pack("<HHHHHLLLHH", 20, 0, 8, 0, 33, 0, len(data), says, 5, 0)
+    data = repeat_deflated(b"0" * 2**20, 1024)
+    body, offsets = bytearray(), []
+    common = struct.pack("<HHHHHLLLHH", 20, 0, 8, 0, 33, 0, len(data), declared_size, 5, 0)
     for i in range(gigabytes):
-        places.append(len(body))
+        offsets.append(len(body))
         body += b"PK\x03\x04" + common + b"%d.txt" % i + data
     start = len(body)
-    for i, place in enumerate(places):
-        body += b"PK\x01\x02\x14\x00" + common + struct.pack("<HHHLL", 0, 0, 0, 0, place)
+    for i, offset in enumerate(offsets):
+        body += b"PK\x01\x02\x14\x00" + common + struct.pack("<HHHLL", 0, 0, 0, 0, offset)
         body += b"%d.txt" % i
     size = len(body) - start
-    ends = struct.pack("<HHHHLLH", 0, 0, len(places), len(places), size, start, 0)
+    ends = struct.pack("<HHHHLLH", 0, 0, len(offsets), len(offsets), size, start, 0)
     return bytes(body + b"PK\x05\x06" + ends)
 
 
-def deflated(data: bytes, times: int) -> bytes:
-    """The same data over and over, packed once."""
+def repeat_deflated(data: bytes, times: int) -> bytes:
+    """Return `data` repeated `times` times, compressed once."""
     compressor = zlib.compressobj(9, zlib.DEFLATED, -15)
     block = compressor.compress(data) + compressor.flush(zlib.Z_FULL_FLUSH)
     return block * times + b"\x03\x00"
 
 
 def nested(levels: int = 5) -> bytes:
-    """As 42.zip: archives of archives, ten in each."""
-    data = packed({"zeros.txt": b"0" * 2**20})
+    """Return ten archives in each archive, as in 42.zip."""
+    data = zip_archive({"zeros.txt": b"0" * 2**20})
     for _ in range(levels):
-        data = packed({f"{i}.zip": data for i in range(10)})
+        data = zip_archive({f"{i}.zip": data for i in range(10)})
     return data
 
 
 def office(part: bytes) -> bytes:
-    """A Word file whose text is this XML."""
-    return packed(
+    """Return a Word file with this XML as its document part."""
+    return zip_archive(
         {"[Content_Types].xml": WORD, "_rels/.rels": RELATIONS, "word/document.xml": part}
     )
 
 
 def pdf(objects: list[bytes]) -> bytes:
-    """A PDF of these objects; the first one is its root."""
-    body, places = bytearray(b"%PDF-1.4\n"), []
-    for number, said in enumerate(objects, start=1):
-        places.append(len(body))
-        body += b"%d 0 obj\n%s\nendobj\n" % (number, said)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    """Return a PDF of these objects; the first one is the root."""
+    body, offsets = bytearray(b"%PDF-1.4\n"), []
+    for number, content in enumerate(objects, start=1):
+        offsets.append(len(body))
+        body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
     size = len(objects) + 1
     head = b"xref\n0 %d\n0000000000 65535 f \n%b" % (size, table)
     tail = b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (size, len(body))
@@ -96,14 +97,14 @@ def many_pages(number: int) -> bytes:
 
 
 def deep_pages(depth: int) -> bytes:
-    """A tree of pages that only ever goes down, and arrays in arrays."""
+    """Return a PDF with a page tree and nested arrays of this depth."""
     down = [b"<< /Type /Pages /Kids [%d 0 R] /Count 1 >>" % (3 + i) for i in range(depth)]
     return pdf([ROOT, *down, b"[" * depth + b"]" * depth])
 
 
 def inflated_page(megabytes: int) -> bytes:
-    """One page whose drawing unpacks to a thousand times its size."""
-    stream = b"\x78\xda" + deflated(b"BT (x) Tj ET\n" * 80_000, megabytes)
+    """Return a PDF with one page whose content stream unpacks to a thousand times its size."""
+    stream = b"\x78\xda" + repeat_deflated(b"BT (x) Tj ET\n" * 80_000, megabytes)
     page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R >>"
     pages = b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>"
     head = b"<< /Length %d /Filter /FlateDecode >>\nstream\n" % len(stream)
@@ -111,8 +112,8 @@ def inflated_page(megabytes: int) -> bytes:
 
 
 def picture(side: int = 20_000) -> bytes:
-    """A PNG of so many pixels either way, all of them black."""
-    data = b"\x78\xda" + deflated(b"\0" * (side * 3 + 1), side)
+    """Return a black PNG of `side` by `side` pixels."""
+    data = b"\x78\xda" + repeat_deflated(b"\0" * (side * 3 + 1), side)
     head = struct.pack(">LLBBBBB", side, side, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", head), (b"IDAT", data), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
@@ -122,7 +123,7 @@ def picture(side: int = 20_000) -> bytes:
 
 
 def sheet(cells: int) -> bytes:
-    """A workbook with one endless row."""
+    """Return a workbook with one row of this many cells."""
     kind = b"application/vnd.openxmlformats-officedocument.spreadsheetml"
     types = (
         b'<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override '
@@ -138,7 +139,7 @@ def sheet(cells: int) -> bytes:
     )
     link = b'<Relationships xmlns="%b"><Relationship Id="r1" Type="%b/%b" Target="%b"/>'
     row = b"<c><v>1</v></c>" * cells
-    return packed(
+    return zip_archive(
         {
             "[Content_Types].xml": types,
             "_rels/.rels": link % (package, relations, b"officeDocument", b"xl/workbook.xml")

@@ -1,43 +1,14 @@
-"""A corpus made by rule: two languages, every kind of line end, characters of every width."""
+"""Generated texts in two languages, with all line endings and characters of every width."""
 
 from collections.abc import Iterator
 from random import Random
 
-ENGLISH = [
-    "the",
-    "harvest",
-    "of",
-    "oolong",
-    "leaves",
-    "was",
-    "early",
-    "this",
-    "spring",
-    "and",
-    "every",
-    "basket",
-    "stood",
-    "in",
-    "shade",
-    "until",
-    "noon",
-    "when",
-    "buyers",
-    "came",
-    "up",
-    "from",
-    "the",
-    "valley",
-    "to",
-    "taste",
-    "weigh",
-    "and",
-    "argue",
-    "about",
-    "price",
-    "naïve",
-    "café",
-]
+SENTENCE = (
+    "the harvest of oolong leaves was early this spring and every basket stood in shade "
+    "until noon when buyers came up from the valley to taste weigh and argue about price "
+    "naïve café"
+)
+ENGLISH = SENTENCE.split()
 CHINESE = "今年春茶采摘很早每一篮都放在阴凉处等到中午山下买家上来品尝称重讨价还价水温时间香气"
 ODD = [
     "😀",
@@ -56,7 +27,7 @@ ENDS = ["\n", "\n", "\n", "\r\n"]
 
 
 def corpus(random: Random, number: int) -> dict[str, str]:
-    """Files of some thousand characters each, by their names."""
+    """Return files of some thousand characters each, by name."""
     return {f"{i:03d}.{random.choice(('md', 'txt', 'py'))}": text(random) for i in range(number)}
 
 
@@ -66,7 +37,7 @@ def text(random: Random) -> str:
 
 
 def paragraph(random: Random) -> str:
-    """English or Chinese, with something odd in it."""
+    """Return a paragraph in English or Chinese that contains an unusual character."""
     if random.random() < 0.5:
         words = [random.choice(ENGLISH) for _ in range(random.randint(20, 120))]
         words.insert(random.randrange(len(words)), random.choice(ODD))

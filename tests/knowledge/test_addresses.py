@@ -1,4 +1,4 @@
-"""Which addresses may be asked for a page: strictly read, and public."""
+"""URLs that may be fetched: parsed strictly, and only of public hosts."""
 
 import socket
 
@@ -7,24 +7,24 @@ from django.utils import translation
 
 from knowledge.fetching.allowed_addresses import Allowed, CannotFetch, address_of, is_public
 from knowledge.parsing.failure_messages import translate_failure
-from tests.knowledge.addresses import NUMBERS, ODD, PUBLIC
+from tests.knowledge.hostile_urls import NUMBERS, ODD, PUBLIC
 
-NOT_ASKED = (
+NOT_ALLOWED = (
     *("http://tea.test:8080/", "http://tea.test:x/", "http://", "http://[::1/", "https://"),
     *("javascript:alert(1)", "http://te a.test/", "http://tea%2etest/", "http://a:b@tea.test/"),
     *("http://other.test/", "http://sub.tea.test/", "http://tea.test.evil/"),
 )
 
 
-@pytest.mark.parametrize("url", [*ODD, *NOT_ASKED, f"http://tea.test/{'a' * 2_000}"])
-def test_only_plain_addresses_of_listed_sites_are_asked(url: str) -> None:
+@pytest.mark.parametrize("url", [*ODD, *NOT_ALLOWED, f"http://tea.test/{'a' * 2_000}"])
+def test_rejects_malformed_and_unlisted_urls(url: str) -> None:
     with pytest.raises(CannotFetch) as refused:
         address_of(url, Allowed.of(["tea.test"], ["wiki.test:8080"]))
     with translation.override("zh-hans"):
         assert translate_failure(str(refused.value)) != str(refused.value)
 
 
-def test_an_address_is_written_plainly() -> None:
+def test_urls_are_normalised() -> None:
     allowed = Allowed.of(["Tea.test"], ["wiki.test:8080"])
     assert address_of("HTTP://TEA.test./a b/茶?q=é#c", allowed) == (
         "http://tea.test/a%20b/%E8%8C%B6?q=%C3%A9"
@@ -33,7 +33,7 @@ def test_an_address_is_written_plainly() -> None:
     assert address_of("http://wiki.test:8080/a%20b", allowed) == "http://wiki.test:8080/a%20b"
 
 
-def test_public_is_what_no_network_keeps_for_itself() -> None:
+def test_reserved_addresses_are_not_public() -> None:
     assert all(is_public(each) for each in (PUBLIC, "2606:4700::1111", "9.9.9.9"))
     for host in NUMBERS:
         for found in socket.getaddrinfo(host.strip("[]"), 80, type=socket.SOCK_STREAM):

@@ -1,4 +1,4 @@
-"""Where texts are cut: at headings, pages, definitions and sentences; never inside a quote."""
+"""Texts are split at headings, pages, definitions and sentences."""
 
 import pytest
 from hypothesis import given
@@ -8,16 +8,16 @@ from knowledge.chunking import Chunk, Shape, chunked
 from knowledge.parsing.formats import title_of
 
 
-def cut(text: str, shape: Shape = Shape.MARKDOWN, tokens: int = 100, **more: str) -> list[Chunk]:
+def split(text: str, shape: Shape = Shape.MARKDOWN, tokens: int = 100, **more: str) -> list[Chunk]:
     return chunked(text, shape, tokens=tokens, **more)
 
 
 @given(st.text(alphabet="ab# \n\f=-`。汉字!", max_size=400), st.sampled_from(list(Shape)))
-def test_every_chunk_is_a_slice_and_no_ink_is_lost(text: str, shape: Shape) -> None:
-    chunks = cut(text, shape, tokens=20, language="python")
+def test_chunks_are_slices_and_cover_the_text(text: str, shape: Shape) -> None:
+    chunks = split(text, shape, tokens=20, language="python")
     assert all(text[each.start : each.end] == each.text for each in chunks)
-    ink = "".join("".join(each.text for each in chunks).split())
-    assert ink == "".join(text.split())
+    characters = "".join("".join(each.text for each in chunks).split())
+    assert characters == "".join(text.split())
     starts = [each.start for each in chunks]
     assert starts == sorted(starts)
     for each in chunks:
@@ -25,24 +25,24 @@ def test_every_chunk_is_a_slice_and_no_ink_is_lost(text: str, shape: Shape) -> N
         assert each.text in "\n".join(lines)
 
 
-def test_a_chunk_knows_the_headings_above_it() -> None:
+def test_chunk_lists_the_headings_above_it() -> None:
     text = "# A\n\n" + "one. " * 100 + "\n\n## B\n\n" + "two. " * 100 + "\n\n# C\n\nthree."
-    paths = [each.headings for each in cut(text)]
+    paths = [each.headings for each in split(text)]
     assert paths[0] == ("A",)
     assert ("A", "B") in paths
     assert paths[-1] == ("C",)
 
 
-def test_small_sections_travel_together() -> None:
+def test_small_sections_are_merged() -> None:
     text = "# Kinds\n\n" + "\n\n".join(f"## K{i}\n\nShort." for i in range(3))
-    [chunk] = cut(text)
+    [chunk] = split(text)
     assert chunk.headings == ("Kinds",)
 
 
-def test_a_chunk_of_several_sections_stands_under_the_path_that_they_share() -> None:
+def test_merged_sections_have_their_common_heading_path() -> None:
     text = "# Kinds\n\n" + "Long. " * 300
     text += "\n\n## Green\n\nShort.\n\n## Black\n\nShort.\n\n# Water\n\nSoft."
-    *_, kinds, water = cut(text)
+    *_, kinds, water = split(text)
     assert kinds.headings == ("Kinds",)
     assert ("Green" in kinds.text, "Black" in kinds.text) == (True, True)
     assert water.headings == ("Water",)
@@ -57,53 +57,53 @@ def test_a_chunk_of_several_sections_stands_under_the_path_that_they_share() -> 
         ("- item\n---\n\n" + "y " * 300, ()),
     ],
 )
-def test_what_is_a_heading_in_markdown(text: str, path: tuple[str, ...]) -> None:
-    assert cut(text)[-1].headings == path
+def test_markdown_headings(text: str, path: tuple[str, ...]) -> None:
+    assert split(text)[-1].headings == path
 
 
-def test_headings_of_restructured_text_by_order_of_appearance() -> None:
+def test_restructuredtext_heading_levels_follow_first_use() -> None:
     body = "a " * 300
     text = f"====\nBook\n====\n\nPart\n====\n\n{body}\n\nChapter\n-------\n\n{body}"
-    assert cut(text, Shape.PLAIN)[-1].headings == ("Book", "Part", "Chapter")
+    assert split(text, Shape.PLAIN)[-1].headings == ("Book", "Part", "Chapter")
     inset = text.replace("\nBook\n", "\n Book\n").replace(
         "====\n Book\n====", "======\n Book\n======"
     )
-    assert cut(inset, Shape.PLAIN)[-1].headings == ("Book", "Part", "Chapter")
+    assert split(inset, Shape.PLAIN)[-1].headings == ("Book", "Part", "Chapter")
     assert title_of("a.rst", ".. _label:\n\n" + inset, Shape.PLAIN) == "Book"
-    assert cut(f" Indented\n=========\n\n{body}", Shape.PLAIN)[-1].headings == ()
+    assert split(f" Indented\n=========\n\n{body}", Shape.PLAIN)[-1].headings == ()
 
 
-def test_pages_are_never_joined() -> None:
-    chunks = cut("One.\n\fTwo.\f\fFour. " + "More. " * 300, Shape.PAGES)
+def test_pages_are_not_merged() -> None:
+    chunks = split("One.\n\fTwo.\f\fFour. " + "More. " * 300, Shape.PAGES)
     assert [each.page for each in chunks][:3] == [1, 2, 4]
     assert {each.page for each in chunks} == {1, 2, 4}
 
 
-def test_code_is_cut_between_definitions() -> None:
+def test_code_is_split_between_definitions() -> None:
     bodies = [
         f"def f{i}(x):\n    '''Number {i}.'''\n" + "    x = x + 1\n" * 12 + "    return x\n\n\n"
         for i in range(6)
     ]
-    chunks = cut("".join(bodies), Shape.CODE, language="python", tokens=120)
+    chunks = split("".join(bodies), Shape.CODE, language="python", tokens=120)
     assert len(chunks) > 3
     assert all(each.text.startswith("def f") for each in chunks)
 
 
-def test_chinese_is_cut_after_sentences() -> None:
+def test_chinese_is_split_after_sentences() -> None:
     text = "今天天气很好，我们去公园喝茶。" * 60
-    chunks = cut(text, Shape.PLAIN, tokens=60)
+    chunks = split(text, Shape.PLAIN, tokens=60)
     assert len(chunks) > 5
     assert all(each.text.endswith("。") for each in chunks)
 
 
-def test_chunks_keep_to_their_target() -> None:
+def test_chunk_sizes_are_near_the_target() -> None:
     english = "The harvest was early this year, and the leaves were small. " * 200
     chinese = "今年收成早，叶子小。" * 400
     for text in (english, chinese):
-        sizes = [len(each.text) for each in cut(text, Shape.PLAIN, tokens=200)]
+        sizes = [len(each.text) for each in split(text, Shape.PLAIN, tokens=200)]
         assert max(sizes) < 1.3 * (sum(sizes) / len(sizes))
 
 
 @pytest.mark.parametrize("text", ["", " \n\n\t", "\f\f"])
-def test_nothing_makes_no_chunks(text: str) -> None:
-    assert cut(text, Shape.PLAIN) == []
+def test_blank_text_has_no_chunks(text: str) -> None:
+    assert split(text, Shape.PLAIN) == []

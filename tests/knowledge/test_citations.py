@@ -1,4 +1,4 @@
-"""A thousand citations: each is its text, byte for byte, and tells how its document moved on."""
+"""A thousand citations return their exact text and state how the document has changed."""
 
 from collections.abc import Callable, Mapping
 from random import Random
@@ -17,7 +17,7 @@ from knowledge.models import KnowledgeChunk, KnowledgeDocument
 from knowledge.retrieval.citations import Place, Quoted, citation_of, quote
 from tests.agent import Agent
 from tests.knowledge.corpus import corpus, paragraph
-from tests.knowledge.made import deliver
+from tests.knowledge.deliveries import deliver
 
 NUMBER = 1_000
 FILES = 60
@@ -25,18 +25,18 @@ OVER_HTTP = 40
 Cited = dict[str, Any]
 
 
-def _inserted(random: Random, text: str) -> str:
-    """Somebody writes a paragraph, anywhere."""
-    place = random.randrange(len(text))
-    return text[:place] + paragraph(random) + text[place:]
+def _insert(random: Random, text: str) -> str:
+    """Insert a paragraph at a random position."""
+    position = random.randrange(len(text))
+    return text[:position] + paragraph(random) + text[position:]
 
 
-def _cut_out(random: Random, text: str) -> str:
+def _cut(random: Random, text: str) -> str:
     start = random.randrange(len(text) // 2)
     return text[:start] + text[start + len(text) // 3 :]
 
 
-def _same_line_ends_no_more(random: Random, text: str) -> str:
+def _swap_line_ends(random: Random, text: str) -> str:
     return text.replace("\r\n", "\n") if "\r\n" in text else text.replace("\n", "\r\n")
 
 
@@ -44,15 +44,15 @@ EDITS: list[Callable[[Random, str], str]] = [
     lambda _, text: text,
     lambda _, text: "One more line.\n" + text,
     lambda _, text: text + "\nOne more line.",
-    _inserted,
-    _cut_out,
-    _same_line_ends_no_more,
+    _insert,
+    _cut,
+    _swap_line_ends,
     lambda random, _: paragraph(random),
 ]
 
 
-def drawn(account: Account, random: Random) -> list[tuple[Cited, str]]:
-    """Citations of random chunks, and of random neighbours together, each with its text."""
+def sample_citations(account: Account, random: Random) -> list[tuple[Cited, str]]:
+    """Return citations of random chunks, and of adjacent pairs, each with its text."""
     with acting(account):
         rows = KnowledgeChunk.objects.of(account).select_related("document__source", "text_row")
         chunks = list(rows.order_by("document__ref", "chunk_index"))
@@ -63,8 +63,8 @@ def drawn(account: Account, random: Random) -> list[tuple[Cited, str]]:
         if random.random() < 0.3 and at + 1 < len(chunks):
             following = chunks[at + 1]
             last = following if following.document_id == first.document_id else first
-        said = citation_of(first.document, first.text_row, first, last, DEFAULT.versions())
-        found.append((said, first.text_row.text[first.start : last.end]))
+        citation = citation_of(first.document, first.text_row, first, last, DEFAULT.versions())
+        found.append((citation, first.text_row.text[first.start : last.end]))
     return found
 
 
@@ -78,25 +78,23 @@ def place_of(citation: Cited) -> Place:
     )
 
 
-def got(agent: Agent, citation: Cited, status: int = 200) -> Any:
-    wanted = {name: citation[name] for name in ("ref", "locator")}
-    return agent.post("knowledge/get", {"citation": wanted}, status)
+def get_citation(agent: Agent, citation: Cited, status: int = 200) -> Any:
+    body = {"citation": {name: citation[name] for name in ("ref", "locator")}}
+    return agent.post("knowledge/get", body, status)
 
 
-def test_a_thousand_citations_are_their_texts_and_tell_every_drift(
-    agent: Agent, acme: Account
-) -> None:
+def test_citations_return_their_text_and_document_state(agent: Agent, acme: Account) -> None:
     random = Random(5)  # noqa: S311 - the same each time
     before = corpus(random, FILES)
     deliver(acme, before)
-    cited = drawn(acme, random)
+    cited = sample_citations(acme, random)
     with acting(acme):
         for citation, text in cited:
             assert text in before[citation["locator"]["path"]]
             now = quote(acme.pk, place_of(citation))
             assert (now.text.encode(), now.current) == (text.encode(), True)
 
-    after, removed, erased = edited(acme, random, before)
+    after, removed, erased = change_files(acme, random, before)
     seen = {"current": 0, "still there": 0, "changed": 0, "removed": 0, "erased": 0}
     with acting(acme):
         for citation, text in cited:
@@ -111,20 +109,20 @@ def test_a_thousand_citations_are_their_texts_and_tell_every_drift(
             assert now.current == (path not in removed and after[path] == before[path])
             assert bool(now.document.removed_at) == (path in removed)
             assert now.still_there == (path not in removed and text in after[path])
-            seen[drift(now)] += 1
+            seen[document_state(now)] += 1
     assert sum(seen.values()) == NUMBER
     assert all(number > NUMBER // 50 for number in seen.values()), seen
     for citation, text in cited[:OVER_HTTP]:
         path = citation["locator"]["path"]
         if path in erased:
-            assert got(agent, citation, 410)["details"]["commit_id"] == erased[path]
+            assert get_citation(agent, citation, 410)["details"]["commit_id"] == erased[path]
         else:
-            shown = got(agent, citation)
+            shown = get_citation(agent, citation)
             assert shown["text"] == text
             assert (shown["moved"] is None) == shown["current"]
 
 
-def drift(now: Quoted) -> str:
+def document_state(now: Quoted) -> str:
     if now.current:
         return "current"
     if now.document.removed_at:
@@ -132,17 +130,20 @@ def drift(now: Quoted) -> str:
     return "still there" if now.still_there else "changed"
 
 
-def edited(
+def change_files(
     account: Account, random: Random, before: Mapping[str, str]
 ) -> tuple[dict[str, str], set[str], dict[str, str]]:
-    """What every file says now, which were removed, and which erased, with the commit."""
+    """Edit, remove and erase files.
+
+    Returns the new texts, the removed paths, and the commit id of each erased path.
+    """
     paths = list(before)
     random.shuffle(paths)
-    removed, doomed, kept = set(paths[:8]), paths[8:16], paths[16:]
-    after = {path: random.choice(EDITS)(random, before[path]) for path in kept}
+    removed, to_erase, edited_paths = set(paths[:8]), paths[8:16], paths[16:]
+    after = {path: random.choice(EDITS)(random, before[path]) for path in edited_paths}
     deliver(account, after, remove=sorted(removed))
     with acting(account):
-        rows = KnowledgeDocument.objects.of(account).filter(ref__in=doomed)
+        rows = KnowledgeDocument.objects.of(account).filter(ref__in=to_erase)
         ids: dict[str, UUID] = dict(rows.values_list("ref", "pk"))
         erased = {path: str(erase_document(account.pk, pk, SYSTEM).id) for path, pk in ids.items()}
     return after, removed, erased

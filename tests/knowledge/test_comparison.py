@@ -1,4 +1,4 @@
-"""Questions asked of two variants: which documents move, and how much it costs to see it."""
+"""Comparison of two search variants on saved questions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,13 +8,13 @@ from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.models import Account, User
+from kmapp.accounts.models import Account
 from kmapp.search.variants import VARIANTS
 from knowledge.actions.reindex import reindex
 from knowledge.actions.sources import change_source
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
 from knowledge.retrieval.variant_comparison import compare_variants
-from tests.knowledge.made import deliver
+from tests.knowledge.deliveries import deliver
 from tests.makers import settle
 
 pytestmark = pytest.mark.usefixtures("provider")
@@ -23,13 +23,7 @@ PARTS = [f"## Part {i}\n\n" + f"The tea of hill {i} is picked by hand. " * 12 fo
 FILES = {"long.md": "# Hills\n\n" + "\n\n".join(PARTS), "short.md": "# Cups\n\nA tea cup."}
 
 
-@pytest.fixture
-def at_desk(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
-
-
-def cut_both_ways(account: Account) -> None:
+def index_both_versions(account: Account) -> None:
     with acting(account):
         source = KnowledgeSource.objects.of(account).get()
         change_source(source, SYSTEM, {"index_versions": ["1", "2"]})
@@ -37,15 +31,13 @@ def cut_both_ways(account: Account) -> None:
     settle()
 
 
-def test_documents_that_only_one_variant_finds_are_new_or_gone(
-    committed: str, acme: Account
-) -> None:
+def test_documents_found_by_one_variant_only(committed: str, acme: Account) -> None:
     deliver(acme, FILES)
     settle()
     found = compare_variants(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v2"])
     assert [move.right for move in found.moves] == [None, None]
     assert found.moved == 2
-    cut_both_ways(acme)
+    index_both_versions(acme)
     again = compare_variants(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v2"])
     assert all(move.left and move.right for move in again.moves)
     assert {place.chunk.index_version for place in again.right.places.values()} == {"2"}
@@ -53,34 +45,34 @@ def test_documents_that_only_one_variant_finds_are_new_or_gone(
     assert (same.moved, {move.rose for move in same.moves}) == (0, {0})
 
 
-def test_questions_are_kept_asked_and_deleted(at_desk: Client, acme: Account) -> None:
+def test_questions_are_saved_run_and_deleted(reviewer: Client, acme: Account) -> None:
     deliver(acme, FILES)
     settle()
-    assert "No questions yet" in at_desk.get(PAGE).content.decode()
+    assert "No questions yet" in reviewer.get(PAGE).content.decode()
     here = f"{PAGE}?left=v1&right=v3"
-    for _ in range(2):  # once is enough
-        kept = at_desk.post(f"{PAGE}ask/", {"text": "<b>Which hill?</b>", "next": here})
-        assert kept.headers["Location"] == here
-    shown = at_desk.get(here).content.decode()
+    for _ in range(2):  # a repeated question is saved once
+        saved = reviewer.post(f"{PAGE}ask/", {"text": "<b>Which hill?</b>", "next": here})
+        assert saved.headers["Location"] == here
+    shown = reviewer.get(here).content.decode()
     assert "&lt;b&gt;Which hill?" in shown
     assert "long.md" in shown
-    assert "manage.py knowledge index" in at_desk.get(PAGE).content.decode()
-    assert at_desk.get(PAGE, {"left": "v9"}).status_code == 400
-    assert at_desk.post(f"{PAGE}ask/", {"text": " "}).status_code == 400
+    assert "manage.py knowledge index" in reviewer.get(PAGE).content.decode()
+    assert reviewer.get(PAGE, {"left": "v9"}).status_code == 400
+    assert reviewer.post(f"{PAGE}ask/", {"text": " "}).status_code == 400
     with acting(acme):
         [question] = KnowledgeQuestion.objects.of(acme)
-    assert at_desk.post(f"{PAGE}{question.pk}/forget/").status_code == 302
-    assert at_desk.post(f"{PAGE}{question.pk}/forget/").status_code == 404
+    assert reviewer.post(f"{PAGE}{question.pk}/forget/").status_code == 302
+    assert reviewer.post(f"{PAGE}{question.pk}/forget/").status_code == 404
 
 
-def test_ten_questions_a_page(
-    at_desk: Client, acme: Account, django_assert_max_num_queries: Callable[[int], Any]
+def test_page_shows_ten_questions(
+    reviewer: Client, acme: Account, django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
     deliver(acme, FILES)
     settle()
     for i in range(12):
-        at_desk.post(f"{PAGE}ask/", {"text": f"Which hill is number {i}?"})
-    at_desk.get(PAGE)
+        reviewer.post(f"{PAGE}ask/", {"text": f"Which hill is number {i}?"})
+    reviewer.get(PAGE)
     with django_assert_max_num_queries(20 + 10 * 2 * 12):
-        shown = at_desk.get(PAGE)
+        shown = reviewer.get(PAGE)
     assert shown.content.decode().count("<section") == 10

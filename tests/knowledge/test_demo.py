@@ -1,4 +1,4 @@
-"""The demo's documents and lore: told once, found, one of them a failure to look at."""
+"""The documents and lore entries of the demo."""
 
 from io import StringIO
 
@@ -22,7 +22,7 @@ def demo() -> str:
     return out.getvalue()
 
 
-def test_it_is_told_once(acme: Account, ada: User) -> None:
+def test_demo_is_loaded_once(acme: Account, ada: User) -> None:
     assert "6 documents and 4 lore entries added" in demo()
     assert "0 documents and 0 lore entries added" in demo()
     settle()

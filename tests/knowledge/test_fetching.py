@@ -1,4 +1,4 @@
-"""A page is fetched from where it may be, and nobody else is ever called."""
+"""Pages are fetched from allowed hosts, and no other host is contacted."""
 
 import socket
 import ssl
@@ -18,7 +18,7 @@ from django.test import Client
 from django.utils import translation
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account, User
+from kmapp.accounts.models import Account
 from knowledge.actions import page_fetches, prepare_delivery
 from knowledge.actions.parse_documents import retry_document
 from knowledge.actions.prepare_delivery import Delivery
@@ -27,86 +27,94 @@ from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from knowledge.parsing.failure_messages import translate_failure
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.knowledge.addresses import NAMES, NUMBERS, ODD, PUBLIC
-from tests.knowledge.made import deliver
+from tests.knowledge.deliveries import deliver
+from tests.knowledge.hostile_urls import NAMES, NUMBERS, ODD, PUBLIC
 from tests.knowledge.websites import PAGE, Canary, Site
 from tests.makers import settle
 
 pytestmark = pytest.mark.promise(36)
 
-LED_TO = ("http://127.0.0.1/a", "http://inside.test/a")
-Ask = Callable[..., KnowledgeDocument]
+REDIRECT_TARGETS = ("http://127.0.0.1/a", "http://inside.test/a")
+FetchPage = Callable[..., KnowledgeDocument]
 
 
 class Network:
-    """Names as an attacker would have them resolved, and a world in which only we answer."""
+    """A resolver controlled by an attacker, and a network where only the loopback answers."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
-        self.called: list[str] = []
-        self.known = {"inside.test": ["127.0.0.1"], "mixed.test": [PUBLIC, "127.0.0.1"]}
-        self.really = socket.getaddrinfo
+        self.resolved: list[str] = []
+        self.connected: list[str] = []
+        self.records = {"inside.test": ["127.0.0.1"], "mixed.test": [PUBLIC, "127.0.0.1"]}
+        self.getaddrinfo = socket.getaddrinfo
 
-    def resolve(self, host: Any, port: Any, *more: Any, **said: Any) -> Any:
-        self.asked.append(str(host))
-        if host == "flips.test":  # public while it is looked at, ours when it is called
-            found = [PUBLIC if self.asked.count(host) == 1 else "127.0.0.1"]
+    def resolve(self, host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
+        self.resolved.append(str(host))
+        if host == "flips.test":  # public when it is checked, loopback when it is connected to
+            found = [PUBLIC if self.resolved.count(host) == 1 else "127.0.0.1"]
         else:
-            found = self.known.get(host, [host])
-        return [each for one in found for each in self.really(one, port, *more, **said)]
+            found = self.records.get(host, [host])
+        return [each for one in found for each in self.getaddrinfo(one, port, *args, **kwargs)]
 
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
-    seen = Network()
-    really = httpcore2.AnyIOBackend.connect_tcp
+    network = Network()
+    connect_tcp = httpcore2.AnyIOBackend.connect_tcp
 
-    async def connect(backend: Any, host: str, *said: Any, **more: Any) -> Any:
-        seen.called.append(host)
+    async def connect(backend: Any, host: str, *args: Any, **kwargs: Any) -> Any:
+        network.connected.append(host)
         if host != "127.0.0.1":
-            raise httpcore2.ConnectError("nobody")
-        return await really(backend, host, *said, **more)
+            raise httpcore2.ConnectError("unreachable")
+        return await connect_tcp(backend, host, *args, **kwargs)
 
     monkeypatch.setattr(httpcore2.AnyIOBackend, "connect_tcp", connect)
-    monkeypatch.setattr(socket, "getaddrinfo", seen.resolve)
-    return seen
+    monkeypatch.setattr(socket, "getaddrinfo", network.resolve)
+    return network
 
 
 @pytest.fixture
-def ask(agent: Agent, acme: Account, site: Site, settings: Any) -> Ask:
-    """Have a page of the site fetched, as an agent would."""
-    settings.KNOWLEDGE_FETCH_PRIVATE = [site.place]
+def fetch_page(agent: Agent, acme: Account, site: Site, settings: Any) -> FetchPage:
+    """A function that has an agent fetch a page of the site."""
+    settings.KNOWLEDGE_FETCH_PRIVATE = [site.netloc]
 
-    def ask(path: str, ref: str = "page") -> KnowledgeDocument:
-        document = {"ref": ref, "url": f"http://{site.place}{path}", "fetch": True}
+    def fetch_and_embed(path: str, ref: str = "page") -> KnowledgeDocument:
+        document = {"ref": ref, "url": f"http://{site.netloc}{path}", "fetch": True}
         source = {"name": "web", "kind": "web_snapshot"}
         answer = agent.post("knowledge/ingest", {"source": source, "documents": [document]})
         assert len(answer["event_ids"]) == 1
         settle()
-        settle()  # what was read is embedded
+        settle()  # embed the parsed text
         with acting(acme):
             return KnowledgeDocument.objects.of(acme).get(ref=ref)
 
-    return ask
+    return fetch_and_embed
 
 
 @pytest.fixture
-def usual(canary: Canary, monkeypatch: pytest.MonkeyPatch) -> Canary:
-    """The canary at the ports of the web: the port alone refuses nothing."""
+def canary_on_default_ports(canary: Canary, monkeypatch: pytest.MonkeyPatch) -> Canary:
+    """The canary on the default ports, so that no URL is rejected for its port."""
     for scheme in allowed_addresses.PORTS:
         monkeypatch.setitem(allowed_addresses.PORTS, scheme, canary.port)
     return canary
 
 
-def test_of_forty_addresses_none_reaches_the_canary(
-    agent: Agent, acme: Account, usual: Canary, site: Site, network: Network, settings: Any
+def test_no_hostile_url_reaches_the_canary(
+    agent: Agent,
+    acme: Account,
+    canary_on_default_ports: Canary,
+    site: Site,
+    network: Network,
+    settings: Any,
 ) -> None:
     every = [f"http://{host}/a" for host in (*NUMBERS, *NAMES)] + list(ODD)
-    every += [f"http://{site.place}/to/{quote(each, safe='')}" for each in LED_TO]
+    every += [f"http://{site.netloc}/to/{quote(each, safe='')}" for each in REDIRECT_TARGETS]
     assert len(every) == 40
     hosts = {each.lower().strip("[]").removesuffix(".") for each in (*NUMBERS, *NAMES)}
-    settings.KNOWLEDGE_FETCH_HOSTS = [*hosts, "tea.test"]  # or the list alone would refuse them
-    settings.KNOWLEDGE_FETCH_PRIVATE = [site.place]
+    settings.KNOWLEDGE_FETCH_HOSTS = [
+        *hosts,
+        "tea.test",
+    ]  # otherwise the list of hosts would reject them
+    settings.KNOWLEDGE_FETCH_PRIVATE = [site.netloc]
     accepted = 0
     for i, url in enumerate(every):
         document = {"ref": f"{i}.html", "url": url, "fetch": True}
@@ -115,18 +123,18 @@ def test_of_forty_addresses_none_reaches_the_canary(
         assert answer.status_code == (400 if url in ODD else 201), url
         accepted += answer.status_code == 201
     settle()
-    assert usual.called == 0
-    assert set(network.called) == {PUBLIC, "127.0.0.1"}
-    assert network.called.count("127.0.0.1") == len(LED_TO)  # the site that leads on
-    assert network.asked.count("flips.test") == 1
+    assert canary_on_default_ports.connections == 0
+    assert set(network.connected) == {PUBLIC, "127.0.0.1"}
+    assert network.connected.count("127.0.0.1") == len(REDIRECT_TARGETS)  # the site that redirects
+    assert network.resolved.count("flips.test") == 1
     with acting(acme):
         rows = KnowledgeDocument.objects.of(acme)
         assert rows.filter(state="failed").count() == accepted == rows.count()
-        said = set(rows.values_list("error", flat=True))
-    assert said == {allowed_addresses.NOT_PUBLIC, "The site could not be reached."}
+        errors = set(rows.values_list("error", flat=True))
+    assert errors == {allowed_addresses.NOT_PUBLIC, "The site could not be reached."}
 
 
-def test_nothing_is_fetched_until_a_site_is_named(agent: Agent, acme: Account) -> None:
+def test_fetching_is_off_until_a_site_is_allowed(agent: Agent, acme: Account) -> None:
     page = {"ref": "a", "url": "https://tea.test/", "fetch": True}
     body = {"source": {"name": "web"}, "documents": [page]}
     assert agent.post("knowledge/ingest", body, 403)["error"] == "fetching_off"
@@ -138,27 +146,27 @@ def test_nothing_is_fetched_until_a_site_is_named(agent: Agent, acme: Account) -
         assert not KnowledgeDocument.objects.of(acme).exists()
 
 
-def test_a_page_of_an_allowed_site_is_fetched_and_read(
-    ask: Ask, acme: Account, site: Site, provider: FakeProvider
+def test_page_of_an_allowed_site_is_fetched_and_parsed(
+    fetch_page: FetchPage, acme: Account, site: Site, provider: FakeProvider
 ) -> None:
     before = datetime.now(UTC)
-    document = ask("/to/%2Fpage")
+    document = fetch_page("/to/%2Fpage")
     assert (document.state, document.error) == ("ready", "")
-    assert document.url == f"http://{site.place}/page"  # where it was found in the end
+    assert document.url == f"http://{site.netloc}/page"  # after redirects
     assert (document.title, document.mime) == ("Green tea", "text/html")
     assert before < document.observed_at < datetime.now(UTC)
     assert document.size == len(PAGE)
-    assert site.hosts == [site.place] * 2
+    assert site.hosts == [site.netloc] * 2
     with acting(acme):
         assert "Keep it cold." in KnowledgeChunk.objects.of(acme).get().text
-    asked = provider.requests
-    again = ask("/page")
-    assert (again.state, again.version, provider.requests) == ("ready", 1, asked)
+    requests = provider.requests
+    again = fetch_page("/page")
+    assert (again.state, again.version, provider.requests) == ("ready", 1, requests)
     assert again.observed_at > document.observed_at
 
 
-def test_a_page_that_is_removed_while_it_is_fetched_stays_removed(
-    ask: Ask, acme: Account, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+def test_page_removed_during_fetching_stays_removed(
+    fetch_page: FetchPage, acme: Account, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare = prepare_delivery.prepare
 
@@ -168,7 +176,7 @@ def test_a_page_that_is_removed_while_it_is_fetched_stays_removed(
         return prepare(source, pages)
 
     monkeypatch.setattr(page_fetches, "prepare", removed_meanwhile)
-    document = ask("/page")
+    document = fetch_page("/page")
     assert document.removed_at
     assert (document.state, document.version) == ("pending", 0)
 
@@ -186,22 +194,22 @@ def test_a_page_that_is_removed_while_it_is_fetched_stays_removed(
     ],
     ids=["circles", "unreadable", "elsewhere", "picture", "packed", "long", "drip"],
 )
-def test_a_site_cannot_send_what_it_likes(
-    ask: Ask, path: str, why: str, monkeypatch: pytest.MonkeyPatch
+def test_rejects_bad_responses(
+    fetch_page: FetchPage, path: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fetch, "MOST_BYTES", 1_000)
     monkeypatch.setattr(fetch, "SECONDS", 0.4)
     started = time.monotonic()
-    document = ask(path)
+    document = fetch_page(path)
     assert (document.state, document.error) == ("failed", why)
     assert time.monotonic() - started < 5
     with translation.override("zh-hans"):
         assert translate_failure(why) != why
 
 
-def test_what_could_not_be_fetched_is_tried_again(ask: Ask, acme: Account, site: Site) -> None:
+def test_failed_fetch_is_retried(fetch_page: FetchPage, acme: Account, site: Site) -> None:
     site.broken = True
-    failed = ask("/again/3")
+    failed = fetch_page("/again/3")
     assert failed.error == "The site returned HTTP status 503."
     site.broken = False
     with acting(acme):
@@ -209,17 +217,17 @@ def test_what_could_not_be_fetched_is_tried_again(ask: Ask, acme: Account, site:
     settle()
     with acting(acme):
         assert KnowledgeDocument.objects.of(acme).get().state == "ready"
-    deliver(acme, {"page": "Now by hand."}, name="web")  # wins over a page that still waits
+    deliver(acme, {"page": "Now by hand."}, name="web")  # replaces a page whose fetch is pending
     with acting(acme):
         assert KnowledgeChunk.objects.of(acme).get().text == "Now by hand."
 
 
 @pytest.fixture(params=["tea.test", "other.test"])
-def named(
+def certificate_name(
     request: pytest.FixtureRequest, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> str:
-    """The name that the site's certificate is of; the certificate is trusted."""
-    file = certificate(request.param, tmp_path)
+    """The host name in the certificate of the site; the certificate is trusted."""
+    file = write_certificate(request.param, tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
     site.socket = context.wrap_socket(site.socket, server_side=True)
@@ -227,10 +235,10 @@ def named(
     return str(request.param)
 
 
-def test_a_certificate_must_be_of_the_name_that_was_asked_for(
-    named: str, agent: Agent, acme: Account, site: Site, network: Network, settings: Any
+def test_certificate_must_match_the_host(
+    certificate_name: str, agent: Agent, acme: Account, site: Site, network: Network, settings: Any
 ) -> None:
-    network.known["tea.test"] = ["127.0.0.1"]
+    network.records["tea.test"] = ["127.0.0.1"]
     settings.KNOWLEDGE_FETCH_PRIVATE = [f"tea.test:{site.server_port}"]
     url = f"https://tea.test:{site.server_port}/page"
     page = {"ref": "a.html", "url": url, "fetch": True}
@@ -238,17 +246,19 @@ def test_a_certificate_must_be_of_the_name_that_was_asked_for(
     settle()
     with acting(acme):
         document = KnowledgeDocument.objects.of(acme).get()
-    unreached = ("failed", "The site could not be reached.")
-    wanted = ("ready", "") if named == "tea.test" else unreached
-    assert (document.state, document.error) == wanted
-    assert site.hosts == ([f"tea.test:{site.server_port}"] if named == "tea.test" else [])
+    if certificate_name == "tea.test":
+        assert (document.state, document.error) == ("ready", "")
+        assert site.hosts == [f"tea.test:{site.server_port}"]
+    else:
+        assert (document.state, document.error) == ("failed", "The site could not be reached.")
+        assert site.hosts == []
 
 
-def certificate(name: str, folder: Path) -> Path:
-    """A key and its certificate for a name, signed by itself."""
+def write_certificate(name: str, folder: Path) -> Path:
+    """Write a key and a self-signed certificate for `name` to a file."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    made = (
+    signed = (
         x509.CertificateBuilder(subject, subject, key.public_key(), 1)
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
@@ -258,25 +268,24 @@ def certificate(name: str, folder: Path) -> Path:
     form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     file = folder / "site.pem"
     pem = serialization.Encoding.PEM
-    file.write_bytes(key.private_bytes(pem, form, plain) + made.public_bytes(pem))
+    file.write_bytes(key.private_bytes(pem, form, plain) + signed.public_bytes(pem))
     return file
 
 
-def test_a_reviewer_has_a_page_fetched(
-    client: Client, alice: User, acme: Account, site: Site, settings: Any
+def test_reviewer_fetches_a_page(
+    reviewer: Client, acme: Account, site: Site, settings: Any
 ) -> None:
-    client.force_login(alice)
-    url = f"http://{site.place}/page"
+    url = f"http://{site.netloc}/page"
     form = {"source": "Web", "kind": "web_snapshot", "trust": "", "url": url}
-    assert "the page is not fetched" in client.get("/knowledge/upload/").content.decode()
-    assert client.post("/knowledge/upload/", form).status_code == 422
-    settings.KNOWLEDGE_FETCH_PRIVATE = [site.place]
-    assert site.place in client.get("/knowledge/upload/").content.decode()
-    assert client.post("/knowledge/upload/", {**form, "url": ""}).status_code == 422
-    elsewhere = client.post("/knowledge/upload/", {**form, "url": "https://tea.test/"})
+    assert "the page is not fetched" in reviewer.get("/knowledge/upload/").content.decode()
+    assert reviewer.post("/knowledge/upload/", form).status_code == 422
+    settings.KNOWLEDGE_FETCH_PRIVATE = [site.netloc]
+    assert site.netloc in reviewer.get("/knowledge/upload/").content.decode()
+    assert reviewer.post("/knowledge/upload/", {**form, "url": ""}).status_code == 422
+    elsewhere = reviewer.post("/knowledge/upload/", {**form, "url": "https://tea.test/"})
     assert "not on the list of allowed sites" in elsewhere.content.decode()
-    answer = client.post("/knowledge/upload/", form)
-    assert "1 file is waiting" in client.get(answer.headers["Location"]).content.decode()
+    answer = reviewer.post("/knowledge/upload/", form)
+    assert "1 file is waiting" in reviewer.get(answer.headers["Location"]).content.decode()
     settle()
     with acting(acme):
         document = KnowledgeDocument.objects.of(acme).get()

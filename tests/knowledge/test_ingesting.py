@@ -1,4 +1,4 @@
-"""Delivering documents: once is enough, only what changed is cut and embedded anew."""
+"""Delivery of documents: only changed chunks are split and embedded again."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.knowledge.made import deliver
+from tests.knowledge.deliveries import deliver
 from tests.makers import settle
 
 GUIDE = "# Tea\n\n" + "\n\n".join(
@@ -27,23 +27,23 @@ GUIDE = "# Tea\n\n" + "\n\n".join(
 )
 
 
-def embedded(provider: FakeProvider) -> list[str]:
-    """Every text that the provider was given as a passage."""
+def embedded_texts(provider: FakeProvider) -> list[str]:
+    """Return every text sent to the embedding endpoint."""
     return [text for call in provider.seen if "input" in call for text in call["input"]]
 
 
-def test_the_same_delivery_twice_does_nothing(acme: Account, provider: FakeProvider) -> None:
+def test_repeated_delivery_changes_nothing(acme: Account, provider: FakeProvider) -> None:
     first = deliver(acme, {"tea.md": GUIDE})
     settle()
-    asked = provider.requests
+    requests = provider.requests
     again = deliver(acme, {"tea.md": GUIDE})
     settle()
     assert (first.added, again.unchanged) == (["tea.md"], ["tea.md"])
     assert again.commit_id is None
-    assert provider.requests == asked > 0
+    assert provider.requests == requests > 0
 
 
-def test_an_edit_embeds_only_the_chunk_that_changed(acme: Account, provider: FakeProvider) -> None:
+def test_edit_embeds_only_the_changed_chunk(acme: Account, provider: FakeProvider) -> None:
     first = deliver(acme, {"tea.md": GUIDE})
     settle()
     provider.seen.clear()
@@ -52,42 +52,38 @@ def test_an_edit_embeds_only_the_chunk_that_changed(acme: Account, provider: Fak
     assert second.changed == ["tea.md"]
     assert (second.chunks["created"], second.chunks["retired"]) == (1, 1)
     assert second.chunks["unchanged"] == first.chunks["created"] - 1
-    parts = embedded(provider)
+    parts = embedded_texts(provider)
     assert {part.partition("\n")[0] for part in parts} == {'"Tea > Kind 3'}
     assert sum("hill 33" in part for part in parts) == 1
 
 
-def test_each_part_of_a_chunk_has_a_vector_under_its_headings(
-    acme: Account, provider: FakeProvider
-) -> None:
+def test_each_section_of_a_chunk_has_a_vector(acme: Account, provider: FakeProvider) -> None:
     leaves, water = "Picked by hand in spring. " * 15, "Soft, and never too hot. " * 20
     deliver(acme, {"tea.md": f"# Tea\n\n## Leaves\n\n{leaves}\n\n## Water\n\n{water}"})
     settle()
     with acting(acme):
         [chunk] = KnowledgeChunk.objects.of(acme)
         assert Vector.objects.of(acme).filter(object_id=chunk.pk, state="READY").count() == 2
-    first, second = embedded(provider)
+    first, second = embedded_texts(provider)
     assert first.startswith('"Tea\n# Tea\n\n## Leaves\n')
     assert second.startswith('"Tea > Water\n')
     assert "Soft" not in first
 
 
-def test_lines_before_a_chunk_move_it_and_embed_nothing(
-    acme: Account, provider: FakeProvider
-) -> None:
+def test_moved_chunks_are_not_embedded_again(acme: Account, provider: FakeProvider) -> None:
     deliver(acme, {"tea.md": GUIDE})
     settle()
     provider.seen.clear()
     moved = GUIDE.replace("## Kind 0", "\n\n\n## Kind 0")
     deliver(acme, {"tea.md": moved})
     settle()
-    assert embedded(provider) == []
+    assert embedded_texts(provider) == []
     with acting(acme):
         for chunk in KnowledgeChunk.objects.of(acme):
             assert moved[chunk.start : chunk.end] == chunk.text
 
 
-def test_a_removed_file_is_found_no_more_and_its_text_stays(acme: Account) -> None:
+def test_removed_file_is_hidden_and_its_text_stays(acme: Account) -> None:
     deliver(acme, {"tea.md": GUIDE, "cups.md": "# Cups\n\nOf porcelain."})
     gone = deliver(acme, {}, remove=["tea.md", "never.md"])
     assert gone.removed == ["tea.md"]
@@ -102,7 +98,7 @@ def test_a_removed_file_is_found_no_more_and_its_text_stays(acme: Account) -> No
         assert KnowledgeDocument.objects.of(acme).get(ref="tea.md").version == 1
 
 
-def test_a_new_title_is_found_in_every_chunk(acme: Account) -> None:
+def test_new_title_is_indexed_in_every_chunk(acme: Account) -> None:
     deliver(acme, {"tea.md": GUIDE})
     deliver(acme, {"tea.md": GUIDE.replace("# Tea", "# Oolong", 1)})
     with acting(acme):
@@ -112,11 +108,11 @@ def test_a_new_title_is_found_in_every_chunk(acme: Account) -> None:
         assert not words.filter(term="tea").exclude(tf=1).exists()
 
 
-def test_what_is_no_text_fails_and_says_so(acme: Account) -> None:
-    taken = deliver(
+def test_binary_files_fail_with_an_error(acme: Account) -> None:
+    result = deliver(
         acme, {"a.md": b"a\x00b", "b.xyz": b"\x00\x01", "c.txt": "汉字".encode("gb18030")}
     )
-    states = {doc.ref: (doc.state, bool(doc.error)) for doc in taken.documents}
+    states = {doc.ref: (doc.state, bool(doc.error)) for doc in result.documents}
     assert states == {
         "a.md": ("failed", True),
         "b.xyz": ("failed", True),
@@ -124,7 +120,7 @@ def test_what_is_no_text_fails_and_says_so(acme: Account) -> None:
     }
 
 
-def test_over_http(agent: Agent) -> None:
+def test_delivery_over_http(agent: Agent) -> None:
     body: dict[str, Any] = {
         "source": {"name": "handbook", "kind": "repo_docs", "revision": "abc"},
         "documents": [{"ref": "a.md", "text": "# A\n\nAlpha."}, {"ref": "b.md", "text": "Beta."}],
@@ -155,14 +151,14 @@ def test_over_http(agent: Agent) -> None:
         "a",
     ],
 )
-def test_odd_documents_are_refused(agent: Agent, document: Any) -> None:
+def test_rejects_invalid_documents(agent: Agent, document: Any) -> None:
     twice = [{"ref": "a", "text": "x"}] * 2
     for documents in [document], twice:
         body = {"source": {"name": "s"}, "documents": documents}
         assert agent.post("knowledge/ingest", body, 400)["message"]
 
 
-def test_too_much_is_refused_by_name(agent: Agent, settings: Any) -> None:
+def test_rejects_oversized_files(agent: Agent, settings: Any) -> None:
     settings.KNOWLEDGE_MAX_FILE_BYTES = 10
     body = {"source": {"name": "s"}, "documents": [{"ref": "a.md", "text": "x" * 11}]}
     assert "a.md" in agent.post("knowledge/ingest", body, 413)["message"]
@@ -171,7 +167,7 @@ def test_too_much_is_refused_by_name(agent: Agent, settings: Any) -> None:
 
 
 @pytest.mark.parametrize("number", [2, 60])
-def test_a_delivery_takes_as_few_queries_for_many(
+def test_query_count_does_not_grow_with_files(
     acme: Account, number: int, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     deliver(acme, {"warm.md": "Warm."})
@@ -179,7 +175,7 @@ def test_a_delivery_takes_as_few_queries_for_many(
         deliver(acme, {f"{i}.md": f"# T{i}\n\nText {i}." for i in range(number)})
 
 
-def test_every_delivery_is_one_commit(acme: Account) -> None:
+def test_delivery_is_one_commit(acme: Account) -> None:
     with acting(acme):
         before = Commit.objects.of(acme).count()
     deliver(acme, {"a.md": "A.", "b.md": "B."})
@@ -187,7 +183,7 @@ def test_every_delivery_is_one_commit(acme: Account) -> None:
         assert Commit.objects.of(acme).count() == before + 2  # the source, and its files
 
 
-def test_a_lorebook_takes_no_documents(agent: Agent, acme: Account) -> None:
+def test_lorebook_rejects_documents(agent: Agent, acme: Account) -> None:
     documents = [{"ref": "a.md", "text": "Nobody would find this."}]
     new = {"source": {"name": "Lore", "kind": "lorebook"}, "documents": documents}
     with acting(acme):
@@ -199,14 +195,14 @@ def test_a_lorebook_takes_no_documents(agent: Agent, acme: Account) -> None:
         assert not KnowledgeSource.objects.of(acme).exists()
         assert Commit.objects.of(acme).count() == commits
     agent.post("knowledge/sources", new["source"], 201)
-    known = {"source": {"name": "Lore", "revision": "2"}, "documents": documents}
-    assert agent.post("knowledge/ingest", known, 409) == refused
+    existing = {"source": {"name": "Lore", "revision": "2"}, "documents": documents}
+    assert agent.post("knowledge/ingest", existing, 409) == refused
     with acting(acme):
         assert KnowledgeSource.objects.of(acme).get().revision == ""
         assert not KnowledgeDocument.objects.of(acme).exists()
 
 
-def test_a_source_that_is_erased_while_files_are_read_takes_none(acme: Account) -> None:
+def test_source_erased_during_parsing_rejects_files(acme: Account) -> None:
     with acting(acme):
         source = ensure_source(acme.pk, SYSTEM, NewSource(name="docs"))
     prepared = prepare(source, [Delivery.of("tea.md", GUIDE.encode())])

@@ -1,4 +1,4 @@
-"""Lore over HTTP and on its pages: imported, edited with validation, tried, fired."""
+"""Lorebooks over the API and on their pages."""
 
 import html
 import json
@@ -10,13 +10,13 @@ from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.models import Account, User
+from kmapp.accounts.models import Account
 from kmapp.errors import Invalid
 from knowledge.actions.lore import add_entries
 from knowledge.actions.sources import NewSource, ensure_source
-from knowledge.lore.evaluate import entries_of as rows_of
-from knowledge.lore.evaluate import fire, messages_of
-from knowledge.lore.sillytavern import NoLorebook, entries_of
+from knowledge.lore.evaluate import entries_of, fire, messages_of
+from knowledge.lore.sillytavern import NoLorebook
+from knowledge.lore.sillytavern import entries_of as parse_sillytavern
 from knowledge.lore.triggers import Rules
 from knowledge.models import KnowledgeSource, LorebookEntry
 from tests.agent import Agent
@@ -31,27 +31,34 @@ WORLD = {
         "1": {"uid": 1, "key": ["/gold(en)?/i"], "content": "Gold is heavy.", "disable": True},
     }
 }  # fmt: skip
+MESSAGE = "A dragon of fire."
 CARD = {"data": {"character_book": {"entries": [
     {"keys": ["tea"], "content": "Tea calms.", "insertion_order": 7, "enabled": True,
      "extensions": {"prevent_recursion": True}}
 ]}}}  # fmt: skip
 
 
-def test_exports_of_sillytavern_are_read() -> None:
-    dragons, gold = entries_of(WORLD)
+@pytest.fixture
+def lorebook(acme: Account) -> KnowledgeSource:
+    with acting(acme):
+        return ensure_source(acme.pk, SYSTEM, NewSource(name="book", kind="lorebook"))
+
+
+def test_parses_sillytavern_exports() -> None:
+    dragons, gold = parse_sillytavern(WORLD)
     assert dragons["keys"] == ["dragon", "龙"]
     assert (dragons["secondary_logic"], dragons["order"], dragons["sticky"]) == ("and_all", 5, 2)
     assert not dragons["recursable"]
     assert gold["regex"]
     assert not gold["enabled"]
-    [tea] = entries_of(CARD)
+    [tea] = parse_sillytavern(CARD)
     assert (tea["order"], tea["recursive"], tea["recursable"]) == (7, False, True)
 
 
 @pytest.mark.parametrize("book", [None, [], {}, {"entries": 3}, {"data": {"character_book": 1}}])
-def test_what_is_no_lorebook_is_refused(book: Any) -> None:
+def test_rejects_other_json(book: Any) -> None:
     with pytest.raises(NoLorebook):
-        entries_of(book)
+        parse_sillytavern(book)
 
 
 @pytest.mark.parametrize(
@@ -64,69 +71,66 @@ def test_what_is_no_lorebook_is_refused(book: Any) -> None:
         {"content": "x", "keys": ["a"], "budget_weight": -1.0},
     ],
 )
-def test_what_could_never_fire_is_refused(acme: Account, entry: dict[str, Any]) -> None:
-    with acting(acme):
-        said = NewSource(name="book", kind="lorebook")
-        source = ensure_source(acme.pk, SYSTEM, said)
-        with pytest.raises(Invalid):
-            add_entries(source, SYSTEM, [entry])
+def test_rejects_entries_that_cannot_fire(
+    acme: Account, lorebook: KnowledgeSource, entry: dict[str, Any]
+) -> None:
+    with acting(acme), pytest.raises(Invalid):
+        add_entries(lorebook, SYSTEM, [entry])
 
 
-def test_a_conversation_calls_up_lore(agent: Agent, acme: Account) -> None:
+def test_messages_fire_entries(agent: Agent, acme: Account, lorebook: KnowledgeSource) -> None:
     with acting(acme):
-        source = ensure_source(acme.pk, SYSTEM, NewSource(name="book", kind="lorebook"))
-        add_entries(source, SYSTEM, entries_of(WORLD))
-    said = {"messages": ["A dragon of fire."]}
-    answer = agent.post("knowledge/lorebook/evaluate", said)
+        add_entries(lorebook, SYSTEM, parse_sillytavern(WORLD))
+    body = {"messages": [MESSAGE]}
+    answer = agent.post("knowledge/lorebook/evaluate", body)
     [snippet] = answer["results"]
     assert (snippet["text"], snippet["trust"]) == ("Dragons hoard gold.", "semi_trusted")
     assert answer["build_report"]["fired"][0]["match"] == "dragon"
-    later = {"messages": ["A dragon of fire.", "And then?"], "scan_depth": 1}
+    later = {"messages": [MESSAGE, "And then?"], "scan_depth": 1}
     stays = agent.post("knowledge/lorebook/evaluate", {**later, "state": answer["state"]})
     assert stays["build_report"]["fired"][0]["reason"] == "sticky"
-    for odd in ({"messages": "x"}, {"messages": [1] * 501}, {**said, "budget": -1}):
-        agent.post("knowledge/lorebook/evaluate", odd, 400)
+    for invalid in ({"messages": "x"}, {"messages": [1] * 501}, {**body, "budget": -1}):
+        agent.post("knowledge/lorebook/evaluate", invalid, 400)
 
 
-def test_the_pages_of_lore(client: Client, alice: User, acme: Account) -> None:
-    client.force_login(alice)
-    assert "No lorebooks yet" in client.get("/lore/").content.decode()
+def test_lore_pages(reviewer: Client, acme: Account) -> None:
+    assert "No lorebooks yet" in reviewer.get("/lore/").content.decode()
     file = SimpleUploadedFile("w.json", json.dumps(WORLD).encode())
-    made = client.post("/lore/new/", {"name": "World", "trust": "untrusted", "book": file})
-    assert made.status_code == 302
-    here = made.headers["Location"]
-    assert "Dragons hoard gold." in client.get(here).content.decode()
+    created = reviewer.post("/lore/new/", {"name": "World", "trust": "untrusted", "book": file})
+    assert created.status_code == 302
+    here = created.headers["Location"]
+    assert "Dragons hoard gold." in reviewer.get(here).content.decode()
     with acting(acme):
         row = LorebookEntry.objects.of(acme).order_by("order")[0]
     entry = f"/lore/entries/{row.pk}/"
-    shown = client.get(entry)
+    shown = reviewer.get(entry)
     seen = shown.context["form"].initial.items()
     form = {name: value for name, value in seen if value is not None and value is not False}
-    bad = client.post(entry, {**form, "regex": "on", "keys": "(?=x)"})
+    bad = reviewer.post(entry, {**form, "regex": "on", "keys": "(?=x)"})
     assert (bad.status_code, "RE2" in bad.content.decode()) == (422, True)
-    assert client.post(entry, {**form, "content": "<b>Wyrms</b> sleep."}).status_code == 302
-    assert client.post(entry, {**form, "content": "Late."}).status_code == 422
-    tried = client.post("/lore/bench/", {
+    assert reviewer.post(entry, {**form, "content": "<b>Wyrms</b> sleep."}).status_code == 302
+    assert reviewer.post(entry, {**form, "content": "Late."}).status_code == 422
+    tried = reviewer.post("/lore/bench/", {
         "conversation": "A dragon.\n\nIts fire.", "budget": 100, "scan_depth": 4
     }).content.decode()  # fmt: skip
     assert "&lt;b&gt;Wyrms" in tried
-    for told in (tried, client.get(here).content.decode(), client.get(entry).content.decode()):
-        assert "Untrusted" in told
-    said = {**form, "try": "1", "content": "Unsaved.", "sample": "A dragon of fire."}
+    for page in (tried, reviewer.get(here).content.decode(), reviewer.get(entry).content.decode()):
+        assert "Untrusted" in page
+    dry_run = {**form, "try": "1", "content": "Unsaved.", "sample": MESSAGE}
     for path in (entry, f"{here}new/"):
-        assert "It fires on" in client.post(path, said).content.decode()
-        assert "It does not fire." in client.post(path, {**said, "sample": ""}).content.decode()
+        assert "It fires on" in reviewer.post(path, dry_run).content.decode()
         assert (
-            "Complete the fields above"
-            in client.post(path, {**said, "content": ""}).content.decode()
+            "It does not fire." in reviewer.post(path, {**dry_run, "sample": ""}).content.decode()
         )
-        short = client.post(path, said, headers={"HX-Request": "true"}).content.decode()
+        incomplete = reviewer.post(path, {**dry_run, "content": ""})
+        assert "Complete the fields above" in incomplete.content.decode()
+        short = reviewer.post(path, dry_run, headers={"HX-Request": "true"}).content.decode()
         assert "<form" not in short
         assert "It fires on" in short
-    assert "Unsaved." not in client.get(here).content.decode()
-    assert client.post(f"{entry}erase/").status_code == 302
-    assert client.post(f"{here}erase/").status_code == 302
-    assert "No lorebooks yet" in client.get("/lore/").content.decode()
+    assert "Unsaved." not in reviewer.get(here).content.decode()
+    assert reviewer.post(f"{entry}erase/").status_code == 302
+    assert reviewer.post(f"{here}erase/").status_code == 302
+    assert "No lorebooks yet" in reviewer.get("/lore/").content.decode()
 
 
 @pytest.mark.parametrize(
@@ -145,55 +149,50 @@ def test_the_pages_of_lore(client: Client, alice: User, acme: Account) -> None:
         (json.dumps(WORLD).replace("gold(en)?", "(?=gold)").encode(), "RE2"),
     ],
 )
-def test_a_refused_file_leaves_nothing_behind(
-    client: Client, alice: User, acme: Account, book: bytes, why: str
+def test_rejected_file_creates_nothing(
+    reviewer: Client, acme: Account, book: bytes, why: str
 ) -> None:
-    client.force_login(alice)
-    said = {"name": "World", "trust": "trusted"}
-    refused = client.post("/lore/new/", {**said, "book": SimpleUploadedFile("w.json", book)})
+    form = {"name": "World", "trust": "trusted"}
+    refused = reviewer.post("/lore/new/", {**form, "book": SimpleUploadedFile("w.json", book)})
     assert refused.status_code == 422
     assert why in html.unescape(refused.content.decode())
     with acting(acme):
         assert not KnowledgeSource.objects.of(acme).exists()
 
 
-def test_a_byte_order_mark_is_no_flaw(client: Client, alice: User, acme: Account) -> None:
-    client.force_login(alice)
+def test_byte_order_mark_is_accepted(reviewer: Client, acme: Account) -> None:
     book = SimpleUploadedFile("w.json", json.dumps(CARD).encode("utf-8-sig"))
-    made = client.post("/lore/new/", {"name": "Card", "trust": "trusted", "book": book})
-    assert made.status_code == 302
+    created = reviewer.post("/lore/new/", {"name": "Card", "trust": "trusted", "book": book})
+    assert created.status_code == 302
     with acting(acme):
         assert LorebookEntry.objects.of(acme).get().content == "Tea calms."
 
 
-def test_browsers_break_lines_in_their_own_way() -> None:
-    assert messages_of("A dragon.\r\nBig.\r\n\r\nIts fire.\n \n\nGone.\n") == [
-        "A dragon.\r\nBig.",
-        "Its fire.",
-        "Gone.",
-    ]
+def test_messages_are_split_at_blank_lines() -> None:
+    messages = messages_of("A dragon.\r\nBig.\r\n\r\nIts fire.\n \n\nGone.\n")
+    assert messages == ["A dragon.\r\nBig.", "Its fire.", "Gone."]
     assert messages_of(" \r\n\r\n ") == []
 
 
-def test_what_stays_stays_without_a_state(agent: Agent, acme: Account) -> None:
+def test_sticky_and_cooldown_without_a_state(
+    agent: Agent, acme: Account, lorebook: KnowledgeSource
+) -> None:
     with acting(acme):
-        source = ensure_source(acme.pk, SYSTEM, NewSource(name="book", kind="lorebook"))
         stays = {"content": "It stays.", "keys": ["dragon"], "sticky": 2, "scan_depth": 1}
         rests = {"content": "It rests.", "keys": ["dragon"], "cooldown": 2, "scan_depth": 1}
-        add_entries(source, SYSTEM, [stays, rests])
+        add_entries(lorebook, SYSTEM, [stays, rests])
 
-    def told(*messages: str) -> set[str]:
+    def fired(*messages: str) -> set[str]:
         with acting(acme):
-            outcome = fire(rows_of(acme.pk), messages, Rules())
-        said = {each.entry.content for each in outcome.included}
+            outcome = fire(entries_of(acme.pk), messages, Rules())
         turns = [{"role": "user", "content": each} for each in messages]
         answer = agent.post("context/assemble", {"messages": turns, "sources": ["lore"]}, 201)
         cited = {each["ref"] for each in answer["context_cost"]["citations"]}
         assert cited == {each.entry.id for each in outcome.included}
-        return said
+        return {each.entry.content for each in outcome.included}
 
-    assert told("A dragon.") == {"It stays.", "It rests."}
-    assert told("A dragon.", "And?") == {"It stays."}
-    assert told("A dragon.", "And?", "A dragon?") == {"It stays."}
-    assert told("A dragon.", "And?", "So?", "Yes?") == set()
-    assert told("A dragon.", "And?", "So?", "A dragon!") == {"It stays.", "It rests."}
+    assert fired("A dragon.") == {"It stays.", "It rests."}
+    assert fired("A dragon.", "And?") == {"It stays."}
+    assert fired("A dragon.", "And?", "A dragon?") == {"It stays."}
+    assert fired("A dragon.", "And?", "So?", "Yes?") == set()
+    assert fired("A dragon.", "And?", "So?", "A dragon!") == {"It stays.", "It rests."}

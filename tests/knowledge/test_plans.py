@@ -1,4 +1,4 @@
-"""The hot queries of knowledge use their indexes, among nearly all chunks and among a few."""
+"""Frequent queries of knowledge use their indexes in large and small accounts."""
 
 from collections.abc import Iterator
 
@@ -17,22 +17,22 @@ from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from knowledge.retrieval.citations import Place, quote
 from knowledge.retrieval.search import Search, search_with_vector
 from memory.benchmarks import query_plans
-from tests.knowledge.made import deliver
+from tests.knowledge.deliveries import deliver
 
 LARGE, SMALL = 2_000, 30
-TOGETHER = 250
+BATCH_SIZE = 250
 TABLES = [
     *("search_termposting", "search_vector", "knowledge_knowledgechunk"),
     *("knowledge_knowledgedocument", "knowledge_knowledgetext", "knowledge_knowledgesource"),
 ]
 
 
-def fill(account: Account, number: int) -> None:
-    """Documents of one chunk, with vectors that mean nothing."""
-    for start in range(0, number, TOGETHER):
+def deliver_with_vectors(account: Account, number: int) -> None:
+    """Deliver documents of one chunk and give them random vectors."""
+    for start in range(0, number, BATCH_SIZE):
         files = {
             f"{i}.md": f"# Hill {i}\n\nThe tea of hill {i} is picked in week {i % 52} by hand."
-            for i in range(start, min(number, start + TOGETHER))
+            for i in range(start, min(number, start + BATCH_SIZE))
         }
         deliver(account, files, name=f"hills {start // 1_000}")
         with acting(account), connection.cursor() as cursor:
@@ -44,18 +44,18 @@ def fill(account: Account, number: int) -> None:
             )
 
 
-def hot(account: Account) -> Iterator[query_plans.Statement]:
-    """What searching, quoting and the pages of a source and a document send."""
-    queries.forget_figures()
+def frequent_statements(account: Account) -> Iterator[query_plans.Statement]:
+    """Yield the statements of search, citations and the pages of a source and a document."""
+    queries.clear_query_caches()
     rng = np.random.default_rng(1)
     meaning = Meaning.of(active_model(), rng.normal(size=active_model().dimensions).tolist())
     with query_plans.overheard("search") as heard:
-        for asked in (
+        for query in (
             Search(query="tea of which hill"),
             Search(query="tea by hand", sources=("hills 0",), trust=("untrusted",)),
             Search(query="tea by hand", mime=("text/markdown",), scope="", version="r1"),
         ):
-            search_with_vector(account.pk, asked, meaning)
+            search_with_vector(account.pk, query, meaning)
     yield from heard
     with acting(account):
         document = KnowledgeDocument.objects.of(account)[0]
@@ -77,23 +77,25 @@ def hot(account: Account) -> Iterator[query_plans.Statement]:
 
 
 @pytest.mark.timeout(600)
-def test_no_hot_query_reads_a_table_from_end_to_end(
+def test_no_frequent_query_scans_a_whole_table(
     committed: str, acme: Account, rival: Account
 ) -> None:
-    fill(acme, LARGE)
-    fill(rival, SMALL)
+    deliver_with_vectors(acme, LARGE)
+    deliver_with_vectors(rival, SMALL)
     with connections[OWNER].cursor() as cursor:
         for table in TABLES:
             cursor.execute(f"ANALYZE {table}")
     with acting(acme):
         assert KnowledgeSource.objects.of(acme).count() == LARGE // 1_000
         assert Vector.objects.of(acme).filter(state="READY").count() == LARGE
-    # Whoever has nearly all of a small table may read it as it lies, but never the postings.
+    # An account with nearly all rows of a small table may scan it, but never the postings.
     for account, allowed in ((acme, set(TABLES[1:])), (rival, {"knowledge_knowledgesource"})):
         wrong = []
-        for statement in list(hot(account)):
+        for statement in list(frequent_statements(account)):
             with acting(account):
                 found = query_plans.scans(statement)
-            whole = set(query_plans.reads_whole_tables(found)) - allowed
-            wrong += [f"{statement.name} reads all of {table}: {statement.sql}" for table in whole]
+            scanned = set(query_plans.reads_whole_tables(found)) - allowed
+            wrong += [
+                f"{statement.name} reads all of {table}: {statement.sql}" for table in scanned
+            ]
         assert wrong == [], account.name

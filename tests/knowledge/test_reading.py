@@ -1,4 +1,4 @@
-"""Files that are parsed: each kind in a bound process, and what breaks says so on its document."""
+"""Files are parsed in a sandboxed process, and errors are stored on the document."""
 
 import io
 import stat
@@ -17,14 +17,16 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from knowledge.actions.parse_documents import retry_document
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
+from knowledge.parsing import sandbox
 from knowledge.parsing.sandbox import CannotRead, read_archive
-from tests.knowledge.bombs import packed
-from tests.knowledge.made import deliver
+from tests.knowledge import bombs
+from tests.knowledge.bombs import zip_archive
+from tests.knowledge.deliveries import deliver
 from tests.makers import settle
 
 
 def pdf(*pages: str) -> bytes:
-    """A small PDF with one line on each page."""
+    """Return a small PDF with one line on each page."""
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", ""]
     kids = []
     for text in pages:
@@ -37,14 +39,7 @@ def pdf(*pages: str) -> bytes:
         )
         kids.append(f"{len(objects)} 0 R")
     objects[1] = f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(kids)} >>"
-    body, places = b"%PDF-1.4\n", []
-    for number, said in enumerate(objects, start=1):
-        places.append(len(body))
-        body += f"{number} 0 obj\n{said}\nendobj\n".encode()
-    table = "".join(f"{place:010d} 00000 n \n" for place in places)
-    size = len(objects) + 1
-    head = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\n"
-    return body + f"{head}startxref\n{len(body)}\n%%EOF".encode()
+    return bombs.pdf([each.encode() for each in objects])
 
 
 def word() -> bytes:
@@ -82,7 +77,7 @@ HTML = b"""<html><head><title>Tea page</title><script>alert(1)</script></head><b
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "content"),
     [
         ("a.pdf", pdf("Oolong one.", "Oolong two."), "Oolong two."),
         ("a.docx", word(), "# Tea\n\nOolong is partly oxidised.\n\ngreen | 80"),
@@ -92,20 +87,20 @@ HTML = b"""<html><head><title>Tea page</title><script>alert(1)</script></head><b
         ("a.csv", "oolong,12\n".encode("utf-16"), "oolong,12"),
     ],
 )
-def test_every_kind_of_file_becomes_text(acme: Account, name: str, data: bytes, said: str) -> None:
+def test_every_file_type_is_parsed(acme: Account, name: str, data: bytes, content: str) -> None:
     deliver(acme, {name: data})
     settle()
     with acting(acme):
         [document] = KnowledgeDocument.objects.of(acme)
         assert (document.state, document.error) == ("ready", "")
         text = KnowledgeText.objects.of(acme).get().text
-        assert said in text
+        assert content in text
         assert "alert" not in text
         for chunk in KnowledgeChunk.objects.of(acme):
             assert text[chunk.start : chunk.end] == chunk.text
 
 
-def test_pages_are_kept_apart(acme: Account) -> None:
+def test_pdf_pages_are_separate_chunks(acme: Account) -> None:
     deliver(acme, {"a.pdf": pdf("One.", "Two.", "Three.")})
     settle()
     with acting(acme):
@@ -113,7 +108,7 @@ def test_pages_are_kept_apart(acme: Account) -> None:
         assert list(pages) == [(1, "One."), (2, "Two."), (3, "Three.")]
 
 
-def test_a_file_that_is_removed_before_it_is_read_is_not_read(acme: Account) -> None:
+def test_removed_file_is_not_parsed(acme: Account) -> None:
     deliver(acme, {"a.pdf": pdf("One.")})
     deliver(acme, {}, remove=["a.pdf"])
     settle()
@@ -127,29 +122,32 @@ def test_a_file_that_is_removed_before_it_is_read_is_not_read(acme: Account) -> 
         assert KnowledgeChunk.objects.of(acme).get().text == "One."
 
 
-def test_a_link_in_an_archive_is_no_file(acme: Account) -> None:
+def test_symlinks_in_archives_are_ignored(acme: Account) -> None:
     link = zipfile.ZipInfo("link.md")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w") as archive:
+    archive_bytes = io.BytesIO()
+    with zipfile.ZipFile(archive_bytes, "w") as archive:
         archive.writestr(link, "/etc/passwd")
         archive.writestr("a.md", "# A")
-    deliver(acme, {"repo.zip": held.getvalue()})
+    deliver(acme, {"repo.zip": archive_bytes.getvalue()})
     settle()
     with acting(acme):
         refs = KnowledgeDocument.objects.of(acme).values_list("ref", flat=True)
         assert set(refs) == {"repo.zip", "repo/a.md"}
 
 
-def test_an_archive_becomes_its_files_and_loses_those_it_lost(acme: Account) -> None:
+def test_archive_files_are_added_and_removed(acme: Account) -> None:
     files = {"docs/a.md": b"# A", "b.txt": b"B.", ".hidden/c.md": b"C", "../../d.md": b"D"}
-    deliver(acme, {"repo.zip": packed({**files, "x.bin": b"\x00", "in.zip": packed({"e": b"E"})})})
+    deliver(
+        acme,
+        {"repo.zip": zip_archive({**files, "x.bin": b"\x00", "in.zip": zip_archive({"e": b"E"})})},
+    )
     settle()
     with acting(acme):
         rows = KnowledgeDocument.objects.of(acme)
         refs = set(rows.present().values_list("ref", flat=True))
     assert refs == {"repo.zip", "repo/docs/a.md", "repo/b.txt"}
-    deliver(acme, {"repo.zip": packed({"docs/a.md": b"# A"})})
+    deliver(acme, {"repo.zip": zip_archive({"docs/a.md": b"# A"})})
     settle()
     with acting(acme):
         assert rows.present().count() == 2
@@ -160,12 +158,12 @@ def test_an_archive_becomes_its_files_and_loses_those_it_lost(acme: Account) -> 
     [
         ("a.pdf", b"%PDF-1.4 nothing"),
         ("a.docx", b"PK\x03\x04 nothing"),
-        ("a.xlsx", packed({"xl/workbook.xml": b"<x>"})),
+        ("a.xlsx", zip_archive({"xl/workbook.xml": b"<x>"})),
         ("a.pptx", b"not even a zip"),
     ],
     ids=["pdf", "zip", "sheet", "slides"],
 )
-def test_what_is_broken_fails_and_says_so(acme: Account, name: str, data: bytes) -> None:
+def test_damaged_files_fail_with_an_error(acme: Account, name: str, data: bytes) -> None:
     deliver(acme, {name: data, "good.md": "# Good"})
     settle()
     with acting(acme):
@@ -179,22 +177,18 @@ def test_what_is_broken_fails_and_says_so(acme: Account, name: str, data: bytes)
         assert broken.state == "failed"
 
 
-def test_a_reader_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    from knowledge.parsing import sandbox as limited
-
-    monkeypatch.setattr(limited, "WALL_CLOCK_SECONDS", 0.01)
+def test_parser_is_stopped_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "WALL_CLOCK_SECONDS", 0.01)
     with pytest.raises(CannotRead), Path("/dev/zero").open("rb") as endless:
         list(read_archive(endless))
 
 
-def test_who_takes_files_in_may_take_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    from knowledge.parsing import sandbox as limited
-
-    monkeypatch.setattr(limited, "WALL_CLOCK_SECONDS", 3)
+def test_slow_consumer_does_not_count_towards_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "WALL_CLOCK_SECONDS", 3)
     with TemporaryFile() as file:
-        with zipfile.ZipFile(file, "w") as made:
+        with zipfile.ZipFile(file, "w") as archive:
             for name in ("a.md", "b.md", "c.md"):
-                made.writestr(name, f"# {name}")
+                archive.writestr(name, f"# {name}")
         names = []
         for name, _ in read_archive(file):
             time.sleep(1.2)
@@ -202,7 +196,7 @@ def test_who_takes_files_in_may_take_their_time(monkeypatch: pytest.MonkeyPatch)
     assert names == ["a.md", "b.md", "c.md"]
 
 
-def test_a_picture_book_is_no_text(acme: Account) -> None:
+def test_pdf_of_images_fails(acme: Account) -> None:
     deliver(acme, {"a.pdf": pdf("")})
     settle()
     with acting(acme):

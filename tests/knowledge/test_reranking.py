@@ -1,4 +1,4 @@
-"""A reranker has a word on what is found; without it, words and meaning decide as before."""
+"""A reranker changes the order of search results; without it the fused score decides."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from kmapp.accounts.models import Account
 from kmapp.search.reranking import MOST, SHARE
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.knowledge.made import deliver
+from tests.knowledge.deliveries import deliver
 from tests.makers import settle
 
 FILES = {
@@ -19,8 +19,8 @@ FILES = {
 
 
 def find(agent: Agent, **more: Any) -> dict[str, Any]:
-    asked = {"query": "oolong", "explain": True, **more}
-    found: dict[str, Any] = agent.post("knowledge/search", asked, 200)
+    body_sent = {"query": "oolong", "explain": True, **more}
+    found: dict[str, Any] = agent.post("knowledge/search", body_sent, 200)
     return found
 
 
@@ -28,19 +28,19 @@ def codes(found: dict[str, Any]) -> set[str]:
     return {each["code"] for each in found["decisions"]}
 
 
-def favour(text: str) -> float:
+def leaf_score(text: str) -> float:
     return 0.9 if "leaf" in text else 0.2
 
 
-def test_a_reranker_orders_passages_and_explains_itself(
+def test_reranker_changes_order_and_score(
     agent: Agent, acme: Account, settings: Settings, reranker: FakeProvider
 ) -> None:
     deliver(acme, FILES)
-    with_one, settings.RERANK_BASE_URL = settings.RERANK_BASE_URL, ""
+    url, settings.RERANK_BASE_URL = settings.RERANK_BASE_URL, ""
     before = find(agent)
     assert not reranker.requests
-    settings.RERANK_BASE_URL = with_one
-    reranker.become(reply=favour)
+    settings.RERANK_BASE_URL = url
+    reranker.become(reply=leaf_score)
     after = find(agent)
     assert [each["title"] for each in before["results"]] == ["A", "B"]
     assert [each["title"] for each in after["results"]] == ["B", "A"]
@@ -51,14 +51,14 @@ def test_a_reranker_orders_passages_and_explains_itself(
     for each in after["results"]:
         parts = each["explain"]["parts"]
         assert each["score"] == pytest.approx(sum(parts.values()))
-        assert parts["rerank"] == pytest.approx(SHARE * favour(each["text"]))
+        assert parts["rerank"] == pytest.approx(SHARE * leaf_score(each["text"]))
         assert each["score"] - parts["rerank"] == pytest.approx((1 - SHARE) * fused[each["title"]])
     least = after["results"][0]["score"] - 0.01
     assert [each["title"] for each in find(agent, min_score=least)["results"]] == ["B"]
 
 
 @pytest.mark.parametrize("mode", ["error", "garbage", "too_few", "rate_limited", "drip"])
-def test_while_it_fails_the_fused_order_stands(
+def test_failing_reranker_leaves_the_fused_order(
     committed: str,
     agent: Agent,
     acme: Account,
@@ -70,19 +70,19 @@ def test_while_it_fails_the_fused_order_stands(
     settle()
     settings.RERANK_DEADLINE = 20.0 if mode != "drip" else 0.3
     reranker.become(mode)
-    for _ in range(2):  # such an answer is not remembered
+    for _ in range(2):  # such a response is not cached
         found = find(agent)
         assert [each["title"] for each in found["results"]] == ["A", "B"]
         assert "rerank" not in found["results"][0]["explain"]["parts"]
-        [told] = [each for each in found["decisions"] if each["code"] == "km_rerank_failed"]
-        assert told["reason"] in {"km_provider_error", "km_timeout"}
-    reranker.become(reply=favour)
+        [failure] = [each for each in found["decisions"] if each["code"] == "km_rerank_failed"]
+        assert failure["reason"] in {"km_provider_error", "km_timeout"}
+    reranker.become(reply=leaf_score)
     settings.RERANK_DEADLINE = 20.0
     assert [each["title"] for each in find(agent)["results"]] == ["B", "A"]
     assert "km_cache_hit" in codes(find(agent))
 
 
-def test_no_more_is_read_than_a_reranker_can(
+def test_number_of_reranked_texts_is_limited(
     agent: Agent, acme: Account, reranker: FakeProvider
 ) -> None:
     deliver(acme, {f"{i}.md": f"Oolong of hill {i}." for i in range(120)})
@@ -94,16 +94,16 @@ def test_no_more_is_read_than_a_reranker_can(
 
 
 def test_memories_are_reranked_too(agent: Agent, reranker: FakeProvider) -> None:
-    for said in ("Oolong, oolong and again oolong.", "The leaf of which the oolong is made."):
-        agent.post("memory/store", {"text": said, "user_id": "u"}, 201)
-    asked = {"query": "oolong", "user_id": "u", "explain": True, "limit": 1}
-    reranker.become(reply=favour)
-    found = agent.post("memory/search", asked, 200)
+    for text in ("Oolong, oolong and again oolong.", "The leaf of which the oolong is made."):
+        agent.post("memory/store", {"text": text, "user_id": "u"}, 201)
+    body_sent = {"query": "oolong", "user_id": "u", "explain": True, "limit": 1}
+    reranker.become(reply=leaf_score)
+    found = agent.post("memory/search", body_sent, 200)
     [best] = found["results"]
     assert best["text"].startswith("The leaf")
     assert best["explain"]["parts"]["rerank"] == pytest.approx(SHARE * 0.9)
     assert best["score"] == pytest.approx(sum(best["explain"]["parts"].values()))
     reranker.become("error")
-    found = agent.post("memory/search", asked, 200)
+    found = agent.post("memory/search", body_sent, 200)
     assert found["results"][0]["text"].startswith("Oolong, oolong")
     assert "km_rerank_failed" in codes(found)

@@ -1,4 +1,4 @@
-"""Finding passages, and reading exactly what was cited, today and later."""
+"""Search for passages, and reading of citations."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from kmapp.search.models import Vector
 from knowledge.models import KnowledgeChunk, KnowledgeText
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.knowledge.made import deliver
+from tests.knowledge.deliveries import deliver
 from tests.makers import settle
 
 BREWING = """# Brewing
@@ -39,7 +39,7 @@ def texts(found: dict[str, Any]) -> list[str]:
     return [each["text"] for each in found["results"]]
 
 
-def test_words_find_at_once_and_meaning_later(agent: Agent, acme: Account) -> None:
+def test_finds_by_words_before_embedding_and_by_meaning_after(agent: Agent, acme: Account) -> None:
     deliver(acme, {"brewing.md": BREWING, "cups.md": CUPS})
     found = find(agent, "gaiwan lid")
     assert "gaiwan" in texts(found)[0]
@@ -52,14 +52,14 @@ def test_words_find_at_once_and_meaning_later(agent: Agent, acme: Account) -> No
     assert "普洱" in texts(find(agent, "普洱用什么水"))[0]
 
 
-def test_a_passage_says_that_its_vector_failed(agent: Agent, acme: Account) -> None:
+def test_result_states_a_failed_embedding(agent: Agent, acme: Account) -> None:
     deliver(acme, {"cups.md": CUPS})
     with acting(acme):
         Vector.objects.of(acme).update(state="FAILED", error="bad")
     assert find(agent, "gaiwan lid")["results"][0]["embedding_status"] == "FAILED"
 
 
-def test_a_citation_is_the_text_and_outlives_it(agent: Agent, acme: Account) -> None:
+def test_citation_returns_the_old_text_after_changes(agent: Agent, acme: Account) -> None:
     deliver(acme, {"cups.md": CUPS})
     [hit, *_] = find(agent, "gaiwan")["results"]
     [citation] = hit["citations"]
@@ -77,15 +77,15 @@ def test_a_citation_is_the_text_and_outlives_it(agent: Agent, acme: Account) -> 
     assert agent.post("knowledge/get", {"citation": citation})["moved"]["removed_at"]
 
 
-def test_lines_and_ids_are_citations_too(agent: Agent, acme: Account) -> None:
+def test_get_by_line_or_id(agent: Agent, acme: Account) -> None:
     deliver(acme, {"cups.md": CUPS})
     [hit, *_] = find(agent, "gaiwan")["results"]
     by_id = agent.post("knowledge/get", {"id": hit["id"]})
     assert by_id["text"] == hit["text"]
     ref = hit["citations"][0]["ref"]
     locator = {"line_start": 3, "line_end": 3}
-    said = agent.post("knowledge/get", {"citation": {"ref": ref, "locator": locator}})
-    assert said["text"] == CUPS.split("\n")[2]
+    quoted = agent.post("knowledge/get", {"citation": {"ref": ref, "locator": locator}})
+    assert quoted["text"] == CUPS.split("\n")[2]
 
 
 @pytest.mark.parametrize(
@@ -100,25 +100,23 @@ def test_lines_and_ids_are_citations_too(agent: Agent, acme: Account) -> None:
         ({"start": 2**40, "end": 2**41}, 400),
     ],
 )
-def test_what_was_never_there_is_not_quoted(
-    agent: Agent, acme: Account, locator: Any, status: int
-) -> None:
+def test_rejects_invalid_locators(agent: Agent, acme: Account, locator: Any, status: int) -> None:
     [document] = deliver(acme, {"cups.md": CUPS}).documents
     citation = {"ref": str(document.pk), "locator": locator}
     agent.post("knowledge/get", {"citation": citation}, status)
 
 
-def test_every_chunk_is_a_slice_of_its_text(acme: Account) -> None:
+def test_stored_chunks_are_slices_of_their_text(acme: Account) -> None:
     deliver(acme, {"brewing.md": BREWING * 40, "cups.md": CUPS, "zh.txt": "茶。好喝！" * 900})
     with acting(acme):
-        said = dict(KnowledgeText.objects.of(acme).values_list("pk", "text"))
+        texts_by_pk = dict(KnowledgeText.objects.of(acme).values_list("pk", "text"))
         chunks = list(KnowledgeChunk.objects.of(acme))
     assert len(chunks) > 5
     for chunk in chunks:
-        assert said[chunk.text_row_id][chunk.start : chunk.end] == chunk.text
+        assert texts_by_pk[chunk.text_row_id][chunk.start : chunk.end] == chunk.text
 
 
-def test_filters_narrow(agent: Agent, acme: Account) -> None:
+def test_filters(agent: Agent, acme: Account) -> None:
     deliver(acme, {"a.md": "Tea of A."}, name="a", kind="repo_docs", revision="r1")
     deliver(acme, {"b.txt": "Tea of B."}, name="b", kind="upload", scope="shop")
     cases: list[tuple[dict[str, Any], set[str]]] = [
@@ -134,12 +132,12 @@ def test_filters_narrow(agent: Agent, acme: Account) -> None:
         ({"source": "a"}, {"a"}),
         ({"sources": ["nowhere"]}, set()),
     ]
-    for filters, wanted in cases:
+    for filters, expected in cases:
         results = find(agent, "tea", None, **filters)["results"]
-        assert {each["source"] for each in results} == wanted, filters
+        assert {each["source"] for each in results} == expected, filters
 
 
-def test_neighbours_become_one_passage(agent: Agent, acme: Account) -> None:
+def test_adjacent_chunks_are_merged(agent: Agent, acme: Account) -> None:
     parts = [f"## Part {i}\n\n" + f"The oolong harvest of part {i} was good. " * 40 for i in (1, 2)]
     text = "# Harvest\n\n" + "\n\n".join(parts)
     deliver(acme, {"h.md": text})
@@ -151,9 +149,7 @@ def test_neighbours_become_one_passage(agent: Agent, acme: Account) -> None:
     assert quoted["text"] == merged[0]["text"]
 
 
-def test_a_question_that_was_asked_is_remembered_until_something_changes(
-    committed: str, agent: Agent, acme: Account
-) -> None:
+def test_results_are_cached_until_a_change(committed: str, agent: Agent, acme: Account) -> None:
     deliver(acme, {"cups.md": CUPS})
     settle()
 
@@ -167,7 +163,7 @@ def test_a_question_that_was_asked_is_remembered_until_something_changes(
     assert "Another" in str(find(agent, "gaiwan"))
 
 
-def test_without_the_embedder_words_answer(
+def test_finds_by_words_without_an_embedder(
     agent: Agent, acme: Account, provider: FakeProvider
 ) -> None:
     deliver(acme, {"cups.md": CUPS})
@@ -177,15 +173,15 @@ def test_without_the_embedder_words_answer(
     assert found["decisions"][0]["code"] == "km_provider_error"
 
 
-def test_a_variant_is_chosen_by_its_header(agent: Agent, acme: Account) -> None:
+def test_header_selects_the_variant(agent: Agent, acme: Account) -> None:
     deliver(acme, {"cups.md": CUPS})
     assert find(agent, "gaiwan", {"X-KM-Variant": "v3"})["algo_version"] == "2"
     assert find(agent, "gaiwan", {"X-KM-Variant": "v2"})["results"] == []
     agent.post("knowledge/search", {"query": "x"}, 400, **{"X-KM-Variant": "v9"})
 
 
-def test_what_was_erased_is_gone_and_says_in_which_commit(agent: Agent, acme: Account) -> None:
-    taken = deliver(acme, {"cups.md": CUPS, "brewing.md": BREWING})
+def test_erased_document_returns_410_with_its_commit(agent: Agent, acme: Account) -> None:
+    result = deliver(acme, {"cups.md": CUPS, "brewing.md": BREWING})
     [hit, *_] = find(agent, "gaiwan")["results"]
     citation, path = hit["citations"][0], f"/v1/knowledge/documents/{hit['citations'][0]['ref']}"
     erased = agent.client.delete(path).json()
@@ -193,7 +189,7 @@ def test_what_was_erased_is_gone_and_says_in_which_commit(agent: Agent, acme: Ac
     assert gone["details"]["commit_id"] == erased["commit_id"]
     assert agent.client.delete(path).status_code == 410
     assert "gaiwan" not in str(find(agent, "gaiwan"))
-    source = f"/v1/knowledge/sources/{taken.documents[0].source_id}"
+    source = f"/v1/knowledge/sources/{result.documents[0].source_id}"
     assert agent.client.delete(source).status_code == 200
     assert agent.client.get(source).status_code == 410
     with acting(acme):
@@ -201,6 +197,6 @@ def test_what_was_erased_is_gone_and_says_in_which_commit(agent: Agent, acme: Ac
     assert agent.get("memory/verify")["ok"]
 
 
-def test_another_account_finds_nothing(agent: Agent, rival: Account) -> None:
+def test_accounts_are_separated(agent: Agent, rival: Account) -> None:
     deliver(rival, {"cups.md": CUPS})
     assert find(agent, "gaiwan")["results"] == []

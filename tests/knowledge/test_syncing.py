@@ -1,4 +1,4 @@
-"""Following a folder: delivered once, embedded once; what is gone is removed; whatever the size."""
+"""The `knowledge sync` command: changed files are delivered and deleted files removed."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.models import Account, User
+from kmapp.accounts.models import Account
 from knowledge.actions.folder_sync import signature_of
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
 from tests.fake_provider import FakeProvider
-from tests.knowledge.bombs import packed
+from tests.knowledge.bombs import zip_archive
 from tests.knowledge.test_reading import pdf
 from tests.makers import settle
 
@@ -24,7 +24,7 @@ PAGES = 300
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A small tree with all that a tree has: folders, code, an archive, what nobody means."""
+    """A tree with folders, code, an archive, ignored files and a symlink out of the tree."""
     for name, text in {
         "index.md": "# Tea\n\nOolong.",
         "guide/brewing.rst": "Brewing\n=======\n\nNinety-five degrees.",
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
         path = tmp_path / "docs" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    (tmp_path / "docs" / "more.zip").write_bytes(packed({"inside.md": b"# Inside"}))
+    (tmp_path / "docs" / "more.zip").write_bytes(zip_archive({"inside.md": b"# Inside"}))
     (tmp_path / "secret.md").write_text("# Secret")
     (tmp_path / "docs" / "link.md").symlink_to(tmp_path / "secret.md")
     return tmp_path / "docs"
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 def sync(folder: Path, account: Account) -> None:
     call_command("knowledge", "sync", folder, account=account.slug, verbosity=0)
     settle()
-    settle()  # what an archive held is embedded after it was read
+    settle()  # files of an archive are embedded after it is parsed
 
 
 def refs(account: Account) -> set[str]:
@@ -53,21 +53,19 @@ def refs(account: Account) -> set[str]:
         return set(KnowledgeDocument.objects.of(account).present().values_list("ref", flat=True))
 
 
-def test_an_unchanged_tree_is_not_embedded_again(
+def test_unchanged_tree_is_not_embedded_again(
     acme: Account, provider: FakeProvider, folder: Path
 ) -> None:
     sync(folder, acme)
     every = {"index.md", "guide/brewing.rst", "guide/code.py", "more.zip", "more/inside.md"}
     assert refs(acme) == every
-    asked = provider.requests
-    assert asked > 0
+    requests = provider.requests
+    assert requests > 0
     sync(folder, acme)
-    assert (refs(acme), provider.requests) == (every, asked)
+    assert (refs(acme), provider.requests) == (every, requests)
 
 
-def test_what_a_folder_lost_is_removed_and_what_changed_is_seen(
-    acme: Account, folder: Path
-) -> None:
+def test_deleted_files_are_removed_and_changes_detected(acme: Account, folder: Path) -> None:
     sync(folder, acme)
     before = signature_of(folder)
     (folder / "index.md").unlink()
@@ -78,27 +76,26 @@ def test_what_a_folder_lost_is_removed_and_what_changed_is_seen(
     assert refs(acme) == {"guide/brewing.rst", "guide/code.py", "new.md"}
 
 
-def test_what_is_no_folder_is_refused(acme: Account, folder: Path) -> None:
+def test_rejects_a_file_path(acme: Account, folder: Path) -> None:
     with pytest.raises(CommandError):
         sync(folder / "index.md", acme)
 
 
-def test_a_folder_is_not_delivered_to_a_lorebook(acme: Account, folder: Path) -> None:
+def test_rejects_a_lorebook(acme: Account, folder: Path) -> None:
     with acting(acme):
         ensure_source(acme.pk, SYSTEM, NewSource(name="docs", kind="lorebook"))
     with pytest.raises(CommandError, match="is a lorebook"):
         call_command("knowledge", "sync", folder, account=acme.slug, kind="lorebook", verbosity=0)
 
 
-def test_a_book_of_three_hundred_pages_by_page_and_by_command(
-    acme: Account, client: Client, alice: User, tmp_path: Path
+def test_book_of_300_pages_by_command_and_by_upload(
+    acme: Account, reviewer: Client, tmp_path: Path
 ) -> None:
     book = pdf(*(f"On page {i} the oolong of hill {i} is weighed." for i in range(1, PAGES + 1)))
     (tmp_path / "book.pdf").write_bytes(book)
     sync(tmp_path, acme)
-    client.force_login(alice)
     form = {"source": "Books", "kind": "upload", "trust": ""}
-    sent = client.post(
+    sent = reviewer.post(
         "/knowledge/upload/", {**form, "uploads": [SimpleUploadedFile("book.pdf", book)]}
     )
     assert sent.status_code == 302

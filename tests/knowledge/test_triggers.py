@@ -1,4 +1,4 @@
-"""Lore: a table of what fires, what finds room, and what stays silent."""
+"""Rules for firing lore entries: keys, budgets, recursion, sticky entries and cooldowns."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -19,24 +19,28 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def run(entries: list[Entry], said: Sequence[str], **more: Any) -> Outcome:
+def run(entries: list[Entry], messages: Sequence[str], **more: Any) -> Outcome:
     state = more.pop("state", None)
-    return evaluate(entries, said, rules=Rules(**more), count=words, state=state)
+    return evaluate(entries, messages, rules=Rules(**more), count=words, state=state)
 
 
 def ids(outcome: Outcome) -> str:
     return "".join(each.entry.id for each in outcome.included)
 
 
-DRAGON = {"keys": ["dragon"]}
-# What the entries are, what was said, the rules, and who is in.
+DRAGON: dict[str, Any] = {"keys": ["dragon"]}
+HOARD = {**DRAGON, "content": "gold"}
+CHAIN = [HOARD, {"keys": ["gold"], "content": "ring"}, {"keys": ["ring"], "content": "y"}]
+WITH_TWO_KEYS = {**DRAGON, "secondary_keys": ["toy", "red"]}
+FIRED_IN_TURN_1 = {"state": {"a": 1}}
+# Name of the case, entries, messages, rules and ids of the included entries.
 CASES: list[tuple[str, list[dict[str, Any]], list[str], dict[str, Any], str]] = [
     ("a key fires", [DRAGON], ["A dragon came."], {}, "a"),
-    ("no key, no fire", [DRAGON], ["A cat came."], {}, ""),
+    ("no key matches", [DRAGON], ["A cat came."], {}, ""),
     ("no messages", [DRAGON], [], {}, ""),
     ("case is ignored", [DRAGON], ["DRAGON!"], {}, "a"),
     ("case-sensitive", [{**DRAGON, "case_sensitive": True}], ["Dragon"], {}, ""),
-    ("case counts and fits", [{**DRAGON, "case_sensitive": True}], ["dragon"], {}, "a"),
+    ("case-sensitive match", [{**DRAGON, "case_sensitive": True}], ["dragon"], {}, "a"),
     ("folded case", [{"keys": ["STRASSE"]}], ["die Straße"], {}, "a"),
     ("parts of words fire", [DRAGON], ["dragonfly"], {}, "a"),
     ("whole words only", [{**DRAGON, "whole_words": True}], ["dragonfly"], {}, ""),
@@ -44,25 +48,25 @@ CASES: list[tuple[str, list[dict[str, Any]], list[str], dict[str, Any], str]] = 
     ("a later whole word", [{**DRAGON, "whole_words": True}], ["dragonfly, dragon"], {}, "a"),
     ("a Chinese key", [{"keys": ["龙"]}], ["小龙女来了"], {}, "a"),
     ("Chinese has no word ends", [{"keys": ["龙"], "whole_words": True}], ["小龙女"], {}, "a"),
-    ("Latin beside Chinese", [{"keys": ["AI"], "whole_words": True}], ["用AI写作"], {}, "a"),
+    ("Latin next to Chinese", [{"keys": ["AI"], "whole_words": True}], ["用AI写作"], {}, "a"),
     ("an empty key never fires", [{"keys": [" ", ""]}], ["anything"], {}, ""),
     ("one of several keys", [{"keys": ["wyrm", "dragon"]}], ["dragon"], {}, "a"),
-    ("always", [{"constant": True}], ["anything"], {}, "a"),
-    ("always, in silence", [{"constant": True}], [], {}, "a"),
-    ("not in use", [{**DRAGON, "enabled": False}], ["dragon"], {}, ""),
-    ("too long ago", [DRAGON], ["dragon", "b", "c"], {"scan_depth": 2}, ""),
+    ("always included", [{"constant": True}], ["anything"], {}, "a"),
+    ("constant, without messages", [{"constant": True}], [], {}, "a"),
+    ("disabled", [{**DRAGON, "enabled": False}], ["dragon"], {}, ""),
+    ("below the scan depth", [DRAGON], ["dragon", "b", "c"], {"scan_depth": 2}, ""),
     ("its own depth", [{**DRAGON, "scan_depth": 3}], ["dragon", "b", "c"], {"scan_depth": 2}, "a"),
-    ("looks at nothing", [DRAGON], ["dragon"], {"scan_depth": 0}, ""),
+    ("scan depth of zero", [DRAGON], ["dragon"], {"scan_depth": 0}, ""),
     ("a pattern", [{"keys": [r"drag(on|oon)s?\b"], "regex": True}], ["two dragoons"], {}, "a"),
     ("a pattern with slashes", [{"keys": ["/DRAGON/i"], "regex": True}], ["dragon"], {}, "a"),
-    ("slashes count case", [{"keys": ["/DRAGON/"], "regex": True}], ["dragon"], {}, ""),
+    ("slashes are case-sensitive", [{"keys": ["/DRAGON/"], "regex": True}], ["dragon"], {}, ""),
     ("a Chinese pattern", [{"keys": ["[龙凤]{2}"], "regex": True}], ["龙凤呈祥"], {}, "a"),
     ("no look-ahead", [{"keys": ["(?=dragon)"], "regex": True}], ["dragon"], {}, ""),
     ("no back reference", [{"keys": [r"(a)\1"], "regex": True}], ["aa"], {}, ""),
     ("catastrophe 1", [{"keys": ["(a+)+$"], "regex": True}], ["a" * 50_000 + "b"], {}, ""),
     ("catastrophe 2", [{"keys": ["(.*a){20}$"], "regex": True}], ["a" * 20_000 + "b"], {}, ""),
     ("secondary: any", [{**DRAGON, "secondary_keys": ["fire", "ice"]}], ["dragon, ice"], {}, "a"),
-    ("secondary: none said", [{**DRAGON, "secondary_keys": ["fire"]}], ["dragon"], {}, ""),
+    ("secondary: none matches", [{**DRAGON, "secondary_keys": ["fire"]}], ["dragon"], {}, ""),
     (
         "secondary: all",
         [{**DRAGON, "secondary_keys": ["fire", "ice"], "secondary_logic": "and_all"}],
@@ -79,62 +83,24 @@ CASES: list[tuple[str, list[dict[str, Any]], list[str], dict[str, Any], str]] = 
     ),
     (
         "secondary: not all",
-        [{**DRAGON, "secondary_keys": ["toy", "red"], "secondary_logic": "not_all"}],
+        [{**WITH_TWO_KEYS, "secondary_logic": "not_all"}],
         ["toy dragon"],
         {},
         "a",
     ),
     ("recursion", [{**DRAGON, "content": "hoards gold"}, {"keys": ["gold"]}], ["dragon"], {}, "ab"),
+    ("two rounds", CHAIN, ["dragon"], {}, "abc"),
+    ("recursion ends", CHAIN, ["dragon"], {"max_recursion": 1}, "ab"),
+    ("no recursion", [HOARD, {"keys": ["gold"]}], ["dragon"], {"max_recursion": 0}, "a"),
+    ("a cycle", [HOARD, {"keys": ["gold"], "content": "dragon"}], ["dragon"], {}, "ab"),
     (
-        "two rounds",
-        [
-            {**DRAGON, "content": "gold"},
-            {"keys": ["gold"], "content": "ring"},
-            {"keys": ["ring"], "content": "y"},
-        ],
-        ["dragon"],
-        {},
-        "abc",
-    ),
-    (
-        "recursion ends",
-        [
-            {**DRAGON, "content": "gold"},
-            {"keys": ["gold"], "content": "ring"},
-            {"keys": ["ring"], "content": "y"},
-        ],
-        ["dragon"],
-        {"max_recursion": 1},
-        "ab",
-    ),
-    (
-        "no recursion",
-        [{**DRAGON, "content": "gold"}, {"keys": ["gold"]}],
-        ["dragon"],
-        {"max_recursion": 0},
-        "a",
-    ),
-    (
-        "a circle",
-        [{**DRAGON, "content": "gold"}, {"keys": ["gold"], "content": "dragon"}],
-        ["dragon"],
-        {},
-        "ab",
-    ),
-    (
-        "calls up nobody",
+        "not recursive",
         [{**DRAGON, "content": "gold", "recursive": False}, {"keys": ["gold"]}],
         ["dragon"],
         {},
         "a",
     ),
-    (
-        "is called up by nobody",
-        [{**DRAGON, "content": "gold"}, {"keys": ["gold"], "recursable": False}],
-        ["dragon"],
-        {},
-        "a",
-    ),
+    ("not recursable", [HOARD, {"keys": ["gold"], "recursable": False}], ["dragon"], {}, "a"),
     ("another scope", [{**DRAGON, "scope": "shop"}], ["dragon"], {}, ""),
     ("its scope", [{**DRAGON, "scope": "shop"}], ["dragon"], {"scope": "shop"}, "a"),
     ("every scope", [DRAGON], ["dragon"], {"scope": "shop"}, "a"),
@@ -149,7 +115,7 @@ CASES: list[tuple[str, list[dict[str, Any]], list[str], dict[str, Any], str]] = 
     ("no room", [{**DRAGON, "content": "one two three"}], ["dragon"], {"budget": 2}, ""),
     ("just enough room", [{**DRAGON, "content": "one two"}], ["dragon"], {"budget": 2}, "a"),
     (
-        "priority finds room first",
+        "priority is included first",
         [{**DRAGON, "content": "a a"}, {**DRAGON, "content": "b b", "priority": 5}],
         ["dragon"],
         {"budget": 3},
@@ -170,7 +136,7 @@ CASES: list[tuple[str, list[dict[str, Any]], list[str], dict[str, Any], str]] = 
         "a",
     ),
     (
-        "a smaller one still fits",
+        "a smaller entry still fits",
         [{**DRAGON, "content": "a a a", "priority": 1}, {**DRAGON, "content": "b"}],
         ["dragon"],
         {"budget": 2},
@@ -185,39 +151,39 @@ CASES: list[tuple[str, list[dict[str, Any]], list[str], dict[str, Any], str]] = 
     ),
     ("heavy", [{**DRAGON, "content": "a a", "budget_weight": 2.0}], ["dragon"], {"budget": 3}, ""),
     (
-        "stands by order",
+        "included by order",
         [{**DRAGON, "order": 2}, {**DRAGON, "order": 1, "content": "y"}],
         ["dragon"],
         {},
         "ba",
     ),
     (
-        "stays",
+        "sticky for two turns",
         [{**DRAGON, "sticky": 2}],
         ["dragon", "b", "c"],
-        {"scan_depth": 1, "state": {"a": 1}},
+        {"scan_depth": 1, **FIRED_IN_TURN_1},
         "a",
     ),
     (
-        "stays no longer",
+        "no longer sticky",
         [{**DRAGON, "sticky": 1}],
         ["dragon", "b", "c"],
-        {"scan_depth": 1, "state": {"a": 1}},
+        {"scan_depth": 1, **FIRED_IN_TURN_1},
         "",
     ),
-    ("rests", [{**DRAGON, "cooldown": 2}], ["dragon", "dragon"], {"state": {"a": 1}}, ""),
+    ("in cooldown", [{**DRAGON, "cooldown": 2}], ["dragon", "dragon"], FIRED_IN_TURN_1, ""),
     (
-        "has rested",
+        "after the cooldown",
         [{**DRAGON, "cooldown": 1}],
         ["dragon", "b", "dragon"],
-        {"state": {"a": 1}},
+        FIRED_IN_TURN_1,
         "a",
     ),
     (
-        "stays, then rests",
+        "sticky, then in cooldown",
         [{**DRAGON, "sticky": 1, "cooldown": 1}],
         ["d", "b", "dragon"],
-        {"state": {"a": 1}},
+        FIRED_IN_TURN_1,
         "",
     ),
     (
@@ -231,19 +197,23 @@ CASES: list[tuple[str, list[dict[str, Any]], list[str], dict[str, Any], str]] = 
 
 
 @pytest.mark.parametrize(
-    ("name", "entries", "said", "rules", "wanted"),
+    ("name", "entries", "messages", "rules", "expected"),
     CASES,
     ids=lambda v: v if isinstance(v, str) else "",
 )
-def test_what_fires(
-    name: str, entries: list[dict[str, Any]], said: list[str], rules: dict[str, Any], wanted: str
+def test_included_entries(
+    name: str,
+    entries: list[dict[str, Any]],
+    messages: list[str],
+    rules: dict[str, Any],
+    expected: str,
 ) -> None:
     started = time.monotonic()
-    assert ids(run(book(*entries), said, **dict(rules))) == wanted, name
+    assert ids(run(book(*entries), messages, **dict(rules))) == expected, name
     assert time.monotonic() - started < 5, "no pattern takes more than linear time"
 
 
-def test_the_report_says_why() -> None:
+def test_report_states_the_reasons() -> None:
     entries = book(
         {**DRAGON, "content": "hoards gold"},
         {"keys": ["gold"], "content": "a b c"},

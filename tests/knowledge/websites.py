@@ -1,4 +1,4 @@
-"""Listeners on the loopback: one that nobody should call, and a site of a few pages."""
+"""Servers on the loopback interface: a canary that must not be connections, and a small website."""
 
 import gzip
 import socket
@@ -13,13 +13,13 @@ PAGE = b"<html><head><title>Green tea</title></head><body><h1>Green tea</h1><p>K
 
 
 class Canary:
-    """It counts who calls."""
+    """A listener that counts connections."""
 
     def __init__(self) -> None:
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = int(self.socket.getsockname()[1])
         self.address = f"127.0.0.1:{self.port}"
-        self.called = 0
+        self.connections = 0
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
@@ -28,21 +28,21 @@ class Canary:
                 caller, _ = self.socket.accept()
             except OSError:
                 return
-            self.called += 1
+            self.connections += 1
             caller.close()
 
 
 class Site(ThreadingHTTPServer):
-    """Answers by path: see `_Handler`."""
+    """A website; the first part of the path names a method of `_Handler`."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.place = f"127.0.0.1:{self.server_port}"
+        self.netloc = f"127.0.0.1:{self.server_port}"
         self.broken = False
-        self.hosts: list[str] = []  # as they were asked for
+        self.hosts: list[str] = []  # the Host header of each request
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A caller that went away is no error."""
+        """Ignore clients that disconnect."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -88,13 +88,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: bytes, kind: str, *more: tuple[str, str]) -> None:
         self.send_response(200)
-        for name, said in (("Content-Type", kind), ("Content-Length", str(len(body))), *more):
-            self.send_header(name, said)
+        for name, value in (("Content-Type", kind), ("Content-Length", str(len(body))), *more):
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_said: object) -> None:
-        """Nobody reads it."""
+    def log_message(self, *_args: object) -> None:
+        """Log nothing."""
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def test_small_accounts_get_complete_results(
         "tiny": searched(query, tiny, after=large),
     }
     # By the index although few rows count: it goes on until it has enough of them.
-    monkeypatch.setattr(queries, "FEW", 0)
+    monkeypatch.setattr(queries, "SCAN_FACTOR", 0)
     recall["small, by the index"] = searched(query, small, BY_INDEX, after=large)
     recall["tiny, by the index"] = searched(query, tiny, BY_INDEX, after=large)
     measured(f"{number:,} rows: all ten each time, recall@10 {min(recall.values()):.3f}")

@@ -38,10 +38,7 @@ PICTURE = {"type": "image_url", "image_url": {"url": "https://pictures.example/r
         ("I like rain.", ["I like rain."]),
         ({"role": "user", "content": "I like rain."}, ["I like rain."]),
         (TALK, ["My oolong must be lightly roasted.", "Noted."]),
-        (
-            [{"role": "user", "content": [{"type": "text", "text": "a"}, "b"]}],
-            ["a\nb"],
-        ),
+        ([{"role": "user", "content": [{"type": "text", "text": "a"}, "b"]}], ["a\nb"]),
     ],
 )
 def test_infer_false_stores_messages(agent: Agent, messages: Any, texts: list[str]) -> None:
@@ -93,12 +90,8 @@ def test_extraction_waits_for_a_chat_model(
     assert (event["state"], event["reason"], event["attempts"]) == ("PENDING", "no_chat_model", 0)
     health = agent.get("health")
     assert health["pending_extractions"] == 1
-    assert health["chat_model"] == {
-        "ok": True,
-        "configured": False,
-        "vision": False,
-        "reason": "no_chat_model",
-    }
+    no_model = {"ok": True, "configured": False, "vision": False, "reason": "no_chat_model"}
+    assert health["chat_model"] == no_model
     hits = agent.post("memory/search", {"query": "roasted oolong", "user_id": "mira"})["results"]
     assert hits[0]["text"] == "My oolong must be lightly roasted."
     # Once a model is configured, the pending conversation is extracted.
@@ -255,7 +248,7 @@ def test_account_wide_change_is_proposed(agent: Agent, acme: Account, chat: Fake
             [decision(0, "DELETE", "The shop opens at nine.")],
         )
     )
-    for _ in range(2):  # said twice, it is proposed once
+    for _ in range(2):  # a repeated statement is proposed once
         event = add_conversation(agent, "You open at ten now.", user_id="mira")
         assert event["state"] == "SUCCEEDED"
     with acting(acme):

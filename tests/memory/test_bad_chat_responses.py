@@ -70,7 +70,7 @@ def test_rejects_invalid_responses(
     saved = makers.get(Extraction, acme)
     assert saved.answer == ANSWERS[name][:20_000]
     assert saved.said["messages"][0]["text"] == "I have a cat."
-    # It was asked to mend its answer, once.
+    # The model was asked once to correct its response.
     assert len([body for body in model.seen if "messages" in body]) == 2
     assert "cannot be used" in model.seen[-1]["messages"][-1]["content"]
 
@@ -217,7 +217,7 @@ def test_unavailable_model_is_retried(
     settings.CHAT_DEADLINE = 0.3
     settings.OUTBOX_MAX_ATTEMPTS = 2
     handed = agent.post("memory/add", {"messages": "I have a cat.", "user_id": "mira"}, 202)
-    with acting(acme):  # the memory's vector has been made before
+    with acting(acme):  # mark the other jobs done
         Delivery.objects.of(acme).exclude(event=handed["event_id"]).update(done_at=Now())
     model.become(mode, retry_after="7")
     for _ in range(2):
@@ -231,7 +231,7 @@ def test_unavailable_model_is_retried(
     if waits:
         assert event["attempts"] == 0
     assert current_memories(acme) == {DOG: "fact"}
-    # Nothing is lost: once the model is well, it is read.
+    # The conversation is stored and extracted once the model is available.
     model.become(reply=scripted_reply([fact("Mira has a cat.")], [decision(0, "ADD")]))
     with acting(acme):
         replay(acme.pk)

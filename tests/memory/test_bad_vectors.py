@@ -47,8 +47,8 @@ def test_bad_vector_fails(mode: str, agent: Agent, acme: Account, provider: Fake
         assert not vectors.filter(state="READY").exists()
         assert not vectors.exclude(embedding=None).exists()
         assert vectors.filter(state="FAILED").exclude(error="").count() == ENTRIES
-        owed = Delivery.objects.of(acme).filter(handler="memory.handlers.embed", done_at=None)
-        assert owed.exclude(last_error="").count() == ENTRIES
+        pending = Delivery.objects.of(acme).filter(handler="memory.handlers.embed", done_at=None)
+        assert pending.exclude(last_error="").count() == ENTRIES
     for each in ids:
         assert agent.post("memory/get", {"id": each})["embedding_status"] == "FAILED"
     makers.update(Delivery, acme, {}, due_at=Now(), last_error="")

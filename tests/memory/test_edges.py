@@ -56,7 +56,7 @@ def test_written_edge_replaces_a_derived_one(agent: Agent, acme: Account) -> Non
     makers.settle()
     body = {"edges": [{**edge("a", "b", "next"), "weight": 0.9}]}
     answer = agent.post("memory/write", body, 201)
-    # A turn between them that comes late is no reason to take back what the agent said.
+    # A late turn between them must not remove the edge that the agent wrote.
     late = nodes("c", **text, observed_at="2021-01-01T00:00:00Z")
     agent.post("memory/write", {"nodes": late}, 201)
     makers.settle()

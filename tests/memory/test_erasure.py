@@ -93,7 +93,9 @@ def test_erasure_removes_every_copy(
     done = erase(agent, ids=[run[1]], reason="asked by the person")
     assert done["count"] == 1
     assert left(acme, MARK) == {}
-    assert context_of(acme, run[2]) == []  # at once: it was made of the words before it
+    assert (
+        context_of(acme, run[2]) == []
+    )  # removed at once: it was computed from the preceding text
     makers.settle()
     assert left(acme, MARK) == {}
     [after] = context_of(acme, run[2])
@@ -136,7 +138,7 @@ def test_erased_memory_reserves_its_client_id(agent: Agent, run: list[str]) -> N
         agent.post("memory/forget", which, 410)
         agent.post("memory/update", {**which, "text": "Again."}, 410)
     agent.post("memory/erase", {"ids": [run[1]]}, 410)
-    # A retry of the first write is told that its answer is gone.
+    # A retry of the first write states that its response was erased.
     agent.post("memory/write", {"nodes": [node]}, 410, **{"Idempotency-Key": "k1"})
 
 

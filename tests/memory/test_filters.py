@@ -49,7 +49,7 @@ CASES: list[tuple[Any, set[str]]] = [
     ({"AND": [{"tags": "drink"}, {"tags": "hot"}]}, {"tea"}),
     ({"OR": [{"tags": "hot"}, {"run_id": "r1"}]}, {"tea", "Bread 100%"}),
     ({"NOT": [{"tags": "hot"}, {"run_id": "r1"}]}, {"milk"}),
-    # An OR beside an AND counts too.
+    # An OR next to an AND applies too.
     ({"AND": [{"tags": "drink"}], "OR": [{"tags": "hot"}, {"run_id": "r1"}]}, {"tea"}),
     ({"tags": "drink", "NOT": {"OR": [{"tags": "hot"}, {"run_id": "r1"}]}}, {"milk"}),
     ({"run_id": ["r1", "r2"]}, {"Bread 100%"}),

@@ -149,7 +149,7 @@ def test_token_is_bound_to_its_selection(member: Agent, acme: Account) -> None:
     assert other["error"] == "count_changed"
     erasure = {"user_id": "ann", "confirm_token": token}
     admin = makers.agent(acme)
-    admin.post("memory/erase", erasure, 400)  # made for another act, and for somebody else
+    admin.post("memory/erase", erasure, 400)  # issued for another operation and another key
     member.post("memory/forget", {"user_id": "ann", "confirm_token": "x"}, 400)
     assert set(statuses(acme).values()) == {"active"}
 

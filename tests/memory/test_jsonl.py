@@ -88,7 +88,7 @@ def test_export_and_import_preserve_everything(
         assert [v.version for v in versions] == [2]
         assert versions[0].state["pinned"] is True
         assert Commit.objects.filter(pk=versions[0].commit_id).exists()
-        # Drawn anew by the worker; the forgotten second turn has no place in the order.
+        # The worker derives the edges again; the forgotten second turn is not part of the order.
         assert MemoryEdge.objects.filter(type="related_to", origin="written").count() == 1
     call_command("fsck", stdout=io.StringIO())
 

@@ -77,7 +77,7 @@ def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch
     [head, _] = [query_plans.scans(each, owner=True) for each in query_plans.claim_statements()]
     assert head[0].index == "deliveries_due"
 
-    # A tiny account asked right after a large one on the same connection has all of its rows.
+    # A tiny account searched right after a large one on the same connection gets all its rows.
     cloud = Cloud(active_model().dimensions, np.random.default_rng(1))
     for _ in range(10):
         meaning = query(cloud)
@@ -89,7 +89,7 @@ def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch
     for eyes in (HEAVY, None) * 5:
         meaning = query(cloud)
         by_index = found_by(accounts[LARGE], meaning, eyes)
-        monkeypatch.setattr(queries, "FEW", NUMBER)  # so everything is few
+        monkeypatch.setattr(queries, "SCAN_FACTOR", NUMBER)  # so everything is few
         one_by_one = found_by(accounts[LARGE], meaning, eyes)
         monkeypatch.undo()
         shared += len(set(by_index[:10]) & set(one_by_one[:10]))

@@ -52,7 +52,7 @@ def test_search(warm: Agent, max_queries: MaxQueries) -> None:
     for number in (2, 60):
         warm.post("memory/write", {"nodes": nodes(number, f"d{number}")}, 201)
         makers.settle()
-        # Some of them ask what is then kept a while: the model, how many texts there are.
+        # Some of the queries fill caches: the model and the number of texts.
         with max_queries(17):
             warm.post("memory/search", query)
     assert len(warm.post("memory/search", query)["results"]) == 50

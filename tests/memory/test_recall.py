@@ -162,7 +162,7 @@ def test_access_counts_are_flushed_together(filled: Agent, acme: Account) -> Non
 
 def test_activated_edges_are_recorded(filled: Agent, acme: Account) -> None:
     filled.post("memory/search", {"query": "Aurora", "user_id": "u", "limit": 1})
-    flush_access_counts(acme.pk)  # whatever was told before
+    flush_access_counts(acme.pk)  # counts of earlier requests
     with acting(acme):
         MemoryEdge.objects.update(last_activated_at=None, created_at=timezone.now() - 2 * HOUR)
     filled.post("memory/recall_text", {"query_text": "Lisbon", "user_id": "u", "limit": 1})

@@ -31,7 +31,7 @@ TURNS = [
     ("b1", "two", "Ann: the kettle is broken."),
     ("b2", "two", "Bob: then we need a new kettle."),
 ]
-ASKED = [("Where did Bob go in May?", ["a2"]), ("What is broken?", ["b1"]), ("Mars?", ["gone"])]
+QUERIES = [("Where did Bob go in May?", ["a2"]), ("What is broken?", ["b1"]), ("Mars?", ["gone"])]
 
 
 class Counting:
@@ -52,7 +52,7 @@ def file(tmp_path: Path) -> Path:
             {"id": pk, "run": run, "text": text, "observed_at": "2026-05-01T09:00:00+00:00"}
             for pk, run, text in TURNS
         ]
-        queries = [{"text": text, "gold": gold} for text, gold in ASKED]
+        queries = [{"text": text, "gold": gold} for text, gold in QUERIES]
         return {"id": name, "items": items, "queries": queries}
 
     path = tmp_path / "small.json.gz"

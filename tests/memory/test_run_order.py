@@ -21,7 +21,7 @@ from tests.agent import Agent
 RUN = {"user_id": "u", "run_id": "r"}
 
 
-def say(agent: Agent, *texts: str, **more: str) -> None:
+def write_turns(agent: Agent, *texts: str, **more: str) -> None:
     for text in texts:
         agent.post("memory/store", {"text": text, **RUN, **more}, 201)
 
@@ -49,7 +49,7 @@ def contexts(acme: Account) -> dict[str, str]:
 
 
 def test_forgotten_turn_is_bridged(agent: Agent, acme: Account) -> None:
-    say(agent, "One.", "Two.", "Three.")
+    write_turns(agent, "One.", "Two.", "Three.")
     makers.settle()
     before = contexts(acme)
     decide(acme, "Two.", review.forget)
@@ -64,17 +64,17 @@ def test_forgotten_turn_is_bridged(agent: Agent, acme: Account) -> None:
 
 
 def test_turns_of_other_audiences_are_not_linked(agent: Agent, acme: Account) -> None:
-    say(agent, "One.")
-    say(agent, "Of all.", visibility="account")
-    say(agent, "Elsewhere.", scope="work")
-    say(agent, "Another's.", agent_id="a")
-    say(agent, "Two.")
+    write_turns(agent, "One.")
+    write_turns(agent, "Of all.", visibility="account")
+    write_turns(agent, "Elsewhere.", scope="work")
+    write_turns(agent, "Another's.", agent_id="a")
+    write_turns(agent, "Two.")
     makers.settle()
     assert order(acme) == {"One. Two."}
 
 
 def test_approved_proposals_join_the_run(agent: Agent, acme: Account) -> None:
-    say(agent, "One.", "Two.", "Three.", visibility="account")
+    write_turns(agent, "One.", "Two.", "Three.", visibility="account")
     makers.settle()
     decide(acme, "One.", review.approve)
     decide(acme, "Three.", review.approve)
@@ -84,7 +84,7 @@ def test_approved_proposals_join_the_run(agent: Agent, acme: Account) -> None:
 
 
 def test_run_order_takes_an_advisory_lock(committed: str, agent: Agent, acme: Account) -> None:
-    say(agent, "One.", "Two.")
+    write_turns(agent, "One.", "Two.")
     with acting(acme):
         ids: list[UUID] = list(MemoryEntry.objects.values_list("pk", flat=True))
     with acting(acme):

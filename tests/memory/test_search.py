@@ -9,6 +9,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox.models import Delivery
 from kmapp.search.models import Vector
+from memory.models import MemoryEdge
 from tests import makers
 from tests.agent import Agent
 
@@ -38,7 +39,7 @@ STATES = {
     "NONE": "The pier is of fir.",
     "COLD": "The pier is of yew.",
 }
-DOORS: list[tuple[str, str, dict[str, Any]]] = [
+ENDPOINTS: list[tuple[str, str, dict[str, Any]]] = [
     ("search", "results", {"query": "pier"}),
     ("inject", "memories", {"query": "pier", "min_score": 0.0}),
     ("recall_text", "seeds", {"query_text": "pier"}),
@@ -62,7 +63,9 @@ def states(agent: Agent, acme: Account) -> dict[str, str]:
     return ids
 
 
-@pytest.mark.parametrize(("endpoint", "name", "query"), DOORS, ids=[each[0] for each in DOORS])
+@pytest.mark.parametrize(
+    ("endpoint", "name", "query"), ENDPOINTS, ids=[each[0] for each in ENDPOINTS]
+)
 def test_hit_states_the_embedding_status(
     endpoint: str, name: str, query: dict[str, Any], agent: Agent, states: dict[str, str]
 ) -> None:
@@ -97,16 +100,10 @@ def test_account_wide_memory_needs_review(agent: Agent) -> None:
     assert agent.post("memory/search", {"query": "office"})["results"] == []
 
 
-def test_turns_of_a_run_are_linked(agent: Agent) -> None:
-    from kmapp.accounts.acting import acting
-    from kmapp.accounts.models import account_ids
-    from memory.models import MemoryEdge
-
+def test_turns_of_a_run_are_linked(agent: Agent, acme: Account) -> None:
     write(agent, "One.", "Two.", "Three.", user_id="u", run_id="r")
     makers.settle()
-    with acting(account_ids()[0]):
+    with acting(acme):
         edges = MemoryEdge.objects.filter(type="next").select_related("src", "dst")
-        assert {(e.src.content, e.dst.content) for e in edges} == {
-            ("One.", "Two."),
-            ("Two.", "Three."),
-        }
+        pairs = {(e.src.content, e.dst.content) for e in edges}
+    assert pairs == {("One.", "Two."), ("Two.", "Three.")}

@@ -151,21 +151,12 @@ def test_change_to_a_reviewed_kind_is_proposed(agent: Agent, acme: Account) -> N
     assert answer["supersedes"] == new
 
 
-def allow(account: Account, **values: Any) -> None:
-    makers.set_policy(account, values)
-
-
 def notes(number: int, **more: Any) -> dict[str, Any]:
     return {"nodes": [{"text": f"Note {n} {more}.", **more} for n in range(number)]}
 
 
-def another(account: Account) -> Agent:
-
-    return makers.agent(account)
-
-
 def test_daily_writes_are_limited_per_key(agent: Agent, acme: Account) -> None:
-    allow(acme, daily_writes=5)
+    makers.set_policy(acme, {"daily_writes": 5})
     agent.post("memory/write", notes(4, user_id="u"), 201)
     refused = agent.post("memory/write", notes(2, user_id="v"), 429)
     assert refused["error"] == "daily_quota"
@@ -173,19 +164,19 @@ def test_daily_writes_are_limited_per_key(agent: Agent, acme: Account) -> None:
     assert "Memory → Policy" in refused["message"]
     agent.post("memory/store", {"text": "The fifth.", "user_id": "u"}, 201)
     agent.post("memory/store", {"text": "The sixth.", "user_id": "u"}, 429)
-    another(acme).post("memory/store", {"text": "Another's first.", "user_id": "u"}, 201)
+    makers.agent(acme).post("memory/store", {"text": "Another's first.", "user_id": "u"}, 201)
     assert makers.count(MemoryEntry, acme) == 6
 
 
 def test_retry_counts_once(agent: Agent, acme: Account) -> None:
-    allow(acme, daily_writes=1)
+    makers.set_policy(acme, {"daily_writes": 1})
     text = {"text": "Once.", "user_id": "u", "client_id": "c"}
     first = agent.post("memory/store", text, 201)
     assert agent.post("memory/store", text, 200)["id"] == first["id"]
 
 
 def test_open_proposals_are_limited_per_key(agent: Agent, acme: Account) -> None:
-    allow(acme, open_proposals=2)
+    makers.set_policy(acme, {"open_proposals": 2})
     agent.post("memory/write", notes(2), 201)
     refused = agent.post("memory/store", {"text": "One too many."}, 409)
     assert (refused["error"], refused["details"]["waiting"]) == ("too_many_proposals", 2)
@@ -202,7 +193,7 @@ def test_extraction_over_quota_waits(
 ) -> None:
     """An extraction over quota is retried after an hour, not a second."""
     chat.become(reply=scripted_reply([fact("Gates close at six."), fact("Dogs stay outside.")]))
-    allow(acme, **limits)
+    makers.set_policy(acme, limits)
     before = timezone.now()
     handed = agent.post("memory/add", {"messages": "The gates close at six."}, 202)
     run_due_jobs()
@@ -215,10 +206,8 @@ def test_extraction_over_quota_waits(
 
 @pytest.mark.parametrize("values", [{"daily_writes": 0}, {"open_proposals": -1}])
 def test_rejects_a_quota_below_one(acme: Account, values: dict[str, int]) -> None:
-    from kmapp.errors import Invalid
-
     with pytest.raises(Invalid, match="was not saved"):
-        allow(acme, **values)
+        makers.set_policy(acme, values)
 
 
 def test_keys_page_shows_usage(client: Client, ada: User, agent: Agent) -> None:
@@ -228,7 +217,6 @@ def test_keys_page_shows_usage(client: Client, ada: User, agent: Agent) -> None:
     assert f"3 of {DAILY_WRITES:,} written today" in page
     assert f"3 of {OPEN_PROPOSALS:,} pending review" in page
     form = {"daily_writes": "10", "open_proposals": "", "reason": "enough"}
-    assert (
-        client.post("/policy/set/?section=quotas", {**form, "section": "quotas"}).status_code < 400
-    )
+    answer = client.post("/policy/set/?section=quotas", {**form, "section": "quotas"})
+    assert answer.status_code < 400
     assert "3 of 10 written today" in client.get("/keys/").content.decode()

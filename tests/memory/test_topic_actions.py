@@ -16,7 +16,6 @@ from memory.actions import review, topics
 from memory.actions.enqueue import enqueue_topic_growth
 from memory.actions.entries import write_batch
 from memory.actions.feedback import rate_entry
-from memory.actions.review import Decision
 from memory.actions.topic_growth import create_member_edges, grow_topics, member_edges
 from memory.actions.topics import refresh_suggestions
 from memory.jobs.tasks import let_topics_grow
@@ -98,10 +97,6 @@ def state(account: Account) -> list[tuple[object, ...]]:
     return sorted(rows.values_list("pk", "title", "content", "status", "slots__member_count"))
 
 
-def of(entry: MemoryEntry) -> Decision:
-    return makers.decision(entry)
-
-
 def number(entry: MemoryEntry) -> int:
     return member_edges(entry.account_id, entry.pk).count()
 
@@ -111,7 +106,7 @@ def test_undo_restores_merged_topics(acme: Account) -> None:
     with acting(acme):
         before = state(acme)
         commits = Commit.objects.of(acme).count()
-        removed = topics.merge_topics(of(small), large.pk)
+        removed = topics.merge_topics(makers.decision(small), large.pk)
         assert (removed.status, number(large)) == ("superseded", 9)
         assert [each.pk for each in topics.list_merged_topics(acme.pk, large.pk)] == [small.pk]
         large.refresh_from_db()
@@ -125,32 +120,32 @@ def test_undo_restores_merged_topics(acme: Account) -> None:
 def test_chained_merges_are_undone_from_the_end(acme: Account) -> None:
     one, two, three = topic(acme, "One", 3), topic(acme, "Two", 4), topic(acme, "Three", 5)
     with acting(acme):
-        topics.merge_topics(of(one), two.pk)
-        topics.merge_topics(of(two), three.pk)
+        topics.merge_topics(makers.decision(one), two.pk)
+        topics.merge_topics(makers.decision(two), three.pk)
         assert number(three) == 12
-        rate_entry(of(two), "negative")  # a later version of what was merged
-        again = topics.unmerge_topic(of(two))
+        rate_entry(makers.decision(two), "negative")  # a later version of what was merged
+        again = topics.unmerge_topic(makers.decision(two))
         assert (again.status, number(two), number(three)) == ("active", 7, 5)
         again.refresh_from_db()
         assert again.slots["member_count"] == 7
-        topics.merge_topics(of(three), two.pk)  # the other way round
+        topics.merge_topics(makers.decision(three), two.pk)  # the other way round
         assert number(two) == 12
         with pytest.raises(Conflict):
-            topics.unmerge_topic(of(two))
+            topics.unmerge_topic(makers.decision(two))
 
 
 def test_split_topic_can_be_merged_back(acme: Account) -> None:
     whole = topic(acme, "Everything", 8)
     with acting(acme):
         ids = sorted(member_edges(acme.pk, whole.pk).values_list("src_id", flat=True))
-        new = topics.split_topic(of(whole), ids[:3])
+        new = topics.split_topic(makers.decision(whole), ids[:3])
         assert (number(new), number(whole)) == (3, 5)
         assert new.title != whole.title
         with pytest.raises(Conflict):
-            topics.split_topic(of(whole), ids[:3])  # they left
+            topics.split_topic(makers.decision(whole), ids[:3])  # no longer members
         with pytest.raises(Conflict):
-            topics.split_topic(of(whole), ids[3:])  # nobody would be left
-        topics.merge_topics(of(new), whole.pk)
+            topics.split_topic(makers.decision(whole), ids[3:])  # no member would remain
+        topics.merge_topics(makers.decision(new), whole.pk)
         assert number(whole) == 8
 
 
@@ -159,15 +154,15 @@ def test_rejects_invalid_topic_changes(acme: Account) -> None:
     with acting(acme):
         fact = MemoryEntry.objects.of(acme).filter(kind="fact")[0]
         with pytest.raises(Conflict):
-            topics.merge_topics(of(shared), own.pk)  # told to other people
+            topics.merge_topics(makers.decision(shared), own.pk)  # visible to other users
         with pytest.raises(Invalid):
-            topics.merge_topics(of(shared), shared.pk)
+            topics.merge_topics(makers.decision(shared), shared.pk)
         with pytest.raises(NotFound):
-            topics.merge_topics(of(fact), shared.pk)
+            topics.merge_topics(makers.decision(fact), shared.pk)
         with pytest.raises(Invalid):
-            topics.rename_topic(of(shared), "")
+            topics.rename_topic(makers.decision(shared), "")
         with pytest.raises(Conflict):
-            topics.promote_draft(of(shared))  # no draft
+            topics.promote_draft(makers.decision(shared))  # no draft
         stale = makers.decision(shared, version=9)
         with pytest.raises(Conflict):
             topics.rename_topic(stale, "Other")
@@ -182,8 +177,8 @@ def test_renamed_topic_keeps_its_name(agent: Agent, acme: Account, provider: Fak
     with acting(acme):
         result = MemoryEntry.objects.of(acme).get(kind="topic")
         assert result.status == "draft"
-        topics.rename_topic(of(result), "Steeping")
-        topics.promote_draft(of(result))
+        topics.rename_topic(makers.decision(result), "Steeping")
+        topics.promote_draft(makers.decision(result))
     nodes = [{"text": "red tea steeps", "user_id": "mira"}]
     agent.post("memory/write", {"nodes": nodes}, 201)
     makers.settle()
@@ -226,7 +221,7 @@ def test_suggestions_for_merged_topics_are_hidden(acme: Account) -> None:
         TopicSuggestion.objects.create(account=acme, kind="merge", topic=one, other=two, score=0.5)
         TopicSuggestion.objects.create(account=acme, kind="split", topic=three, score=0.4)
         assert [each.topic for each in topics.open_suggestions(acme.pk)] == [one, three]
-        topics.merge_topics(of(two), three.pk)
+        topics.merge_topics(makers.decision(two), three.pk)
         assert [each.topic for each in topics.open_suggestions(acme.pk)] == [three]
 
 

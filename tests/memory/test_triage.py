@@ -39,8 +39,7 @@ def approved(agent: Agent, account: Account, text: str, **more: Any) -> str:
 
 
 def decision(account: Account, pk: str) -> Decision:
-    entry = MemoryEntry.objects.get(pk=pk)
-    return makers.decision(entry)
+    return makers.decision(MemoryEntry.objects.get(pk=pk))
 
 
 def need(account: Account, pk: str) -> str:
@@ -138,8 +137,8 @@ def test_imitated_agent_name_is_flagged(agent: Agent, acme: Account, name: str) 
 def test_proposed_update_is_classified_first(agent: Agent, acme: Account) -> None:
     existing = approved(agent, acme, LYON)
     with acting(acme):
-        wish = replace(decision(acme, existing), actor=Actor("key", uuid7()))
-        new = propose_update(wish, {"content": LYON.replace("six", "five")})
+        update = replace(decision(acme, existing), actor=Actor("key", uuid7()))
+        new = propose_update(update, {"content": LYON.replace("six", "five")})
     settle()
     assert need(acme, str(new.pk)) == "update"
     assert findings(acme, str(new.pk))["update"].details == {"said": True}

@@ -16,8 +16,8 @@ from tests.payloads import PAYLOADS
 
 pytestmark = pytest.mark.promise(39)
 
-# What would make a memory count for more than an agent may say.
-WISHED: dict[str, Any] = {
+# Fields that would give a memory more weight than an agent may set.
+PRIVILEGED_FIELDS: dict[str, Any] = {
     "status": "active",
     "state": "active",
     "pinned": True,
@@ -59,12 +59,12 @@ def send(agent: Agent, endpoint: str, content: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("endpoint", WRITE_PATHS)
-@pytest.mark.parametrize("name", [*WISHED, "all"])
+@pytest.mark.parametrize("name", [*PRIVILEGED_FIELDS, "all"])
 def test_writer_cannot_approve_its_own_entry(
     agent: Agent, acme: Account, key: tuple[ApiKey, str], endpoint: str, name: str
 ) -> None:
-    wished = WISHED if name == "all" else {name: WISHED[name]}
-    send(agent, endpoint, body(endpoint, POISON, visibility="account", **wished))
+    fields = PRIVILEGED_FIELDS if name == "all" else {name: PRIVILEGED_FIELDS[name]}
+    send(agent, endpoint, body(endpoint, POISON, visibility="account", **fields))
     for entry in entries(acme):
         assert entry.status == MemoryEntry.Status.PROPOSED
         assert not entry.pinned
@@ -98,7 +98,7 @@ def private(agent: Agent) -> str:
         {"user_id": ""},
         {"user_id": "v"},
         {"run_id": ""},
-        *({name: value} for name, value in WISHED.items()),
+        *({name: value} for name, value in PRIVILEGED_FIELDS.items()),
     ],
     ids=str,
 )

@@ -60,7 +60,7 @@ def edited(pk: UUID, who: str) -> str:
 
 
 def race(base: str, cookies: Sequence[str], ids: Sequence[UUID]) -> list[list[tuple[int, str]]]:
-    """Write one client id with all of these texts at once."""
+    """Submit two edits of each memory at once and return the responses in pairs."""
     with ThreadPoolExecutor(2 * AT_ONCE) as people:
         query = []
         for pk in ids:
@@ -91,8 +91,8 @@ def test_one_concurrent_edit_wins(
             won, lost = ("the first", "the second") if first_won else ("the second", "the first")
             assert (rows[pk].content, rows[pk].version) == (edited(pk, won), 2)
             page = pair[1 if first_won else 0][1]
-            assert f"{edited(pk, lost)}</textarea>" in page  # what was typed is kept
-            assert f"says {won}" in re.sub("<[^>]*>", "", page)  # beside what is there now
+            assert f"{edited(pk, lost)}</textarea>" in page  # the submitted text is preserved
+            assert f"says {won}" in re.sub("<[^>]*>", "", page)  # next to the current text
             assert 'name="version" value="2"' in page
         assert MemoryVersion.objects.filter(entry_id__in=ids, event="UPDATE").count() == PAIRS
         assert Commit.objects.of(acme).count() == before + PAIRS

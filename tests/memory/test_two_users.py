@@ -85,7 +85,7 @@ def test_users_are_separated(agent: Agent, two: dict[str, str], viewer: dict[str
             assert not [pk for pk in hidden if pk in result], (endpoint, viewer)
 
 
-# What each door is asked in the filter alone, and who is meant by it.
+# Filters that name one owner, and that owner.
 FIXED: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"user_id": "ann"}, {"user_id": "ann"}),
     ({"AND": [{"user_id": {"eq": "ann"}}]}, {"user_id": "ann"}),
@@ -99,7 +99,7 @@ NOBODY: list[dict[str, Any]] = [
     {"user_id": {"contains": "n"}},
     {"user_id": "*"},
 ]
-DOORS: list[tuple[str, dict[str, Any]]] = [
+ENDPOINTS: list[tuple[str, dict[str, Any]]] = [
     ("search", {"query": f"lighthouse {SECRET}", "limit": 200}),
     ("recall_text", {"query_text": "lighthouse", "limit": 200, "max_nodes": 200}),
     ("recall", {"query_embedding": [0.1] * 384, "limit": 200, "max_nodes": 200}),
@@ -114,7 +114,7 @@ def member(acme: Account) -> Agent:
     return makers.agent(acme, ("memory:read",))
 
 
-@pytest.mark.parametrize("endpoint", DOORS, ids=lambda endpoint: endpoint[0])
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint[0])
 def test_owner_in_the_filter_grants_no_more(
     member: Agent, two: dict[str, str], endpoint: tuple[str, dict[str, Any]]
 ) -> None:
@@ -129,7 +129,7 @@ def test_owner_in_the_filter_grants_no_more(
         assert hits == ({"ann"} if "user_id" in named else {"run"}), filters
         assert hits <= result(**named)
         assert hits == result(filters=filters, **named)
-        # Who is named beside the filter counts, and the filter narrows.
+        # An owner outside the filter applies as well, and the filter only narrows.
         assert result(filters=filters, user_id="zoe") == set()
         assert result(filters=filters, agent_id="zoe") == set()
     for filters in NOBODY:

@@ -13,16 +13,16 @@ from tests.memory.chat_model import run_due_jobs
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("provider")]
 SURROUNDED = {"near", "far", "run", "window", "context"}
-SAID = ["When does the kiln fire?", "At dawn, when the bread is done.", "Who brings wood?"]
+TURNS = ["When does the kiln fire?", "At dawn, when the bread is done.", "Who brings wood?"]
 
 
 @pytest.fixture
 def client(key: tuple[ApiKey, str], provider: FakeProvider) -> APIClient:
     client = APIClient(headers={"authorization": f"Bearer {key[1]}"})
-    for text in SAID:
+    for text in TURNS:
         content = {"text": text, "user_id": "mira", "run_id": "r1"}
         assert client.post("/v1/memory/store", content, format="json").status_code == 201
-    run_due_jobs()  # the order of what was said
+    run_due_jobs()  # derive the order of the turns
     return client
 
 
@@ -46,8 +46,8 @@ def test_variants_rank_with_and_without_context(client: APIClient) -> None:
             assert hit["score"] == pytest.approx(sum(hit["explain"]["parts"].values()))
             assert hit["citations"][0]["variant"] == answer["variant"]
     scores = [{hit["text"]: hit["score"] for hit in each["results"]} for each in (usual, alone)]
-    # The answer stands beside the question: by itself it has hardly a word of it.
-    assert scores[0][SAID[1]] > scores[1][SAID[1]]
+    # The answer follows the question in the run, and shares hardly a word with it.
+    assert scores[0][TURNS[1]] > scores[1][TURNS[1]]
 
 
 @pytest.mark.parametrize("path", ["memory/recall_text", "memory/inject"])

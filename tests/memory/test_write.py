@@ -52,7 +52,7 @@ def test_changed_body_is_a_conflict(agent: Agent) -> None:
     assert got["issues"][0]["path"] == "nodes.0.client_id"
 
 
-WHOSE = ("user_id", "agent_id", "app_id", "run_id", "visibility")
+OWNER_FIELDS = ("user_id", "agent_id", "app_id", "run_id", "visibility")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ WHOSE = ("user_id", "agent_id", "app_id", "run_id", "visibility")
          ("ann", "", "", "r", "conversation")),
         ({"visibility": "conversation", "run_id": "r"}, {"visibility": "account"},
          ("", "", "", "r", "account")),
-        # A lane is for what names nobody.
+        # A lane applies only to nodes without an owner.
         ({"memory_lane": "private", "user_id": "ann", "owner_agent_id": "bot"}, {},
          ("ann", "", "", "", "user")),
         ({"memory_lane": "private", "run_id": "r", "owner_agent_id": "bot"}, {},
@@ -88,7 +88,7 @@ def test_batch_values_are_defaults_for_nodes(
     body = {**of_all, "nodes": [text]}
     first = agent.post("memory/write", body, 201)
     with acting(acme):
-        assert MemoryEntry.objects.values_list(*WHOSE).get() == saved
+        assert MemoryEntry.objects.values_list(*OWNER_FIELDS).get() == saved
     assert agent.post("memory/write", body, 200)["nodes"] == first["nodes"]
     other = agent.post("memory/write", {**body, "app_id": "another"}, 409)
     assert other["error"] == "client_id_conflict"
@@ -195,7 +195,7 @@ def test_auto_embed_false_creates_no_vector(agent: Agent) -> None:
     assert result["embedding_status"] == "NONE"
 
 
-SAID = {"text": "Ann takes the train to Ostrey on Mondays.", "user_id": "ann", "tags": ["travel"]}
+TRAIN = {"text": "Ann takes the train to Ostrey on Mondays.", "user_id": "ann", "tags": ["travel"]}
 
 
 def count(account: Account) -> int:
@@ -203,10 +203,10 @@ def count(account: Account) -> int:
 
 
 def test_storing_the_same_text_returns_the_existing_memory(agent: Agent, acme: Account) -> None:
-    first = agent.post("memory/store", SAID, 201)
+    first = agent.post("memory/store", TRAIN, 201)
     assert first["decisions"] == []
     commits = makers.count(Commit, acme)
-    again = agent.post("memory/store", SAID, 200)
+    again = agent.post("memory/store", TRAIN, 200)
     assert again["id"] == first["id"]
     assert again["decisions"] == [{"code": "already_known", "memory_id": first["id"]}]
     with acting(acme):
@@ -232,45 +232,45 @@ def test_storing_the_same_text_returns_the_existing_memory(agent: Agent, acme: A
 def test_different_attributes_are_stored(
     agent: Agent, acme: Account, other: dict[str, Any]
 ) -> None:
-    first = agent.post("memory/store", SAID, 201)
-    assert agent.post("memory/store", {**SAID, **other}, 201)["id"] != first["id"]
+    first = agent.post("memory/store", TRAIN, 201)
+    assert agent.post("memory/store", {**TRAIN, **other}, 201)["id"] != first["id"]
     assert count(acme) == 2
 
 
 def test_inactive_memories_are_not_duplicates(agent: Agent, acme: Account) -> None:
-    first = agent.post("memory/store", SAID, 201)
+    first = agent.post("memory/store", TRAIN, 201)
     agent.post("memory/update", {"id": first["id"], "text": "Ann takes the bus."}, 200)
-    second = agent.post("memory/store", SAID, 201)
+    second = agent.post("memory/store", TRAIN, 201)
     agent.post("memory/forget", {"id": second["id"]}, 200)
-    agent.post("memory/store", SAID, 201)
+    agent.post("memory/store", TRAIN, 201)
     assert count(acme) == 3
 
 
 def test_batch_is_deduplicated_on_request(agent: Agent, acme: Account) -> None:
-    existing = agent.post("memory/store", SAID, 201)["id"]
-    nodes = {"nodes": [SAID, {"text": "New.", "user_id": "ann"}]}
+    existing = agent.post("memory/store", TRAIN, 201)["id"]
+    nodes = {"nodes": [TRAIN, {"text": "New.", "user_id": "ann"}]}
     written = agent.post("memory/write", {**nodes, "dedupe": True}, 201)
     assert written["nodes"][0]["id"] == existing
     assert count(acme) == 2
-    turns = agent.post("memory/write", nodes, 201)  # a turn said twice was said twice
+    turns = agent.post("memory/write", nodes, 201)  # turns of a conversation are not deduplicated
     assert existing not in {node["id"] for node in turns["nodes"]}
     assert count(acme) == 4
 
 
 def test_similar_text_is_stored_and_reported(agent: Agent, acme: Account) -> None:
-    existing = agent.post("memory/store", SAID, 201)["id"]
-    near = {**SAID, "text": "Ann takes the train to Ostrey on Fridays."}
+    existing = agent.post("memory/store", TRAIN, 201)["id"]
+    near = {**TRAIN, "text": "Ann takes the train to Ostrey on Fridays."}
     [decision] = agent.post("memory/store", near, 201)["decisions"]
     assert decision["code"] == "near_contradiction"
     assert decision["memory_id"] == existing
     assert 0 < decision["score"] <= 1
     assert count(acme) == 2
     other = {**near, "user_id": "bob"}
-    assert agent.post("memory/store", other, 201)["decisions"] == []  # nothing of Ann's is told
+    assert agent.post("memory/store", other, 201)["decisions"] == []  # Ann's memory is not reported
 
 
 def test_proposals_of_other_keys_are_not_reported(agent: Agent, acme: Account) -> None:
-    text = {"text": "The office is in Ostrey."}  # everyone would see it: it waits for a person
+    text = {"text": "The office is in Ostrey."}  # account-wide, so it needs review
     first = agent.post("memory/store", text, 201)
     other = makers.agent(acme, ("memory:read", "memory:write"))
     assert other.post("memory/store", text, 201)["id"] != first["id"]

@@ -21,7 +21,6 @@ from django.core.wsgi import get_wsgi_application
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from kmapp.accounts.models import User
-from kmapp.web.preferences import THEME_COOKIE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -104,7 +103,7 @@ class Visitor:
         self._cookie(settings.SESSION_COOKIE_NAME, str(session.session_key))
 
     def prefers(self, *, theme: str, language: str) -> None:
-        self._cookie(THEME_COOKIE, theme)
+        self._cookie(settings.THEME_COOKIE_NAME, theme)
         self._cookie(settings.LANGUAGE_COOKIE_NAME, language)
 
     def _cookie(self, name: str, value: str) -> None:

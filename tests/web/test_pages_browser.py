@@ -15,7 +15,7 @@ from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeQuestion
 from memory.actions.topic_growth import member_edges
 from tests.fake_provider import FakeProvider
-from tests.knowledge.made import deliver
+from tests.knowledge.deliveries import deliver
 from tests.makers import settle
 from tests.memory.test_topic_actions import topic
 from tests.web.browser import Visitor

@@ -21,6 +21,7 @@ from typing import IO
 from zipfile import BadZipFile, ZipFile
 
 from kmapp.database.backup import BackupError
+from kmapp.ledger.chain import Head
 from kmapp.ledger.signing import sync_folder
 
 FORMAT = 1
@@ -34,12 +35,6 @@ BLOCK = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
-    seq: int
-    commit_hash: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
     """The contents of a backup, all from one snapshot."""
 
@@ -50,7 +45,8 @@ class Contents:
     heads: Mapping[str, Head]  # by account
 
     def text(self) -> str:
-        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1)
+        heads = {account: head._asdict() for account, head in self.heads.items()}
+        return json.dumps({"format": FORMAT, **asdict(self), "heads": heads}, indent=1)
 
 
 @contextmanager

@@ -16,13 +16,13 @@ from kmapp.database.backup.archive_file import (
     KEYS,
     SIGNED,
     Contents,
-    Head,
     blocks,
     contents_of,
     reading,
     writing,
 )
 from kmapp.database.backup.pg_tools import Address, connect, running
+from kmapp.ledger.chain import Head
 from kmapp.ledger.signing import parse, store_public_keys
 
 # The owner's policies let it read all rows; pg_dump requires the option nevertheless.
@@ -40,7 +40,7 @@ HEADS = (
 )
 # A restore that is killed leaves the database empty.
 RESTORE_WORDS = ("--single-transaction", "--no-owner", "--no-comments")
-HELD = (
+OBJECTS = (
     "SELECT count(*) FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace"
     " AND c.relkind IN ('r', 'p', 'v', 'm', 'S') AND NOT EXISTS"
     " (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')"
@@ -68,20 +68,19 @@ def back_up(
             for block in blocks(dump.stdout):
                 member.write(block)
                 report_progress(len(block))
-        bundle.writestr(SIGNED, before + _signed_meanwhile(before, _read(signed), contents))
+        bundle.writestr(SIGNED, before + _lines_signed_since(before, _read(signed), contents))
         bundle.writestr(KEYS, _read(keys))
         bundle.writestr(CONTENTS, contents.text())
     return contents
 
 
 def contents_of_database(server: psycopg.Connection[Any]) -> Contents:
-    """Return the contents of a database, read as its owner."""
     rows = {}
     for (table,) in server.execute(TABLES).fetchall():
         [(rows[table],)] = server.execute(SQL("SELECT count(*) FROM {}").format(Identifier(table)))
     heads = {}
     if "ledger_commit" in rows:
-        heads = {row[0]: Head(seq=row[1], commit_hash=row[2]) for row in server.execute(HEADS)}
+        heads = {row[0]: Head(row[1], row[2]) for row in server.execute(HEADS)}
     return Contents(
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         kmapp=kmapp.__version__,
@@ -97,7 +96,7 @@ def _read(file: Path) -> bytes:
     return signed_lines[: signed_lines.rfind(b"\n") + 1]
 
 
-def _signed_meanwhile(before: bytes, after: bytes, contents: Contents) -> bytes:
+def _lines_signed_since(before: bytes, after: bytes, contents: Contents) -> bytes:
     """Return the lines signed since `before` of commits that the dump contains.
 
     Earlier lines are included in any case: if the chain is shorter, the backup must not hide it.
@@ -116,7 +115,7 @@ def restore(path: Path, owner: Address, *, report_progress: ReportProgress) -> C
     with reading(path) as bundle, connect(owner) as server:
         server.autocommit = True
         contents = contents_of(bundle)
-        _refuse_unless_empty(server)
+        _require_empty_database(server)
         with (
             bundle.open(DUMP) as member,
             running("pg_restore", RESTORE_WORDS, owner, server) as program,
@@ -129,10 +128,10 @@ def restore(path: Path, owner: Address, *, report_progress: ReportProgress) -> C
     return contents
 
 
-def _refuse_unless_empty(server: psycopg.Connection[Any]) -> None:
+def _require_empty_database(server: psycopg.Connection[Any]) -> None:
     name = server.info.dbname
-    [(held,)] = server.execute(HELD).fetchall()
-    if held:
+    [(objects,)] = server.execute(OBJECTS).fetchall()
+    if objects:
         raise BackupError(
             f"The database {name} is not empty. A backup can only be restored into an empty "
             "database: choose another one, or drop this one and provision it again."
@@ -142,7 +141,7 @@ def _refuse_unless_empty(server: psycopg.Connection[Any]) -> None:
         raise BackupError(f"The database {name} is not provisioned: run manage.py provision first.")
 
 
-def put_signed_back(path: Path, *, signed: Path, keys: Path) -> bool:
+def restore_checkpoints(path: Path, *, signed: Path, keys: Path) -> bool:
     """Restore the checkpoints of a backup unless there is a file; return whether it was restored.
 
     Public keys are added to the existing ones.

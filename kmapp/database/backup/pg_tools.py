@@ -71,28 +71,26 @@ def running(
     """
     candidate = program(name, server.info.server_version // 10_000)
     target = make_conninfo("", **{key: where[key] for key in where if key != "password"})
-    surroundings = {**os.environ, "PGOPTIONS": PATIENT}
+    environment = {**os.environ, "PGOPTIONS": PATIENT}
     if "password" in where:
-        surroundings["PGPASSWORD"] = where["password"]
-    with tempfile.TemporaryFile() as complaints:
+        environment["PGPASSWORD"] = where["password"]
+    with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(  # noqa: S603 - PostgreSQL's own program
             [candidate, *words, f"--dbname={target}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=complaints,
-            env=surroundings,
+            stderr=errors,
+            env=environment,
         )
         try:
             yield process
             if process.stdin:
                 process.stdin.close()
             if process.wait():
-                raise BackupError(
-                    f"{name} ended with {process.returncode}: {_read_errors(complaints)}"
-                )
+                raise BackupError(f"{name} ended with {process.returncode}: {_read_errors(errors)}")
         except BrokenPipeError:
             process.wait()
-            raise BackupError(f"{name} gave up: {_read_errors(complaints)}") from None
+            raise BackupError(f"{name} gave up: {_read_errors(errors)}") from None
         finally:
             process.kill()
             process.wait()
@@ -102,6 +100,6 @@ def running(
                         pipe.close()
 
 
-def _read_errors(complaints: IO[bytes]) -> str:
-    complaints.seek(0)
-    return complaints.read().decode(errors="replace").strip()
+def _read_errors(errors: IO[bytes]) -> str:
+    errors.seek(0)
+    return errors.read().decode(errors="replace").strip()

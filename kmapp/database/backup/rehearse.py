@@ -15,11 +15,11 @@ from psycopg.sql import SQL, Identifier
 
 from kmapp.accounts.acting import acting
 from kmapp.database.backup import BackupError
-from kmapp.database.backup.archive_file import KEYS, SIGNED, Contents, Head, reading
+from kmapp.database.backup.archive_file import KEYS, SIGNED, Contents, reading
 from kmapp.database.backup.dump import contents_of_database
 from kmapp.database.backup.pg_tools import connect
 from kmapp.database.provision import Login, provision
-from kmapp.ledger import chain
+from kmapp.ledger.chain import Head
 from kmapp.ledger.fsck import Findings, Options, check
 from kmapp.ledger.models import Commit
 from kmapp.providers.active import forget_models
@@ -48,8 +48,8 @@ def scratch(superuser_url: str) -> Iterator[str]:
     live, app = settings.DATABASES["owner"], settings.DATABASES["default"]
     name = f"{live['NAME']}_rehearsal"
     with psycopg.connect(superuser_url, autocommit=True) as server:
-        held = server.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [name])
-        if held.fetchone() != (True,):
+        lock = server.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [name])
+        if lock.fetchone() != (True,):
             raise BackupError(f"Another rehearsal is under way in the database {name}.")
         _drop(server, name)  # an earlier rehearsal may have been killed
         roles = {"owner": Login(str(live["USER"])), "app": Login(str(app["USER"]))}
@@ -65,24 +65,24 @@ def _drop(server: psycopg.Connection[Any], name: str) -> None:
 
 
 @contextmanager
-def working_in(name: str) -> Iterator[None]:
+def use_database(name: str) -> Iterator[None]:
     """Let this process work in another database of the server."""
     before = str(settings.DATABASES["default"]["NAME"])
-    _go_to(name)
+    _connect_to(name)
     try:
         yield
     finally:
-        _go_to(before)
+        _connect_to(before)
 
 
-def _go_to(name: str) -> None:
+def _connect_to(name: str) -> None:
     for alias in ALIASES:
         connection = connections[alias]
         connection.close()
         connection.close_pool()  # type: ignore[attr-defined]  # of Django's PostgreSQL
         connection.settings_dict["NAME"] = name
     forget_models()
-    queries.forget_figures()
+    queries.clear_query_caches()
 
 
 def checked(path: Path, name: str) -> Findings:
@@ -107,7 +107,7 @@ def compare_heads(heads: Mapping[str, Head]) -> HeadComparison:
         account_id = UUID(account)
         with acting(account_id):
             commits = Commit.objects.of(account_id)
-            there = commits.at(chain.Head(head.seq, head.commit_hash)).exists()
+            there = commits.at(head).exists()
             last = commits.last_seq()
         where = "astray" if not there else "equal" if last == head.seq else "ancestors"
         account_ids[where].add(account_id)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kmapp.ledger.fsck.chain import walk
-from kmapp.ledger.fsck.checkpoints import check_against, public_keys, read, report_vanished
+from kmapp.ledger.fsck.chain import walk_chain
+from kmapp.ledger.fsck.checkpoints import check_against, public_keys, read, report_missing_accounts
 from kmapp.ledger.fsck.derived import check_derived
 from kmapp.ledger.fsck.findings import Findings, Problem
 from kmapp.ledger.fsck.rows import check_rows
-from kmapp.ledger.fsck.source import opened
+from kmapp.ledger.fsck.source import open_snapshot
 
 __all__ = ["Findings", "Options", "Problem", "check"]
 
@@ -33,16 +33,16 @@ class Options:
 def check(options: Options) -> Findings:
     findings = Findings(limit=options.limit)
     keys = public_keys(path for path in options.public_keys if path.exists())
-    remembered = read(options.checkpoints, keys, findings)
-    with opened(options.address) as source:
+    signed = read(options.checkpoints, keys, findings)
+    with open_snapshot(options.address) as source:
         accounts = [str(row[0]) for row in source.all("SELECT account_ids()")]
         if not options.accounts:
-            report_vanished(accounts, findings, remembered)
+            report_missing_accounts(accounts, findings, signed)
         for account in options.accounts or accounts:
             findings.accounts += 1
             source.enter(account)
-            chain = walk(source, findings, remembered.hashes.get(account, {}))
-            check_against(source, findings, chain, remembered)
+            chain = walk_chain(source, findings, signed.hashes.get(account, {}))
+            check_against(source, findings, chain, signed)
             if not options.chain_only:
                 check_rows(source, findings, chain)
                 check_derived(source, findings)

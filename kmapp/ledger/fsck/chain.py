@@ -52,7 +52,7 @@ class Chain:
     doubts: list[tuple[int, str, Sequence[str], str]] = field(default_factory=list)
 
 
-def walk(source: Source, findings: Findings, signed: Mapping[int, str]) -> Chain:
+def walk_chain(source: Source, findings: Findings, signed: Mapping[int, str]) -> Chain:
     """Check the account's chain; `signed` are the hashes of the checkpoints, by number."""
     chain = Chain()
     for block in source.blocks(_COMMITS, source.account):

@@ -27,7 +27,7 @@ Keys = Mapping[str, Ed25519PublicKey]
 
 
 @dataclass
-class Remembered:
+class SignedCheckpoints:
     """Valid checkpoints: for each account the hash at each number, and all signatures."""
 
     hashes: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
@@ -44,9 +44,9 @@ def public_keys(paths: Iterable[Path]) -> dict[str, Ed25519PublicKey]:
     return keys
 
 
-def read(path: Path, keys: Keys, findings: Findings) -> Remembered:
+def read(path: Path, keys: Keys, findings: Findings) -> SignedCheckpoints:
     """Read the statements of the file. Call it before the snapshot is taken."""
-    remembered = Remembered()
+    remembered = SignedCheckpoints()
     if not path.exists():
         findings.notes.append(f"checkpoint file {path} does not exist")
         return remembered
@@ -61,7 +61,7 @@ def read(path: Path, keys: Keys, findings: Findings) -> Remembered:
     return remembered
 
 
-def _add_statement(line: bytes, keys: Keys, remembered: Remembered) -> str | None:
+def _add_statement(line: bytes, keys: Keys, remembered: SignedCheckpoints) -> str | None:
     """Add the statement of a line, or return what is wrong with it."""
     try:
         record = json.loads(line)
@@ -83,7 +83,9 @@ def _add_statement(line: bytes, keys: Keys, remembered: Remembered) -> str | Non
     return None if before == statement["commit_hash"] else "contradicts an earlier line"
 
 
-def check_against(source: Source, findings: Findings, chain: Chain, remembered: Remembered) -> None:
+def check_against(
+    source: Source, findings: Findings, chain: Chain, remembered: SignedCheckpoints
+) -> None:
     """Check that the chain reaches its checkpoints and that the copies in the database match."""
     hashes: dict[int, Any] = remembered.hashes.get(source.account, {})
     signed = max(hashes, default=0)
@@ -98,7 +100,9 @@ def check_against(source: Source, findings: Findings, chain: Chain, remembered: 
             findings.add("checkpoint", message, source.account, seq)
 
 
-def report_vanished(accounts: Iterable[str], findings: Findings, remembered: Remembered) -> None:
+def report_missing_accounts(
+    accounts: Iterable[str], findings: Findings, remembered: SignedCheckpoints
+) -> None:
     for account in sorted(remembered.hashes.keys() - set(accounts)):
         seq = max(remembered.hashes[account])
         message = f"the account with {seq} signed commits is missing"

@@ -36,7 +36,7 @@ SELECT c.conrelid::regclass::text, c.confrelid::regclass::text, a.attname
  WHERE c.contype = 'f' AND cardinality(c.conkey) = 2 AND a.attname <> 'account_id'
  ORDER BY 1, 3
 """
-_ASTRAY = """
+_BROKEN_REFERENCES = """
 SELECT t.id::text FROM {table} t LEFT JOIN {target} r
     ON r.account_id = t.account_id AND r.id = t.{column}
  WHERE t.account_id = %s AND t.{column} IS NOT NULL AND r.id IS NULL
@@ -44,7 +44,11 @@ SELECT t.id::text FROM {table} t LEFT JOIN {target} r
 
 
 def check_derived(source: Source, findings: Findings) -> None:
-    for kind, name, message in (*_bad_vectors(source), *_bad_postings(source), *_astray(source)):
+    for kind, name, message in (
+        *_bad_vectors(source),
+        *_bad_postings(source),
+        *_broken_references(source),
+    ):
         findings.add(kind, message, source.account, name=name)
 
 
@@ -69,9 +73,9 @@ def _bad_postings(source: Source) -> Iterator[tuple[str, str, str]]:
             yield "posting", f"{kind_of(each.table)}:{ident}", "its postings do not add up"
 
 
-def _astray(source: Source) -> Iterator[tuple[str, str, str]]:
+def _broken_references(source: Source) -> Iterator[tuple[str, str, str]]:
     for table, target, column in source.all(_REFERENCES):
-        query = sql.SQL(_ASTRAY).format(
+        query = sql.SQL(_BROKEN_REFERENCES).format(
             table=sql.Identifier(table),
             target=sql.Identifier(target),
             column=sql.Identifier(column),

@@ -26,7 +26,6 @@ class Source:
         return self.connection.execute(query, params or None).fetchall()
 
     def stream(self, query: str | sql.Composed, *params: Any) -> Iterator[Any]:
-        """Yield rows without loading all of them at once."""
         with self.connection.cursor(name="fsck") as cursor:
             cursor.itersize = BLOCK
             cursor.execute(query, params or None)
@@ -50,8 +49,7 @@ class Source:
 
 
 @contextmanager
-def opened(address: Mapping[str, Any]) -> Iterator[Source]:
-    """Connect with psycopg's parameters and read one snapshot."""
+def open_snapshot(address: Mapping[str, Any]) -> Iterator[Source]:
     settings = "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c TimeZone=UTC"
     with psycopg.connect(**{**address, "options": settings}) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ

@@ -29,7 +29,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, file: Path | None, **_: Any) -> None:
-        path = file or fresh_name()
+        path = file or make_default_path()
         try:
             with stack.database_server():
                 contents = make(path)
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         )
 
 
-def fresh_name() -> Path:
+def make_default_path() -> Path:
     folder: Path = settings.BACKUPS_DIR
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     moment = f"{datetime.now():%Y%m%d-%H%M%S}"  # noqa: DTZ005 - local time

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.errors import DomainError
-from kmapp.management.accounts import accounts_named
+from kmapp.management.accounts import list_accounts
 from kmapp.management.confirmation import agreed
 from kmapp.management.progress import Progress
 from kmapp.providers.actions import TEMPLATE, retire
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         verbs = parser.add_subparsers(dest="verb", required=True)
         verbs.add_parser("list", help="list the models and their vectors")
         verbs.add_parser("ensure", help="create the default model and its index if missing")
-        _describe_model(verbs.add_parser("add", help="add a second model"))
+        _add_model_options(verbs.add_parser("add", help="add a second model"))
         for verb, meaning in (
             ("backfill", "embed all existing texts; can be interrupted and resumed"),
             ("retire", "stop filling it"),
@@ -112,7 +112,7 @@ class Command(BaseCommand):
             queries += [line for line in lines if line.strip()]
         questions = [Question(text=text) for text in queries]
         answers = []
-        for account in accounts_named(options["account"]):
+        for account in list_accounts(options["account"]):
             for source in sources():
                 batch = questions or examples(source, account.pk, EXAMPLES)
                 answers += compare(source, account.pk, pair, batch)
@@ -149,7 +149,7 @@ class Command(BaseCommand):
         progress.end()
 
 
-def _describe_model(parser: ArgumentParser) -> None:
+def _add_model_options(parser: ArgumentParser) -> None:
     parser.add_argument("name", help="name of the model at the embedding endpoint")
     parser.add_argument("--dimensions", type=int, required=True)
     parser.add_argument("--template", default=TEMPLATE, help=f"of passages; default: {TEMPLATE}")

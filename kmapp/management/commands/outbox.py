@@ -9,7 +9,7 @@ from django.db.models import Count
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.accounts import accounts_named
+from kmapp.management.accounts import list_accounts
 from kmapp.management.confirmation import agreed, duration
 from kmapp.outbox import actions
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
@@ -24,11 +24,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
         listing = verbs.add_parser("list", help="list deliveries, oldest first")
-        _choose(listing)
+        _add_filters(listing)
         listing.add_argument("--state", choices=Delivery.State.values, type=str.upper)
         listing.add_argument("--limit", type=int, default=20, help="per account; default: 20")
         replay = verbs.add_parser("replay", help="retry failed jobs")
-        _choose(replay)
+        _add_filters(replay)
         replay.add_argument(
             "ids", nargs="*", type=UUID, help="IDs of deliveries; default: all failed ones"
         )
@@ -41,12 +41,12 @@ class Command(BaseCommand):
         getattr(self, options["verb"])(**options)
 
     def list(self, **options: Any) -> None:
-        for account in accounts_named(options["account"]):
+        for account in list_accounts(options["account"]):
             with acting(account):
                 self._list(account, options)
 
     def _list(self, account: Account, options: dict[str, Any]) -> None:
-        rows = _chosen(account, options["handler"])
+        rows = _filter_deliveries(account, options["handler"])
         rows = rows.in_state(options["state"]) if options["state"] else rows.filter(done_at=None)
         self.stdout.write(f"{account.slug}: {rows.count():,} deliveries")
         counts = rows.values_list("handler").annotate(Count("pk"))
@@ -62,9 +62,9 @@ class Command(BaseCommand):
 
     def replay(self, **options: Any) -> None:
         dead: dict[UUID, list[UUID]] = {}
-        for account in accounts_named(options["account"]):
+        for account in list_accounts(options["account"]):
             with acting(account):
-                rows = _chosen(account, options["handler"]).dead()
+                rows = _filter_deliveries(account, options["handler"]).dead()
                 rows = rows.filter(pk__in=options["ids"]) if options["ids"] else rows
                 dead[account.pk] = list(rows.values_list("pk", flat=True))
         number = sum(map(len, dead.values()))
@@ -79,16 +79,16 @@ class Command(BaseCommand):
         self.stdout.write(f"{revived:,} jobs will be retried.")
 
     def purge(self, **options: Any) -> None:
-        accounts = accounts_named(options["account"])
+        accounts = list_accounts(options["account"])
         purged = sum(purge_account(each.pk, options["older_than"]) for each in accounts)
         self.stdout.write(f"{purged:,} events were deleted.")
 
 
-def _choose(parser: ArgumentParser) -> None:
+def _add_filters(parser: ArgumentParser) -> None:
     parser.add_argument("--account", metavar="SLUG", help="default: every account")
     parser.add_argument("--handler", help="only handlers whose name contains this text")
 
 
-def _chosen(account: Account, handler: str | None) -> DeliveryQuerySet:
+def _filter_deliveries(account: Account, handler: str | None) -> DeliveryQuerySet:
     rows = Delivery.objects.of(account)
     return rows.filter(handler__contains=handler) if handler else rows

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.database.backup import BackupError
-from kmapp.database.backup.dump import put_signed_back, restore
+from kmapp.database.backup.dump import restore, restore_checkpoints
 from kmapp.ledger.signing import public_path
 from kmapp.management.commands.backup import KILOBYTE
 from kmapp.management.database import owner_address
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         progress.end()
         self.stdout.write(f"{sum(contents.rows.values()):,} rows of {contents.made_at} are back.")
         keys = public_path(settings.CHECKPOINT_KEY_FILE)
-        if put_signed_back(file, signed=settings.CHECKPOINT_FILE, keys=keys):
+        if restore_checkpoints(file, signed=settings.CHECKPOINT_FILE, keys=keys):
             self.stdout.write(f"Its checkpoints are in {settings.CHECKPOINT_FILE}.")
         call_command("migrate", database="owner", interactive=False, verbosity=0)
         call_command("fsck", stdout=self.stdout)

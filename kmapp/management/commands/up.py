@@ -78,7 +78,7 @@ class Command(BaseCommand):
         if "owner" not in settings.DATABASES:
             raise CannotStart(NO_OWNER.format(command=settings.COMMAND))
         stack.check_ports()
-        stack.fresh_metrics()
+        stack.clear_metrics()
         self._write_line(f"Starting kmapp in {settings.DATA_DIR}")
         for stage in stack.parts():
             for part in stage:
@@ -90,7 +90,7 @@ class Command(BaseCommand):
         mcp = [stack.mcp()] if settings.MCP_PORT else []
         supervisor.start(stack.web(), stack.worker(), stack.beat(), *mcp)
         supervisor.wait("health", stack.health)
-        supervisor.wait("worker", _silence_of_worker)
+        supervisor.wait("worker", _find_worker_problem)
         behind: list[str] = prepared["behind"]
         return behind
 
@@ -106,7 +106,7 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def _silence_of_worker() -> str:
+def _find_worker_problem() -> str:
     """Return why the worker is not healthy. It has no port, but sends heartbeats."""
     return "" if heartbeats.last_seen("worker") is not None else "It shows no sign of life."
 

@@ -5,7 +5,7 @@ accounts, and it takes a reused pid for a running server.
 
 Only the account that runs kmapp may connect, by peer authentication, in any role. There is no TCP
 port and no password. PostgreSQL refuses to run as root, so as root it runs as `nobody`, without
-access to other folders; see `_settle` and `_binaries`.
+access to other folders; see `_move_to_reachable_folder` and `_binaries`.
 """
 
 import os
@@ -52,7 +52,7 @@ SETTINGS = {
     "log_error_verbosity": "terse",
 }
 PLAIN = {"LC_ALL": "C", "TZ": "UTC"}  # the cluster must not depend on the caller's shell
-FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Postgres(Part):
             self.account = _owner(self.data) or UNPRIVILEGED
 
     def prepare(self) -> None:
-        self._settle()
+        self._move_to_reachable_folder()
         self.sockets.mkdir(mode=0o700, exist_ok=True)
         self._change_owner(self.sockets)
         if not (self.data / "PG_VERSION").exists():
@@ -82,7 +82,7 @@ class Postgres(Part):
         self._write("pg_ident.conf", f"kmapp {us} all\n")
 
     def program(self) -> Program:
-        settings = SETTINGS | ({} if self.durable else FORGETFUL)
+        settings = SETTINGS | ({} if self.durable else NOT_DURABLE)
         settings["unix_socket_directories"] = str(self.sockets)
         data = self.data.resolve()
         options = [f"--{name}={value}" for name, value in settings.items()]
@@ -90,7 +90,7 @@ class Postgres(Part):
             name="postgres",
             argv=[str(self._binaries() / "postgres"), "-D", str(data), *options],
             ready=self.answers,
-            env=PLAIN | self._pardon(),
+            env=PLAIN | self._ignore_stale_lock_file(),
             account=self.account,
             # SIGTERM would wait for every idle client; SIGINT ends sessions and checkpoints.
             stop_signal=signal.SIGINT,
@@ -108,7 +108,7 @@ class Postgres(Part):
             return False
         return True
 
-    def _settle(self) -> None:
+    def _move_to_reachable_folder(self) -> None:
         """Move the data to /var/lib if the account cannot reach them, such as below /root.
 
         `data` becomes a symbolic link.
@@ -181,7 +181,7 @@ class Postgres(Part):
                 "to another PostgreSQL version' in docs/operations.md."
             )
 
-    def _pardon(self) -> dict[str, str]:
+    def _ignore_stale_lock_file(self) -> dict[str, str]:
         """Let PostgreSQL ignore a lock file whose pid is that of another program by now.
 
         It ignores the pid of its grandparent. The check of the shared memory remains.

@@ -40,7 +40,6 @@ class UserAdmin(StockUserAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        """Return the members of the selected account only."""
         members = Membership.objects.of(as_web_request(request).account_id)
         return super().get_queryset(request).filter(pk__in=members.values("user"))
 
@@ -53,12 +52,10 @@ class UserAdmin(StockUserAdmin):
         return (*stock, *RIGHTS, *LOGIN) if others else (*stock, *RIGHTS)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Allow admins of the account."""
         is_admin = as_web_request(request).is_admin
         return is_admin and super().has_add_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Allow changing superusers to superusers only."""
         above = (
             obj is not None and obj.is_superuser and not as_web_request(request).user.is_superuser
         )
@@ -82,7 +79,6 @@ class UserAdmin(StockUserAdmin):
     def save_model(
         self, request: HttpRequest, obj: User, form: "ModelForm[User]", change: Any
     ) -> None:
-        """Save the person, and add a new one to the account through the action."""
         super().save_model(request, obj, form, change)
         if not change:
             add_member(

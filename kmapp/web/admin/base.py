@@ -39,7 +39,6 @@ class ReadOnlyAdmin(ModelAdmin):
         return rows
 
     def get_list_select_related(self, request: HttpRequest) -> list[str]:
-        """Return the foreign keys among the columns of the list."""
         keys = {field.name for field in self.opts.concrete_fields if field.is_relation}
         return [name for name in self.list_display if name in keys]
 
@@ -49,24 +48,17 @@ class ReadOnlyAdmin(ModelAdmin):
         return [field.name for field in fields if field.name not in self.hidden_fields]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """Return all fields."""
         return self.get_fields(request, obj)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    has_change_permission = has_delete_permission = has_add_permission
 
     def has_review_permission(self, request: HttpRequest) -> bool:
-        """Allow every member."""
         return True
 
     def has_manage_permission(self, request: HttpRequest) -> bool:
-        """Allow admins of the account."""
         return as_web_request(request).is_admin
 
     def apply_to_each(

@@ -11,7 +11,7 @@ from kmapp.outbox.actions import replay
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.models import Vector
-from kmapp.web.admin.base import ReadOnlyAdmin
+from kmapp.web.admin.base import NewestFirstAdmin, ReadOnlyAdmin
 from kmapp.web.http import as_web_request
 
 
@@ -52,12 +52,10 @@ class CheckpointAdmin(ReadOnlyAdmin):
 
 
 @admin.register(OutboxEvent)
-class OutboxEventAdmin(ReadOnlyAdmin):
+class OutboxEventAdmin(NewestFirstAdmin):
     list_display = ("topic", "job_key", "created_at")
     list_filter = ("topic",)
     search_fields = ("^job_key",)
-    date_hierarchy = "created_at"
-    ordering = ("-created_at",)
 
 
 @admin.register(Delivery)
@@ -92,12 +90,10 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
 
 @admin.register(IdempotentRequest)
-class IdempotentRequestAdmin(ReadOnlyAdmin):
+class IdempotentRequestAdmin(NewestFirstAdmin):
     list_display = ("idempotency_key", "key_id", "state", "status", "created_at", "expires_at")
     list_filter = ("state", "status")
     search_fields = ("^idempotency_key",)
-    date_hierarchy = "created_at"
-    ordering = ("-created_at",)
     hidden_fields = ("account", "fingerprint", "lease_token")
 
 

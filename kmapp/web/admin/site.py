@@ -52,7 +52,6 @@ class Site(admin.AdminSite):
         return redirect(next_url) if request.user.is_authenticated else redirect_to_login(next_url)
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Sign out like any page."""
         return sign_out(request)
 
 

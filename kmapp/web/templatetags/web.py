@@ -1,10 +1,10 @@
 """Template tags and filters. All of them escape the texts of people and agents."""
 
 import json
+import unicodedata
 from datetime import datetime
 
 from django import template
-from django.contrib.messages.storage.base import Message
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
@@ -13,6 +13,7 @@ from kmapp.web import diff, icons, invisible_characters, notices, timestamps
 from kmapp.web.badges import BADGES
 
 register = template.Library()
+register.filter(notices.undo_address)
 
 
 @register.simple_tag
@@ -27,7 +28,6 @@ def icon(name: str) -> str:
 # Long lists use these two; an inclusion template would take longer than the rest of the page.
 @register.simple_tag
 def badge(state: str) -> str:
-    """Render a state as an icon and a word."""
     state_badge = BADGES[state]
     return format_html(
         '<span class="badge-state {}">{}{}</span>',
@@ -91,7 +91,6 @@ def display_value(value: object) -> str:
 
 @register.simple_tag(name="diff")
 def render_diff(old: str, new: str) -> str:
-    """Render the differences between two texts."""
     tags = {"same": "{}", "added": "<ins>{}</ins>", "removed": "<del>{}</del>"}
     pieces = (
         (format_html(tags[kind], _visible(text)),) for kind, text in diff.diff_pieces(old, new)
@@ -101,7 +100,7 @@ def render_diff(old: str, new: str) -> str:
 
 def _visible(text: str) -> SafeString:
     """Escape the text and mark each invisible character."""
-    if not invisible_characters.has_invisible(text):
+    if not invisible_characters.INVISIBLE.search(text):
         return escape(text)
     pieces = invisible_characters.split_invisible(text)
     return format_html_join(
@@ -112,14 +111,9 @@ def _visible(text: str) -> SafeString:
 def _badge(character: str) -> SafeString:
     return format_html(
         '<span class="invisible-char" title="{}">{}</span>',
-        invisible_characters.character_name(character),
+        unicodedata.name(character, "CONTROL CHARACTER"),
         f"U+{ord(character):04X}",
     )
-
-
-@register.filter
-def undo_address(message: Message) -> str:
-    return notices.undo_address(message)
 
 
 @register.filter

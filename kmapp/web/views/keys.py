@@ -74,12 +74,10 @@ def revoke(request: WebRequest, pk: UUID) -> HttpResponse:
 def _render_secret(request: WebRequest, issued: IssuedKey) -> HttpResponse:
     """Render the only page that displays the secret."""
     health = request.build_absolute_uri(reverse("api:health"))
-    command = f"curl -s {health} -H 'Authorization: Bearer {issued.secret}'"
-    snippets = list_key_snippets(request, issued.secret)
     context = {
         "key": issued.key,
         "secret": issued.secret,
-        "command": command,
-        "snippets": snippets,
+        "command": f"curl -s {health} -H 'Authorization: Bearer {issued.secret}'",
+        "snippets": list_key_snippets(request, issued.secret),
     }
     return render(request, "web/keys/issued.html", context)

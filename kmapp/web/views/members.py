@@ -32,12 +32,8 @@ def add(request: WebRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         user = _find_or_create_user(request, form)
         if user is not None:
-            add_member(
-                account_id=request.account_id,
-                user=user,
-                role=form.cleaned_data["role"],
-                actor=request.actor,
-            )
+            role = form.cleaned_data["role"]
+            add_member(account_id=request.account_id, user=user, role=role, actor=request.actor)
             return redirect_with_notice(
                 request, _("%(who)s can now sign in.") % {"who": user.email}, "web:members"
             )

@@ -59,7 +59,6 @@ def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST", admin=True)
 def try_again(request: WebRequest) -> HttpResponse:
-    """Retry one failed job, or all."""
     account_id, one = request.account_id, request.POST.get("delivery")
     selected = one and get_row_or_404(request, Delivery, uuid_or_404(one))
     revived = replay(account_id, [selected.pk] if selected else None)

@@ -10,7 +10,7 @@ from kmapp.accounts.models import User
 from kmapp.errors import Invalid
 from kmapp.web.errors import render_error
 from kmapp.web.http import safe_next_url
-from kmapp.web.preferences import set_preference_cookies
+from kmapp.web.responses import set_preference_cookies
 
 
 class PreferencesForm(forms.Form):
@@ -29,8 +29,6 @@ def preferences(request: HttpRequest) -> HttpResponse:
     chosen = {name: value for name, value in form.cleaned_data.items() if value}
     keyboard = chosen.pop("keyboard", None)
     if request.user.is_authenticated:
-        preferences_to_store = (
-            chosen if keyboard is None else {**chosen, "keyboard_shortcuts": keyboard == "on"}
-        )
-        User.objects.filter(pk=request.user.pk).update(**preferences_to_store)
+        shortcuts = {"keyboard_shortcuts": keyboard == "on"} if keyboard else {}
+        User.objects.filter(pk=request.user.pk).update(**chosen, **shortcuts)
     return set_preference_cookies(redirect(safe_next_url(request, "web:home")), **chosen)

@@ -13,12 +13,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.request import Request
 
 from kmapp.api import throttles
-from kmapp.web.forms import PasswordForm
+from kmapp.web.forms import PasswordForm, SignInForm
 from kmapp.web.http import WebRequest, safe_next_url
 from kmapp.web.page_access import SELECTED_ACCOUNT, page_view
-from kmapp.web.preferences import set_preference_cookies
-from kmapp.web.responses import redirect_with_notice, render_form
-from kmapp.web.sign_in import SignInForm
+from kmapp.web.responses import redirect_with_notice, render_form, set_preference_cookies
 
 log = structlog.get_logger()
 
@@ -38,9 +36,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return _slow_down(request, budget.seconds)
     form = SignInForm(request, request.POST)
     if not form.is_valid():
-        log.warning(
-            "sign_in_failed", address=address
-        )  # the username is not logged: it may be a password
+        # The username is not logged, because it may be a password.
+        log.warning("sign_in_failed", address=address)
         return _render_form(request, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     user = form.get_user()
     login(request, user)
@@ -51,9 +48,9 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def _render_form(
-    request: HttpRequest, form: SignInForm, *, status: int = HTTPStatus.OK
+    request: HttpRequest, form: SignInForm, *, status: int = HTTPStatus.OK, error: str = ""
 ) -> HttpResponse:
-    context = {"form": form, "next": safe_next_url(request, "")}
+    context = {"form": form, "error": error, "next": safe_next_url(request, "")}
     return render(request, "web/session/form.html", context, status=status)
 
 
@@ -61,12 +58,8 @@ def _slow_down(request: HttpRequest, seconds: int) -> HttpResponse:
     """Render the form again without checking the password, so that nothing typed is lost."""
     text = _("Too many attempts from your IP address. Wait %(seconds)d seconds, then try again.")
     form = SignInForm(request, initial={"username": request.POST.get("username", "")})
-    context = {
-        "form": form,
-        "error": text % {"seconds": seconds},
-        "next": safe_next_url(request, ""),
-    }
-    answer = render(request, "web/session/form.html", context, status=HTTPStatus.TOO_MANY_REQUESTS)
+    error = text % {"seconds": seconds}
+    answer = _render_form(request, form, status=HTTPStatus.TOO_MANY_REQUESTS, error=error)
     answer.headers["Retry-After"] = str(seconds)
     return answer
 

@@ -30,7 +30,7 @@ SUMMARY = """\
 
 def load_demo(actors: DemoActors) -> str:
     """Load the demo data once. Return a summary with addresses of pages."""
-    data = json.loads(Path(__file__).with_name("told.json").read_text(encoding="utf-8"))
+    data = json.loads(Path(__file__).with_name("demo.json").read_text(encoding="utf-8"))
     first, *others = data["sources"]
     with acting(actors.account):
         exists = KnowledgeSource.objects.of(actors.account).filter(name=first["name"]).exists()

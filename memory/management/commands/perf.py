@@ -134,14 +134,13 @@ class Command(BaseCommand):
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace the tables at the head of the page, and keep its other sections."""
+    """Replace the tables at the top of the page, and leave its other sections."""
     old = path.read_text() if path.exists() else ""
     _, heading, rest = old.partition("\n## ")
     path.write_text(text.rstrip("\n") + "\n" + heading + rest)
 
 
 def _elsewhere() -> None:
-    """Run the command in a temporary installation."""
     with temporary.running() as there:
         temporary.prepare(there)
         # A line in the log for each request would be half of the output.

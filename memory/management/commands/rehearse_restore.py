@@ -70,7 +70,7 @@ class Command(BaseCommand):
             self._fsck(rehearse.checked(path, name))
             comparison = rehearse.compare_heads(contents.heads)
             self._heads(comparison)
-            with rehearse.working_in(name):
+            with rehearse.use_database(name):
                 sampled = questions(recalls)
                 there = answers(sampled, exactly=True)
                 overlap_restored = overlap(there, answers(sampled, exactly=False))
@@ -112,7 +112,7 @@ class Command(BaseCommand):
     def _recalls(
         self, comparison: rehearse.HeadComparison, there: Sequence[Answer], here: Sequence[Answer]
     ) -> None:
-        """Equal where nothing was written since; elsewhere each memory finds itself."""
+        """Check for equal results; in accounts with newer writes, each memory must find itself."""
         pairs = list(zip(there, here, strict=True))
         still = [(old, new) for old, new in pairs if old.question.account_id in comparison.equal]
         moved = [old for old, _ in pairs if old.question.account_id not in comparison.equal]

@@ -29,7 +29,7 @@ SUMMARY = """\
 
 
 def load_demo(actors: DemoActors) -> str:
-    """Write the demo data that is missing, and return a text that says where to look."""
+    """Write the missing demo data, and return a text with the pages to open."""
     loader = ChapterLoader(actors)
     with acting(actors.account):
         for chapter in chapters():
@@ -52,7 +52,7 @@ def load_demo(actors: DemoActors) -> str:
 
 
 class ChapterLoader:
-    """Writes as an agent, and decides as a person."""
+    """Loader that writes as an agent and decides as a person."""
 
     def __init__(self, actors: DemoActors) -> None:
         self.account, self.agent, self.person = actors.account, actors.agent, actors.person
@@ -76,7 +76,7 @@ class ChapterLoader:
                 review.forget(self._decision(fresh[client_id].pk, reason))
 
     def _write(self, batch: Batch) -> dict[str, MemoryEntry]:
-        """Write a batch; returns what is new by client id."""
+        """Write a batch, and return the new entries by client id."""
         written = write_batch(account_id=self.account.pk, actor=self.agent, batch=batch)
         fresh = [entry for entry in written.entries if entry.pk in written.created_ids]
         self.created += len(fresh)

@@ -27,7 +27,7 @@ from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from tests import makers
 from tests.context.calling import fill_calls
 from tests.kernel.fsck.tampering import Intruder
-from tests.knowledge.made import fill_knowledge
+from tests.knowledge.deliveries import fill_knowledge
 from tests.rules.filling import fill_rules
 
 COMMITS = 12  # of each account below, at least

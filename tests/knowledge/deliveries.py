@@ -1,4 +1,4 @@
-"""Sources and documents, made with the product's own actions."""
+"""Sources and documents, created with the product's own actions."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,8 +18,8 @@ from knowledge.models import ErasedKnowledge, KnowledgePiece, KnowledgeQuestion
 
 
 @dataclass(frozen=True, slots=True)
-class Sliced:
-    """The bytes of a file as an upload brings them: a megabyte at a time."""
+class UploadedFile:
+    """The content of a file, iterated in chunks of one megabyte as for an upload."""
 
     data: bytes
 
@@ -28,14 +28,14 @@ class Sliced:
 
 
 def deliver(
-    account: Account, files: Mapping[str, str | bytes], *, remove: Any = (), **said: Any
+    account: Account, files: Mapping[str, str | bytes], *, remove: Any = (), **source_fields: Any
 ) -> IngestResult:
-    """Deliver files to the source “docs”, or the one that is named."""
+    """Deliver files to the source “docs”, or to the one in `source_fields`."""
     with acting(account):
-        source = ensure_source(account.pk, SYSTEM, NewSource(**({"name": "docs"} | said)))
+        source = ensure_source(account.pk, SYSTEM, NewSource(**({"name": "docs"} | source_fields)))
     bodies = {ref: body.encode() if isinstance(body, str) else body for ref, body in files.items()}
     deliveries = [
-        replace(Delivery.of(ref, body), pieces=Sliced(body)) for ref, body in bodies.items()
+        replace(Delivery.of(ref, body), pieces=UploadedFile(body)) for ref, body in bodies.items()
     ]
     prepared = prepare(source, deliveries)
     with acting(account):
@@ -43,18 +43,18 @@ def deliver(
 
 
 def fill_knowledge(account: Account, number: int) -> None:
-    """Rows of every kind, as many as that."""
+    """Create `number` rows in every table of knowledge."""
     for i in range(number):
         text = f"# Guide {i}\n\n{account.name} explains thing {i}."
-        taken = deliver(account, {f"guide-{i}.md": text}, name=f"docs {uuid4().hex}")
-        [document] = taken.documents
-        now, common = timezone.now(), {"account": account, "commit_id": taken.commit_id}
+        result = deliver(account, {f"guide-{i}.md": text}, name=f"docs {uuid4().hex}")
+        [document] = result.documents
+        now, common = timezone.now(), {"account": account, "commit_id": result.commit_id}
         with acting(account):
             ErasedKnowledge.objects.create(erased_at=now, **common)
             KnowledgeQuestion.objects.create(
                 account=account, text=f"What of thing {i}? {uuid4().hex}", created_by="system"
             )
             KnowledgePiece.objects.create(account=account, document=document, number=i, data=b"x")
-            said = NewSource(name=f"lore {uuid4().hex}", kind="lorebook")
-            lorebook = ensure_source(account.pk, SYSTEM, said)
+            new = NewSource(name=f"lore {uuid4().hex}", kind="lorebook")
+            lorebook = ensure_source(account.pk, SYSTEM, new)
             add_entries(lorebook, SYSTEM, [{"content": "Lore.", "keys": ["tea"], "scan_depth": 2}])

@@ -1,4 +1,4 @@
-"""What an attacker writes where an address is asked for."""
+"""Host names, IP addresses and URLs that an attacker may submit."""
 
 PUBLIC = "93.184.215.14"
 NUMBERS = (
