@@ -9,12 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 import uvicorn
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 from pytest_django import Settings
 from starlette.types import ASGIApp
 
+from interop import native_calls
+from interop.mcp import native_session
 from interop.mcp.http import application
 from interop.mcp.tools import BEHAVIOURS, all_tools
 from kmapp.accounts.models import ApiKey
@@ -108,6 +113,62 @@ def test_refuses_other_hosts_and_origins(mcp_url: str, key: tuple[ApiKey, str]) 
 def test_refuses_large_and_malformed_bodies(mcp_url: str, key: tuple[ApiKey, str]) -> None:
     assert post(mcp_url, key[1], {**INITIALIZE, "x": "y" * 4_000_000}).status_code == 413
     assert post(mcp_url, key[1], {"jsonrpc": "2.0"}).status_code == 400
+
+
+@pytest.fixture
+def blocked_calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Hold every native call until the event is set."""
+    release, call = threading.Event(), native_calls.call
+
+    def wait_and_call(*arguments: Any) -> native_calls.NativeResponse:
+        assert release.wait(30)
+        return call(*arguments)
+
+    monkeypatch.setattr(native_calls, "call", wait_and_call)
+    yield release
+    release.set()
+
+
+def test_reports_the_progress_of_a_long_call(
+    mcp_url: str,
+    key: tuple[ApiKey, str],
+    blocked_calls: threading.Event,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(native_session, "PROGRESS_SECONDS", 0.01)
+    seconds = []
+
+    async def release(progress: float, total: float | None, message: str | None) -> None:
+        seconds.append(progress)
+        if len(seconds) == 3:
+            blocked_calls.set()
+
+    async def search() -> bool:
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {key[1]}"}) as http,
+            Client(streamable_http_client(mcp_url, http_client=http)) as client,
+        ):
+            found = await client.call_tool(
+                "memory_search", {"query": "tea"}, progress_callback=release
+            )
+        return not found.is_error
+
+    assert anyio.run(search)
+    assert seconds[:3] == pytest.approx([0.01, 0.02, 0.03])
+
+
+def test_a_cancelled_call_returns_at_once(
+    committed: str, key: tuple[ApiKey, str], blocked_calls: threading.Event
+) -> None:
+    async def cancel() -> bool:
+        with anyio.move_on_after(0.05) as scope:
+            await native_session.NativeSession(key[1]).call(
+                "POST", "memory/search", {"query": "tea"}
+            )
+        return scope.cancelled_caught
+
+    assert anyio.run(cancel)
+    assert not blocked_calls.is_set()
 
 
 def list_tool_names(url: str, key: str) -> set[str]:
