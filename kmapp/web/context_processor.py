@@ -9,8 +9,9 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from kmapp.accounts.models import User
+from kmapp.demo.actions import is_empty
 from kmapp.web import navigation
-from kmapp.web.http import as_web_request
+from kmapp.web.http import WebRequest, as_web_request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,13 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         context |= {
             "access": page_request.access,
             "accesses": page_request.accesses,
-            "nav_items": partial(navigation.list_nav_items, page_request),
+            "navigation": SimpleLazyObject(partial(navigation.build_navigation, page_request)),
+            "offers_demo": partial(_offers_demo, page_request),
             "search_url": navigation.find_url(navigation.SEARCH),
         }
     return context
+
+
+def _offers_demo(request: WebRequest) -> bool:
+    """Return whether empty pages offer demo data to this person."""
+    return request.is_admin and is_empty(request.account_id)

@@ -1,44 +1,86 @@
 """The navigation. Items refer to pages by URL name; a page that does not exist is left out."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from uuid import UUID
 
+from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import current_account_id
-from kmapp.accounts.models import Membership
 from kmapp.web.http import WebRequest
+
+# Names of the groups that this browser has collapsed, separated by dots. The script of the page
+# sets it; the server reads it, so that a page does not change after it is shown.
+COLLAPSED_COOKIE = "kmapp_nav"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavItem:
-    url_name: str
+    """A link. One with sub-pages opens the first of them; each of them shows all as tabs."""
+
     label: str | Promise
     icon: str
+    url_name: str = ""
     admin: bool = False  # visible to admins only
     primary: bool = False  # stays in the bar on a phone
+    pages: tuple["NavItem", ...] = ()
 
 
-NAV_ITEMS = (
-    NavItem(url_name="web:home", label=_("Home"), icon="house", primary=True),
-    NavItem(url_name="memory:review", label=_("Review"), icon="inbox", primary=True),
-    NavItem(url_name="memory:entries", label=_("Memory"), icon="brain", primary=True),
-    NavItem(url_name="memory:topics", label=_("Topics"), icon="layers"),
-    NavItem(url_name="memory:lab", label=_("Recall lab"), icon="flask-conical"),
-    NavItem(url_name="knowledge:sources", label=_("Knowledge"), icon="book-open"),
-    NavItem(url_name="knowledge:lore", label=_("Lore"), icon="book-marked"),
-    NavItem(url_name="context:archives", label=_("Tool results"), icon="package"),
-    NavItem(url_name="context:calls", label=_("Calls"), icon="gauge"),
-    NavItem(url_name="rules:rules", label=_("Rules"), icon="scale"),
-    NavItem(url_name="web:ledger", label=_("Ledger"), icon="scroll-text"),
-    NavItem(url_name="web:operations", label=_("Operations"), icon="activity"),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NavGroup:
+    """Items under a heading that can be collapsed; the first group has none."""
+
+    name: str
+    label: str | Promise = ""
+    items: tuple[NavItem, ...]
+
+
+SETTINGS_PAGES = (
     NavItem(url_name="memory:policy", label=_("Policy"), icon="sliders-horizontal"),
-    NavItem(url_name="interop:connect", label=_("Connect an agent"), icon="plug"),
     NavItem(url_name="web:keys", label=_("API keys"), icon="key-round", admin=True),
     NavItem(url_name="web:members", label=_("Members"), icon="users", admin=True),
+    NavItem(url_name="interop:connect", label=_("Connect an agent"), icon="plug"),
+)
+NAV_GROUPS = (
+    NavGroup(
+        name="review",
+        items=(
+            NavItem(url_name="web:home", label=_("Home"), icon="house", primary=True),
+            NavItem(url_name="memory:review", label=_("Review"), icon="inbox", primary=True),
+        ),
+    ),
+    NavGroup(
+        name="knowledge",
+        label=_("Knowledge base"),
+        items=(
+            NavItem(url_name="memory:entries", label=_("Memory"), icon="brain", primary=True),
+            NavItem(url_name="memory:topics", label=_("Topics"), icon="layers"),
+            NavItem(url_name="knowledge:sources", label=_("Documents"), icon="book-open"),
+            NavItem(url_name="knowledge:lore", label=_("Lore"), icon="book-marked"),
+        ),
+    ),
+    NavGroup(
+        name="agents",
+        label=_("Agents"),
+        items=(
+            NavItem(url_name="context:calls", label=_("Calls"), icon="gauge"),
+            NavItem(url_name="context:archives", label=_("Tool results"), icon="package"),
+            NavItem(url_name="rules:rules", label=_("Rules"), icon="scale"),
+            NavItem(url_name="memory:lab", label=_("Recall lab"), icon="flask-conical"),
+        ),
+    ),
+    NavGroup(
+        name="administration",
+        label=_("Administration"),
+        items=(
+            NavItem(url_name="web:ledger", label=_("Ledger"), icon="scroll-text"),
+            NavItem(url_name="web:operations", label=_("Operations"), icon="activity"),
+            NavItem(label=_("Settings"), icon="settings", pages=SETTINGS_PAGES),
+        ),
+    ),
 )
 
 # The page that the search box queries.
@@ -67,12 +109,42 @@ def count_badge(url_name: str) -> Callable[[Counter], Counter]:
     return register
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class VisibleNavItem:
     item: NavItem
     url: str
-    current: bool
-    count: str
+    pages: list["VisibleNavItem"] = field(default_factory=list)
+    current: bool = False
+    count: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class VisibleNavGroup:
+    group: NavGroup
+    items: list[VisibleNavItem]
+    is_open: bool
+
+    @property
+    def secondary(self) -> list[VisibleNavItem]:
+        """Return the items that a phone shows in its menu."""
+        return [entry for entry in self.items if not entry.item.primary]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Navigation:
+    """The navigation of a person in an account, on one page."""
+
+    groups: list[VisibleNavGroup]
+
+    @property
+    def primary(self) -> list[VisibleNavItem]:
+        return [entry for group in self.groups for entry in group.items if entry.item.primary]
+
+    @property
+    def section(self) -> VisibleNavItem | None:
+        """Return the current item if it has sub-pages."""
+        entries = (entry for group in self.groups for entry in group.items)
+        return next((entry for entry in entries if entry.current and entry.pages), None)
 
 
 def find_url(url_name: str) -> str | None:
@@ -82,24 +154,46 @@ def find_url(url_name: str) -> str | None:
         return None
 
 
-def list_nav_items(request: WebRequest) -> list[VisibleNavItem]:
-    """Return the navigation of this person in this account."""
-    is_admin = request.access.role == Membership.Role.ADMIN
-    allowed = [item for item in NAV_ITEMS if is_admin or not item.admin]
-    items = [(item, url) for item in allowed if (url := find_url(item.url_name))]
-    current = max((url for _, url in items if _contains(url, request.path)), key=len, default=None)
-    loaded = {
-        name: format_count(number) for name, number in getattr(request, "counted", {}).items()
-    }
-    return [
-        VisibleNavItem(
-            item=item,
-            url=url,
-            current=url == current,
-            count=loaded[item.url_name] if item.url_name in loaded else badge_count(item.url_name),
+def build_navigation(request: WebRequest) -> Navigation:
+    """Return the navigation, with the item of this page marked as current."""
+    collapsed = read_collapsed(request)
+    groups = [
+        VisibleNavGroup(
+            group=group,
+            items=list(_visible(group.items, is_admin=request.is_admin)),
+            is_open=group.name not in collapsed,
         )
-        for item, url in items
+        for group in NAV_GROUPS
     ]
+    groups = [group for group in groups if group.items]
+    items = [entry for group in groups for entry in group.items]
+    _mark_current(items, request.path)
+    loaded = getattr(request, "counted", {})
+    for entry in items:
+        name = entry.item.url_name
+        entry.count = format_count(loaded[name]) if name in loaded else badge_count(name)
+    return Navigation(groups=groups)
+
+
+def read_collapsed(request: HttpRequest) -> set[str]:
+    return set(request.COOKIES.get(COLLAPSED_COOKIE, "").split("."))
+
+
+def _visible(items: Iterable[NavItem], *, is_admin: bool) -> Iterable[VisibleNavItem]:
+    for item in items:
+        pages = list(_visible(item.pages, is_admin=is_admin))
+        url = pages[0].url if pages else find_url(item.url_name)
+        if url and (is_admin or not item.admin):
+            yield VisibleNavItem(item=item, url=url, pages=pages)
+
+
+def _mark_current(items: list[VisibleNavItem], path: str) -> None:
+    """Mark the page with the longest URL that contains this path, and the item above it."""
+    chains = [[entry, page] for entry in items for page in entry.pages]
+    chains += [[entry] for entry in items if not entry.pages]
+    containing = [chain for chain in chains if _contains(chain[-1].url, path)]
+    for entry in max(containing, key=lambda chain: len(chain[-1].url), default=[]):
+        entry.current = True
 
 
 def _contains(url: str, path: str) -> bool:

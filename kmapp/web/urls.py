@@ -1,6 +1,6 @@
 from django.urls import path
 
-from kmapp.web.views import home, keys, ledger, members, operations, preferences, session
+from kmapp.web.views import demo, home, keys, ledger, members, operations, preferences, session
 
 app_name = "web"
 urlpatterns = [
@@ -10,6 +10,8 @@ urlpatterns = [
     path("password/", session.password, name="password"),
     path("account/", session.switch_account, name="account"),
     path("preferences/", preferences.preferences, name="preferences"),
+    path("demo/", demo.demo, name="demo"),
+    path("demo/load/", demo.load, name="demo_load"),
     path("keys/", keys.keys, name="keys"),
     path("keys/new/", keys.issue, name="key_issue"),
     path("keys/<uuid:pk>/rotate/", keys.rotate, name="key_rotate"),

@@ -78,6 +78,19 @@
     menu.querySelector("summary").focus();
   });
 
+  // --- Collapsed groups of the navigation are remembered in a cookie, which the server reads --------------
+
+  document.addEventListener("click", ({ target }) => {
+    const group = target.closest("summary")?.closest("details[data-nav-group]");
+    if (!group) return;
+    const cookie = document.cookie.split("; ").find((one) => one.startsWith("kmapp_nav="));
+    const names = new Set((cookie ?? "").replace("kmapp_nav=", "").split(".").filter(Boolean));
+    if (group.open) names.add(group.dataset.navGroup); // it closes after this event
+    else names.delete(group.dataset.navGroup);
+    const secure = location.protocol === "https:" ? "; Secure" : "";
+    document.cookie = `kmapp_nav=${[...names].join(".")}; Path=/; Max-Age=31536000; SameSite=Lax${secure}`;
+  });
+
   // --- A box that marks all the boxes of its list ------------------------------------------------------------
 
   document.addEventListener("change", ({ target }) => {

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from kmapp.accounts.models import User
+from kmapp.accounts.models import Account, User
+from memory.models.entry_input import NewEntry
+from tests import makers
 from tests.makers import PASSWORD
 from tests.web.browser import Visitor
 
@@ -215,6 +217,30 @@ def test_polling_pauses_under_the_pointer(client: Visitor) -> None:
     page.mouse.move(0, 0)
     page.clock.run_for(2_000)
     expect(polled).to_have_text("news")
+
+
+def test_collapsed_group_stays_collapsed(client: Visitor) -> None:
+    page = client.page
+    calls = page.locator(".rail-groups").get_by_role("link", name="Calls")
+    page.locator(".rail-heading", has_text="Agents").first.click()
+    expect(calls).to_be_hidden()
+    client.go("/")
+    expect(calls).to_be_hidden()
+    page.locator(".rail-heading", has_text="Agents").first.press("Enter")
+    expect(calls).to_be_visible()
+    client.go("/")
+    expect(calls).to_be_visible()
+
+
+def test_long_titles_wrap(client: Visitor, acme: Account) -> None:
+    title = "Here is what I found about the autumn tea ceremony " * 9
+    [entry] = makers.write(acme, NewEntry(text="Tea.", title=title.strip()))
+    cut = "document.querySelector('h1').scrollWidth > document.querySelector('h1').clientWidth"
+    for width in (320, 900, 1280):
+        client.page.set_viewport_size({"width": width, "height": 800})
+        client.go(f"/memory/{entry.pk}/")
+        expect(client.page.get_by_role("heading", level=1)).to_have_text(title.strip())
+        assert not client.page.evaluate(cut)
 
 
 def test_sign_in_needs_no_javascript(browser: Browser, site: str, alice: User) -> None:

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from kmapp.web import icons
 from kmapp.web.badges import BADGES
-from kmapp.web.navigation import NAV_ITEMS
+from kmapp.web.navigation import NAV_GROUPS
 
 VENDOR = settings.BASE_DIR / "static" / "vendor"
 PACKAGES = json.loads((VENDOR / "VENDORED.json").read_text())
@@ -41,7 +41,9 @@ def test_every_package_has_a_licence() -> None:
 
 
 def test_navigation_and_badges_have_icons() -> None:
-    names = {place.icon for place in NAV_ITEMS} | {badge.icon for badge in BADGES.values()}
+    items = [item for group in NAV_GROUPS for item in group.items]
+    items += [page for item in items for page in item.pages]
+    names = {item.icon for item in items} | {badge.icon for badge in BADGES.values()}
     assert all(icons.load_drawing(name) for name in names)
 
 

@@ -4,17 +4,20 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import acting
-from kmapp.management.demo_actors import DemoActors
+from kmapp.demo.actors import DemoActors
 from knowledge.actions.ingest import IngestResult, ingest
 from knowledge.actions.lore import add_entries
 from knowledge.actions.prepare_delivery import Delivery, prepare
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeQuestion, KnowledgeSource, LorebookEntry
 
+LABEL = _("Documents and lore")
 SUMMARY = """\
 {new} documents and {lore} lore entries added to {account}.
 
@@ -26,6 +29,10 @@ SUMMARY = """\
     {lores}
     {bench}
 """
+
+
+def has_data(account_id: UUID) -> bool:
+    return KnowledgeSource.objects.of(account_id).exists()
 
 
 def load_demo(actors: DemoActors) -> str:

@@ -3,9 +3,10 @@
 from uuid import UUID
 
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import acting
-from kmapp.management.demo_actors import DemoActors
+from kmapp.demo.actors import DemoActors
 from memory.actions import review
 from memory.actions.entries import write_batch
 from memory.actions.review import Decision
@@ -13,6 +14,7 @@ from memory.management.demo.scenario import Chapter, chapters
 from memory.models import MemoryEntry
 from memory.models.entry_input import Batch
 
+LABEL = _("Memories")
 SUMMARY = """\
 {new} memories added to {account}; {known} already existed. All data is fictional.
 
@@ -26,6 +28,10 @@ SUMMARY = """\
     curl -s {search} -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' \\
       -d '{{"query": "除湿机报警怎么办", "user_id": "shen-ji"}}'
 """
+
+
+def has_data(account_id: UUID) -> bool:
+    return MemoryEntry.objects.of(account_id).exists()
 
 
 def load_demo(actors: DemoActors) -> str:

@@ -4,11 +4,13 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import acting
-from kmapp.management.demo_actors import DemoActors
+from kmapp.demo.actors import DemoActors
 from rules.actions.decisions import Decided, decide
 from rules.actions.feedback import Verdict, rate_decision
 from rules.actions.rules import create, edit
@@ -18,6 +20,7 @@ from rules.evaluation.evaluate import Question
 from rules.evaluation.matching import Viewer
 from rules.models import Rule, RuleFeedback
 
+LABEL = _("Rules")
 SUMMARY = """\
 {new} rules added to {account}, with {asked} decisions.
 
@@ -35,6 +38,10 @@ TRANSITIONS = {
 }
 RATED = 3  # every third decision
 Outcome = RuleFeedback.Outcome
+
+
+def has_data(account_id: UUID) -> bool:
+    return Rule.objects.of(account_id).exists()
 
 
 def load_demo(actors: DemoActors) -> str:

@@ -21,13 +21,22 @@ class DemoActors:
     here: str  # address of the pages
 
     @classmethod
-    def of(cls, account: Account) -> Self:
+    def of(cls, account: Account, person: Actor | None = None) -> Self:
+        """Return the actors; the person is the account's first admin unless given."""
         with acting(account):
-            admins = Membership.objects.of(account).filter(role=Membership.Role.ADMIN)
-            admin = admins.order_by("created_at").first()
-            person = Actor("user", admin.user_id) if admin else SYSTEM
             agent = Actor("key", _key_of(account).pk)
-            return cls(account=account, agent=agent, person=person, here=stack.url())
+            return cls(
+                account=account,
+                agent=agent,
+                person=person or _first_admin(account),
+                here=stack.url(),
+            )
+
+
+def _first_admin(account: Account) -> Actor:
+    admins = Membership.objects.of(account).filter(role=Membership.Role.ADMIN)
+    admin = admins.order_by("created_at").first()
+    return Actor("user", admin.user_id) if admin else SYSTEM
 
 
 def _key_of(account: Account) -> ApiKey:

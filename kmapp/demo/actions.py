@@ -1,0 +1,72 @@
+"""Loading of demo data into an empty account, at the request of an admin."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from uuid import UUID
+
+from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Account
+from kmapp.demo.actors import DemoActors
+from kmapp.errors import Conflict
+from kmapp.ledger.models import Commit
+from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.models import Delivery
+
+REQUESTED = "kmapp.demo.requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one app loads, and whether the account has some of it."""
+
+    label: str | Promise
+    has_data: bool
+
+
+def loaders() -> Iterator[ModuleType]:
+    return map(import_module, settings.DEMO_LOADERS)
+
+
+def list_steps(account_id: UUID) -> list[Step]:
+    return [Step(label=each.LABEL, has_data=each.has_data(account_id)) for each in loaders()]
+
+
+def is_empty(account_id: UUID) -> bool:
+    """Return whether no app has data in this account. Inside `acting`."""
+    return not any(each.has_data(account_id) for each in loaders())
+
+
+def request_demo(account_id: UUID, actor: Actor) -> None:
+    """Enqueue the loading of demo data. Inside `acting`.
+
+    The state of the ledger is part of the job's key: a second click enqueues nothing.
+    """
+    if not is_empty(account_id):
+        raise Conflict(
+            _("This account already has data, so no demo data was loaded. Use an empty account.")
+        )
+    seq = Commit.objects.of(account_id).last_seq()
+    task = Task(job_key=f"{account_id}:{seq}", payload={"by": str(actor)})
+    publish(account_id, REQUESTED, [task])
+
+
+def last_delivery(account_id: UUID) -> Delivery | None:
+    """Return the latest request's delivery. Inside `acting`."""
+    rows = Delivery.objects.of(account_id).filter(event__topic=REQUESTED)
+    return rows.order_by("-event__created_at").first()
+
+
+def load_requested(account_id: UUID, person: Actor) -> None:
+    """Load the demo data as decided by this person. Outside transactions."""
+    with acting(account_id):
+        account = Account.objects.get(pk=account_id)
+    actors = DemoActors.of(account, person)
+    for each in loaders():
+        each.load_demo(actors)
