@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.urls import include, path
 
-from kmapp.web.error_handlers import handler400, handler403, handler404, handler500
+from kmapp.web.errors import handler400, handler403, handler404, handler500
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
 

@@ -3,7 +3,7 @@
 from django.db import migrations
 
 from kmapp.accounts.row_level_security import EnableRowLevelSecurity, SameAccountForeignKey
-from kmapp.accounts.security_definer_functions import SecurityDefinerFunction
+from kmapp.accounts.row_level_security import SecurityDefinerFunction
 
 TABLES = (
     "accounts_membership", "accounts_apikey", "ledger_commit", "ledger_seal", "ledger_note",

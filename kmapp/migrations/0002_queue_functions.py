@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from kmapp.accounts.security_definer_functions import SecurityDefinerFunction
+from kmapp.accounts.row_level_security import SecurityDefinerFunction
 
 DUE = """d.done_at IS NULL AND d.failed_at IS NULL AND d.due_at <= statement_timestamp()
      AND (d.lease_until IS NULL OR d.lease_until < statement_timestamp())"""

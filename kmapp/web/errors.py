@@ -1,6 +1,10 @@
-"""Error pages. Those for server errors use neither the session nor the database."""
+"""Django's error handlers: JSON for the API, pages for people.
 
-from collections.abc import Mapping
+The pages for server errors use neither the session nor the database.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
@@ -8,8 +12,11 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from kmapp.api import errors as api
 from kmapp.errors import DomainError, Waiting
 from kmapp.web.context_processor import chrome
+
+Handler = Callable[[HttpRequest, Exception], HttpResponse]
 
 
 def render_error(request: HttpRequest, error: DomainError) -> HttpResponse:
@@ -105,3 +112,26 @@ def _title_context(status: HTTPStatus) -> dict[str, object]:
         HTTPStatus.SERVICE_UNAVAILABLE: _("Temporarily unavailable"),
     }
     return {"status": status.value, "title": titles.get(status, _("Request refused"))}
+
+
+def _by_path(for_api: Handler, for_page: Handler) -> Handler:
+    def handle(request: HttpRequest, exception: Exception) -> HttpResponse:
+        return (for_api if api.is_api(request.path) else for_page)(request, exception)
+
+    return handle
+
+
+handler400 = _by_path(api.bad_request, bad_request)
+handler403 = _by_path(api.denied, denied)
+handler404 = _by_path(api.not_found, not_found)
+
+
+def handler500(request: HttpRequest) -> HttpResponse:
+    # Django calls this while it handles the error and does not pass it as an argument.
+    error = sys.exc_info()[1]
+    if api.is_api(request.path):
+        return api.server_error(request, error)
+    refusal = error and api.translate(error)
+    if refusal and refusal.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        return unavailable(request, refusal.headers)
+    return server_error(request)

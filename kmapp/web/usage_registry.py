@@ -1,12 +1,16 @@
-"""Registry of where an object was used, so that its page can list the uses.
+"""Registries of usage: the quotas of API keys, and the places where an object was used.
 
-The app that records uses registers a function; the page of the object calls it.
+The app that records usage registers a function; the page of the key or object calls it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import UUID
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrOrPromise as StrOrPromise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,19 +31,42 @@ class Usage:
     more: bool = False  # whether there are more than the latest
 
 
-# Arguments: the account, the object's id and the limit. Called inside `acting`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    label: "StrOrPromise"
+    used: int
+    limit: int
+
+    @property
+    def is_nearly_used_up(self) -> bool:
+        return 10 * self.used >= 9 * self.limit
+
+
+# Called inside `acting`, with the account, the object's id and the limit, or the ids of keys.
 LoadUsage = Callable[[UUID, UUID, int], Usage]
-_loaders: list[LoadUsage] = []
+LoadQuotas = Callable[[UUID, Sequence[UUID]], Mapping[UUID, Sequence[Quota]]]
+_usage_loaders: list[LoadUsage] = []
+_quota_loaders: list[LoadQuotas] = []
 
 
 def register_usage(load: LoadUsage) -> LoadUsage:
-    _loaders.append(load)
+    _usage_loaders.append(load)
+    return load
+
+
+def register_quotas(load: LoadQuotas) -> LoadQuotas:
+    _quota_loaders.append(load)
     return load
 
 
 def find_usage(account_id: UUID, pk: UUID, *, limit: int) -> Usage:
     """Return the uses of an object. Inside `acting`."""
-    for load in _loaders:
+    for load in _usage_loaders:
         if (usage := load(account_id, pk, limit)).latest:
             return usage
     return Usage()
+
+
+def list_quotas(account_id: UUID, keys: Sequence[UUID]) -> dict[UUID, list[Quota]]:
+    answers = [load(account_id, keys) for load in _quota_loaders]
+    return {key: [quota for answer in answers for quota in answer.get(key, ())] for key in keys}

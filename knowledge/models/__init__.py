@@ -1,7 +1,8 @@
-from knowledge.models.chunks import ChunkQuerySet, KnowledgeChunk
 from knowledge.models.documents import (
+    ChunkQuerySet,
     DocumentQuerySet,
     ErasedKnowledge,
+    KnowledgeChunk,
     KnowledgeDocument,
     KnowledgePiece,
     KnowledgeText,

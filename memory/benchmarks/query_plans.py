@@ -22,8 +22,7 @@ from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
 from kmapp.search.queries import Meaning, Within, clear_query_caches
 from memory.actions.topics import current_topics
-from memory.benchmarks.synthetic_texts import Writer
-from memory.benchmarks.synthetic_vectors import Cloud
+from memory.benchmarks.synthetic_entries import Cloud, Writer
 from memory.models import MemoryEntry, Viewer
 from memory.retrieval.agents import agent_names
 from memory.retrieval.candidates import gather

@@ -18,7 +18,7 @@ from kmapp.database.ids import uuid7
 from memory.actions.entries import write_batch
 from memory.actions.triage import triage_entry
 from memory.benchmarks.product_bench import Times
-from memory.benchmarks.synthetic_texts import Writer
+from memory.benchmarks.synthetic_entries import Writer
 from memory.models.entry_input import Batch, NewEntry
 
 HTMX = {"HX-Request": "true", "HX-Current-URL": "http://localhost/review/"}

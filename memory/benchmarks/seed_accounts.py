@@ -32,8 +32,7 @@ from memory.actions.derived_edges import NEXT_WEIGHT
 from memory.actions.enqueue import EMBED
 from memory.actions.versions import build_version
 from memory.benchmarks.copy_rows import copy_models, copy_rows, copy_vectors, half, one_transaction
-from memory.benchmarks.synthetic_entries import Population
-from memory.benchmarks.synthetic_vectors import Cloud
+from memory.benchmarks.synthetic_entries import Cloud, Population
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.retrieval.indexed_text import words_of

@@ -1,19 +1,44 @@
-"""Distributions of synthetic entries: users, runs, ages, visibility."""
+"""Synthetic entries with realistic distributions of words, vectors, users, runs and ages.
+
+Texts consist of invented words, so that none means or names anything. A seed always gives the same.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache
 from itertools import count
-from typing import Any
+from random import Random
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
 from django.utils import timezone
+from numpy.typing import NDArray
 
 from kmapp.database.ids import uuid7
-from memory.benchmarks.synthetic_texts import Writer
 from memory.models import MemoryEntry
 
+TOPICS = 400
+# Squared, the shares of the common direction, of the topic, and of the text itself. So the cosines
+# are like those of multilingual-e5-small: about .78 between any two texts, .88 within a topic.
+COMMON, TOPIC, OWN = 0.78, 0.10, 0.12
+# What a text says differs in far fewer ways than a vector has dimensions. If it did not, all texts
+# of a topic would be about equally near, which no text is and no index can sort.
+DIRECTIONS = 24
+
+Vectors = NDArray[np.float32]
+ONSETS = [*"bcdfghjklmnprstvwz", "br", "ch", "dr", "gl", "pr", "sh", "st", "tr"]
+VOWELS = [*"aeiou", "ai", "ea", "oo", "ou"]
+CODAS = ["", "", "", "l", "n", "r", "s", "t"]
+HANZI = (
+    "一人大小天地山水火木土金日月星云风雨花草树林果米面茶酒鱼鸟马牛羊门窗桌纸笔书信车船路桥城乡"
+    "东西南北春夏秋冬早晚年岁时分快慢高低长短新旧红黄蓝绿黑白声音光影心手足目耳口头身衣食住行走"
+    "听看读写问答学教工农商医兵友客主家国民市场店楼房屋室厅院园田河湖海江岸沙石铁钢铜银玉"
+)
+VOCABULARY = 20_000
+EXPONENT = 1.05  # of the frequency of the word with a rank: about that of a spoken language
+SHORTEST, MEDIAN, SPREAD, LONGEST = 4, 18, 0.6, 120  # words of a text: log-normal
 Status, Visibility = MemoryEntry.Status, MemoryEntry.Visibility
 RUN_LENGTH = 20
 IN_RUNS = 0.6  # of all entries
@@ -21,6 +46,88 @@ ACCOUNT_WIDE = 0.15  # of those outside of runs
 KINDS = ("fact", "preference", "event", "project_state", "summary", "procedure")
 STATUSES = ("active", "proposed", "forgotten")
 STATUS_SHARES = (0.96, 0.02, 0.02)
+
+
+@dataclass
+class Cloud:
+    """Generator of vectors, and of queries near some of them."""
+
+    dimensions: int
+    rng: np.random.Generator
+    _common: Vectors = field(init=False)
+    _topics: Vectors = field(init=False)
+    _directions: Vectors = field(init=False)
+
+    def __post_init__(self) -> None:
+        shape = np.random.default_rng(11)  # the same cloud in every run
+        self._common = _unit(shape.standard_normal(self.dimensions))
+        self._topics = _unit(shape.standard_normal((TOPICS, self.dimensions)))
+        self._directions = _unit(shape.standard_normal((DIRECTIONS, self.dimensions)))
+
+    def draw(self, number: int) -> Vectors:
+        topics = self._topics[self.rng.integers(0, TOPICS, number)]
+        own = _unit(self.rng.standard_normal((number, DIRECTIONS)) @ self._directions)
+        mixed = COMMON**0.5 * self._common + TOPIC**0.5 * topics + OWN**0.5 * own
+        return _unit(mixed)
+
+
+def _unit(vectors: "NDArray[np.float64] | Vectors") -> Vectors:
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / lengths, dtype=np.float32)
+
+
+class Vocabulary(NamedTuple):
+    """Words by rank, with the cumulative frequency of each rank."""
+
+    english: "NDArray[np.str_]"
+    chinese: "NDArray[np.str_]"
+    frequencies: "NDArray[np.float64]"
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """Return the vocabulary, which is the same in every run."""
+    shape = Random(7)  # noqa: S311 - invented words, no secrets
+    english = np.array([_english_word(shape) for _ in range(VOCABULARY)])
+    chinese = np.array(["".join(shape.sample(HANZI, 2)) for _ in range(VOCABULARY)])
+    weights = 1.0 / np.arange(10, VOCABULARY + 10) ** EXPONENT
+    return Vocabulary(english, chinese, np.cumsum(weights / weights.sum()))
+
+
+@dataclass
+class Writer:
+    """Generator of texts: mostly English, some Chinese."""
+
+    rng: np.random.Generator
+    chinese_share: float = 0.3
+
+    def texts(self, number: int) -> list[str]:
+        drawn = self.rng.lognormal(np.log(MEDIAN), SPREAD, number)
+        lengths = np.clip(drawn, SHORTEST, LONGEST).astype(int)
+        ranks = np.searchsorted(vocabulary().frequencies, self.rng.random(int(lengths.sum())))
+        ranks = np.minimum(ranks, VOCABULARY - 1)
+        chinese = self.rng.random(number) < self.chinese_share
+        ends = np.cumsum(lengths)
+        return [
+            self._text(ranks[end - length : end], chinese=bool(is_chinese))
+            for end, length, is_chinese in zip(ends, lengths, chinese, strict=True)
+        ]
+
+    def queries(self, number: int, *, chinese: bool) -> list[str]:
+        """Return questions of about five words, most of them rare."""
+        ranks = self.rng.integers(20, VOCABULARY // 10, (number, 5))
+        return [self._text(each, chinese=chinese) for each in ranks]
+
+    def _text(self, ranks: "NDArray[np.int64]", *, chinese: bool) -> str:
+        if chinese:
+            return "".join(vocabulary().chinese[ranks]) + "。"
+        return (" ".join(vocabulary().english[ranks]) + ".").capitalize()
+
+
+def _english_word(shape: Random) -> str:
+    return "".join(
+        shape.choice(part) for _ in range(shape.randint(1, 3)) for part in (ONSETS, VOWELS, CODAS)
+    )
 
 
 @dataclass

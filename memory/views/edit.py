@@ -24,7 +24,7 @@ from kmapp.web.responses import render_part
 from memory.actions import review
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.entry_list import COLUMNS, Listing
-from memory.review.three_way_diff import Moved, diff_three_way
+from memory.review.merge import Moved, diff_three_way
 from memory.views.review_forms import ProposalForm, build_decision, undo_url
 
 TEMPLATE = "memory/entries/form.html"

@@ -13,7 +13,7 @@ from kmapp.providers.active import active_model
 from kmapp.search import queries
 from kmapp.search.queries import Collection, Meaning, Within, nearest
 from memory.benchmarks.seed_accounts import seed, slug_of
-from memory.benchmarks.synthetic_vectors import Cloud
+from memory.benchmarks.synthetic_entries import Cloud
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 from tests.promises.plugin import Measured

@@ -18,7 +18,7 @@ from kmapp.search import queries
 from kmapp.search.queries import Collection, Meaning, Within, nearest
 from memory.benchmarks import query_plans
 from memory.benchmarks.seed_accounts import SHARES, seed, slug_of
-from memory.benchmarks.synthetic_vectors import Cloud
+from memory.benchmarks.synthetic_entries import Cloud
 from memory.models import MemoryEntry, Viewer
 from memory.models.entries import COLLECTION
 from memory.retrieval.candidates import CANDIDATES

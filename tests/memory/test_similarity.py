@@ -3,8 +3,8 @@
 import pytest
 
 from memory.review.contradictions import contrast, subject_of
+from memory.review.merge import Moved, diff_three_way
 from memory.review.similarity import closeness, likeness
-from memory.review.three_way_diff import Moved, diff_three_way
 from memory.topics.layout import HEIGHT, MOST, WIDTH, place_on_circle, shortened
 
 # New, known, the cosine of their passages, what the one is to the other.
