@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings as conf
-from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from context.models import ContextSettings
@@ -13,12 +12,21 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redacted_reason
 from kmapp.database.encryption import seal
-from kmapp.errors import Conflict, Invalid, list_issues
+from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
+from kmapp.ledger.settings_changes import (
+    Changed,
+    assign_values,
+    changes_input,
+    save_settings,
+    validate_fields,
+)
 
 INPUT = "context"  # key of a change in the input of its commit
 NO_REMOTE = {"remote_url": "", "remote_key": "", "remote_sources": []}
-FIXED = frozenset({"id", "account", "commit", "version"})
+NAMES = {field.name for field in ContextSettings._meta.concrete_fields} - {
+    *("id", "account", "commit", "version")
+}
 
 
 def change_settings(
@@ -28,7 +36,7 @@ def change_settings(
     actor: Actor,
     version: int | None = None,
     reason: str = "",
-) -> dict[str, tuple[Any, Any]]:
+) -> Changed:
     """Change settings. Return the previous and the new value by name."""
     values = _prepare_remote(values, ContextSettings.objects.get_or_default(account_id))
     account = Account.objects.select_for_update(no_key=True).get(pk=account_id)
@@ -42,46 +50,20 @@ def change_settings(
             code="stale_version",
             details={"version": settings.version},
         )
-    changed = _apply_values(settings, values)
+    if unknown := values.keys() - NAMES:
+        raise Invalid(f"The setting {min(unknown)!r} does not exist.")
+    changed = assign_values(settings, values)
     if not changed:
         return {}
-    redacted = redacted_reason(account_id, reason)
-    entries = {name: _history_entry(name, *values_) for name, values_ in changed.items()}
-    with recording(account_id, actor, input={INPUT: entries}, reason=redacted) as commit:
-        op = "ADD" if settings.version == 0 else "UPDATE"
-        settings.version += 1
-        settings.commit_id = commit.id
-        settings.save(force_insert=op == "ADD", force_update=op != "ADD")
-        commit.add(settings, op)
-    return changed
-
-
-def _history_entry(name: str, before: Any, after: Any) -> dict[str, Any]:
-    """Return the values for the history; a key is masked."""
-    if name == "remote_key":
-        before, after = ("•••" if value else "" for value in (before, after))
-    return {"before": before, "after": after}
-
-
-def _apply_values(
-    settings: ContextSettings, values: Mapping[str, Any]
-) -> dict[str, tuple[Any, Any]]:
-    names = {field.name for field in ContextSettings._meta.concrete_fields} - FIXED
-    changed = {}
-    for name, value in values.items():
-        if name not in names:
-            raise Invalid(f"The setting {name!r} does not exist.")
-        before = getattr(settings, name)
-        if before != value:
-            changed[name] = (before, value)
-            setattr(settings, name, value)
-    try:
-        settings.clean_fields(exclude={"account", "commit"})  # the commit does not exist yet
-    except ValidationError as error:
-        raise Invalid(
-            _("The settings were not changed."),
-            issues=list_issues(error.message_dict),
-        ) from error
+    validate_fields([settings], _("The settings were not changed."))
+    logged = changed
+    if "remote_key" in changed:
+        before, after = ("•••" if value else "" for value in changed["remote_key"])
+        logged = {**changed, "remote_key": (before, after)}
+    stored_reason = redacted_reason(account_id, reason)
+    logged_input = changes_input(INPUT, logged)
+    with recording(account_id, actor, input=logged_input, reason=stored_reason) as commit:
+        save_settings(settings, commit)
     return changed
 
 

@@ -1,6 +1,6 @@
 """Pages of calls: list and detail."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -38,6 +38,16 @@ PAGES = {
     "rules": "rules:rule",
 }
 MAX_CHARACTERS = 4_000  # characters of one part on the page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptPart:
+    kind: str  # prefix, message, tail
+    title: str
+    note: str
+    text: str
+    left_out: int
+    tokens: int
 
 
 @page_view("GET")
@@ -82,7 +92,7 @@ def call(request: WebRequest, pk: UUID) -> HttpResponse:
         "budget_at": budget_at,
         "evidence": _evidence(row.report, recorded_calls.get(row.pk)),
         "tools": _largest_tools(row.report),
-        "prompt": _list_prompt(draft),
+        "prompt": list_prompt_parts(draft) if draft else (),
         "has_inputs": draft is not None,
         "previous": _previous(row),
         "other": other,
@@ -158,20 +168,6 @@ def _citation_url(citation: Mapping[str, Any]) -> str:
 def _largest_tools(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     tools = [item for item in report["items"] if item["kind"] == "tool"]
     return sorted(tools, key=lambda item: -item["tokens"])[:LARGEST_TOOLS]
-
-
-def _list_prompt(draft: Draft | None) -> Sequence[PromptPart]:
-    return list_prompt_parts(draft) if draft else ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptPart:
-    kind: str  # prefix, message, tail
-    title: str
-    note: str
-    text: str
-    left_out: int
-    tokens: int
 
 
 def list_prompt_parts(draft: Draft) -> list[PromptPart]:

@@ -28,12 +28,11 @@ def serialize_as(shape: type[Shape], source: object, /, **values: Any) -> Shape:
     An empty text becomes null where the field allows null. NotRequired fields are read from
     `values` only.
     """
-    fields = dict(values)
+    fields = {}
     for name, nullable in _required_fields(cast(Any, shape)):
-        if name not in values:
-            value = getattr(source, name)
-            fields[name] = None if nullable and value == "" else value
-    return cast(Shape, fields)
+        value = values[name] if name in values else getattr(source, name)
+        fields[name] = None if nullable and value == "" and name not in values else value
+    return cast(Shape, fields | values)
 
 
 @cache

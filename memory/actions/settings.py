@@ -4,14 +4,20 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redact_text
-from kmapp.errors import Conflict, Invalid, list_issues
+from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
+from kmapp.ledger.settings_changes import (
+    Changed,
+    assign_values,
+    changes_input,
+    save_settings,
+    validate_fields,
+)
 from memory.actions.enqueue import enqueue_triage
 from memory.models import MemoryEntry, MemorySettings
 
@@ -32,7 +38,7 @@ def update_policy(
     actor: Actor,
     version: int | None = None,
     reason: str = "",
-) -> dict[str, tuple[Any, Any]]:
+) -> Changed:
     """Set these values of the policy, and return the old and new value of each changed one."""
     account = Account.objects.select_for_update(no_key=True).get(pk=account_id)
     settings = MemorySettings.objects.of(account_id).first() or MemorySettings(account=account)
@@ -42,52 +48,25 @@ def update_policy(
             code="stale_version",
             details={"version": settings.version},
         )
-    changed = _apply_values(account, settings, values)
+    if unknown := values.keys() - ACCOUNT_FIELDS - MEMORY_FIELDS:
+        raise Invalid(f"Unknown policy {min(unknown)!r}.")
+    changed = assign_values(
+        account, {name: values[name] for name in values if name in ACCOUNT_FIELDS}
+    ) | assign_values(settings, {name: values[name] for name in values if name in MEMORY_FIELDS})
     if not changed:
         return {}
-    _validate(account, settings)
+    validate_fields([account, settings], _("The policy was not saved."))
     # Redact by both the old and the new policy.
     stored_reason = redact_text(
         reason, {*account.redact, *changed.get("redact", (account.redact,))[0]}
     )
-    stored_changes = {name: {"before": old, "after": new} for name, (old, new) in changed.items()}
-    with recording(
-        account_id, actor, input={POLICY_INPUT: stored_changes}, reason=stored_reason
-    ) as commit:
+    changes = changes_input(POLICY_INPUT, changed)
+    with recording(account_id, actor, input=changes, reason=stored_reason) as commit:
         if account_fields := ACCOUNT_FIELDS & changed.keys():
             account.save(update_fields=account_fields)
             commit.add(account, "UPDATE")
-        op = "ADD" if settings.version == 0 else "UPDATE"
-        settings.version += 1
-        settings.commit_id = commit.id
-        settings.save(force_insert=op == "ADD", force_update=op != "ADD")
-        commit.add(settings, op)
+        save_settings(settings, commit)
         if TRIAGE_FIELDS & changed.keys():
             waiting = MemoryEntry.objects.of(account_id).awaiting_review()
             enqueue_triage(account_id, waiting.values_list("pk", flat=True), commit.id)
     return changed
-
-
-def _apply_values(
-    account: Account, settings: MemorySettings, values: Mapping[str, Any]
-) -> dict[str, tuple[Any, Any]]:
-    changed = {}
-    for name, value in values.items():
-        if name not in ACCOUNT_FIELDS | MEMORY_FIELDS:
-            raise Invalid(f"Unknown policy {name!r}.")
-        row = account if name in ACCOUNT_FIELDS else settings
-        before = getattr(row, name)
-        after = sorted(value) if isinstance(before, list) else value
-        if (sorted(before) if isinstance(before, list) else before) != after:
-            changed[name] = (before, after)
-            setattr(row, name, after)
-    return changed
-
-
-def _validate(account: Account, settings: MemorySettings) -> None:
-    try:
-        account.clean_fields()
-        settings.clean_fields(exclude={"account", "commit"})  # the commit is not written yet
-    except ValidationError as error:
-        issues = list_issues(error.message_dict)
-        raise Invalid(_("The policy was not saved."), issues=issues) from error

@@ -31,7 +31,7 @@ def answer(account_id: UUID, recalled: Recalled, data: Mapping[str, Any]) -> dic
             "id": pk,
             "activation": round(value, 6),
             "score": round(value, 6),
-            "uri": _uri(entries[pk]),
+            "uri": serialize.entry_uri(entries[pk]),
         }
         for pk, value in recalled.activation.items()
         if pk in entries
@@ -65,14 +65,10 @@ def _seed(hit: Hit, data: Mapping[str, Any]) -> dict[str, Any]:
     return _node(hit.entry, data) | recalled
 
 
-def _uri(entry: MemoryEntry) -> str:
-    return object_uri(entry.pk, entry.kind, entry.account_id, entry.scope)
-
-
 def _node(entry: MemoryEntry, data: Mapping[str, Any]) -> dict[str, Any]:
     node: dict[str, Any] = {
         "id": entry.pk,
-        "uri": _uri(entry),
+        "uri": serialize.entry_uri(entry),
         "type": entry.kind,
         "title": entry.title or None,
         "text_summary": entry.content,
@@ -143,7 +139,7 @@ def _item(entry: MemoryEntry) -> dict[str, Any]:
     return {
         "kind": entry.kind,
         "node_id": entry.pk,
-        "uri": _uri(entry),
+        "uri": serialize.entry_uri(entry),
         "title": entry.title or None,
         "summary": entry.content[:SUMMARY],
         "commit_id": entry.commit_id,

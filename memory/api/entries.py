@@ -106,9 +106,9 @@ def _in_order(written: WriteResult, scope: str) -> list[WrittenNode]:
     """Return the results in the order of the nodes."""
     own = iter(written.entries)
     return [
-        serialize.guest_output(guest, written.account_id, scope)
+        serialize.node_output(guest, written.account_id, scope)
         if (guest := written.hosted_nodes.get(place))
-        else serialize.node_output(next(own))
+        else serialize.node_output(entry := next(own), entry.account_id, entry.scope)
         for place in range(len(written.entries) + len(written.hosted_nodes))
     ]
 
@@ -254,7 +254,7 @@ class Update(AgentView):
                 needs_review(settings, self.actor, entry.visibility, kind) for kind in kinds
             ):
                 proposed = propose_update(decision, values)
-                output = serialize.proposal_output(proposed, supersedes=entry.pk)
+                output = serialize.serialize_entry_as(Proposal, proposed, supersedes=entry.pk)
                 return self.seal(Response(output, status=202))
             changed = review.edit(decision, values)
             return self.seal(Response(serialize.entry_output(changed)))

@@ -8,10 +8,11 @@ from rest_framework.response import Response
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.permissions import demand
+from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import IdField
 from kmapp.api.views import AgentView, parse
 from kmapp.ledger import batch_nodes
-from memory.actions.feedback import RatingResult, rate_entry
+from memory.actions.feedback import rate_entry
 from memory.actions.review import Decision
 from memory.api.lookup import MemoryReference, get_entry, readable_entries
 from memory.api.response_types import Rating
@@ -52,9 +53,14 @@ class Feedback(AgentView):
                 reason=data.get("reason", ""),
             )
             rated = rate_entry(decision, data["outcome"], used_in=data.get("used_in") or "")
-            return self.seal(
-                Response(_serialize_rating(rated), status=201 if rated.changed else 200)
+            output = serialize_as(
+                Rating,
+                rated.rating,
+                memory_id=rated.entry.pk,
+                salience=rated.entry.salience,
+                version=rated.entry.version,
             )
+            return self.seal(Response(output, status=201 if rated.changed else 200))
 
     def _of_a_guest(self, kind: batch_nodes.Kind, request: Request) -> Response:
         """Rate an object of another app."""
@@ -62,16 +68,3 @@ class Feedback(AgentView):
         with acting(self.account):
             rated = kind.rate(self.account, self.actor, request.data)
             return self.seal(Response(rated.answer, status=201 if rated.fresh else 200))
-
-
-def _serialize_rating(rated: RatingResult) -> Rating:
-    return {
-        "id": rated.rating.pk,
-        "memory_id": rated.entry.pk,
-        "outcome": rated.rating.outcome,
-        "reason": rated.rating.reason,
-        "used_in": rated.rating.used_in or None,
-        "salience": rated.entry.salience,
-        "version": rated.entry.version,
-        "commit_id": rated.rating.commit_id,
-    }

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
@@ -16,7 +17,12 @@ from kmapp.ledger.canonical import LARGEST_INTEGER
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
 from memory.api import serialize
-from memory.api.ledger_response_types import CommitsAnswer, HistoryAnswer, VerifyAnswer
+from memory.api.ledger_response_types import (
+    CommitsAnswer,
+    HistoryAnswer,
+    LedgerCommit,
+    VerifyAnswer,
+)
 from memory.api.lookup import readable_entries
 from memory.api.recall import search_of
 from memory.api.request_serializers import OwnerIds, SearchInput
@@ -94,7 +100,7 @@ class Commits(AgentView):
         page = parse(PageInput, request)
         with acting(self.account):
             rows = Commit.objects.of(self.account).filter(seq__gt=page["after"]).order_by("seq")
-            serialized = [serialize.commit_output(row) for row in rows[: page["limit"]]]
+            serialized = [serialize_as(LedgerCommit, row) for row in rows[: page["limit"]]]
         return Response({"commits": serialized})
 
 
@@ -112,14 +118,4 @@ class Verify(AgentView):
     @extend_schema(responses={200: VerifyAnswer})
     def get(self, request: Request) -> Response:
         checked = verify(self.account)
-        return Response(
-            {
-                "ok": checked.ok,
-                "after": checked.after,
-                "commits": checked.commits,
-                "rest": checked.rest,
-                "head": checked.head,
-                "problems": list(checked.problems),
-                "checkpoint": checked.checkpoint,
-            }
-        )
+        return Response(serialize_as(VerifyAnswer, checked, problems=list(checked.problems)))

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.redacted_text import redacted_reason
-from kmapp.errors import Conflict, Invalid, list_issues
+from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
+from kmapp.ledger.settings_changes import Changed, assign_values, changes_input, validate_fields
 from rules.models import RuleBook
 
 CHANGEABLE = ("min_seen", "min_changed", "max_against", "second_person", "decision_days")
@@ -25,7 +25,7 @@ def change_book(
     actor: Actor,
     seen: UUID | None = None,
     reason: str = "",
-) -> dict[str, tuple[Any, Any]]:
+) -> Changed:
     """Change settings. Return the previous and the new value by name.
 
     `seen` is the commit of the settings that the person saw; a later one is a conflict.
@@ -40,15 +40,17 @@ def change_book(
             ),
             code="stale_version",
         )
-    changed = _set(book, values)
+    changed = assign_values(book, {name: values[name] for name in CHANGEABLE if name in values})
+    validate_fields(
+        [book], _("The evidence gate was not changed. Check the values and save again.")
+    )
     if not changed:
         return {}
-    input_values = {name: {"before": old, "after": new} for name, (old, new) in changed.items()}
-    why = redacted_reason(account_id, reason)
+    why, changes = redacted_reason(account_id, reason), changes_input(INPUT, changed)
     try:
         with (
             transaction.atomic(),
-            recording(account_id, actor, input={INPUT: input_values}, reason=why) as commit,
+            recording(account_id, actor, input=changes, reason=why) as commit,
         ):
             book.commit_id = commit.id
             if existing:
@@ -58,21 +60,4 @@ def change_book(
             commit.add(book, "UPDATE" if existing else "ADD")
     except IntegrityError as error:
         raise Conflict(_("Someone else changed this at the same time. Try again.")) from error
-    return changed
-
-
-def _set(book: RuleBook, values: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    changed = {}
-    for name in CHANGEABLE:
-        before = getattr(book, name)
-        if name in values and values[name] != before:
-            changed[name] = (before, values[name])
-            setattr(book, name, values[name])
-    try:
-        book.clean_fields(exclude={"account", "commit"})  # the commit is not written yet
-    except ValidationError as error:
-        raise Invalid(
-            _("The evidence gate was not changed. Check the values and save again."),
-            issues=list_issues(error.message_dict),
-        ) from error
     return changed
