@@ -6,10 +6,9 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from kmapp.accounts.models import AccountQuerySet
 from kmapp.errors import Conflict, Denied, NotFound
 from kmapp.ledger.actions import Recording, recording
-from rules.actions.states import Decision, Moved, passed, promote, seen_sha256
+from rules.actions.states import Decision, Moved, passed, promote, refuse_leaps, seen_sha256
 from rules.models import Rule, RulePromotion
 from rules.promotion.evidence import book_of
 
@@ -27,14 +26,10 @@ def request_or_promote(decision: Decision) -> Moved | RulePromotion:
 def request_promotion(decision: Decision) -> RulePromotion:
     """Request a promotion. An older request for the same rule is withdrawn."""
     rule, editions = decision.editions()
-    if not Rule.State(rule.state).may_become(Rule.State.ACTIVE):
-        raise Conflict(
-            _("A rule must run in shadow before it can be active. Move it to shadow first."),
-            code="shadow_first",
-        )
+    refuse_leaps(rule, Rule.State.ACTIVE)
     gate = passed(decision, rule)
     reason = decision.redacted_reason()
-    waiting = _waiting(decision.account_id).filter(rule_id=rule.pk).first()
+    waiting = find_waiting(rule)
     with recording(decision.account_id, decision.actor, reason=reason) as commit:
         if waiting:
             _decide(waiting, decision, Status.WITHDRAWN, commit)
@@ -85,15 +80,17 @@ def withdraw(decision: Decision, promotion_id: UUID) -> RulePromotion:
 
 def waiting_for(rule: Rule) -> tuple[RulePromotion | None, bool]:
     """Return the pending request and whether it is void."""
-    request = _waiting(rule.account_id).filter(rule_id=rule.pk).first()
+    request = find_waiting(rule)
     if request is None:
         return None, False
     editions = list(Rule.objects.of(rule.account_id).filter(lineage=rule.lineage))
     return request, request.seen_sha256 != seen_sha256(rule, editions)
 
 
-def _waiting(account_id: UUID) -> "AccountQuerySet[RulePromotion]":
-    return RulePromotion.objects.of(account_id).filter(status=Status.WAITING)
+def find_waiting(rule: Rule) -> RulePromotion | None:
+    """Return the request that waits for a second person."""
+    rows = RulePromotion.objects.of(rule.account_id).filter(rule=rule)
+    return rows.filter(status=Status.WAITING).first()
 
 
 def _lock_request(decision: Decision, promotion_id: UUID) -> tuple[RulePromotion, Rule, list[Rule]]:

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.redacted_text import redacted_reason
-from kmapp.errors import Conflict, Denied, Invalid, NotFound
+from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
-from rules.actions.rules import change, draft_of, expect
+from rules.actions.rules import change, draft_of, expect, get_rule
 from rules.editing.rule_input import refuse
 from rules.models import Rule, RuleVersion
 from rules.promotion.evidence import Gate, book_of, evidence_of, gate_of
@@ -51,16 +51,10 @@ class Decision:
 
     def editions(self) -> tuple[Rule, list[Rule]]:
         """Return the rule and its editions, locked until the transaction ends."""
-        rows = Rule.objects.of(self.account_id)
-        lineage = rows.filter(pk=self.rule_id).values_list("lineage", flat=True).first()
-        held = rows.select_for_update(no_key=True).order_by("edition")
-        editions = list(held.filter(lineage=lineage)) if lineage else []
-        rule = next((one for one in editions if one.pk == self.rule_id), None)
-        if rule is None:
-            raise NotFound(
-                _("This rule does not exist, or you do not have access to it."),
-                code="node_not_found_in_scope_or_visibility",
-            )
+        lineage = get_rule(self.account_id, self.rule_id).lineage
+        held = Rule.objects.of(self.account_id).select_for_update(no_key=True)
+        editions = list(held.filter(lineage=lineage).order_by("edition"))
+        [rule] = [one for one in editions if one.pk == self.rule_id]
         expect(rule, self.version)
         if self.seen and self.seen != seen_sha256(rule, editions):
             raise Conflict(
@@ -86,7 +80,7 @@ def move(decision: Decision, to: str) -> Moved:
     if rule.state == to:
         return Moved(rule=rule, commit=Commit.objects.of(rule.account_id).get(pk=rule.commit_id))
     decision.refuse_live(rule, to)
-    _refuse_leaps(rule, to)
+    refuse_leaps(rule, to)
     if to == State.ACTIVE:
         if book_of(decision.account_id).second_person:
             raise Conflict(
@@ -108,7 +102,7 @@ def move(decision: Decision, to: str) -> Moved:
     return Moved(rule=rule, commit=_get_commit(commit))
 
 
-def _refuse_leaps(rule: Rule, to: str) -> None:
+def refuse_leaps(rule: Rule, to: str) -> None:
     seen = State(rule.state)
     if seen.may_become(to):
         return
@@ -128,7 +122,7 @@ def _refuse_leaps(rule: Rule, to: str) -> None:
 
 def promote(decision: Decision, rule: Rule, editions: Sequence[Rule]) -> Moved:
     """Activate a shadow rule instead of its active edition, if it passes the evidence gate."""
-    _refuse_leaps(rule, State.ACTIVE)
+    refuse_leaps(rule, State.ACTIVE)
     decision.refuse_live(rule, State.ACTIVE)
     refuse(draft_of(rule).issues())
     gate = passed(decision, rule)

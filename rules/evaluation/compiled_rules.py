@@ -86,8 +86,3 @@ def written_of(rule: Rule, *, live: bool | None = None) -> Written:
         created_at=rule.created_at,
         commit_id=rule.commit_id,
     )
-
-
-def forget() -> None:
-    with _lock:
-        _cache.clear()

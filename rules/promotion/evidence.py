@@ -199,9 +199,3 @@ def gate_of(evidence: Evidence, book: RuleBook) -> Gate:
     )
     names = ("min_seen", "min_changed", "max_against")
     return Gate(checks=checks, needs={name: getattr(book, name) for name in names})
-
-
-def live_edition(rule: Rule) -> Rule | None:
-    """Return the active edition if it is another one."""
-    rows = Rule.objects.of(rule.account_id).filter(lineage=rule.lineage, state=Rule.State.ACTIVE)
-    return rows.exclude(pk=rule.pk).first()

@@ -7,7 +7,7 @@ from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import Claim, proven
 from rules.actions.backtests import MOST
 from rules.editing.rendering import compared, pretty
-from rules.models import Rule, RuleBacktest, RulePromotion, RuleVersion
+from rules.models import Rule, RuleBacktest, RuleVersion
 
 VERSIONS = 50  # on one page
 RULE_FIELDS = ("when", "then", "exceptions", "priority", "weight", "audience", "audience_id")
@@ -60,12 +60,6 @@ def against(rule: Rule, editions: Sequence[Rule]) -> dict[str, Any] | None:
         return None
     old, new = live.definition(), rule.definition()
     return {"rule": live, "old": pretty(old), "new": pretty(new), "lines": compared(old, new)}
-
-
-def waiting(rule: Rule) -> RulePromotion | None:
-    """Return the promotion that waits for a second person."""
-    rows = RulePromotion.objects.of(rule.account_id).filter(rule=rule)
-    return rows.filter(status=RulePromotion.Status.WAITING).first()
 
 
 def last_backtest(rule: Rule) -> dict[str, Any] | None:

@@ -17,6 +17,7 @@ from kmapp.web.http import WebRequest, paginate, parse_reason, parse_version
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_page, render_part, render_polled
+from rules.actions.promotions import find_waiting
 from rules.actions.states import Decision, Moved, move, rollback
 from rules.editing.rendering import condition_lines, effects, pretty
 from rules.models import Rule, RulePromotion
@@ -78,7 +79,7 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
     row = get_object_or_404(rows, pk=pk)
     editions = list(Rule.objects.of(row.account_id).filter(lineage=row.lineage))
     steps, older = history.versions(row)
-    pending_request = history.waiting(row)
+    pending_request = find_waiting(row)
     actors = [row.created_by, *(step["state"].actor for step in steps)]
     context = {
         "rule": row,
