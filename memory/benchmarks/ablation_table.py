@@ -53,11 +53,11 @@ def page(sources: Sequence[Source]) -> str:
             "",
             *_head("ranking"),
         ]
-        lines.append(_row("as shipped", with_weights(source, weights)))
+        lines.append(_row("shipped weights", with_weights(source, weights)))
         lines.append(_row("held out", unseen[source.name]))
         alone = Source(source.name, source.lone, [])
         lines.append(
-            _row("as shipped, each memory without its context", with_weights(alone, weights))
+            _row("shipped weights, each memory without its context", with_weights(alone, weights))
         )
         lines += ["", "Ablation, one signal at a time:", "", *_head("without")]
         lines += [

@@ -28,9 +28,9 @@ def _passage(text: str, day: int) -> str:
 def topic_quality_lines() -> Iterator[str]:
     """Return a Markdown table of the adjusted Rand index and of unassigned sentences.
 
-    The index is told of those that found one, and of all: whatever found none then stands alone.
+    The index covers the sentences in a topic; "of all" counts each other sentence as a topic.
     """
-    yield "| language | sentences | topics | found | adjusted Rand index | of all | no topic |"
+    yield "| language | sentences | labels | topics | adjusted Rand index | of all | no topic |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     embedder = OpenAIEmbedder.for_passages(active_model())
     for language, topics in json.loads(LABELLED.read_text()).items():

@@ -1,9 +1,9 @@
-"""Learning of search weights from labelled questions, and ablation of signals.
+"""Tuning of search weights on labelled questions, and ablation of signals.
 
-One linear model: a score stays a sum of named parts. It learns to put answers before the other
-candidates of their question (softmax over each question's candidates), with weights of at least
-nothing. How well it does is told on what it has not seen: one group of questions is held out at a
-time (a conversation; of a file with one group only, every other question).
+The model is linear, so that a score stays a sum of named parts. It is trained to rank relevant
+candidates first (softmax over the candidates of each question), with weights of at least 0. It is
+evaluated on held-out questions: one group at a time (a conversation), or every other question of a
+file with a single group.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +30,7 @@ class Example:
     rows: Matrix
     right: NDArray[np.bool_]
     gold_count: int
-    scores: Matrix  # as search tells them, with the weights as shipped
+    scores: Matrix  # the scores of the product, with the shipped weights
 
 
 @dataclass(slots=True)

@@ -146,7 +146,7 @@ def test_database_crash_loses_no_acknowledged_write(
     assert product.ask("GET", "memory/verify").body["ok"]
     measured(
         f"0 of {len(acknowledged):,} lost, {len(before):,} of them from before the crash;"
-        f" well after {back:.1f} s"
+        f" healthy after {back:.1f} s"
     )
     seconds_until(lambda: _pending(product) == 0, 120)  # and the worker came through it too
 

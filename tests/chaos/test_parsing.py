@@ -57,7 +57,7 @@ def test_decompression_bombs_do_not_block_the_queue(
         hurt.append(waited(product, len(hurt)))
     assert len(hurt) > WRITES / 2, "the bombs were over too soon to tell"
     p95 = percentile(hurt, 0.95)
-    measured(f"jobs beside bombs p95 {p95 * 1000:.0f} ms, {healthy * 1000:.0f} ms without")
+    measured(f"p95 of other jobs with bombs {p95 * 1000:.0f} ms, {healthy * 1000:.0f} ms without")
     assert p95 <= 2 * healthy + 0.1
     seconds_until(lambda: not unread(acme), 20 * BOMBS)
     with acting(acme):

@@ -111,7 +111,7 @@ def test_full_database_returns_503(
         assert time.monotonic() - released <= 5
     back = time.monotonic() - released
     statuses = Counter(answer.status for answer in answers)
-    measured(f"{dict(sorted(statuses.items()))}; well {back:.1f} s after the release")
+    measured(f"{dict(sorted(statuses.items()))}; healthy {back:.1f} s after the release")
     refused = [answer for answer in answers if answer.status >= 300]
     assert {answer.status for answer in refused} == {503}
     for answer in refused:

@@ -1,4 +1,4 @@
-"""manage.py retrieval: learn the weights of a score, and tell what each signal is worth."""
+"""manage.py retrieval: tune the search weights, and measure retrieval quality by signal."""
 
 import hashlib
 import json
@@ -23,8 +23,8 @@ from memory.benchmarks.score_calibration import calibration_lines
 from memory.benchmarks.weight_tuning import Source, learn, taught
 
 WEIGHTS = Path(fusion.__file__).with_name("weights.json")
-FULL = 700  # questions: shorter files are repeated until each language is heard about alike
-LONG = 500  # questions from which a file also teaches what entries are worth alone
+FULL = 700  # questions; shorter files are repeated, so that languages count about equally
+LONG = 500  # questions; longer files also train on entries without their context
 
 
 class Command(BaseCommand):
