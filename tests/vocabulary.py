@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGES = ("kmapp", "memory", "knowledge", "rules", "context")
+PACKAGES = ("kmapp", "memory", "knowledge", "rules", "context", "interop", "clients")
 ROOT = Path(__file__).resolve().parent.parent
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 

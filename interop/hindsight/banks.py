@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 import kmapp
-from interop.keyed_memories import KeyedMemory
-from interop.owners import forget_owned
+from interop.forget_owner import forget_owned
+from interop.key_value_memory import KeyedMemory
 from interop.views import ProtocolView
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope

@@ -8,10 +8,10 @@ from uuid import UUID, uuid5
 from django.http import HttpRequest
 from drf_spectacular.utils import extend_schema
 
+from interop.forget_owner import forget_owned
 from interop.hindsight.banks import BankReport, BankView
 from interop.hindsight.memories import document_filter
-from interop.listing import list_all
-from interop.owners import forget_owned
+from interop.list_pages import list_all
 from kmapp.errors import NotFound
 from memory.models import EntryQuerySet
 

@@ -8,9 +8,9 @@ from django.db.models import Q
 from django.http import HttpRequest
 from drf_spectacular.utils import extend_schema
 
+from interop.forget_owner import forget_owned
 from interop.hindsight.banks import PROFILE_KIND, BankReport, BankView
 from interop.hindsight.embedding_wait import wait_for_embeddings
-from interop.owners import forget_owned
 from kmapp.errors import Invalid
 from kmapp.text import tokens
 from memory.api.serialize import entry_output
@@ -122,13 +122,13 @@ class Recall(BankView):
 
     def post(self, request: HttpRequest, bank: str) -> Any:
         data = self.body()
-        found = self.recall(bank, data)
-        hits = _within_tokens(found["results"], data.get("max_tokens"))
+        response = self.recall(bank, data)
+        hits = _within_tokens(response["results"], data.get("max_tokens"))
         include = data.get("include") if isinstance(data.get("include"), Mapping) else {}
         chunks = {str(hit["id"]): _chunk(hit) for hit in hits}
         return {
             "results": [memory_output(hit) for hit in hits],
-            "trace": {"decisions": found["decisions"]} if data.get("trace") else None,
+            "trace": {"decisions": response["decisions"]} if data.get("trace") else None,
             "entities": None,
             "chunks": chunks if (include or {}).get("chunks") is not None else None,
             "source_facts": None,

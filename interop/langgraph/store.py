@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
-from interop.keyed_memories import KeyedMemory, is_current
+from interop.key_value_memory import KeyedMemory, is_current
 from interop.langgraph.items import (
     AGENT,
     ItemId,
@@ -22,7 +22,7 @@ from interop.langgraph.items import (
     searchable_text,
 )
 from interop.langgraph.value_filters import matches
-from interop.listing import list_all
+from interop.list_pages import list_all
 from interop.views import ProtocolView
 
 NATIVE_LIMIT = 200

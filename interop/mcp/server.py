@@ -145,15 +145,15 @@ class McpServer:
         self, context: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         """Assemble the context of a question; requires the scope context:write."""
-        given = params.arguments or {}
-        if params.name != PROMPT or not given.get("question"):
+        arguments = params.arguments or {}
+        if params.name != PROMPT or not arguments.get("question"):
             raise MCPError(types.INVALID_PARAMS, f"Use the prompt {PROMPT} with a question.")
         call: dict[str, Any] = {
-            "messages": [{"role": "user", "content": given["question"]}],
-            "user_id": given.get("user_id"),
-            "run_id": given.get("run_id"),
+            "messages": [{"role": "user", "content": arguments["question"]}],
+            "user_id": arguments.get("user_id"),
+            "run_id": arguments.get("run_id"),
         }
-        if (window := given.get("max_tokens", "")).isdecimal():
+        if (window := arguments.get("max_tokens", "")).isdecimal():
             call |= {"context_window_tokens": int(window), "reserved_output_tokens": 0}
         try:
             response = await self.session_of(context).call(

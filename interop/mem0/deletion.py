@@ -6,8 +6,8 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from interop.forget_owner import forget_owned
 from interop.mem0.memories import IDS
-from interop.owners import forget_owned
 from interop.views import ProtocolView
 from kmapp.errors import Invalid
 
@@ -47,8 +47,9 @@ class DeleteEntity(ProtocolView):
 
 def _delete(view: ProtocolView, owner: Mapping[str, Any]) -> dict[str, Any]:
     forgotten = forget_owned(view, owner)
-    found = forgotten["count"] > 0
-    message = "Memories deleted successfully!" if found else "No memories found to delete."
+    message = (
+        "Memories deleted successfully!" if forgotten["count"] else "No memories found to delete."
+    )
     return {"message": message, **forgotten}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.core import signing
 from django.http import HttpRequest
 
-from interop.listing import list_all
+from interop.list_pages import list_all
 from interop.mem0 import serialize
 from interop.mem0.owner_filters import split_by_owner
 from interop.views import ProtocolView

@@ -55,5 +55,8 @@ def test_crashing_job_affects_only_itself(apart: Apart, measured: Measured) -> N
             seconds_until(bad.all_happened, 30)
             assert bad.effects() == [1]
     said = ", ".join(f"{p95:.1f} s with one that {harm}" for harm, (_, p95) in poison.items())
-    measured(f"each failed permanently after {ATTEMPTS} attempts; others' p95 {said}, {usual:.1f} s without")
+    measured(
+        f"each failed permanently after {ATTEMPTS} attempts;"
+        f" others' p95 {said}, {usual:.1f} s without"
+    )
     assert max(p95 for _, p95 in poison.values()) <= 1.5 * usual

@@ -70,8 +70,8 @@ def test_writes_succeed_without_the_embedder(
     twin.have("provider")
     taken = seconds_until(partial(_caught_up, twin), 60)
     measured(
-        f"{WRITES} of {WRITES} a 201, p95 {p95 * 1000:.0f} ms, {usual * 1000:.0f} ms with a healthy embedder;"
-        f" READY {taken:.1f} s after its return"
+        f"{WRITES} of {WRITES} a 201, p95 {p95 * 1000:.0f} ms, {usual * 1000:.0f} ms with"
+        f" a healthy embedder; READY {taken:.1f} s after its return"
     )
     assert p95 <= 1.2 * usual
 

@@ -71,9 +71,9 @@ class KeyedMemory:
 
     def _store(self, memory: Mapping[str, Any], generations: Sequence[Memory]) -> None:
         """Store the memory under the first free client ID."""
-        taken = {generation["client_id"] for generation in generations}
+        used = {generation["client_id"] for generation in generations}
         for client_id in self._client_ids():
-            if client_id in taken:
+            if client_id in used:
                 continue
             body = {
                 **memory,
