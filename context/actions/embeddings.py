@@ -9,10 +9,8 @@ from django.db.models.functions import Coalesce, Left, NullIf
 from context.archives.passages import split_passages
 from context.models import ArchiveQuerySet, ToolResultArchive
 from context.models.archives import COLLECTION
-from kmapp.accounts.acting import acting
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.actions import drop_vectors
-from kmapp.search.embed_jobs import Text, embed_objects
+from kmapp.search.embed_jobs import Text, embed_for_all_models, embed_objects
 from kmapp.search.passages import Passage, Template
 from kmapp.search.registry import embeds
 
@@ -22,14 +20,7 @@ MOST_PARTS = 500  # passages of one result; the rest is found by terms only
 
 def embed_archives(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception]:
     """Embed archives for every model in use. Return the failed ones with the error."""
-    failed: dict[UUID, Exception] = {}
-    for model in EmbeddingModel.objects.order_by("pk"):
-        if model.state == EmbeddingModel.State.RETIRED:
-            with acting(account_id):
-                drop_vectors(account_id, (COLLECTION,), ids, model_id=model.pk)
-        else:
-            failed |= embed_for(model, account_id, ids)
-    return failed
+    return embed_for_all_models(account_id, [COLLECTION], ids, embed_for)
 
 
 def _findable(account_id: UUID) -> ArchiveQuerySet:

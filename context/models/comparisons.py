@@ -8,10 +8,10 @@ from django.utils.translation import gettext_lazy as _
 
 from context.models.reports import ContextCostReport
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
-from kmapp.outbox.measurements import Measurement
+from kmapp.outbox.background_evaluation import BackgroundEvaluation
 
 
-class ContextComparison(Measurement):
+class ContextComparison(BackgroundEvaluation):
     """A comparison; both sides are changes to the recorded calls."""
 
     # As `Changes` takes them: policy, window, reserve, profile, variant.

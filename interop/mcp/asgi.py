@@ -7,6 +7,6 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kmapp.settings")
 django.setup()
 
-from interop.mcp.http import application as build_application  # noqa: E402 - needs the apps
+from interop.mcp.http_application import application as build_application  # noqa: E402 - needs the apps
 
 application = build_application()

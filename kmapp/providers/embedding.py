@@ -12,7 +12,7 @@ from kmapp.providers.client import post_json
 from kmapp.providers.errors import BadVectors, Faulted, Refused
 from kmapp.providers.metrics import record_call
 from kmapp.providers.models import EmbeddingModel
-from kmapp.providers.vectors import Unusable, read_answer, read_vector
+from kmapp.providers.vector_validation import Unusable, read_answer, read_vector
 
 Kind = Literal["query", "passage"]
 Outcome = list[float] | Unusable  # the vector of a text, or why there is none

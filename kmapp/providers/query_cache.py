@@ -16,7 +16,7 @@ from django.core.cache import cache
 from kmapp.providers.embedding import Embedder
 from kmapp.providers.metrics import QUERY_CACHE
 from kmapp.providers.models import EmbeddingModel
-from kmapp.providers.vectors import Unusable, pack, read_vector
+from kmapp.providers.vector_validation import Unusable, pack, read_vector
 
 log = structlog.get_logger()
 

@@ -17,6 +17,7 @@ from kmapp.search.actions import (
     find_vectors_of_equal_texts,
     store_vectors,
 )
+from kmapp.search.registry import Embed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,21 @@ class Read(Protocol):
     """Return all texts to embed of some objects; with `hold`, lock their rows."""
 
     def __call__(self, *, hold: bool) -> Iterable[Text]: ...
+
+
+def embed_for_all_models(
+    account_id: UUID, collections: Sequence[str], ids: Sequence[UUID], embed: Embed
+) -> dict[UUID, Exception]:
+    """Embed objects for every model in use. Return the error of each object that failed."""
+    failed: dict[UUID, Exception] = {}
+    for model in EmbeddingModel.objects.order_by("pk"):
+        if model.state == EmbeddingModel.State.RETIRED:
+            # If the model is activated again, it must not have vectors of earlier texts.
+            with acting(account_id):
+                drop_vectors(account_id, collections, ids, model_id=model.pk)
+        else:
+            failed |= embed(model, account_id, ids)
+    return failed
 
 
 def embed_objects(

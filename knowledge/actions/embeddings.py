@@ -6,8 +6,7 @@ from uuid import UUID
 
 from kmapp.accounts.acting import acting
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.actions import drop_vectors
-from kmapp.search.embed_jobs import Text, embed_objects
+from kmapp.search.embed_jobs import Text, embed_for_all_models, embed_objects
 from kmapp.search.passages import Template, renderings
 from kmapp.search.registry import embeds
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_of
@@ -22,13 +21,8 @@ def embed_chunks(
     account_id: UUID, index_version: str, ids: Sequence[UUID]
 ) -> dict[UUID, Exception]:
     """Embed chunks with every model in use. Return the errors by the id of the chunk."""
-    failed: dict[UUID, Exception] = {}
-    for model in EmbeddingModel.objects.order_by("pk"):
-        if model.state == EmbeddingModel.State.RETIRED:
-            with acting(account_id):
-                drop_vectors(account_id, [collection_of(index_version)], ids, model_id=model.pk)
-        else:
-            failed |= _embed(index_version, model, account_id, ids)
+    embed = partial(_embed, index_version)
+    failed = embed_for_all_models(account_id, [collection_of(index_version)], ids, embed)
     with acting(account_id):
         invalidate_cache(account_id)
     return failed

@@ -9,8 +9,8 @@ from django.db.models.functions import Coalesce, Left, NullIf
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import uuid7
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.actions import drop_vectors, index_terms
-from kmapp.search.embed_jobs import Text, embed_objects
+from kmapp.search.actions import index_terms
+from kmapp.search.embed_jobs import Text, embed_for_all_models, embed_objects
 from kmapp.search.models import TermPosting
 from kmapp.search.passages import Template, in_context, renderings
 from kmapp.search.registry import embeds
@@ -26,15 +26,8 @@ BLOCK = 500  # memories per transaction of a rebuild
 
 def embed_entries(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception]:
     """Embed entries for every model in use. Return the error of each entry that failed."""
-    failed: dict[UUID, Exception] = {}
-    for model in EmbeddingModel.objects.order_by("pk"):
-        if model.state == EmbeddingModel.State.RETIRED:
-            # If the model is activated again, it must not have vectors of earlier texts.
-            with acting(account_id):
-                drop_vectors(account_id, (COLLECTION, CONTEXT_COLLECTION), ids, model_id=model.pk)
-        else:
-            failed |= embed_for_model(model, account_id, ids)
-    return failed
+    collections = (COLLECTION, CONTEXT_COLLECTION)
+    return embed_for_all_models(account_id, collections, ids, embed_for_model)
 
 
 def _findable(account_id: UUID) -> EntryQuerySet:

@@ -13,7 +13,7 @@ from kmapp.api.throttles import count
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
 from kmapp.providers.active import active_model
-from kmapp.providers.vectors import LARGEST
+from kmapp.providers.vector_validation import LARGEST
 from kmapp.search.queries import Meaning
 from kmapp.search.variants import Variant
 from memory.api import aionis_subgraph, serialize

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey, SealedModel
-from kmapp.outbox.measurements import Measurement
+from kmapp.outbox.background_evaluation import BackgroundEvaluation
 from rules.models.rules import Rule
 
 
@@ -57,7 +57,7 @@ class RulePromotion(SealedModel):
         return f"{self.rule_id} {self.status}"
 
 
-class RuleBacktest(Measurement):
+class RuleBacktest(BackgroundEvaluation):
     """The effect of a rule on recorded decisions."""
 
     rule = SameAccountKey(Rule, related_name="backtests", verbose_name=_("rule"))

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 
 from interop import native_calls
 from interop.mcp import native_session
-from interop.mcp.http import application
+from interop.mcp.http_application import application
 from interop.mcp.tools import BEHAVIOURS, all_tools
 from kmapp.accounts.models import ApiKey
 from kmapp.settings import BASE_DIR

@@ -10,7 +10,7 @@ import pytest
 from pytest_django import Settings
 from starlette.types import Receive, Scope, Send
 
-from interop.mcp.http import application
+from interop.mcp.http_application import application
 from interop.mcp.tools import BEHAVIOURS
 from kmapp.accounts.models import ApiKey
 from tests.interop.conftest import NODE, NODE_PACKAGES

@@ -7,7 +7,7 @@ from pytest_django import Settings
 from interop.benchmarks.protocols import connect
 from interop.benchmarks.temporary_product import Product
 from interop.management.commands.interop_perf import read_pairs
-from interop.mcp.http import application
+from interop.mcp.http_application import application
 from kmapp.accounts.models import ApiKey
 from tests.interop.test_mcp import serve
 from tests.makers import settle

@@ -13,7 +13,7 @@ from kmapp.providers.embedding import Kind
 from kmapp.providers.errors import ProviderTimeout
 from kmapp.providers.models import EmbeddingModel as Form
 from kmapp.providers.query_cache import QueryVector, query_vector
-from kmapp.providers.vectors import pack
+from kmapp.providers.vector_validation import pack
 from tests.fake_provider import vector_of
 
 

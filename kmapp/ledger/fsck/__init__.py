@@ -15,7 +15,7 @@ from kmapp.ledger.fsck.checkpoints import check_against, public_keys, read, repo
 from kmapp.ledger.fsck.derived import check_derived
 from kmapp.ledger.fsck.findings import Findings, Problem
 from kmapp.ledger.fsck.rows import check_rows
-from kmapp.ledger.fsck.source import open_snapshot
+from kmapp.ledger.fsck.snapshot import open_snapshot
 
 __all__ = ["Findings", "Options", "Problem", "check"]
 
@@ -34,16 +34,16 @@ def check(options: Options) -> Findings:
     findings = Findings(limit=options.limit)
     keys = public_keys(path for path in options.public_keys if path.exists())
     signed = read(options.checkpoints, keys, findings)
-    with open_snapshot(options.address) as source:
-        accounts = [str(row[0]) for row in source.all("SELECT account_ids()")]
+    with open_snapshot(options.address) as snapshot:
+        accounts = [str(row[0]) for row in snapshot.all("SELECT account_ids()")]
         if not options.accounts:
             report_missing_accounts(accounts, findings, signed)
         for account in options.accounts or accounts:
             findings.accounts += 1
-            source.enter(account)
-            chain = walk_chain(source, findings, signed.hashes.get(account, {}))
-            check_against(source, findings, chain, signed)
+            snapshot.enter(account)
+            chain = walk_chain(snapshot, findings, signed.hashes.get(account, {}))
+            check_against(snapshot, findings, chain, signed)
             if not options.chain_only:
-                check_rows(source, findings, chain)
-                check_derived(source, findings)
+                check_rows(snapshot, findings, chain)
+                check_derived(snapshot, findings)
     return findings

@@ -8,7 +8,7 @@ from psycopg import sql
 
 from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.hashing import TIME, Commit, digest_of, hash_of, loaded
-from kmapp.ledger.fsck.source import Source
+from kmapp.ledger.fsck.snapshot import Snapshot
 from kmapp.ledger.fsck.tables import HISTORIES, History, kind_of
 
 _COMMITS = sql.SQL(
@@ -52,36 +52,36 @@ class Chain:
     doubts: list[tuple[int, str, Sequence[str], str]] = field(default_factory=list)
 
 
-def walk_chain(source: Source, findings: Findings, signed: Mapping[int, str]) -> Chain:
+def walk_chain(snapshot: Snapshot, findings: Findings, signed: Mapping[int, str]) -> Chain:
     """Check the account's chain; `signed` are the hashes of the checkpoints, by number."""
     chain = Chain()
-    for block in source.blocks(_COMMITS, source.account):
+    for block in snapshot.blocks(_COMMITS, snapshot.account):
         commits = [(commit, loaded(commit.diff)) for commit in (Commit(*row) for row in block)]
         for commit, diff in commits:
-            for kind, message in _problems(source.account, chain, commit, diff, signed):
-                findings.add(kind, message, source.account, commit.seq)
+            for kind, message in _problems(snapshot.account, chain, commit, diff, signed):
+                findings.add(kind, message, snapshot.account, commit.seq)
             chain.seq, chain.head = commit.seq, commit.commit_hash
             for change in _changes(diff):
                 chain.last[change["object"]] = Sealed(commit.seq, commit.id, change["digest"])
-            _check_note(source, findings, chain, commit, diff)
+            _check_note(snapshot, findings, chain, commit, diff)
         findings.commits += len(commits)
         for table, history in HISTORIES.items():
-            _check_states(source, findings, chain, (kind_of(table), history), commits)
-    _report_unknown_and_missing(source, findings, chain)
+            _check_states(snapshot, findings, chain, (kind_of(table), history), commits)
+    _report_unknown_and_missing(snapshot, findings, chain)
     return chain
 
 
-def _report_unknown_and_missing(source: Source, findings: Findings, chain: Chain) -> None:
+def _report_unknown_and_missing(snapshot: Snapshot, findings: Findings, chain: Chain) -> None:
     for table, history in HISTORIES.items():
         kind = kind_of(table)
         query = _format(_UNKNOWN_STATES, history)
-        for owner, version in source.stream(query, source.account, kind):
+        for owner, version in snapshot.stream(query, snapshot.account, kind):
             message = f"version {version} was never sealed"
-            findings.add("version", message, source.account, name=f"{kind}:{owner}")
+            findings.add("version", message, snapshot.account, name=f"{kind}:{owner}")
     for seq, kind, objects, message in chain.doubts:
         if not any(name in chain.last and chain.last[name].digest is None for name in objects):
             name = objects[0] if len(objects) == 1 else ""
-            findings.add(kind, message, source.account, seq, name)
+            findings.add(kind, message, snapshot.account, seq, name)
 
 
 def _problems(
@@ -107,7 +107,7 @@ def _changes(diff: Any) -> Iterator[Change]:
 
 
 def _check_note(
-    source: Source, findings: Findings, chain: Chain, commit: Commit, diff: Any
+    snapshot: Snapshot, findings: Findings, chain: Chain, commit: Commit, diff: Any
 ) -> None:
     if commit.salt is None and commit.input is None and not commit.reason:
         objects = [change["object"] for change in _changes(diff)]
@@ -116,11 +116,11 @@ def _check_note(
     contents = {"input": loaded(commit.input), "reason": commit.reason}
     if digest_of(commit.salt or b"", contents) != commit.input_digest:
         message = "its input or reason differs from its sealed state"
-        findings.add("note", message, source.account, commit.seq)
+        findings.add("note", message, snapshot.account, commit.seq)
 
 
 def _check_states(
-    source: Source,
+    snapshot: Snapshot,
     findings: Findings,
     chain: Chain,
     history: tuple[str, History],
@@ -129,7 +129,7 @@ def _check_states(
     """Check that every state in a history is the one that its commit sealed."""
     kind, table = history
     ids = [commit.id for commit, _ in commits]
-    rows = source.all(_format(_STATES, table), source.account, kind, ids)
+    rows = snapshot.all(_format(_STATES, table), snapshot.account, kind, ids)
     states = {(row[0], f"{kind}:{row[1]}"): row[2:] for row in rows}
     for commit, diff in commits:
         for change in _changes(diff):
@@ -143,7 +143,7 @@ def _check_states(
             findings.versions += 1
             if not _is_sealed_state(commit, change, salt, state):
                 message = "the stored version differs from its sealed state"
-                findings.add("version", message, source.account, commit.seq, name)
+                findings.add("version", message, snapshot.account, commit.seq, name)
 
 
 def _is_sealed_state(commit: Commit, change: Change, salt: bytes, row: Sequence[Any]) -> bool:

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from kmapp.ledger.fsck.chain import Chain
 from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.hashing import encoded
-from kmapp.ledger.fsck.source import Source
+from kmapp.ledger.fsck.snapshot import Snapshot
 
 _END = "-----END PUBLIC KEY-----\n"
 _STATEMENT = ("account", "commit_hash", "created_at", "seq")
@@ -84,20 +84,20 @@ def _add_statement(line: bytes, keys: Keys, remembered: SignedCheckpoints) -> st
 
 
 def check_against(
-    source: Source, findings: Findings, chain: Chain, remembered: SignedCheckpoints
+    snapshot: Snapshot, findings: Findings, chain: Chain, remembered: SignedCheckpoints
 ) -> None:
     """Check that the chain reaches its checkpoints and that the copies in the database match."""
-    hashes: dict[int, Any] = remembered.hashes.get(source.account, {})
+    hashes: dict[int, Any] = remembered.hashes.get(snapshot.account, {})
     signed = max(hashes, default=0)
     if signed > chain.seq:
         message = (
             f"ends at commit {chain.seq}, but commit {signed} was signed: later commits are missing"
         )
-        findings.add("cut", message, source.account, signed)
-    for seq, commit_hash, signature in source.all(_COPIES, source.account):
+        findings.add("cut", message, snapshot.account, signed)
+    for seq, commit_hash, signature in snapshot.all(_COPIES, snapshot.account):
         if signature not in remembered.signatures or hashes.get(seq) != commit_hash:
             message = "the checkpoint in the database is not in the file"
-            findings.add("checkpoint", message, source.account, seq)
+            findings.add("checkpoint", message, snapshot.account, seq)
 
 
 def report_missing_accounts(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from psycopg import sql
 
 from kmapp.ledger.fsck.findings import Findings
-from kmapp.ledger.fsck.source import Source
+from kmapp.ledger.fsck.snapshot import Snapshot
 from kmapp.ledger.fsck.tables import INDEXED, kind_of
 
 _VECTORS = """
@@ -43,43 +43,43 @@ SELECT t.id::text FROM {table} t LEFT JOIN {target} r
 """
 
 
-def check_derived(source: Source, findings: Findings) -> None:
+def check_derived(snapshot: Snapshot, findings: Findings) -> None:
     for kind, name, message in (
-        *_bad_vectors(source),
-        *_bad_postings(source),
-        *_broken_references(source),
+        *_bad_vectors(snapshot),
+        *_bad_postings(snapshot),
+        *_broken_references(snapshot),
     ):
-        findings.add(kind, message, source.account, name=name)
+        findings.add(kind, message, snapshot.account, name=name)
 
 
-def _bad_vectors(source: Source) -> Iterator[tuple[str, str, str]]:
-    for collection, ident, part, model, expected, size in source.all(_VECTORS, source.account):
+def _bad_vectors(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
+    for collection, ident, part, model, expected, size in snapshot.all(_VECTORS, snapshot.account):
         has = "no embedding" if size is None else f"{size} dimensions instead of {expected}"
         yield "vector", f"{collection}:{ident}", f"part {part} is READY for {model} with {has}"
 
 
-def _bad_postings(source: Source) -> Iterator[tuple[str, str, str]]:
+def _bad_postings(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
     for each in INDEXED:
-        if not source.columns(each.table):
+        if not snapshot.columns(each.table):
             continue
         only: sql.Composable = sql.SQL("true")
         if each.column:
             column, value = sql.Identifier(each.column), sql.Literal(each.value)
             only = sql.SQL("t.{} = {}").format(column, value)
         query = sql.SQL(_UNINDEXED).format(table=sql.Identifier(each.table), only=only)
-        for (ident,) in source.all(query, source.account, each.collection):
+        for (ident,) in snapshot.all(query, snapshot.account, each.collection):
             yield "posting", f"{kind_of(each.table)}:{ident}", "has no postings"
-        for (ident,) in source.all(_INCOMPLETE, source.account, each.collection):
+        for (ident,) in snapshot.all(_INCOMPLETE, snapshot.account, each.collection):
             yield "posting", f"{kind_of(each.table)}:{ident}", "its postings do not add up"
 
 
-def _broken_references(source: Source) -> Iterator[tuple[str, str, str]]:
-    for table, target, column in source.all(_REFERENCES):
+def _broken_references(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
+    for table, target, column in snapshot.all(_REFERENCES):
         query = sql.SQL(_BROKEN_REFERENCES).format(
             table=sql.Identifier(table),
             target=sql.Identifier(target),
             column=sql.Identifier(column),
         )
-        for (ident,) in source.all(query, source.account):
+        for (ident,) in snapshot.all(query, snapshot.account):
             message = f"{column} names no row of {target} in this account"
             yield "reference", f"{kind_of(table)}:{ident}", message

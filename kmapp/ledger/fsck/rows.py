@@ -8,7 +8,7 @@ from psycopg import sql
 from kmapp.ledger.fsck.chain import Chain, Sealed
 from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.hashing import TIME, digest_of, loaded, number
-from kmapp.ledger.fsck.source import Source
+from kmapp.ledger.fsck.snapshot import Snapshot
 from kmapp.ledger.fsck.tables import SEALED, kind_of
 
 _ROWS = """
@@ -27,23 +27,23 @@ SELECT t.id::text, s.commit_id::text, s.salt, {columns}
 """
 
 
-def check_rows(source: Source, findings: Findings, chain: Chain) -> None:
+def check_rows(snapshot: Snapshot, findings: Findings, chain: Chain) -> None:
     """Check that every sealed row exists as it was sealed, and no other row exists."""
     left = dict(chain.last)
     for table, unsealed_fields in SEALED.items():
         kind = kind_of(table)
         columns = {
-            name: of for name, of in source.columns(table).items() if name not in unsealed_fields
+            name: of for name, of in snapshot.columns(table).items() if name not in unsealed_fields
         }
         if not columns:
             continue  # an older database, without this table
         query = _query(table, columns)
-        for ident, commit, salt, *values in source.stream(query, kind, source.account):
+        for ident, commit, salt, *values in snapshot.stream(query, kind, snapshot.account):
             findings.rows += 1
             name = f"{kind}:{ident}"
             message = _find_error(left.pop(name, None), commit, salt, _body(columns, values))
             if message:
-                findings.add("row", message, source.account, name=name)
+                findings.add("row", message, snapshot.account, name=name)
     sealed_types = {kind_of(table) for table in SEALED}
     for name, sealed in left.items():
         if name.partition(":")[0] not in sealed_types:
@@ -52,7 +52,7 @@ def check_rows(source: Source, findings: Findings, chain: Chain) -> None:
             message = f"has vanished: commit {sealed.seq} sealed it and no commit erased it"
         else:
             continue
-        findings.add("row", message, source.account, sealed.seq, name)
+        findings.add("row", message, snapshot.account, sealed.seq, name)
 
 
 def _find_error(

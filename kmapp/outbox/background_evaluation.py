@@ -1,4 +1,4 @@
-"""Measurements: background evaluations with visible progress."""
+"""Background evaluations with visible progress, such as backtests and comparisons."""
 
 from typing import Any
 from uuid import UUID
@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.models import AccountOwned
 
 
-class Measurement(AccountOwned):
+class BackgroundEvaluation(AccountOwned):
     """A background evaluation without side effects. Subclasses define its subject and its size."""
 
     class Status(models.TextChoices):

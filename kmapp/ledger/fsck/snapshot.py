@@ -10,7 +10,7 @@ from psycopg import sql
 BLOCK = 2000
 
 
-class Source:
+class Snapshot:
     """One read-only snapshot, seen as one account at a time."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
@@ -49,9 +49,9 @@ class Source:
 
 
 @contextmanager
-def open_snapshot(address: Mapping[str, Any]) -> Iterator[Source]:
+def open_snapshot(address: Mapping[str, Any]) -> Iterator[Snapshot]:
     settings = "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c TimeZone=UTC"
     with psycopg.connect(**{**address, "options": settings}) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
-        yield Source(connection)
+        yield Snapshot(connection)
