@@ -135,7 +135,7 @@ def _database(url: str, *, statement_timeout: str, pooled: bool) -> dict[str, ob
             # A filtered HNSW scan continues until it has enough rows; the default stops earlier.
             "hnsw.iterative_scan": "strict_order",
             "hnsw.ef_search": "100",
-            # Compiling a plan takes longer than running any of our statements.
+            # JIT compilation of a plan takes longer than any of these statements runs.
             "jit": "off",
             # Parallel workers take long to start, and use the processors of other requests.
             "max_parallel_workers_per_gather": "0",

@@ -1,4 +1,4 @@
-"""Archiving of tool results: stored whole, indexed at once, embedded by a worker."""
+"""Archiving of tool results: stored completely and indexed immediately; a worker embeds them."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -70,7 +70,7 @@ def get_comparison(account_id: UUID, pk: UUID) -> ContextComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonTotals:
-    """Totals so far. Costs are of the calls that fit both sides and have a price."""
+    """Current totals. Costs include the calls that fit on both sides and have a price."""
 
     distribution: Distribution
     changed: int

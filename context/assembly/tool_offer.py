@@ -43,7 +43,7 @@ class OfferedTool:
 def offer_tools(
     tools: Sequence[Mapping[str, Any]], groups: Mapping[str, str], *, strict: bool
 ) -> list[OfferedTool]:
-    """Return every tool in its strict form, as far as it has one."""
+    """Return every tool in its strict form, or unchanged if it has none."""
     return [
         _offer_tool(json.dumps(tool, ensure_ascii=False), groups.get(tool_name(tool), ""), strict)
         for tool in tools

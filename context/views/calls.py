@@ -158,7 +158,7 @@ def _evidence(
 
 def _citation_url(citation: Mapping[str, Any]) -> str:
     ref = citation["ref"]
-    if "remote" in citation:  # it stands in another kmapp
+    if "remote" in citation:  # it is stored in another kmapp
         return ""
     if citation["source"] == "knowledge":
         ref = citation["locator"]["chunk_id"]

@@ -113,7 +113,7 @@ def comparison(request: WebRequest, pk: UUID) -> HttpResponse:
     show = show if show in TABS else "changed"
     rows = ContextDifference.objects.of(comparison.account_id).of_kind(comparison, show)
     rows_ = rows.select_related("report")
-    # What a call's row shows stands in columns: reports are long.
+    # The rows of calls use columns only, because reports are long.
     rows_ = rows_.defer("report__report", "report__tool_tokens", "report__called_tools")
     page = paginate(request, rows_)
     context = {

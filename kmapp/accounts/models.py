@@ -127,7 +127,7 @@ class SameAccountKey(models.ForeignKey[_From, _To]):
     """A foreign key to a row of the same account.
 
     The database checks it together with the account: see the migration operation
-    `SameAccountForeignKey`. It has no index of its own: indexes start with the account.
+    `SameAccountForeignKey`. It has no separate index: indexes start with the account.
     """
 
     def __init__(self, to: Any, on_delete: Any = models.CASCADE, **options: Any) -> None:
@@ -143,7 +143,7 @@ class SealedModel(AccountOwned):
     """A row that the ledger seals: every change of it belongs to a commit.
 
     A commit digests `body()`: every column except `unsealed_fields`, which are statistics or name
-    the last commit. `kmapp.ledger.fsck` reads the same columns with code of its own.
+    the last commit. `kmapp.ledger.fsck` reads the same columns with independent code.
     """
 
     unsealed_fields: tuple[str, ...] = ("commit_id",)

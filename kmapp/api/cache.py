@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class JsonSerializer:
-    """Serializer for plain data; pickle would run code of whoever can write to the cache."""
+    """Serializer for plain data; pickle would run code from anyone who can write to the cache."""
 
     def dumps(self, value: Any) -> int | bytes:
         # Whole numbers stay numbers, so that the server can count with them.
@@ -62,7 +62,7 @@ class ValkeyCache(RedisCache):
             "serializer": JsonSerializer,
             "socket_timeout": CONNECT_SECONDS,
             "socket_connect_timeout": CONNECT_SECONDS,
-            # One more try at once: after a restart of the server the pooled connections are stale.
+            # One immediate retry: after a restart of the server the pooled connections are stale.
             "retry": Retry(NoBackoff(), 1, supported_errors=(ServerGone,)),
             **params.get("OPTIONS", {}),
         }

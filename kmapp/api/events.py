@@ -18,7 +18,7 @@ from kmapp.outbox.models import Delivery, OutboxEvent
 
 
 class DeliveryShown(TypedDict):
-    """One handler of an event. `reason` says why it waits."""
+    """One handler of an event. `reason` states why it is pending."""
 
     handler: str
     state: str
@@ -39,7 +39,7 @@ class EventShown(TypedDict):
     id: UUID
     topic: str
     state: str
-    status: str  # the same; every endpoint that starts work says `status`
+    status: str  # the same; every endpoint that starts work uses `status`
     attempts: int
     last_error: str | None
     reason: str | None

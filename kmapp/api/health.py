@@ -1,7 +1,7 @@
 """Health of the product. Apps add their parts with `@check` and `@figure`.
 
-Without a key, the response only says that the process runs. With one, it has every part and figures
-of the account. A failed essential part makes it a 503, so that a load balancer stops using this
+Without a key, the response only states that the process runs. With one, it has all parts and
+figures of the account. A failed essential part makes it a 503, so that a load balancer stops using this
 host. Any other failed part makes it degraded: writes are stored and searchable by words, and jobs
 catch up later.
 """
@@ -47,7 +47,7 @@ class Report:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     name: str
-    report: Callable[[UUID], Report]  # given the account of whoever asks
+    report: Callable[[UUID], Report]  # of the account of the request
     essential: bool
 
 

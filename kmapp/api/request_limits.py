@@ -13,7 +13,7 @@ Schema = dict[str, Any]
 STORABLE = r"^[^\u0000]*$"
 NOT_BLANK = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 BOUNDS = {"minimum": -LARGEST_INTEGER, "maximum": LARGEST_INTEGER}
-WORDS = ("description", "default", "title", "deprecated")  # of a property, whatever it holds
+WORDS = ("description", "default", "title", "deprecated")  # of a property of any type
 JSON = {"$ref": "#/components/schemas/JSON"}
 ANYTHING: Schema = {
     "description": "Any JSON that can be stored: texts without U+0000, numbers within ±(2^53 - 1).",

@@ -26,7 +26,7 @@ IdField = OptionalText
 
 
 class OneOrMore(serializers.ListField):
-    """A list; a single value stands for a list of one."""
+    """A list; a single value is read as a list with one item."""
 
     def to_internal_value(self, data: Any) -> list[Any]:
         return super().to_internal_value([data] if isinstance(data, str) else data)
@@ -71,7 +71,7 @@ class Typed(serializers.Serializer[Any]):
 
     DRF would convert such values, which hides mistakes of clients. In a query string every value is
     text and is converted. `together` declares relations between fields as JSON Schema, for OpenAPI.
-    `shorthand` names the field that a text in place of the object stands for.
+    `shorthand` names the field that a text in place of the object sets.
     """
 
     together: ClassVar[Mapping[str, Any]] = {}

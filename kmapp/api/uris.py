@@ -29,7 +29,7 @@ class ObjectUri:
 def choose_scheme(request: Request) -> None:
     """Choose the scheme of the URIs in the response.
 
-    aionis-sdk sends no name of its own: it is Python's urllib with a request id.
+    aionis-sdk sends no product name, but is recognised as Python's urllib with a request ID.
     """
     agent = request.headers.get("User-Agent", "")
     is_aionis = agent.startswith("Python-urllib/") and "X-Request-Id" in request.headers

@@ -1,7 +1,7 @@
 """Nodes of a memory batch that belong to another app, such as rules.
 
 An agent writes memories and rules in one request. The app that handles the request finds the app of
-each node here, which writes its nodes into the same commit. Feedback on a node works alike.
+each node here, which writes its nodes into the same commit. Feedback on a node works likewise.
 """
 
 from collections.abc import Callable, Mapping, Sequence

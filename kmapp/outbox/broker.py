@@ -1,7 +1,7 @@
 """The message broker: queue depth, and publishing from a thread.
 
-A message only says that there is work, so a hundred per queue are enough. Messages have no expiry,
-because the clocks of sender and receiver may be hours apart.
+A message only signals that there is work, so a hundred per queue are enough. Messages do not
+expire, because the clocks of sender and receiver may be hours apart.
 """
 
 import os

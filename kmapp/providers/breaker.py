@@ -2,7 +2,7 @@
 
 pybreaker stores states and counts. Its `CircuitBreaker.call` holds a lock for the whole call, which
 would queue every thread behind the slowest, so calls go through `calling()`. That lets all calls
-through in the half-open state, so a lock of our own admits one probe at a time.
+through in the half-open state, so a separate lock admits one probe at a time.
 """
 
 import threading
@@ -88,7 +88,7 @@ class Breaker:
 
 
 def _endpoint_is_well(error: BaseException) -> bool:
-    """Return whether the endpoint is not to blame: an error of ours, or of one text."""
+    """Return whether the cause of the error is this product or one text, not the endpoint."""
     return not isinstance(error, ProviderError) or isinstance(error, Refused | BadVectors)
 
 

@@ -28,7 +28,7 @@ def relevance(query: str, texts: Sequence[str]) -> list[float]:
         "top_n": len(texts),
     }
     base_url, api_key = settings.RERANK_BASE_URL, settings.RERANK_API_KEY
-    # A circuit of its own, because embeddings at the same address may work.
+    # A separate circuit, because embeddings at the same address may work.
     circuit = breaker_for(base_url + PATH).guard()
     with record_call("rerank", "query") as call, circuit:
         answer = post_json(base_url, api_key, posted(PATH, body), settings.RERANK_DEADLINE)

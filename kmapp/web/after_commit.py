@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 
 @dataclass(frozen=True, slots=True)
 class AfterCommit:
-    """A page's next step, which runs in a transaction of its own.
+    """A page's next step, which runs in a separate transaction.
 
     A transaction that writes holds the lock of the account's commit chain until it commits, and
     other writers wait for it. `outside_transaction`: long work that opens transactions as needed.

@@ -8,7 +8,7 @@ from django.utils.functional import Promise
 
 
 class KeySnippet(Protocol):
-    """A block to copy, and where it goes."""
+    """A block to copy, and the file or place for it."""
 
     @property
     def label(self) -> str | Promise:

@@ -65,9 +65,9 @@ class Add(AgentView):
     """Add a conversation to memory.
 
     With `infer` (the default), a worker extracts facts from the messages and compares each with
-    existing memories: it is added, it updates or contradicts one of them, or it is known already.
+    existing memories: it is added, it updates or contradicts one of them, or it exists already.
     `/v1/events/{event_id}` reports the result. Without a configured chat model, the messages are
-    stored as memories at once, and their extraction waits until a model is configured. Invalid
+    stored as memories immediately, and their extraction waits until a model is configured. Invalid
     parts of the model's response are left out and listed in `refused`; if no part is valid, nothing
     changes and the event is FAILED.
     """

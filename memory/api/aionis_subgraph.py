@@ -17,7 +17,7 @@ from memory.retrieval.recall import Recalled
 from memory.retrieval.search import Hit
 from memory.retrieval.spreading_activation import Edge
 
-CHARACTERS = 20_000  # of the context, unless the client says otherwise
+CHARACTERS = 20_000  # of the context, unless the client sets another limit
 PREVIEW = 200  # characters of metadata
 SUMMARY = 500
 DEBUGGED = 5  # seeds

@@ -239,7 +239,7 @@ class Update(AgentView):
             )
         with acting(self.account):
             entry = get_entry(self.account, readable_entries(self.request.auth, data), data)
-            # Nobody decides about it between this look at its state and the change.
+            # Locked, so that its state cannot change between this check and the change.
             entry = lock_entry(self.account, entry.pk, data.get("version"))
             decision = Decision(
                 account_id=self.account,

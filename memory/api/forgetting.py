@@ -63,7 +63,7 @@ class ForgetInput(Exact, EntryFilters):
 class Forget(AgentView):
     """Forget memories: hide them from recall. A person can restore them.
 
-    A memory named by its ID is forgotten at once. Several memories are counted first, and the
+    A memory named by its ID is forgotten immediately. Several memories are counted first, and the
     response contains the token to confirm. Workers forget large selections; `/v1/events/{id}`
     reports the progress of each of `event_ids`.
     """

@@ -23,8 +23,8 @@ TOPICS = 400
 # Squared, the shares of the common direction, of the topic, and of the text itself. So the cosines
 # are like those of multilingual-e5-small: about .78 between any two texts, .88 within a topic.
 COMMON, TOPIC, OWN = 0.78, 0.10, 0.12
-# What a text says differs in far fewer ways than a vector has dimensions. If it did not, all texts
-# of a topic would be about equally near, which no text is and no index can sort.
+# Real texts differ in far fewer directions than a vector has dimensions. Otherwise all texts of a
+# topic would be about equally distant, and no index could order them.
 DIRECTIONS = 24
 
 Vectors = NDArray[np.float32]
@@ -37,7 +37,7 @@ HANZI = (
     "听看读写问答学教工农商医兵友客主家国民市场店楼房屋室厅院园田河湖海江岸沙石铁钢铜银玉"
 )
 VOCABULARY = 20_000
-EXPONENT = 1.05  # of the frequency of the word with a rank: about that of a spoken language
+EXPONENT = 1.05  # of the frequency of the word with a rank: about that of spoken language
 SHORTEST, MEDIAN, SPREAD, LONGEST = 4, 18, 0.6, 120  # words of a text: log-normal
 Status, Visibility = MemoryEntry.Status, MemoryEntry.Visibility
 RUN_LENGTH = 20
@@ -50,7 +50,7 @@ STATUS_SHARES = (0.96, 0.02, 0.02)
 
 @dataclass
 class Cloud:
-    """Generator of vectors, and of queries near some of them."""
+    """Generator of vectors, and of queries similar to some of them."""
 
     dimensions: int
     rng: np.random.Generator

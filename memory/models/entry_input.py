@@ -23,7 +23,7 @@ SHARED_FIELDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEntry:
-    """One memory to write. Empty strings and None stand for omitted fields."""
+    """One memory to write. Empty strings and None mean omitted fields."""
 
     text: str
     kind: str = "fact"

@@ -1,7 +1,6 @@
 """Contradictions between similar texts: numbers, dates, negation, opposites. Pure.
 
-Heuristics for English and Chinese. What they find is shown to a person as it stands in the texts
-and decides nothing.
+Heuristics for English and Chinese. Reviewers see the results as quotations; they decide nothing.
 """
 
 import re
@@ -77,7 +76,7 @@ class Contrast:
     """Contradictions between two texts, each as (new, old) words from the texts."""
 
     values: Sequence[tuple[str, str]] = ()
-    negated: str = ""  # "new" or "old": only one of them says not
+    negated: str = ""  # "new" or "old": only one of them is negated
     opposites: Sequence[tuple[str, str]] = ()
 
     def __bool__(self) -> bool:
@@ -90,7 +89,7 @@ class Contrast:
 def contrast(new: str, old: str) -> Contrast:
     opposites = [*_opposed(new, old)]
     more, less = len(_NOT.findall(new)), len(_NOT.findall(old))
-    # "Not allowed" against "forbidden" says the same twice.
+    # "Not allowed" and "forbidden" have the same meaning.
     negated = "" if more % 2 == less % 2 else ("new" if more > less else "old")
     if negated and opposites:
         negated, opposites = "", []

@@ -15,7 +15,7 @@ FIELDS = ("content", "title", "kind", *LISTS, "slots", "importance", "confidence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A field in which two memories differ, and the memory that it is taken from."""
+    """A field in which two memories differ, and the memory whose value is used."""
 
     name: str
     label: str
@@ -76,7 +76,7 @@ class Moved(StrEnum):
     ME = "me"
     THEM = "them"
     ALIKE = "alike"  # both, to the same
-    BOTH = "both"  # a person must look
+    BOTH = "both"  # a person must decide
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ REPLACES = Exists(
 
 
 def needing(rows: EntryQuerySet) -> EntryQuerySet:
-    """With what each asks of a reviewer (`need`).
+    """Annotate what each needs from a reviewer (`need`).
 
-    Before a worker has looked at a proposal its own words and edges say so, as far as they do.
+    Before its triage, this is derived from the words and edges of the proposal.
     """
     at_sight = Case(
         When(~Q(flags=[]), then=Value(Need.FLAGGED.value)),

@@ -84,7 +84,7 @@ class _Weights:
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         self.weights = weights
-        # The weight of words without a known weight.
+        # The default weight of words.
         self.average = fmean(weights.values()) if weights else 1.0
 
     def shared(self, one: str, other: str) -> float:

@@ -80,7 +80,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse:
 def _render_conflict(
     request: WebRequest, row: MemoryEntry, form: EditForm, seen: Mapping[str, Any]
 ) -> HttpResponse:
-    """Render the conflict: the seen, the current and the submitted values."""
+    """Render the conflict: the displayed, the current and the submitted values."""
     mine = {name: form.cleaned_data[name] for name in FIELDS}
     fields = diff_three_way(FIELDS, base=seen, theirs=_form_values(vars(row)), mine=mine)
     offered = {field.name: field.offered for field in fields}

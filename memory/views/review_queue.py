@@ -240,7 +240,7 @@ def poll_lease(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST")
 def acquire_by_force(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Take over the lease. The previous holder learns of it when they decide."""
+    """Take over the lease. The previous holder is informed when they decide."""
     entry = get_entry_or_404(request, pk)
     if entry.status != MemoryEntry.Status.PROPOSED:
         raise Conflict(_("This proposal was already decided."))

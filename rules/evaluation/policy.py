@@ -1,6 +1,6 @@
 """The combined policy of matching rules. Pure.
 
-Rules are merged in ascending rank, so that the higher one wins where two say different things;
+Rules are merged in ascending rank, so that the higher one wins where two set different values;
 tools are denied by any rule, allowed only by all, and preferred in descending rank.
 """
 

@@ -8,7 +8,7 @@ import json
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-# `to_char` writes no sign before the year, so a date B.C. must not look like one of ours.
+# `to_char` writes no sign before the year, so a date B.C. must not look like a valid one.
 TIME = """CASE WHEN {0} < timestamptz '0001-01-01Z' THEN {0}::text
   ELSE to_char({0} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') END"""
 _LONGEST_NUMBER = 20  # digits; Python refuses to read very long ones

@@ -11,7 +11,7 @@ BLOCK = 2000
 
 
 class Snapshot:
-    """One read-only snapshot, seen as one account at a time."""
+    """A read-only snapshot of the database that reads one account at a time."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self.connection = connection

@@ -21,7 +21,7 @@ def icon(name: str) -> str:
     return format_html(
         '<svg class="icon" viewBox="0 0 24 24" fill="none" stroke="currentColor" '
         'stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">{}</svg>',
-        mark_safe(icons.load_drawing(name)),  # noqa: S308 - a file of ours, held to its digest by a test
+        mark_safe(icons.load_drawing(name)),  # noqa: S308 - a vendored file, whose digest a test checks
     )
 
 

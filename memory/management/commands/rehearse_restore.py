@@ -1,4 +1,4 @@
-"""manage.py rehearse_restore: restore a backup beside the live data, and compare."""
+"""manage.py rehearse_restore: restore a backup next to the live data, and compare."""
 
 import time
 from collections.abc import Iterator, Sequence
