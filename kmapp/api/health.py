@@ -1,9 +1,9 @@
 """Health of the product. Apps add their parts with `@check` and `@figure`.
 
 Without a key, the response only states that the process runs. With one, it has all parts and
-figures of the account. A failed essential part makes it a 503, so that a load balancer stops using this
-host. Any other failed part makes it degraded: writes are stored and searchable by words, and jobs
-catch up later.
+figures of the account. A failed essential part makes it a 503, so that a load
+balancer stops using this host. Any other failed part makes it degraded: writes are stored and
+searchable by words, and jobs catch up later.
 """
 
 import time
