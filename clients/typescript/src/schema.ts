@@ -558,9 +558,9 @@ export interface paths {
          * @description Add a conversation to memory.
          *
          *     With `infer` (the default), a worker extracts facts from the messages and compares each with
-         *     existing memories: it is added, it updates or contradicts one of them, or it is known already.
+         *     existing memories: it is added, it updates or contradicts one of them, or it exists already.
          *     `/v1/events/{event_id}` reports the result. Without a configured chat model, the messages are
-         *     stored as memories at once, and their extraction waits until a model is configured. Invalid
+         *     stored as memories immediately, and their extraction waits until a model is configured. Invalid
          *     parts of the model's response are left out and listed in `refused`; if no part is valid, nothing
          *     changes and the event is FAILED.
          *
@@ -657,7 +657,7 @@ export interface paths {
         /**
          * @description Forget memories: hide them from recall. A person can restore them.
          *
-         *     A memory named by its ID is forgotten at once. Several memories are counted first, and the
+         *     A memory named by its ID is forgotten immediately. Several memories are counted first, and the
          *     response contains the token to confirm. Workers forget large selections; `/v1/events/{id}`
          *     reports the progress of each of `event_ids`.
          *
@@ -1827,7 +1827,7 @@ export interface components {
             results: components["schemas"]["ComparisonBrief"][];
             next: number | null;
         };
-        /** @description Totals so far. Costs are of the calls that fit both sides and have a price. */
+        /** @description Current totals. Costs include the calls that fit on both sides and have a price. */
         ComparisonSummary: {
             distribution: components["schemas"]["Spread"];
             changed: number;
@@ -2002,7 +2002,7 @@ export interface components {
             commit_id: null;
             commit_uri: null;
         };
-        /** @description One handler of an event. `reason` says why it waits. */
+        /** @description One handler of an event. `reason` states why it is pending. */
         DeliveryShown: {
             handler: string;
             state: string;
