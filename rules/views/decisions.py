@@ -174,7 +174,7 @@ def conflicts(request: WebRequest) -> HttpResponse:
         ],
         "total": len(matching_rows),
         "rule": rule,
-        "looked_at": RECORDED,
+        "checked": RECORDED,
     }
     return render(request, "rules/decisions/conflicts.html", context)
 
@@ -192,7 +192,7 @@ def feedback(request: WebRequest) -> HttpResponse:
     page = paginate(request, narrowed.qs)
     rules = Rule.objects.of(account_id).in_bulk({key for each in page for key in each.rule_ids})
     page_rows: list[dict[str, Any]] = [
-        {"said": each, "rules": [rules[key] for key in each.rule_ids if key in rules]}
+        {"feedback": each, "rules": [rules[key] for key in each.rule_ids if key in rules]}
         for each in page
     ]
     context = {

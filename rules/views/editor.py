@@ -118,7 +118,7 @@ def _context(
     draft = _draft(rule, editor, form)
     context: dict[str, Any] = {
         "rule": rule,
-        "desk": editor,
+        "editor": editor,
         "form": form,
         "lines": condition_lines(draft.when),
         "exceptions": [condition_lines(one) for one in draft.exceptions],
@@ -127,7 +127,7 @@ def _context(
     if editor.context is not None and not editor.issues:
         lineage = rule.lineage if rule else None
         result = tried(request.account_id, draft, editor.context, editor.candidates, lineage)
-        context["tried"] = result
+        context["dry_run"] = result
     return context
 
 

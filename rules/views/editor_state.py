@@ -51,12 +51,12 @@ TOOLS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditorState:
-    """`agreed` is the last state of both form and JSON; `spoke` names the one that changed it."""
+    """The state of the page; `agreed` is the last state in which form and JSON were equal."""
 
     agreed: Json
     form: Form
     json: str
-    spoke: str = ""  # form, json, or neither
+    changed_side: str = ""  # "form" or "json", if one was changed since then
     issues: Sequence[Mapping[str, str]] = ()
     blank: int = 1  # empty lines below the condition
     context: Any = None
@@ -144,21 +144,21 @@ def parse_editor(data: QueryDict) -> EditorState:
     step = data.get("step", "")
     by_form, wrong_form = _by_form(agreed, form)
     by_json, wrong_json = _by_json(text)
-    form_spoke = wrong_form is not None or not same(by_form, agreed)
-    json_spoke = wrong_json is not None or not same(by_json, agreed)
+    form_changed = wrong_form is not None or not same(by_form, agreed)
+    json_changed = wrong_json is not None or not same(by_json, agreed)
     differ = wrong_form or wrong_json or not same(by_form, by_json)
     editor = EditorState(agreed=agreed, form=form, json=text, **_trial(data))
-    if form_spoke and json_spoke and differ and step not in ("form", "json"):
+    if form_changed and json_changed and differ and step not in ("form", "json"):
         both = _("The form and the JSON were both changed. Choose below which one to use.")
         return replace(editor, issues=[{"path": "json", "message": both}])
-    if (form_spoke and step != "json") or step == "form":
+    if (form_changed and step != "json") or step == "form":
         if wrong_form:
-            return replace(editor, spoke="form", issues=[wrong_form])
-        editor = replace(editor, spoke="form", agreed=by_form, json=pretty(by_form))
-    elif json_spoke or step == "json":
+            return replace(editor, changed_side="form", issues=[wrong_form])
+        editor = replace(editor, changed_side="form", agreed=by_form, json=pretty(by_form))
+    elif json_changed or step == "json":
         if wrong_json:
-            return replace(editor, spoke="json", issues=[wrong_json])
-        editor = replace(editor, spoke="json", agreed=by_json, form=form_of(by_json))
+            return replace(editor, changed_side="json", issues=[wrong_json])
+        editor = replace(editor, changed_side="json", agreed=by_json, form=form_of(by_json))
     more = 3 if step == "more" else 1
     return replace(editor, issues=issues_of(editor.agreed), blank=more)
 

@@ -132,10 +132,10 @@ def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> H
             }
             for one in clashes
         ],
-        "looked_at": inspected,
+        "checked": inspected,
         "turns": turns_of(row),
         "differing": _differing(row),
-        "wish": request_row,
+        "promotion_request": request_row,
         "void": void,
         "is_mine": request_row is not None and request_row.asked_by == mine,
         "is_admin": request.is_admin,

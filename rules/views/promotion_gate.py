@@ -33,9 +33,9 @@ def set_book(request: WebRequest) -> HttpResponse:
     form = BookForm(request.POST)
     if not form.is_valid():
         return _page(request, row, form)
-    doomed = _doomed(row, form.cleaned_data["decision_days"])
-    if doomed and parse_row_number(request.POST.get("count", "")) != doomed:
-        return render(request, "rules/book/confirm.html", {"form": form, "doomed": doomed})
+    expiring = _count_expiring(row, form.cleaned_data["decision_days"])
+    if expiring and parse_row_number(request.POST.get("count", "")) != expiring:
+        return render(request, "rules/book/confirm.html", {"form": form, "expiring": expiring})
     seen = request.POST.get("seen")
     changed = change_book(
         row.account_id,
@@ -49,7 +49,7 @@ def set_book(request: WebRequest) -> HttpResponse:
     )
 
 
-def _doomed(row: RuleBook, days: int | None) -> int:
+def _count_expiring(row: RuleBook, days: int | None) -> int:
     """Return how many decisions a shorter retention period would delete."""
     shorter = days is not None and days < (row.decision_days or days + 1)
     return outlived(row.account_id, days).count() if shorter else 0

@@ -91,7 +91,7 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
         "editions": sorted(editions, key=lambda one: -one.edition),
         "steps": steps,
         "older": older,
-        "wish": pending_request,
+        "promotion_request": pending_request,
         "moves": _moves(request, row),
         "evidence": evidence_of(row) if row.shadowed_at else None,
         "backtest": history.last_backtest(row),
