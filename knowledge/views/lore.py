@@ -181,6 +181,6 @@ def _render_form(
     context["sample"] = request.POST.get("sample", "")
     template = "knowledge/lore/form.html"
     if "try" in request.POST and isinstance(form, EntryForm):
-        context["tried"] = _test_entry(request, form)
-        return render_part(request, template, "tried", context)
+        context["test_result"] = _test_entry(request, form)
+        return render_part(request, template, "test_result", context)
     return render_form(request, template, context, invalid=form.is_bound)

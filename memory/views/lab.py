@@ -55,7 +55,7 @@ def lab(request: WebRequest) -> HttpResponse | AfterCommit:
     setting_forms = [SettingForm(request.GET) if has_query else SettingForm(initial=ids)]
     if compare:
         setting_forms.append(SettingForm(_second_params(request), prefix=SECOND))
-    context: dict[str, Any] = {"question": question, "ways": setting_forms, "compare": compare}
+    context: dict[str, Any] = {"question": question, "forms": setting_forms, "compare": compare}
     if not has_query:
         return render(request, TEMPLATE, context)
     if not all(form.is_valid() for form in (question, *setting_forms)):
@@ -76,17 +76,17 @@ def _run_queries(
 ) -> AfterCommit:
     trials = [try_out(request.account_id, question) for question in questions]
     trial_rows = [_serialize_trial(request, trial, reference=trials[0]) for trial in trials]
-    bars = [row["bar"] for trial in trial_rows for row in (*trial["told"], *trial["missed"])]
+    bars = [row["bar"] for trial in trial_rows for row in (*trial["results"], *trial["missed"])]
     results = {"trials": trial_rows, "legend": legend(bars), "outcomes": OFFERED}
     return AfterCommit(lambda: _render_results(request, context | results))
 
 
 def _render_results(request: WebRequest, context: dict[str, Any]) -> HttpResponse:
     """Render the results with the person's earlier ratings."""
-    rows = [row for trial in context["trials"] for row in trial["told"]]
+    rows = [row for trial in context["trials"] for row in trial["results"]]
     ratings = _load_ratings(request, (row["one"].hit.entry.pk for row in rows))
     for row in rows:
-        row["said"] = ratings.get(row["one"].hit.entry.pk, "")
+        row["rating"] = ratings.get(row["one"].hit.entry.pk, "")
     return render(request, TEMPLATE, context)
 
 
@@ -94,7 +94,7 @@ def _serialize_trial(request: WebRequest, trial: Trial, *, reference: Trial) -> 
     """Return a trial for the page, with the changes of rank from the reference."""
     return {
         "trial": trial,
-        "told": [_serialize_hit(hit) | _compare_rank(hit, reference) for hit in trial.hits],
+        "results": [_serialize_hit(hit) | _compare_rank(hit, reference) for hit in trial.hits],
         "missed": [_serialize_hit(hit) for hit in trial.missed],
         "decisions": [
             {"code": each["code"], "text": DECISIONS.get(each["code"], each["message"])}
@@ -146,7 +146,7 @@ def rate_memory(request: WebRequest, pk: UUID) -> HttpResponse:
     decision = Decision(account_id=entry.account_id, entry_id=entry.pk, actor=request.actor)
     rated = rate_entry(decision, outcome)
     if request.htmx:
-        context = {"entry": entry, "said": outcome, "outcomes": OFFERED}
+        context = {"entry": entry, "rating": outcome, "outcomes": OFFERED}
         return render(request, "memory/lab/index.html#rating", context)
     if rated.changed:
         notify_success(

@@ -54,22 +54,22 @@ def run(account_id: UUID, run_id: UUID) -> None:
             .order_by("-created_at", "-pk")
             .values_list("pk", flat=True)[: test.wanted]
         )
-        watcher = compile_rule(written_of(test.rule, live=False))
+        shadow = compile_rule(written_of(test.rule, live=False))
         test.begin(total=len(ids), done=0, seen=0, matched=0, changed=0, examples=[])
     for first in range(0, len(ids), PIECE):
         with acting(account_id):
-            _piece(test, watcher, ids[first : first + PIECE])
+            _piece(test, shadow, ids[first : first + PIECE])
     with acting(account_id):
         test.end()
 
 
-def _piece(test: RuleBacktest, watcher: Compiled, ids: Sequence[UUID]) -> None:
+def _piece(test: RuleBacktest, shadow: Compiled, ids: Sequence[UUID]) -> None:
     account_id, rules = test.account_id, rules_of(test.account_id)
     decisions = RuleDecision.objects.of(account_id).in_bulk(list(ids))
-    feedback_counts = load_feedback_counts(account_id, [*rules.rules, watcher])
+    feedback_counts = load_feedback_counts(account_id, [*rules.rules, shadow])
     for pk in ids:
         decision = decisions.get(pk)  # None: deleted in the meantime
-        seen = _observe(watcher, rules, decision, feedback_counts) if decision else None
+        seen = _observe(shadow, rules, decision, feedback_counts) if decision else None
         if seen is None:
             continue
         test.matched += seen.matched
@@ -83,15 +83,15 @@ def _piece(test: RuleBacktest, watcher: Compiled, ids: Sequence[UUID]) -> None:
 
 
 def _observe(
-    watcher: Compiled, rules: RuleSet, decision: RuleDecision, feedback_counts: FeedbackCounts
+    shadow: Compiled, rules: RuleSet, decision: RuleDecision, feedback_counts: FeedbackCounts
 ) -> Observation | None:
     """Observe the rule as if it had been in shadow then, among the rules of today."""
     question = question_of(decision)
-    live_edition = rules.live_editions.get(watcher.rule.lineage)
-    if live_edition is None and not watcher.holds(question.context):
+    live_edition = rules.live_editions.get(shadow.rule.lineage)
+    if live_edition is None and not shadow.holds(question.context):
         return None
     live = rules.match(question.context, question.viewer).live
-    return observe(watcher, question, live, live_edition, feedback_counts)
+    return observe(shadow, question, live, live_edition, feedback_counts)
 
 
 def question_of(decision: RuleDecision) -> Question:

@@ -45,13 +45,13 @@ def conflicts_with_live(rule: Rule) -> tuple[list[Conflict], int]:
 
 def _clashes(rule: Rule, decisions: Iterable[RuleDecision]) -> Iterator[Conflict]:
     rules, mine = rules_of(rule.account_id), str(rule.pk)
-    watcher = compile_rule(written_of(rule, live=False))
-    feedback_counts = load_feedback_counts(rule.account_id, [*rules.rules, watcher])
+    shadow = compile_rule(written_of(rule, live=False))
+    feedback_counts = load_feedback_counts(rule.account_id, [*rules.rules, shadow])
     for decision in decisions:
         question = question_of(decision)
         live = rules.match(question.context, question.viewer).live
-        others = [one for one in live if one.rule.lineage != watcher.rule.lineage]
-        for clash in policy_of([*others, watcher], feedback_counts).clashes:
+        others = [one for one in live if one.rule.lineage != shadow.rule.lineage]
+        for clash in policy_of([*others, shadow], feedback_counts).clashes:
             if mine in (clash.winner, *clash.losers):
                 yield _conflict(decision, clash.path, clash.code, clash.winner, clash.losers)
 

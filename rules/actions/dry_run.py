@@ -19,7 +19,7 @@ from rules.models import Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class DryRun:
     """The outcome of a rule for a context; `checks` are the parts of its condition."""
 
     holds: bool
@@ -34,9 +34,9 @@ class Tried:
         return self.before != self.after
 
 
-def tried(
+def dry_run(
     account_id: UUID, draft: NewRule, context: Any, candidates: Sequence[str], lineage: UUID | None
-) -> Tried:
+) -> DryRun:
     """Try a draft as if it were active instead of its active edition. Use inside `acting`."""
     rules, key = rules_of(account_id), uuid4()
     columns = {name: getattr(draft, name) for name in (*DESCRIPTION_FIELDS, *RULE_FIELDS)}
@@ -59,7 +59,7 @@ def tried(
     ]
     before, after = (effect(each, question.candidates, strict=False) for each in policies)
     parts = [{key: expected} for key, expected in draft.when.items()]
-    return Tried(
+    return DryRun(
         holds=holds,
         checks=[(condition_lines(part), compiled(part).holds(context)) for part in parts],
         blocked_by=[

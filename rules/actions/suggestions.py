@@ -21,8 +21,8 @@ def suggest(account_id: UUID) -> int:
     """Replace the suggestions of an account; return their number. Opens `acting` itself."""
     with acting(account_id):
         book = book_of(account_id)
-        heeded = Rule.objects.of(account_id).heeded().order_by("updated_at")
-        suggestions = [one for rule in heeded[:MOST_RULES] if (one := _suggestion(rule, book))]
+        evaluated = Rule.objects.of(account_id).evaluated().order_by("updated_at")
+        suggestions = [one for rule in evaluated[:MOST_RULES] if (one := _suggestion(rule, book))]
         RuleSuggestion.objects.of(account_id).delete()
         return len(RuleSuggestion.objects.bulk_create(suggestions))
 

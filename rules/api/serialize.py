@@ -49,7 +49,7 @@ class AnswerSerializer:
         self.account_id, self.answer, self.limit = account_id, answer, limit
         both = (*answer.matched.live, *answer.matched.watching)
         self.by_id = {one.rule.id: one for one in both}
-        self.voices = {one.rule.id: one.voice(*self._feedback_counts(one)) for one in both}
+        self.effects = {one.rule.id: one.ranked(*self._feedback_counts(one)) for one in both}
 
     def _feedback_counts(self, one: Compiled) -> tuple[int, int]:
         return self.answer.counts.get(one.rule.id, (0, 0))
@@ -78,7 +78,7 @@ class AnswerSerializer:
 
     def serialize_rules(self, rules: Sequence[Compiled]) -> list[MatchedRule]:
         """Return the rules with the highest rank."""
-        best = sorted(rules, key=lambda one: self.voices[one.rule.id].order(), reverse=True)
+        best = sorted(rules, key=lambda one: self.effects[one.rule.id].order(), reverse=True)
         return [self._serialize_rule(one) for one in best[: self.limit]]
 
     def _serialize_rule(self, one: Compiled) -> MatchedRule:
@@ -92,7 +92,7 @@ class AnswerSerializer:
             "then_json": dict(rule.then),
             "exceptions_json": list(rule.exceptions),
             "stats": {"positive": positive, "negative": negative},
-            "rank": serialize_rank(self.voices[rule.id].rank),
+            "rank": serialize_rank(self.effects[rule.id].rank),
             "match_detail": {"condition_paths": list(one.condition.paths)},
             "commit_id": rule.commit_id,
         }
@@ -120,7 +120,7 @@ class AnswerSerializer:
                 "state": _state(self.by_id[rule]),
                 "commit_id": self.by_id[rule].rule.commit_id,
                 "touched_paths": list(paths),
-                "rank": serialize_rank(self.voices[rule].rank),
+                "rank": serialize_rank(self.effects[rule].rank),
             }
             for rule, paths in reversed(policy.touched.items())
         ]

@@ -25,8 +25,8 @@ EMPTY: Json = {"if": {}, "then": {}, "exceptions": []}
 SEPARATOR = re.compile(r"[,，\n]")
 
 
-class Unsaid(ValueError):
-    """An incomplete row: `place` is the part of the rule, `reason` what is missing."""
+class InvalidRow(ValueError):
+    """An invalid row: `place` is the part of the rule, `reason` the code of its error."""
 
     def __init__(self, place: str, reason: str) -> None:
         super().__init__(reason)
@@ -78,7 +78,7 @@ def _rows_of(condition: Any) -> tuple[Row, ...] | None:
         return None
     try:
         return rows if same(condition_of(rows), condition) else None
-    except Unsaid:
+    except InvalidRow:
         return None
 
 
@@ -131,7 +131,7 @@ def value_of(text: str) -> Any:
 # --- From the form to JSON ------------------------------------------------------------------------
 
 
-def formed(agreed: Mapping[str, Any], form: Form) -> Json:
+def rule_of(agreed: Mapping[str, Any], form: Form) -> Json:
     """Return the rule of the form; parts that it does not display are preserved."""
     rule: Json = {**EMPTY, **agreed}
     then = dict(rule["then"]) if isinstance(rule["then"], Mapping) else {}
@@ -154,8 +154,8 @@ def formed(agreed: Mapping[str, Any], form: Form) -> Json:
 def _part(name: str, rows: Sequence[Row]) -> Json:
     try:
         return condition_of(rows)
-    except Unsaid as error:
-        raise Unsaid(name, error.reason) from error
+    except InvalidRow as error:
+        raise InvalidRow(name, error.reason) from error
 
 
 def _with(part: Mapping[str, Any], name: str, value: Any) -> Json:
@@ -172,7 +172,7 @@ def condition_of(rows: Sequence[Row]) -> Json:
         if row.path:
             _add(condition, row)
         elif row.value:
-            raise Unsaid("", "place")
+            raise InvalidRow("", "no_path")
     return condition
 
 
@@ -180,12 +180,12 @@ def _add(condition: Json, row: Row) -> None:
     operand = _operand(row)
     if row.operator in (IS, ALL):
         if row.path in condition:
-            raise Unsaid("", "twice")
+            raise InvalidRow("", "repeat")
         condition[row.path] = operand
         return
     existing = condition.setdefault(row.path, {})
     if not isinstance(existing, dict) or row.operator in existing:
-        raise Unsaid("", "twice")
+        raise InvalidRow("", "repeat")
     existing[row.operator] = operand
 
 

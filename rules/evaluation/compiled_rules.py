@@ -56,10 +56,10 @@ def _compile(
     account_id: UUID, stamp: Stamp, before: dict[str, tuple[int, Compiled]]
 ) -> _CacheEntry:
     """Compile new and changed rules; reuse the others."""
-    heeded = Rule.objects.of(account_id).heeded()
-    versions = dict(heeded.values_list("pk", "version"))
+    evaluated = Rule.objects.of(account_id).evaluated()
+    versions = dict(evaluated.values_list("pk", "version"))
     changed = [pk for pk, version in versions.items() if before.get(str(pk), (0,))[0] != version]
-    rows = heeded if len(changed) > len(versions) // 2 else heeded.filter(pk__in=changed)
+    rows = evaluated if len(changed) > len(versions) // 2 else evaluated.filter(pk__in=changed)
     fresh = {str(rule.pk): (rule.version, compile_rule(written_of(rule))) for rule in rows}
     now = {
         str(pk): fresh.get(str(pk)) or before[str(pk)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rules.evaluation.matching import Compiled, Matched, RuleSet, Viewer
-from rules.evaluation.policy import Policy, merged
+from rules.evaluation.policy import Policy, merge_effects
 
 FeedbackCounts = Mapping[str, tuple[int, int]]  # by rule: good and bad feedback
 
@@ -87,11 +87,11 @@ def effect(policy: Policy, candidates: Sequence[str], *, strict: bool) -> dict[s
 
 
 def policy_of(rules: Sequence[Compiled], feedback_counts: FeedbackCounts) -> Policy:
-    return merged([one.voice(*feedback_counts.get(one.rule.id, (0, 0))) for one in rules])
+    return merge_effects([one.ranked(*feedback_counts.get(one.rule.id, (0, 0))) for one in rules])
 
 
 def observe(
-    watcher: Compiled,
+    shadow: Compiled,
     question: Question,
     live: Sequence[Compiled],
     live_edition: Compiled | None,
@@ -102,20 +102,20 @@ def observe(
     `live` are the matching active rules. A rule that replaces a matching one has an effect even
     if it does not match.
     """
-    if not watcher.addresses(question.viewer):
+    if not shadow.addresses(question.viewer):
         return None
-    matched = watcher.holds(question.context)
+    matched = shadow.holds(question.context)
     if not matched and live_edition not in live:
         return None
-    with_it = [one for one in live if one is not live_edition]
+    with_shadow = [one for one in live if one is not live_edition]
     if matched:
-        with_it.append(watcher)
+        with_shadow.append(shadow)
     before, after = (
         effect(policy_of(rules, feedback_counts), question.candidates, strict=question.strict)
-        for rules in (live, with_it)
+        for rules in (live, with_shadow)
     )
     return Observation(
-        rule=watcher.rule.id,
+        rule=shadow.rule.id,
         matched=matched,
         changed=before != after,
         before=before,

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from rules.evaluation.conditions import Condition, compiled, lookup
-from rules.evaluation.policy import Rank, Voice
+from rules.evaluation.policy import Rank, RankedEffect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Compiled:
             one.holds(context) for one in self.exceptions
         )
 
-    def voice(self, positive: int, negative: int) -> Voice:
+    def ranked(self, positive: int, negative: int) -> RankedEffect:
         rank = Rank(
             priority=self.rule.priority,
             weight=self.rule.weight,
@@ -70,7 +70,8 @@ class Compiled:
             negative=negative,
             specificity=len(self.condition.paths),
         )
-        return Voice(id=self.rule.id, then=self.rule.then, rank=rank, age=(self.rule.created_at,))
+        age = (self.rule.created_at,)
+        return RankedEffect(id=self.rule.id, then=self.rule.then, rank=rank, age=age)
 
 
 def compile_rule(rule: Written) -> Compiled:

@@ -30,7 +30,7 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Voice:
+class RankedEffect:
     """The effect and the rank of one matching rule. `age` breaks ties: the younger rule wins."""
 
     id: str
@@ -79,19 +79,19 @@ class Policy:
         return {**self.values, "tool": tool}
 
 
-def merged(voices: Sequence[Voice]) -> Policy:
-    ascending = sorted(voices, key=Voice.order)
+def merge_effects(effects: Sequence[RankedEffect]) -> Policy:
+    ascending = sorted(effects, key=RankedEffect.order)
     policy = Policy()
-    writers: dict[str, list[tuple[Voice, Any]]] = {}
-    for voice in ascending:
+    writers: dict[str, list[tuple[RankedEffect, Any]]] = {}
+    for effect in ascending:
         paths = []
-        for path, value in _leaves(voice.then):
+        for path, value in _leaves(effect.then):
             paths.append(path)
-            writers.setdefault(path, []).append((voice, value))
+            writers.setdefault(path, []).append((effect, value))
             _put(policy.values, path.split("\x1f"), value)
-        tools = voice.then.get("tool")
+        tools = effect.then.get("tool")
         paths += [f"tool\x1f{name}" for name in tools] if isinstance(tools, Mapping) else []
-        policy.touched[voice.id] = tuple(path.replace("\x1f", ".") for path in paths)
+        policy.touched[effect.id] = tuple(path.replace("\x1f", ".") for path in paths)
     policy.clashes = [
         clash for path, contributions in writers.items() if (clash := _clash(path, contributions))
     ]
@@ -125,11 +125,11 @@ def _put(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
         here[path[-1]] = {} if value == {} else value  # a copy: the rule's own stays empty
 
 
-def _clash(path: str, contributions: Sequence[tuple[Voice, Any]]) -> Clash | None:
+def _clash(path: str, contributions: Sequence[tuple[RankedEffect, Any]]) -> Clash | None:
     winner, value = contributions[-1]
     losers = [
-        voice
-        for voice, other in contributions[:-1]
+        effect
+        for effect, other in contributions[:-1]
         if type(other) is not type(value) or other != value
     ]
     if not losers:
@@ -137,13 +137,13 @@ def _clash(path: str, contributions: Sequence[tuple[Voice, Any]]) -> Clash | Non
     return Clash(
         path=path.replace("\x1f", "."),
         winner=winner.id,
-        losers=tuple(voice.id for voice in losers),
+        losers=tuple(effect.id for effect in losers),
         code="value_overridden",
         reason=_reason(winner, losers[-1]),
     )
 
 
-def _reason(winner: Voice, loser: Voice) -> str:
+def _reason(winner: RankedEffect, loser: RankedEffect) -> str:
     if winner.rank.priority != loser.rank.priority:
         return f"priority {winner.rank.priority} over {loser.rank.priority}"
     if winner.rank.evidence != loser.rank.evidence:
@@ -156,19 +156,19 @@ def _reason(winner: Voice, loser: Voice) -> str:
 # --- Tools ----------------------------------------------------------------------------------------
 
 
-def _tools(policy: Policy, descending: Sequence[Voice]) -> None:
+def _tools(policy: Policy, descending: Sequence[RankedEffect]) -> None:
     policy.deniers = _rules_by_tool(descending, "deny")
     policy.preferrers = _rules_by_tool(descending, "prefer")
     policy.deny = tuple(sorted(policy.deniers))
     policy.prefer = tuple(policy.preferrers)
     limits = [
-        (voice, names) for voice in descending if (names := _names(voice, "allow")) is not None
+        (effect, names) for effect in descending if (names := _names(effect, "allow")) is not None
     ]
     if limits:
-        common = set(limits[0][1]).intersection(*(names for _voice, names in limits[1:]))
+        common = set(limits[0][1]).intersection(*(names for _effect, names in limits[1:]))
         policy.allow = tuple(name for name in dict.fromkeys(limits[0][1]) if name in common)
         if not common and len(limits) > 1:
-            winner, *losers = [voice.id for voice, _names in limits]
+            winner, *losers = [effect.id for effect, _names in limits]
             clash = Clash(
                 path="tool.allow",
                 winner=winner,
@@ -180,18 +180,18 @@ def _tools(policy: Policy, descending: Sequence[Voice]) -> None:
     policy.clashes += _against_denied(policy, _rules_by_tool(descending, "allow"))
 
 
-def _names(voice: Voice, what: str) -> list[str] | None:
-    tools = voice.then.get("tool")
+def _names(effect: RankedEffect, what: str) -> list[str] | None:
+    tools = effect.then.get("tool")
     names = tools.get(what) if isinstance(tools, Mapping) else None
     return [str(name) for name in names] if isinstance(names, list) else None
 
 
-def _rules_by_tool(descending: Sequence[Voice], what: str) -> dict[str, tuple[str, ...]]:
+def _rules_by_tool(descending: Sequence[RankedEffect], what: str) -> dict[str, tuple[str, ...]]:
     """Return the rules that name each tool, best first; tools in the order of their best rule."""
     rules: dict[str, list[str]] = {}
-    for voice in descending:
-        for name in dict.fromkeys(_names(voice, what) or ()):
-            rules.setdefault(name, []).append(voice.id)
+    for effect in descending:
+        for name in dict.fromkeys(_names(effect, what) or ()):
+            rules.setdefault(name, []).append(effect.id)
     return {name: tuple(ids) for name, ids in rules.items()}
 
 

@@ -16,7 +16,7 @@ MOST_WEIGHT = 2.0
 
 
 class RuleQuerySet(AccountQuerySet["Rule"]):
-    def heeded(self) -> Self:
+    def evaluated(self) -> Self:
         """Return active and shadow rules."""
         return self.filter(state__in=(Rule.State.ACTIVE, Rule.State.SHADOW))
 

@@ -17,7 +17,7 @@ from kmapp.web.http import WebRequest, get_row_or_404, parse_row_number, uuid_or
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_form
-from rules.actions.dry_run import tried
+from rules.actions.dry_run import dry_run
 from rules.actions.rules import create, draft_of, edit
 from rules.editing.form_json_sync import EMPTY
 from rules.editing.rendering import condition_lines, effects
@@ -126,7 +126,7 @@ def _context(
     }
     if editor.context is not None and not editor.issues:
         lineage = rule.lineage if rule else None
-        result = tried(request.account_id, draft, editor.context, editor.candidates, lineage)
+        result = dry_run(request.account_id, draft, editor.context, editor.candidates, lineage)
         context["dry_run"] = result
     return context
 

@@ -16,11 +16,11 @@ from rules.editing.form_json_sync import (
     FORMATS,
     OPERATORS,
     Form,
+    InvalidRow,
     Json,
     Row,
-    Unsaid,
     form_of,
-    formed,
+    rule_of,
     same,
 )
 from rules.editing.rendering import COMPARED, pretty
@@ -29,8 +29,8 @@ from rules.editing.rule_input import Issue, issues_of
 MOST_ROWS = 50
 LARGEST = 100_000  # characters of one field
 REASONS = {
-    "place": gettext_lazy("A condition has a value but no path. Enter its path in the context."),
-    "twice": gettext_lazy("Two conditions use the same path. Combine them, or edit the JSON."),
+    "no_path": gettext_lazy("A condition has a value but no path. Enter its path in the context."),
+    "repeat": gettext_lazy("Two conditions use the same path. Combine them, or edit the JSON."),
 }
 WORDS = {
     "is": gettext_lazy("is"),
@@ -172,9 +172,9 @@ def _agreed(text: str) -> Json:
 
 def _by_form(agreed: Json, form: Form) -> tuple[Json, Issue | None]:
     try:
-        data = formed(agreed, form)
+        data = rule_of(agreed, form)
         check(data)
-    except Unsaid as error:
+    except InvalidRow as error:
         return agreed, {"path": error.place, "message": str(REASONS[error.reason])}
     except Unstorable:
         text = _("A field contains a character or a number that cannot be stored. Remove it.")

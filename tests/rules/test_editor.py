@@ -68,9 +68,9 @@ def test_each_side_follows_the_other(at_desk: Client) -> None:
     shown = check(at_desk, said(deny="refund, delete"))
     assert '<textarea class="form-control json" id="json"' in shown
     assert "&quot;delete&quot;" in shown
-    assert 'id="formed"' not in shown
+    assert 'id="rule-form"' not in shown
     shown = check(at_desk, said(written={**RULE, "if": {"amount": {"$gt": 5}}}))
-    assert 'id="formed" hx-swap-oob="true"' in shown
+    assert 'id="rule-form" hx-swap-oob="true"' in shown
     assert 'value="amount"' in shown
     assert 'id="json"' not in shown
     deep = check(at_desk, said(written={**RULE, "if": {"$or": [{"a": 1}]}}))

@@ -87,7 +87,7 @@ def test_the_rules_that_hold_are_found(
 
 
 @pytest.mark.parametrize(
-    ("watcher", "context", "live", "expected"),
+    ("shadow", "context", "live", "expected"),
     [
         (rule("w", {"a": "x"}, TEXT), {"a": "x"}, [rule("l", {}, STRICT)], (True, True)),
         (rule("w", {"a": "x"}, STRICT), {"a": "x"}, [rule("l", {}, STRICT)], (True, False)),
@@ -102,10 +102,10 @@ def test_the_rules_that_hold_are_found(
     ids=range(9),
 )
 def test_what_a_watching_rule_would_have_changed(
-    watcher: Compiled, context: dict[str, Any], live: list[Compiled], expected: Any
+    shadow: Compiled, context: dict[str, Any], live: list[Compiled], expected: Any
 ) -> None:
     question = Question(context=context, candidates=CANDIDATES)
-    seen = observe(watcher, question, live, None, {})
+    seen = observe(shadow, question, live, None, {})
     assert (seen and (seen.matched, seen.changed)) == expected
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from rules.evaluation.evaluate import select
-from rules.evaluation.policy import Policy, merged
-from tests.rules.test_policy import tool, voice
+from rules.evaluation.policy import Policy, merge_effects
+from tests.rules.test_policy import rule, tool
 
 CANDIDATES = ("bash", "curl", "grep")
 
@@ -116,7 +116,7 @@ def test_a_tool_is_selected(
     denied: dict[str, str],
     fallback: tuple[bool, str],
 ) -> None:
-    chosen = select(merged([voice("a", tool(**lists))]), CANDIDATES, strict=strict)
+    chosen = select(merge_effects([rule("a", tool(**lists))]), CANDIDATES, strict=strict)
     assert (chosen.selected, chosen.ordered, dict(chosen.denied)) == (selected, ordered, denied)
     assert (chosen.fallback_applied, chosen.fallback_reason) == fallback
 
