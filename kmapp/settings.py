@@ -68,6 +68,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
     "csp",
     "django_filters",
     "django_htmx",
@@ -356,6 +357,7 @@ AUTH_PASSWORD_VALIDATORS = [
 # Sign-in and password reset use flows of django-allauth with our own pages.
 ACCOUNT_ADAPTER = "kmapp.web.identity.account_adapter.AccountAdapter"
 ACCOUNT_FORMS = {
+    "reauthenticate": "kmapp.web.identity.forms.ConfirmPasswordForm",
     "reset_password": "kmapp.web.identity.forms.RequestResetForm",
     "reset_password_from_key": "kmapp.web.identity.forms.ResetPasswordForm",
 }
@@ -363,6 +365,18 @@ ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_EMAIL_VERIFICATION = "none"  # people are added by admins; nobody can sign up
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[kmapp] "
+MFA_ADAPTER = "kmapp.web.identity.mfa_adapter.MFAAdapter"
+MFA_FORMS = {
+    "activate_totp": "kmapp.web.identity.forms.AddAuthenticatorForm",
+    "add_webauthn": "kmapp.web.identity.forms.AddPasskeyForm",
+    "authenticate": "kmapp.web.identity.forms.SecondFactorForm",
+    "edit_webauthn": "kmapp.web.identity.forms.RenamePasskeyForm",
+    "reauthenticate": "kmapp.web.identity.forms.ConfirmCodeForm",
+}
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # admins add people by address; there is no verification
 PASSWORD_RESET_TIMEOUT = 3600  # seconds
 ACCOUNT_SESSION_REMEMBER = True  # SESSION_COOKIE_AGE applies
 SESSION_ENGINE = "kmapp.web.sessions"

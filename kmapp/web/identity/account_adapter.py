@@ -18,6 +18,7 @@ from kmapp.accounts.models import User
 from kmapp.api import throttles
 from kmapp.errors import Unavailable
 from kmapp.web.responses import set_preference_cookies
+from kmapp.web.sessions import end_sessions, remember_device
 
 log = structlog.get_logger()
 INACTIVE = gettext_lazy("This user is deactivated and cannot sign in. Ask an admin.")
@@ -40,7 +41,9 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def login(self, request: HttpRequest, user: User) -> None:
         super().login(request, user)
-        log.info("signed_in", user=str(user.pk), address=self.get_client_ip(request))
+        address = self.get_client_ip(request)
+        remember_device(request, address)
+        log.info("signed_in", user=str(user.pk), address=address)
 
     def post_login(self, request: HttpRequest, user: User, **options: Any) -> HttpResponse:
         answer = super().post_login(request, user, **options)
@@ -64,6 +67,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def set_password(self, user: User, password: str) -> None:
         super().set_password(user, password)
+        end_sessions(user)
         log.info("password_changed", user=str(user.pk))
 
     def get_reset_password_from_key_url(self, key: str) -> str:

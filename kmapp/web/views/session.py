@@ -21,6 +21,7 @@ from kmapp.web.forms import PasswordForm, SignInForm
 from kmapp.web.http import WebRequest, safe_next_url
 from kmapp.web.page_access import SELECTED_ACCOUNT, page_view
 from kmapp.web.responses import redirect_with_notice, render_form
+from kmapp.web.sessions import end_sessions
 
 log = structlog.get_logger()
 
@@ -77,7 +78,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-@page_view("POST")
+@page_view("POST", without_factor=True)
 def switch_account(request: WebRequest) -> HttpResponse:
     account_id = request.POST.get("account", "")
     if account_id not in {str(access.account_id) for access in request.accesses}:
@@ -97,6 +98,7 @@ def password(request: WebRequest) -> HttpResponse:
         context = {"form": form}
         return render_form(request, "web/session/password.html", context, invalid=form.is_bound)
     update_session_auth_hash(request, form.save())
+    end_sessions(request.user, except_key=request.session.session_key)
     log.info("password_changed", user=str(request.user.pk))
     get_adapter(request).send_notification_mail("account/email/password_changed", request.user)
     return redirect_with_notice(
