@@ -94,11 +94,11 @@ def remember_device(request: HttpRequest, address: str) -> None:
 
 def format_device(agent: str) -> str:
     """Return the browser and system of a User-Agent header, such as "Firefox · Linux"."""
-    names = (
-        next((name for word, name in known.items() if word in agent), "")
-        for known in (BROWSERS, SYSTEMS)
+    matches = (
+        next((name for word, name in names.items() if word in agent), "")
+        for names in (BROWSERS, SYSTEMS)
     )
-    return " · ".join(filter(None, names))
+    return " · ".join(filter(None, matches))
 
 
 def list_sessions(request: HttpRequest) -> list[OpenSession]:

@@ -90,8 +90,8 @@ def _render(answer: HttpResponseBase) -> HttpResponseBase:
     if not isinstance(answer, SimpleTemplateResponse):
         return answer
     context = answer.context_data or {}
-    shown = (context.get("form"), context.get("webauthn_form"))
-    if any(form is not None and form.is_bound and form.errors for form in shown):
+    forms = (context.get("form"), context.get("webauthn_form"))
+    if any(form is not None and form.is_bound and form.errors for form in forms):
         answer.status_code = HTTPStatus.UNPROCESSABLE_ENTITY
     return answer.render()
 
