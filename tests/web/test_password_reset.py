@@ -39,10 +39,13 @@ def open_form(client: Client, link: str) -> str:
     return str(form)
 
 
-def test_person_resets_a_forgotten_password(client: Client, alice: User) -> None:
+def test_person_resets_a_forgotten_password(
+    client: Client, alice: User, django_capture_on_commit_callbacks: Any
+) -> None:
     elsewhere = makers.signed_in(alice)
     form = open_form(client, request_link(client, "ALICE@example.test"))
-    answer = client.post(form, {"password1": NEW, "password2": NEW})
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = client.post(form, {"password1": NEW, "password2": NEW})
     assert answer.headers["Location"] == "/password/reset/done/"
     assert SESSION_KEY not in client.session, "the link is no sign-in"
     assert elsewhere.get("/").status_code == 302, "other sessions end"
@@ -113,15 +116,17 @@ def test_mail_server_that_fails_is_reported(client: Client, alice: User, setting
 
 
 def test_password_change_is_notified_even_without_mail_server(
-    reviewer: Client, alice: User, settings: Any
+    reviewer: Client, alice: User, settings: Any, django_capture_on_commit_callbacks: Any
 ) -> None:
     body = {"old_password": PASSWORD, "new_password1": NEW, "new_password2": NEW}
-    assert reviewer.post("/password/", body).status_code == 302
+    with django_capture_on_commit_callbacks(execute=True):
+        assert reviewer.post("/password/", body).status_code == 302
     assert [message.to for message in mail.outbox] == [[alice.email]]
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     body = {"old_password": NEW, "new_password1": PASSWORD, "new_password2": PASSWORD}
-    assert reviewer.post("/password/", body).status_code == 302
+    with django_capture_on_commit_callbacks(execute=True):
+        assert reviewer.post("/password/", body).status_code == 302
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """Behaviour of allauth's sign-in: log lines, preferences, addresses, messages, e-mails."""
 
+from functools import partial
 from smtplib import SMTPException
 from typing import Any
 from uuid import UUID
 
 import structlog
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core.context import request_context
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -91,8 +94,13 @@ class AccountAdapter(DefaultAccountAdapter):
             ) from error
 
     def send_notification_mail(self, *args: Any, **options: Any) -> None:
-        """Tell people about changes of their login. The change stays without the message."""
-        try:
-            super().send_notification_mail(*args, **options)
-        except Unavailable:
-            log.warning("notification_not_sent")
+        """Tell people about changes of their login, after the change is committed."""
+        transaction.on_commit(partial(self._notify, *args, **options))
+
+    def _notify(self, *args: Any, **options: Any) -> None:
+        """Send a notification. The change stays without it, so a failure is only logged."""
+        with request_context(self.request):
+            try:
+                super().send_notification_mail(*args, **options)
+            except Unavailable:
+                log.warning("notification_not_sent")

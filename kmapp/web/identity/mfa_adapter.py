@@ -16,7 +16,9 @@ class MFAAdapter(DefaultMFAAdapter):
         "cannot_delete_authenticator": gettext_lazy(
             "One of your accounts requires a second factor. Add another one before you remove this."
         ),
-        "incorrect_code": gettext_lazy("This code is not correct, or was used already. Try again."),
+        "incorrect_code": gettext_lazy(
+            "The code or passkey was not accepted: it is wrong, or was used already. Try again."
+        ),
     }
 
     def encrypt(self, text: str) -> str:

@@ -34,7 +34,7 @@ def public_page(view: View) -> View:
     @require_http_methods(METHODS)
     def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
-            answer = _render(view(request, *args, **kwargs))
+            answer = _render(request, view(request, *args, **kwargs))
         except DomainError as error:
             return render_error(request, error)
         if answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY:
@@ -82,16 +82,17 @@ def factor_page(view: View) -> View:
 def _render_inside(
     view: View, args: Any, kwargs: dict[str, Any], request: WebRequest
 ) -> HttpResponseBase:
-    return _render(view(request, *args, **kwargs))
+    return _render(request, view(request, *args, **kwargs))
 
 
-def _render(answer: HttpResponseBase) -> HttpResponseBase:
-    """Render a template response, with status 422 if it shows an invalid form."""
+def _render(request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBase:
+    """Render a template response, with status 422 if a submitted form is invalid."""
     if not isinstance(answer, SimpleTemplateResponse):
         return answer
     context = answer.context_data or {}
     forms = (context.get("form"), context.get("webauthn_form"))
-    if any(form is not None and form.is_bound and form.errors for form in forms):
+    invalid = any(form is not None and form.is_bound and form.errors for form in forms)
+    if invalid and request.method == "POST":
         answer.status_code = HTTPStatus.UNPROCESSABLE_ENTITY
     return answer.render()
 
