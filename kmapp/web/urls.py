@@ -1,6 +1,16 @@
 from django.urls import path
 
-from kmapp.web.views import demo, home, keys, ledger, members, operations, preferences, session
+from kmapp.web.views import (
+    demo,
+    home,
+    keys,
+    ledger,
+    members,
+    operations,
+    preferences,
+    session,
+    trends,
+)
 
 app_name = "web"
 urlpatterns = [
@@ -26,6 +36,7 @@ urlpatterns = [
     path("ledger/", ledger.ledger, name="ledger"),
     path("ledger/verify/", ledger.check, name="ledger_verify"),
     path("ledger/<uuid:pk>/", ledger.commit, name="commit"),
+    path("trends/", trends.trends, name="trends"),
     path("ledger/summary/", home.ledger_summary, name="ledger_summary"),
     path("operations/summary/", home.operations_summary, name="operations_summary"),
 ]

@@ -5,12 +5,14 @@ import unicodedata
 from datetime import datetime
 
 from django import template
+from django.utils.formats import number_format
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from kmapp.web import diff, icons, invisible_characters, notices, timestamps
 from kmapp.web.badges import BADGES
+from kmapp.web.charts import Chart
 
 register = template.Library()
 register.filter(notices.undo_address)
@@ -58,6 +60,19 @@ def meter(
     share = min(max(value / maximum, 0), 1) if maximum else 0
     is_low = low is not None and value < low
     return {"percent": round(share * 100, 1), "label": label, "is_low": is_low}
+
+
+@register.inclusion_tag("components/chart.html", name="chart")
+def render_chart(chart: Chart) -> dict[str, Chart]:
+    return {"chart": chart}
+
+
+@register.filter
+def chart_number(value: float | None) -> str:
+    """Format a value of a chart: at most two decimals, a dash for an unknown value."""
+    if value is None:
+        return "–"
+    return number_format(round(value, 2) if value % 1 else int(value), force_grouping=True)
 
 
 @register.inclusion_tag("components/copyable.html")
