@@ -105,13 +105,12 @@ class Chart:
             yield Line(path=" ".join(self._path(series.values)), colour=series.colour)
 
     def _path(self, values: Sequence[Value]) -> Iterator[str]:
-        """Yield the commands of a line that leaves out unknown values."""
+        """Yield the commands of a line with gaps at unknown values; `h0` shows a lone point."""
         width, maximum = WIDTH / max(len(values), 1), self.maximum
         for index, (before, value) in enumerate(pairwise([None, *values])):
             if value is not None:
-                command = "M" if before is None else "L"
-                y = HEIGHT * (1 - value / maximum)
-                yield f"{command}{width * (index + 0.5):.2f} {y:.2f}"
+                x, y = width * (index + 0.5), HEIGHT * (1 - value / maximum)
+                yield f"M{x:.2f} {y:.2f}h0" if before is None else f"L{x:.2f} {y:.2f}"
 
     def _rows(self) -> Iterable[tuple[Value, ...]]:
         return zip(*(series.values for series in self.series), strict=True)

@@ -60,7 +60,8 @@
           const value = values[index];
           if (value === null) return;
           const joined = column > 0 && visible[column - 1][index] !== null;
-          path += `${joined ? "L" : "M"}${width * (column + 0.5)} ${HEIGHT * (1 - value / maximum)}`;
+          const point = `${width * (column + 0.5)} ${HEIGHT * (1 - value / maximum)}`;
+          path += joined ? `L${point}` : `M${point}h0`;
         });
         marks.append(element("path", { class: `chart-line line-${colour}`, d: path }));
       });

@@ -46,7 +46,7 @@ def test_stacked_columns_fill_their_share_of_the_height() -> None:
 
 def test_a_line_has_a_gap_where_a_value_is_unknown() -> None:
     [line] = chart([1, None, 1, 0], kind="lines").lines()
-    assert line.path == "M125.00 0.00 M625.00 0.00 L875.00 160.00"
+    assert line.path == "M125.00 0.00h0 M625.00 0.00h0 L875.00 160.00"
 
 
 def test_the_smallest_id_of_a_time_is_below_all_ids_made_later() -> None:
