@@ -66,6 +66,7 @@ NAV_GROUPS = (
         name="agents",
         label=_("Agents"),
         items=(
+            NavItem(url_name="context:sessions", label=_("Sessions"), icon="route"),
             NavItem(url_name="context:calls", label=_("Calls"), icon="gauge"),
             NavItem(url_name="context:archives", label=_("Tool results"), icon="package"),
             NavItem(url_name="rules:rules", label=_("Rules"), icon="scale"),
@@ -82,6 +83,9 @@ NAV_GROUPS = (
         ),
     ),
 )
+
+# The page of a session; its address has the run as a parameter.
+SESSION = "context:session"
 
 # The page that the search box queries.
 SEARCH = "memory:entries"

@@ -3,6 +3,8 @@
 import json
 import unicodedata
 from datetime import datetime
+from urllib.parse import urlencode
+from uuid import UUID
 
 from django import template
 from django.utils.formats import number_format
@@ -13,6 +15,8 @@ from django.utils.translation import gettext as _
 from kmapp.web import diff, icons, invisible_characters, notices, timestamps
 from kmapp.web.badges import BADGES
 from kmapp.web.charts import Chart
+from kmapp.web.http import format_cursor
+from kmapp.web.navigation import SESSION, find_url
 
 register = template.Library()
 register.filter(notices.undo_address)
@@ -79,6 +83,13 @@ def chart_number(value: float | None) -> str:
 def copyable(value: object, *, show: str = "") -> dict[str, str]:
     """Render an id or a hash: shortened on the page, complete in the clipboard."""
     return {"whole": str(value), "short": show or shortened(value)}
+
+
+@register.simple_tag
+def session_url(run_id: str, pk: UUID, moment: datetime) -> str:
+    """Return the page of a session, at the place of the item with this id and time."""
+    query = urlencode({"run": run_id, "at": format_cursor(moment, UUID(int=0))})
+    return f"{find_url(SESSION)}?{query}#{pk}"
 
 
 @register.filter
