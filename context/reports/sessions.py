@@ -86,13 +86,15 @@ def list_sessions(
     horizon = max(horizons, default=None)
     ranked = sorted(newest, key=lambda run_id: newest[run_id], reverse=True)
     known = [run_id for run_id in ranked if horizon is None or newest[run_id] >= horizon]
-    page = known[:PAGE]
+    last = newest[known[:PAGE][-1]] if known else None
+    # Sessions of one batch have equal times: the next page begins below all of them.
+    page = [run_id for run_id in known if newest[run_id] >= last] if last else []
     totals = load_totals(account_id, page)
     # A session with later activity was on an earlier page.
     sessions = [
         totals[run_id] for run_id in page if before is None or _is_before(totals[run_id], before)
     ]
-    cursor = newest[page[-1]] if len(known) > PAGE else horizon
+    cursor = last if len(known) > len(page) else horizon
     return SessionPage(sessions=sessions, before=None if prefix else cursor)
 
 
