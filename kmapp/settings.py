@@ -272,6 +272,7 @@ DEMO_LOADERS = (
     "memory.management.demo.load",
     "knowledge.management.demo.load",
     "rules.management.demo.load",
+    "context.management.demo.load",
     "kmapp.web.statistics.demo",
 )
 
