@@ -98,6 +98,19 @@ def list_sessions(
     return SessionPage(sessions=sessions, before=None if prefix else cursor)
 
 
+def list_sessions_of(account_id: UUID, user_id: str, limit: int = 20) -> list[Session]:
+    """Return the latest sessions of one user."""
+    newest: dict[str, datetime] = {}
+    for kind in KINDS:
+        rows = kind.rows(account_id).filter(user_id=user_id).exclude(**{kind.run: ""})
+        latest = rows.order_by().values_list(kind.run).annotate(last=Max("created_at"))
+        for run_id, moment in latest.order_by("-last")[:limit]:
+            newest[run_id] = max(moment, newest.get(run_id, moment))
+    page = sorted(newest, key=lambda run_id: newest[run_id], reverse=True)[:limit]
+    totals = load_totals(account_id, page)
+    return [totals[run_id] for run_id in page]
+
+
 def _is_before(session: Session, before: datetime) -> bool:
     return session.last is not None and session.last < before
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils.dateparse import parse_datetime
 
@@ -24,7 +24,7 @@ FIRST_SESSION = (
 
 @page_view("GET")
 def sessions(request: WebRequest) -> HttpResponse:
-    prefix = _read_id(request, "q")
+    prefix = read_id(request.GET, "q")
     page = list_sessions(request.account_id, before=_parse_time(request), prefix=prefix)
     context = {
         "sessions": page.sessions,
@@ -36,8 +36,8 @@ def sessions(request: WebRequest) -> HttpResponse:
     return render_part(request, "context/sessions/index.html", "list", context)
 
 
-def _read_id(request: WebRequest, name: str) -> str:
-    return request.GET.get(name, "").replace("\x00", "").strip()[:MAX_ID_LENGTH]
+def read_id(params: QueryDict, name: str) -> str:
+    return str(params.get(name, "")).replace("\x00", "").strip()[:MAX_ID_LENGTH]
 
 
 def _parse_time(request: WebRequest) -> datetime | None:
@@ -51,7 +51,7 @@ def _parse_time(request: WebRequest) -> datetime | None:
 @page_view("GET")
 def session(request: WebRequest) -> HttpResponse:
     """Show the items of a session in order of time."""
-    run_id = _read_id(request, "run")
+    run_id = read_id(request.GET, "run")
     totals = load_totals(request.account_id, [run_id])[run_id] if run_id else None
     if not totals or not totals.counts:
         raise Http404
