@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
+from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum, Value
+from django.db.models.functions import Cast
 
 from context.models import ContextCostReport, ToolResultArchive
 from memory.models import MemoryEntry
@@ -19,6 +20,7 @@ from rules.models import RuleDecision
 PAGE = 50  # sessions on a page of the list
 SCANNED = 2_000  # rows of each kind that a page of the list reads
 ITEMS = 100  # items on a page of a session
+COST = ContextCostReport._meta.get_field("cost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,29 +118,34 @@ def _is_before(session: Session, before: datetime) -> bool:
 
 
 def load_totals(account_id: UUID, run_ids: Iterable[str]) -> dict[str, Session]:
-    """Return the sessions by run, with one query for each kind of rows."""
+    """Return the sessions by run, from one query over all kinds of rows."""
     sessions = {run_id: Session(run_id=run_id) for run_id in run_ids}
-    for kind in KINDS:
-        sums = {"tokens": Sum("total"), "cost": Sum("cost")} if kind.name == "call" else {}
-        rows = kind.rows(account_id).filter(**{f"{kind.run}__in": list(sessions)}).order_by()
-        for row in rows.values(run=F(kind.run)).annotate(
-            number=Count("pk"),
-            first=Min("created_at"),
-            last=Max("created_at"),
-            user=Max("user_id"),
-            agent=Max("agent_id"),
-            **sums,
-        ):
-            session = sessions[row["run"]]
-            session.counts[kind.name] = row["number"]
-            session.first = min(filter(None, (session.first, row["first"])))
-            session.last = max(filter(None, (session.last, row["last"])))
-            session.user_id = session.user_id or row["user"]
-            session.agent_id = session.agent_id or row["agent"]
-            session.tokens += row.get("tokens") or 0
-            if row.get("cost") is not None:
-                session.cost = float(row["cost"])
+    first, *others = [_count(kind, account_id, list(sessions)) for kind in KINDS]
+    for row in first.union(*others, all=True):
+        session = sessions[row["run"]]
+        session.counts[row["row_kind"]] = row["number"]
+        session.first = min(filter(None, (session.first, row["first"])))
+        session.last = max(filter(None, (session.last, row["last"])))
+        session.user_id = session.user_id or row["user"]
+        session.agent_id = session.agent_id or row["agent"]
+        session.tokens += row["all_tokens"] or 0
+        if row["all_costs"] is not None:
+            session.cost = float(row["all_costs"])
     return sessions
+
+
+def _count(kind: Kind, account_id: UUID, run_ids: Sequence[str]) -> "QuerySet[Any, Any]":
+    has_costs = kind.model is ContextCostReport
+    rows = kind.rows(account_id).filter(**{f"{kind.run}__in": run_ids}).order_by()
+    return rows.values(run=F(kind.run), row_kind=Value(kind.name)).annotate(
+        number=Count("pk"),
+        first=Min("created_at"),
+        last=Max("created_at"),
+        user=Max("user_id"),
+        agent=Max("agent_id"),
+        all_tokens=Sum("total") if has_costs else Value(0),
+        all_costs=Sum("cost") if has_costs else Cast(Value(None), COST),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
