@@ -68,7 +68,8 @@
     }
     const language = document.documentElement.lang;
     figure.querySelectorAll(".chart-scale li").forEach((label, index) => {
-      label.textContent = (maximum * (1 - index / 2)).toLocaleString(language, { maximumFractionDigits: 2 });
+      const value = maximum * (1 - index / 2);
+      label.textContent = value.toLocaleString(language, value < 1 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 2 });
     });
   };
 

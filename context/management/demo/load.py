@@ -17,6 +17,8 @@ from context.models import ContextCostReport, ContextSettings
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.management.demo_actors import DemoActors
+from memory.actions.entries import write_batch
+from memory.models.entry_input import Batch, NewEntry
 
 SUMMARY = """\
 {new} model calls added to {account}, in conversations of the last {days} days.
@@ -26,6 +28,7 @@ SUMMARY = """\
   Their costs by section, agent and tool:
     {costs}
 """
+TALKS_IN_MEMORY = 3  # the latest conversations, whose questions are memories
 REPEATS = 30  # of the text of a tool result on the first day; each day has a little more
 
 
@@ -51,11 +54,38 @@ def _load(actors: DemoActors, data: Mapping[str, Any]) -> Iterator[Recorded]:
         talk = data["conversations"][ago % len(data["conversations"])]
         day = today - timedelta(days=ago)
         start = timezone.make_aware(datetime.combine(day, time(9)))
+        if ago < TALKS_IN_MEMORY:
+            _remember(actors, talk, start, run_id=f"{talk['id']}-{day}")
         for turn in range(1, len(talk["turns"]) + 1):
             request = _build_request(actors, data, talk, turn, run_id=f"{talk['id']}-{day}")
             recorded = assemble_call(request)
             _date_back(actors, recorded, min(start + turn * timedelta(minutes=3), timezone.now()))
             yield recorded
+
+
+def _remember(actors: DemoActors, talk: Mapping[str, Any], start: datetime, *, run_id: str) -> None:
+    """Store the questions of a conversation as its memories."""
+    entries = [
+        NewEntry(
+            client_id=f"demo-{run_id}-{number}",
+            text=text,
+            kind="event",
+            metadata={"speaker": talk["user"]},
+            user_id=talk["user"],
+            agent_id=talk["agent"],
+            app_id=talk["app"],
+            run_id=run_id,
+            visibility="user",
+            observed_at=start + number * timedelta(minutes=3) - timedelta(seconds=20),
+        )
+        for number, text in enumerate(talk["turns"], 1)
+    ]
+    with acting(actors.account):
+        write_batch(
+            account_id=actors.account.pk,
+            actor=actors.agent,
+            batch=Batch(entries=entries, reason="demo"),
+        )
 
 
 def _set_price(actors: DemoActors, data: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Demo data of statistics: a month of daily figures for a new account."""
 
 import math
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from kmapp.accounts.acting import acting
 from kmapp.management.demo_actors import DemoActors
@@ -25,9 +25,6 @@ FIGURES = {
     "ratings_positive": (11, 1),
     "ratings_neutral": (2.2, 4),
     "ratings_negative": (1.6, 6),
-    "calls": (120, 1),
-    "call_tokens": (980_000, 1),
-    "tokens_saved": (410_000, 2),
     "commits": (58, 0),
     "jobs_failed": (0.3, 3),
     "proposals_pending": (12, 2),
@@ -39,17 +36,18 @@ DECIMAL = {"review_hours"}  # figures with decimals
 
 
 def load_demo(actors: DemoActors) -> str:
-    """Fill the days before the first recorded one, and record the present."""
+    """Record the last days again, and fill the figures that nothing happened for."""
     account_id = actors.account.pk
+    with acting(account_id):
+        DailyStatistics.objects.of(account_id).delete()
     record_days(account_id)
     today = datetime.now(UTC).date()
     with acting(account_id):
-        rows = {row.day: row for row in DailyStatistics.objects.of(account_id)}
-        for ago in range(1, DAYS + 1):
-            row = rows.get(today - timedelta(days=ago))
-            if row and not any(row.figures.values()):
-                row.figures = {name: _figure(name, ago) for name in FIGURES}
-                row.save(update_fields=["figures"])
+        for row in DailyStatistics.objects.of(account_id).filter(day__lt=today):
+            ago = (today - row.day).days
+            filled = {name: row.figures.get(name) or _figure(name, ago) for name in FIGURES}
+            row.figures |= filled
+            row.save(update_fields=["figures"])
     return SUMMARY.format(account=actors.account.name, home=actors.here)
 
 

@@ -73,10 +73,13 @@ def render_chart(chart: Chart) -> dict[str, Chart]:
 
 @register.filter
 def chart_number(value: float | None) -> str:
-    """Format a value of a chart: at most two decimals, a dash for an unknown value."""
+    """Format a value of a chart: two decimals, three digits below 1, a dash if it is unknown."""
     if value is None:
         return "–"
-    return number_format(round(value, 2) if value % 1 else int(value), force_grouping=True)
+    if value % 1 == 0:
+        return number_format(int(value), force_grouping=True)
+    rounded = round(value, 2) if abs(value) >= 1 else float(f"{value:.3g}")
+    return number_format(rounded, force_grouping=True)
 
 
 @register.inclusion_tag("components/copyable.html")
