@@ -134,14 +134,14 @@ def _labels(period: Period, buckets: Sequence[Bucket]) -> list[str]:
 def _build_tokens_chart(
     period: Period, buckets: Sequence[Bucket], names: Sequence[str], by: str, *, others: bool
 ) -> Chart:
-    shown: list[str | None] = [*names, None] if others else [*names]
+    groups: list[str | None] = [*names, None] if others else [*names]
     series = [
         Series(
             label=str(_("all others")) if name is None else _label(name, by),
             values=[bucket.tokens.get(name, 0) for bucket in buckets],
             colour=OTHER_COLOUR if name is None else colour,
         )
-        for colour, name in enumerate(shown, 1)
+        for colour, name in enumerate(groups, 1)
     ]
     return Chart(
         id="tokens-by-time",

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from context.actions.assemble import assemble_call
 from context.actions.record_call import record_outcome
@@ -16,10 +18,11 @@ from context.assembly.stages import Recorded, Request
 from context.models import ContextCostReport, ContextSettings
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
-from kmapp.management.demo_actors import DemoActors
+from kmapp.demo.actors import DemoActors
 from memory.actions.entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 
+LABEL = _("Model calls")
 SUMMARY = """\
 {new} model calls added to {account}, in conversations of the last {days} days.
 
@@ -32,12 +35,16 @@ TALKS_IN_MEMORY = 3  # the latest conversations, whose questions are memories
 REPEATS = 30  # of the text of a tool result on the first day; each day has a little more
 
 
+def has_data(account_id: UUID) -> bool:
+    return ContextCostReport.objects.of(account_id).exists()
+
+
 def load_demo(actors: DemoActors) -> str:
     """Assemble the calls once, and give them the times that they would have had."""
     data = json.loads(Path(__file__).with_name("calls.json").read_text())
     with acting(actors.account):
         exists = ContextCostReport.objects.of(actors.account).filter(model=data["model"]).exists()
-    new = 0 if exists else sum(1 for _ in _load(actors, data))
+    new = 0 if exists else len(list(_load(actors, data)))
     return SUMMARY.format(
         new=new,
         account=actors.account.name,

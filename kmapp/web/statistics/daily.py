@@ -104,10 +104,10 @@ def _record(account_id: UUID, day: date, *, is_today: bool) -> None:
 def build_charts(account_id: UUID, names: Iterable[str], days: int = 30) -> list[Chart]:
     """Build charts of the last days from one query. A day without a record is a gap."""
     today = datetime.now(UTC).date()
-    shown = [today - timedelta(days=ago) for ago in reversed(range(days))]
-    rows = DailyStatistics.objects.of(account_id).filter(day__gte=shown[0])
+    dates = [today - timedelta(days=ago) for ago in reversed(range(days))]
+    rows = DailyStatistics.objects.of(account_id).filter(day__gte=dates[0])
     figures: dict[date, Figures] = dict(rows.values_list("day", "figures"))
-    labels = [formats.date_format(day, "MONTH_DAY_FORMAT") for day in shown]
+    labels = [formats.date_format(day, "MONTH_DAY_FORMAT") for day in dates]
     return [
         Chart(
             id=name,
@@ -119,7 +119,7 @@ def build_charts(account_id: UUID, names: Iterable[str], days: int = 30) -> list
             series=[
                 Series(
                     label=str(label),
-                    values=[figures.get(day, {}).get(figure) for day in shown],
+                    values=[figures.get(day, {}).get(figure) for day in dates],
                     colour=colour,
                 )
                 for colour, (figure, label) in enumerate(charts[name].series.items(), 1)

@@ -2,13 +2,17 @@
 
 import math
 from datetime import UTC, datetime
+from uuid import UUID
+
+from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import acting
-from kmapp.management.demo_actors import DemoActors
+from kmapp.demo.actors import DemoActors
 from kmapp.web.models import DailyStatistics
 from kmapp.web.statistics.daily import record_days
 
 DAYS = 30
+LABEL = _("Statistics")
 SUMMARY = """\
 A month of daily figures for the charts of {account}.
 
@@ -33,6 +37,11 @@ FIGURES = {
     "topics_draft": (5, 3),
 }
 DECIMAL = {"review_hours"}  # figures with decimals
+
+
+def has_data(account_id: UUID) -> bool:
+    rows = DailyStatistics.objects.of(account_id)
+    return rows.filter(day__lt=datetime.now(UTC).date(), figures__memories_added__gt=0).exists()
 
 
 def load_demo(actors: DemoActors) -> str:
