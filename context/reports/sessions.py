@@ -87,16 +87,16 @@ def list_sessions(
                 newest[run_id] = moment
     horizon = max(horizons, default=None)
     ranked = sorted(newest, key=lambda run_id: newest[run_id], reverse=True)
-    known = [run_id for run_id in ranked if horizon is None or newest[run_id] >= horizon]
-    last = newest[known[:PAGE][-1]] if known else None
+    complete = [run_id for run_id in ranked if horizon is None or newest[run_id] >= horizon]
+    last = newest[complete[:PAGE][-1]] if complete else None
     # Sessions of one batch have equal times: the next page begins below all of them.
-    page = [run_id for run_id in known if newest[run_id] >= last] if last else []
+    page = [run_id for run_id in complete if newest[run_id] >= last] if last else []
     totals = load_totals(account_id, page)
     # A session with later activity was on an earlier page.
     sessions = [
         totals[run_id] for run_id in page if before is None or _is_before(totals[run_id], before)
     ]
-    cursor = last if len(known) > len(page) else horizon
+    cursor = last if len(complete) > len(page) else horizon
     return SessionPage(sessions=sessions, before=None if prefix else cursor)
 
 
@@ -137,7 +137,7 @@ def load_totals(account_id: UUID, run_ids: Iterable[str]) -> dict[str, Session]:
 def _count(kind: Kind, account_id: UUID, run_ids: Sequence[str]) -> "QuerySet[Any, Any]":
     has_costs = kind.model is ContextCostReport
     rows = kind.rows(account_id).filter(**{f"{kind.run}__in": run_ids}).order_by()
-    return rows.values(run=F(kind.run), row_kind=Value(kind.name)).annotate(
+    counted: QuerySet[Any, Any] = rows.values(run=F(kind.run), row_kind=Value(kind.name)).annotate(
         number=Count("pk"),
         first=Min("created_at"),
         last=Max("created_at"),
@@ -146,6 +146,7 @@ def _count(kind: Kind, account_id: UUID, run_ids: Sequence[str]) -> "QuerySet[An
         all_tokens=Sum("total") if has_costs else Value(0),
         all_costs=Sum("cost") if has_costs else Cast(Value(None), COST),
     )
+    return counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
