@@ -225,6 +225,10 @@ CELERY_BEAT_SCHEDULE = {
     "suggest rule changes": _every(HOUR, "rules.jobs.tasks.suggest"),
     "drop old decisions": _every(HOUR, "rules.jobs.tasks.delete_expired_decisions"),
     "erase old tool results": _every(HOUR, "context.jobs.tasks.keep_to_retention"),
+    "sample the system": _every(timedelta(minutes=1), "kmapp.web.tasks.sample_system"),
+    "record daily statistics": _every(
+        timedelta(minutes=10), "kmapp.web.tasks.record_daily_statistics"
+    ),
     "drop expired answers": _every(HOUR, "kmapp.api.tasks.drop_expired_answers"),
 }
 OUTBOX_LEASE = timedelta(seconds=30)
@@ -272,6 +276,8 @@ DEMO_LOADERS = (
     "memory.management.demo.load",
     "knowledge.management.demo.load",
     "rules.management.demo.load",
+    "context.management.demo.load",
+    "kmapp.web.statistics.demo",
 )
 
 # --- Knowledge -----------------------------------------------------------------------------------

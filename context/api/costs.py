@@ -14,11 +14,11 @@ from context.reports.costs import (
     DEFAULT_DAYS,
     MAX_DAYS,
     PARTS,
-    Day,
+    Bucket,
     Period,
     Result,
     calculate_totals,
-    list_days,
+    list_buckets,
     list_parts,
     list_results,
 )
@@ -122,7 +122,7 @@ class CallCosts(AgentView):
             period = Period.of(ContextSettings.objects.get_or_default(self.account), params)
             totals = calculate_totals(period)
             parts, count = list_parts(period, by, limit=limit, offset=offset)
-            days = list_days(period, by, [part.name for part in parts])
+            days = list_buckets(period, by, [part.name for part in parts])
             savings = find_savings(period, totals)
         body = serialize_as(
             Costs,
@@ -140,10 +140,10 @@ class CallCosts(AgentView):
         return Response(body)
 
 
-def _serialize_day(day: Day) -> CostDay:
-    tokens = {name: size for name, size in day.tokens.items() if name is not None}
-    other = day.tokens.get(None, 0)
-    return serialize_as(CostDay, day, day=day.day.isoformat(), tokens=tokens, other=other)
+def _serialize_day(bucket: Bucket) -> CostDay:
+    tokens = {name: size for name, size in bucket.tokens.items() if name is not None}
+    day = bucket.start.date().isoformat()
+    return serialize_as(CostDay, bucket, day=day, tokens=tokens, other=bucket.tokens.get(None, 0))
 
 
 class VariantStatistics(AgentView):

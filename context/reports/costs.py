@@ -6,8 +6,8 @@ Read from the columns of the newest calls of a period, never from their reports.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
-from typing import Any, Self
+from datetime import datetime, time, timedelta
+from typing import Any, Literal, Self
 from uuid import UUID
 
 from django.db import connection
@@ -28,7 +28,7 @@ WITH priced AS (
   FROM jsonb_each(%(prices)s::jsonb)
 ), calls AS NOT MATERIALIZED (
   SELECT one.*, one.cost::float AS paid, priced.price, priced.uncached,
-    (one.created_at AT TIME ZONE %(zone)s)::date AS day
+    date_trunc(%(bucket)s, one.created_at AT TIME ZONE %(zone)s) AS bucket
   FROM (
     SELECT id, conversation_id, thread_id, user_id, agent_id, model, variant, created_at, cost,
       success, latency_ms, prefix_sha256, tool_tokens, called_tools, total, {", ".join(SECTIONS)}
@@ -43,22 +43,22 @@ WITH priced AS (
 
 # Most calls share their set of tools, so that each set is expanded once.
 TOOL_PARTS = """
-(SELECT tool.key AS name, day, calls, tool.value::int * calls AS tokens,
+(SELECT tool.key AS name, bucket, calls, tool.value::int * calls AS tokens,
   tool.value::int * paid_each AS paid, tool.value::int * price * calls AS money
  FROM (
-  SELECT tool_tokens, day, price, count(*) AS calls, sum(paid / nullif(total, 0)) AS paid_each
+  SELECT tool_tokens, bucket, price, count(*) AS calls, sum(paid / nullif(total, 0)) AS paid_each
   FROM calls GROUP BY 1, 2, 3
  ) offered CROSS JOIN LATERAL jsonb_each_text(tool_tokens) AS tool
 ) part
 """
 _SECTIONS = ", ".join(f"('{name}', {name})" for name in SECTIONS)
 _SECTION_PARTS = f"""
-(SELECT section.name, day, 1 AS calls, section.tokens, paid * section.tokens / total AS paid
+(SELECT section.name, bucket, 1 AS calls, section.tokens, paid * section.tokens / total AS paid
  FROM calls CROSS JOIN LATERAL (VALUES {_SECTIONS}) AS section (name, tokens)
  WHERE section.tokens > 0
 ) part
 """  # noqa: S608
-_CALL_PARTS = "(SELECT {} AS name, day, 1 AS calls, total AS tokens, paid FROM calls) part"
+_CALL_PARTS = "(SELECT {} AS name, bucket, 1 AS calls, total AS tokens, paid FROM calls) part"
 # Groupings of calls: name, calls, tokens and cost, without double counting.
 PARTS = {
     "section": _SECTION_PARTS,
@@ -78,6 +78,7 @@ class Period:
     prices: Mapping[str, Any]
     agent_id: str = ""
     model: str = ""
+    bucket: Literal["hour", "day", "week"] = "day"
 
     @classmethod
     def of(cls, settings: ContextSettings, params: Mapping[str, Any]) -> Self:
@@ -89,6 +90,16 @@ class Period:
             model=params.get("model") or "",
         )
 
+    def bucket_starts(self) -> list[datetime]:
+        """Return the starts of the buckets in local time, as PostgreSQL truncates times."""
+        today = datetime.combine(timezone.localdate(), time())
+        if self.bucket == "hour":
+            return [today + timedelta(hours=hour) for hour in range(24)]
+        days = [today - timedelta(days=ago) for ago in reversed(range(self.days))]
+        if self.bucket == "day":
+            return days
+        return sorted({day - timedelta(days=day.weekday()) for day in days})
+
     def query(self, query: str, **more: Any) -> list[tuple[Any, ...]]:
         """Return the result of a query over these calls. Inside `acting`."""
         today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
@@ -99,6 +110,7 @@ class Period:
             "model": self.model,
             "prices": json.dumps(self.prices),
             "most": MAX_CALLS,
+            "bucket": self.bucket,
             "zone": timezone.get_current_timezone_name(),
         }
         with connection.cursor() as cursor:
@@ -150,28 +162,44 @@ def list_parts(period: Period, by: str, *, limit: int, offset: int = 0) -> tuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Day:
-    """Totals of one day, by name; None is the sum of the other names."""
+class Bucket:
+    """Totals of one hour, day or week, by name; None is the sum of the other names."""
 
-    day: date
+    start: datetime  # local time, without a time zone
     tokens: Mapping[str | None, int]
     cost: float | None
 
 
-def list_days(period: Period, by: str, names: Sequence[str]) -> list[Day]:
+def list_buckets(period: Period, by: str, names: Sequence[str]) -> list[Bucket]:
+    """Return every bucket of the period, also those without calls."""
     rows = period.query(
-        "SELECT day, CASE WHEN name = ANY (%(names)s) THEN name END, sum(tokens)::bigint, sum(paid)"  # noqa: S608
-        f" FROM {PARTS[by]} GROUP BY 1, 2",
+        "SELECT bucket, CASE WHEN name = ANY (%(names)s) THEN name END, sum(tokens)::bigint,"  # noqa: S608
+        f" sum(paid) FROM {PARTS[by]} GROUP BY 1, 2",
         names=list(names),
     )
-    tokens: dict[date, dict[str | None, int]] = {}
-    costs: dict[date, float | None] = {}
-    for day, name, size, cost in rows:
-        tokens.setdefault(day, {})[name] = size
-        costs[day] = costs.get(day) if cost is None else (costs.get(day) or 0.0) + cost
-    today = timezone.localdate()
-    days = [today - timedelta(days=ago) for ago in reversed(range(period.days))]
-    return [Day(day=day, tokens=tokens.get(day, {}), cost=costs.get(day)) for day in days]
+    tokens: dict[datetime, dict[str | None, int]] = {}
+    costs: dict[datetime, float | None] = {}
+    for start, name, size, cost in rows:
+        tokens.setdefault(start, {})[name] = size
+        costs[start] = costs.get(start) if cost is None else (costs.get(start) or 0.0) + cost
+    return [
+        Bucket(start=start, tokens=tokens.get(start, {}), cost=costs.get(start))
+        for start in period.bucket_starts()
+    ]
+
+
+# Upper bounds of the tokens of a call, for the distribution of calls by size.
+SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+
+
+def count_sizes(period: Period) -> list[int]:
+    """Return the number of calls below each of `SIZES`, and of the larger ones."""
+    rows = period.query(
+        "SELECT width_bucket(total, %(sizes)s::int[]), count(*) FROM calls GROUP BY 1",
+        sizes=list(SIZES),
+    )
+    counts = dict(rows)
+    return [counts.get(index, 0) for index in range(len(SIZES) + 1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,7 +60,7 @@ def calls(request: WebRequest) -> HttpResponse:
     context = {
         "filter": filtered,
         "page": page,
-        "rows": [{"row": row, "bar": _label_bar(row, largest)} for row in rows_],
+        "rows": [{"row": row, "bar": label_bar(row, largest)} for row in rows_],
         "narrowed": filtered.is_narrowed,
         "sections": labels.SECTIONS,
         "actions": labels.ACTIONS,
@@ -69,7 +69,8 @@ def calls(request: WebRequest) -> HttpResponse:
     return render_part(request, "context/calls/index.html", "list", context)
 
 
-def _label_bar(row: ContextCostReport, largest: int) -> list[dict[str, Any]]:
+def label_bar(row: ContextCostReport, largest: int) -> list[dict[str, Any]]:
+    """Return the sections of a call as a bar; `largest` is the tokens of the full width."""
     parts = build_bar({name: getattr(row, name) for name in SECTIONS}, largest)
     return [{"piece": part, "label": labels.SECTIONS[part.name]} for part in parts]
 
@@ -87,7 +88,7 @@ def call(request: WebRequest, pk: UUID) -> HttpResponse:
     context = {
         "call": row,
         "budget": row.window - row.reserve,
-        "bar": _label_bar(row, max(row.total, 1)),
+        "bar": label_bar(row, max(row.total, 1)),
         "steps": [{"step": step, "label": _label(step.action)} for step in steps_],
         "budget_at": budget_at,
         "evidence": _evidence(row.report, recorded_calls.get(row.pk)),
@@ -150,15 +151,16 @@ def _evidence(
             "source": labels.SOURCES[citation["source"]],
             "item": items.get(citation["ref"]),
             "text": texts.get(citation["ref"], ""),
-            "url": _citation_url(citation),
+            "url": citation_url(citation),
         }
         for citation in report["citations"]
     ]
 
 
-def _citation_url(citation: Mapping[str, Any]) -> str:
+def citation_url(citation: Mapping[str, Any]) -> str:
+    """Return the page of a cited object, or an empty string if it is in another kmapp."""
     ref = citation["ref"]
-    if "remote" in citation:  # it is stored in another kmapp
+    if "remote" in citation:
         return ""
     if citation["source"] == "knowledge":
         ref = citation["locator"]["chunk_id"]

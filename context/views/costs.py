@@ -1,14 +1,17 @@
 """Page of costs over time and possible savings."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from django import forms
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -16,23 +19,34 @@ from django.utils.translation import ngettext
 from context.models import ContextSettings
 from context.reports import labels as words
 from context.reports.call_report import SECTIONS
-from context.reports.chart_data import OTHER_COLOUR, Column, build_columns
 from context.reports.costs import (
     DEFAULT_DAYS,
+    SIZES,
+    Bucket,
     Part,
     Period,
     calculate_totals,
-    list_days,
+    count_sizes,
+    list_buckets,
     list_parts,
 )
 from context.reports.savings import Saving, find_savings
+from kmapp.web.charts import OTHER_COLOUR, Chart, Series
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
+from kmapp.web.statistics.daily import build_charts
 
 PAGE = 50
 COLOURS = 7  # parts that have a colour of their own in the drawing; the eighth is the rest
-PERIODS = (7, 30, 90)
+PERIODS = (1, 7, 30, 90, 365)
+MOST_DAYS = 92  # of charts with one column a day
+LEAST_DAYS = 7  # of charts that have one value a day
+TITLES = {
+    "hour": _("Tokens per hour"),
+    "day": _("Tokens per day"),
+    "week": _("Tokens per week"),
+}
 TABS: Mapping[str, str | Promise] = {
     "section": _("By section"),
     "agent": _("By agent"),
@@ -66,7 +80,9 @@ def costs(request: WebRequest) -> HttpResponse:
     form = CostsForm({"days": DEFAULT_DAYS, "by": "section"} | request.GET.dict())
     filters = form.cleaned_data if form.is_valid() else {}
     by = filters.get("by") or "section"
-    period = Period.of(ContextSettings.objects.get_or_default(request.account_id), filters)
+    settings = ContextSettings.objects.get_or_default(request.account_id)
+    period = Period.of(settings, filters)
+    period = replace(period, bucket=_bucket(period.days))
     totals_ = calculate_totals(period)
     context = {
         "form": form,
@@ -84,6 +100,12 @@ def costs(request: WebRequest) -> HttpResponse:
     return render(request, "context/costs/index.html", context)
 
 
+def _bucket(days: int) -> Literal["hour", "day", "week"]:
+    if days == 1:
+        return "hour"
+    return "day" if days <= MOST_DAYS else "week"
+
+
 def _build_details(period: Period, by: str, tokens: int, number: str | None) -> dict[str, Any]:
     first_page, count = list_parts(period, by, limit=PAGE)
     page = Paginator(range(count), PAGE).get_page(number)
@@ -91,16 +113,61 @@ def _build_details(period: Period, by: str, tokens: int, number: str | None) -> 
     page_parts = list_parts(period, by, limit=PAGE, offset=start)[0] if start else first_page
     # Sections have the colours that they have in a call.
     names = list(SECTIONS) if by == "section" else [part.name for part in first_page[:COLOURS]]
-    days = list_days(period, by, names)
-    columns_, largest = build_columns([day.tokens for day in days], names)
+    buckets = list_buckets(period, by, names)
     return {
         "page": page,
         "rows": [_row(part, by, names, tokens, period) for part in page_parts],
-        "columns": [_build_column(column, by) for column in columns_],
-        "legend": _legend(names, by, others=count > len(names)),
-        "days": [{"day": day, "tokens": sum(day.tokens.values())} for day in days],
-        "most": largest,
+        "chart": _build_tokens_chart(period, buckets, names, by, others=count > len(names)),
+        "charts": [
+            _build_cost_chart(period, buckets),
+            _build_size_chart(count_sizes(period)),
+            *build_charts(period.account_id, ["tokens"], max(period.days, LEAST_DAYS)),
+        ],
     }
+
+
+def _labels(period: Period, buckets: Sequence[Bucket]) -> list[str]:
+    form = "TIME_FORMAT" if period.bucket == "hour" else "MONTH_DAY_FORMAT"
+    return [date_format(bucket.start, form) for bucket in buckets]
+
+
+def _build_tokens_chart(
+    period: Period, buckets: Sequence[Bucket], names: Sequence[str], by: str, *, others: bool
+) -> Chart:
+    groups: list[str | None] = [*names, None] if others else [*names]
+    series = [
+        Series(
+            label=str(_("all others")) if name is None else _label(name, by),
+            values=[bucket.tokens.get(name, 0) for bucket in buckets],
+            colour=OTHER_COLOUR if name is None else colour,
+        )
+        for colour, name in enumerate(groups, 1)
+    ]
+    return Chart(
+        id="tokens-by-time",
+        title=str(TITLES[period.bucket]),
+        labels=_labels(period, buckets),
+        series=series,
+    )
+
+
+def _build_cost_chart(period: Period, buckets: Sequence[Bucket]) -> Chart:
+    costs = [bucket.cost for bucket in buckets]
+    series = [Series(label=str(_("cost")), values=costs, colour=1)]
+    return Chart(id="cost", title=str(_("Cost")), labels=_labels(period, buckets), series=series)
+
+
+def _build_size_chart(counts: Sequence[int]) -> Chart:
+    labels = [f"< {intcomma(size)}" for size in SIZES] + [f"≥ {intcomma(SIZES[-1])}"]
+    series = [Series(label=str(_("calls")), values=counts, colour=3)]
+    return Chart(
+        id="sizes",
+        title=str(_("Calls by size")),
+        unit=str(_("tokens")),
+        label_heading=str(_("Tokens")),
+        labels=labels,
+        series=series,
+    )
 
 
 def _row(part: Part, by: str, names: Sequence[str], tokens: int, period: Period) -> dict[str, Any]:
@@ -124,22 +191,6 @@ def _label(name: str, by: str) -> str:
     if by == "section":
         return str(words.SECTIONS[name])
     return name or str(_("unspecified"))
-
-
-def _legend(names: Sequence[str], by: str, *, others: bool) -> list[dict[str, Any]]:
-    page_parts = [
-        {"colour": colour, "label": _label(name, by)} for colour, name in enumerate(names, 1)
-    ]
-    return (
-        [*page_parts, {"colour": OTHER_COLOUR, "label": _("all others")}] if others else page_parts
-    )
-
-
-def _build_column(column: Column, by: str) -> dict[str, Any]:
-    labels = [
-        _("all others") if piece.name is None else _label(piece.name, by) for piece in column.pieces
-    ]
-    return {"column": column, "pieces": list(zip(column.pieces, labels, strict=True))}
 
 
 def _describe_saving(saving: Saving) -> dict[str, Any]:

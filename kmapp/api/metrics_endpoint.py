@@ -43,7 +43,7 @@ class OutboxCollector(Collector):
             labels=["handler"],
         )
         lag: dict[str, float] = defaultdict(float, embedding=0)
-        for handler, waiting, running, dead, seconds in _rows():
+        for handler, waiting, running, dead, seconds in load_outbox_depth():
             for state, number in (("waiting", waiting), ("running", running), ("dead", dead)):
                 depth.add_metric([handler, state], number)
             oldest.add_metric([handler], seconds)
@@ -59,7 +59,8 @@ class OutboxCollector(Collector):
         )
 
 
-def _rows() -> list[tuple[str, int, int, int, float]]:
+def load_outbox_depth() -> list[tuple[str, int, int, int, float]]:
+    """Return (handler, waiting, running, failed, seconds of the oldest) of all accounts."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT * FROM outbox_depth()")
@@ -70,13 +71,19 @@ def _rows() -> list[tuple[str, int, int, int, float]]:
         return []
 
 
-def exposition() -> bytes:
-    """Return the metrics of this host's processes in Prometheus' text format."""
+def host_registry() -> CollectorRegistry:
+    """Return a registry with the metrics of all of this host's processes."""
     registry = CollectorRegistry()
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     else:
         registry.register(REGISTRY)
+    return registry
+
+
+def exposition() -> bytes:
+    """Return the metrics in Prometheus' text format."""
+    registry = host_registry()
     registry.register(OutboxCollector())
     return generate_latest(registry)
 

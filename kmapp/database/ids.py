@@ -1,5 +1,6 @@
 """Primary keys: UUIDv7, in time order, so that indexes stay compact."""
 
+from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
 
@@ -11,3 +12,9 @@ IdText: TypeAlias = str  # str(UUID(…))
 def uuid7() -> UUID:
     value: UUID = compat.uuid7()
     return value
+
+
+def first_uuid7(moment: datetime) -> UUID:
+    """Return the smallest UUIDv7 of this millisecond, as a bound for ranges of keys."""
+    milliseconds = int(moment.timestamp() * 1000)
+    return UUID(int=milliseconds << 80 | 7 << 76 | 2 << 62)

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
+from prometheus_client import Counter
 
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import uuid7
@@ -34,6 +35,7 @@ from kmapp.outbox.registry import (
 )
 
 log = structlog.get_logger()
+DELIVERIES = Counter("kmapp_deliveries", "Processed deliveries by their outcome.", ["outcome"])
 
 # Wakes a worker after an event is committed. `kmapp.outbox.tasks` sets it; without it, the sweep
 # finds the work.
@@ -226,9 +228,11 @@ def _store_outcome(
     """Store the outcome, unless the lease has lapsed and another worker took over."""
     mine = Delivery.objects.of(job.account_id).filter(pk=job.id, lease_token=token, done_at=None)
     released: dict[str, Any] = {"lease_token": None, "lease_until": None}
+    outcome = "done"
     if error is None:
         changed = mine.update(done_at=Now(), last_error="", reason="", **released)
     elif isinstance(error, RetryLater):
+        outcome = "postponed"
         changed = mine.update(
             due_at=Now() + timedelta(seconds=error.seconds),
             attempts=F("attempts") - 1,
@@ -238,6 +242,7 @@ def _store_outcome(
     else:
         most = 0 if isinstance(error, PermanentFailure) else settings.OUTBOX_MAX_ATTEMPTS
         delay = delay_after(job.attempt, most=most)
+        outcome = "failed" if delay is None else "retried"
         moved = {"failed_at": Now()} if delay is None else {"due_at": Now() + delay}
         text = f"{type(error).__name__}: {error}"[:1000]
         changed = mine.update(last_error=text, reason="", **moved, **released)
@@ -245,6 +250,7 @@ def _store_outcome(
             subscribed.on_permanent_failure(job)
     if not changed:
         log.warning("delivery_fenced", delivery=str(job.id), fenced=1)
+    DELIVERIES.labels(outcome).inc()
 
 
 @contextmanager

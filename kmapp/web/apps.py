@@ -10,6 +10,9 @@ class WebConfig(AppConfig):
     label = "web"
     default = True
 
+    def ready(self) -> None:
+        import_module("kmapp.web.statistics.kernel")  # registers its daily figures
+
 
 class AdminConfig(admin.AdminConfig):
     """The Django admin, for one account at a time."""

@@ -1,5 +1,6 @@
 """The request of a page, and helpers for its parameters."""
 
+from datetime import datetime
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
@@ -49,6 +50,21 @@ def paginate(request: HttpRequest, rows: Any, size: int = PAGE_SIZE) -> Page[Any
 def parse_row_number(text: str) -> int | None:
     """Return a number from a request, or None if no row can have it."""
     return int(text) if text.isdecimal() and len(text) < MAX_DIGITS else None
+
+
+def format_cursor(moment: datetime, pk: UUID) -> str:
+    """Return the address parameter of the page that follows a row."""
+    return f"{moment.isoformat()}~{pk}"
+
+
+def parse_cursor(text: str) -> tuple[datetime, UUID] | None:
+    """Parse a cursor of `format_cursor`, or return None."""
+    moment, _tilde, pk = text.partition("~")
+    try:
+        when = datetime.fromisoformat(moment)
+        return (when, UUID(pk)) if when.tzinfo else None
+    except ValueError:
+        return None
 
 
 def uuid_or_404(text: str) -> UUID:

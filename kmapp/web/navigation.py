@@ -66,6 +66,7 @@ NAV_GROUPS = (
         name="agents",
         label=_("Agents"),
         items=(
+            NavItem(url_name="context:sessions", label=_("Sessions"), icon="route"),
             NavItem(url_name="context:calls", label=_("Calls"), icon="gauge"),
             NavItem(url_name="context:archives", label=_("Tool results"), icon="package"),
             NavItem(url_name="rules:rules", label=_("Rules"), icon="scale"),
@@ -110,6 +111,9 @@ OTHER_PAGES = (
     NavItem(url_name="web:password", label=_("Change password"), icon="lock"),
     NavItem(url_name="api:docs", label=_("API documentation"), icon="file-text"),
 )
+
+# The page of a session; its address has the run as a parameter.
+SESSION = "context:session"
 
 # The sections of the home page, each loaded from its own URL.
 HOME_PANELS = {

@@ -11,6 +11,7 @@ from kmapp.web.views import (
     search,
     security,
     session,
+    trends,
 )
 
 app_name = "web"
@@ -43,6 +44,7 @@ urlpatterns = [
     path("ledger/", ledger.ledger, name="ledger"),
     path("ledger/verify/", ledger.check, name="ledger_verify"),
     path("ledger/<uuid:pk>/", ledger.commit, name="commit"),
+    path("trends/", trends.trends, name="trends"),
     path("ledger/summary/", home.ledger_summary, name="ledger_summary"),
     path("operations/summary/", home.operations_summary, name="operations_summary"),
 ]

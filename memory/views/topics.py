@@ -26,6 +26,7 @@ from kmapp.web.http import (
 )
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import fragment, redirect_page, redirect_with_notice, render_part
+from kmapp.web.statistics.daily import build_charts
 from memory.actions import topics as topic_actions
 from memory.actions.review import Decision
 from memory.actions.topic_growth import CURRENT_STATUSES, find_topics, load_vectors, member_edges
@@ -57,6 +58,7 @@ def topics(request: WebRequest) -> HttpResponse:
         "page": paginate(request, rows),
         "state": state,
         "words": words,
+        "charts": build_charts(request.account_id, ["topics"]),
         "suggestions": topic_actions.open_suggestions(request.account_id)[:MAX_SUGGESTIONS],
     }
     return render_part(request, "memory/topics/index.html", "list", context)

@@ -105,10 +105,10 @@ def evidence_of(rule: Rule) -> Evidence:
         matched=Count("pk", filter=Q(matched=True)), changed=Count("pk", filter=Q(changed=True))
     )
     went = watched.aggregate(
-        changed_good=Count("pk", filter=Q(changed=True) & Q(_went(GOOD))),
-        changed_bad=Count("pk", filter=Q(changed=True) & Q(_went(BAD))),
-        same_good=Count("pk", filter=Q(changed=False) & Q(_went(GOOD))),
-        same_bad=Count("pk", filter=Q(changed=False) & Q(_went(BAD))),
+        changed_good=Count("pk", filter=Q(changed=True) & Q(has_feedback(GOOD))),
+        changed_bad=Count("pk", filter=Q(changed=True) & Q(has_feedback(BAD))),
+        same_good=Count("pk", filter=Q(changed=False) & Q(has_feedback(GOOD))),
+        same_bad=Count("pk", filter=Q(changed=False) & Q(has_feedback(BAD))),
     )
     statistics = RuleStatistics.objects.of(rule.account_id).filter(rule_id=rule.pk).first()
     return Evidence(
@@ -120,7 +120,8 @@ def evidence_of(rule: Rule) -> Evidence:
     )
 
 
-def _went(outcomes: Sequence[str]) -> Exists:
+def has_feedback(outcomes: Sequence[str]) -> Exists:
+    """Return whether the decision of an observation has feedback with one of the outcomes."""
     return Exists(
         RuleFeedback.objects.filter(
             account_id=OuterRef("account_id"),
@@ -169,8 +170,8 @@ def turns_of(rule: Rule) -> list[Turn]:
     )
     counted = tools.values("before", "tool").annotate(
         times=Count("pk"),
-        good=Count("pk", filter=Q(_went(GOOD))),
-        bad=Count("pk", filter=Q(_went(BAD))),
+        good=Count("pk", filter=Q(has_feedback(GOOD))),
+        bad=Count("pk", filter=Q(has_feedback(BAD))),
     )
     ranked = counted.order_by("-times", "before", "tool")
     columns = ("before", "tool", "times", "good", "bad")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +11,15 @@ from django.utils.translation import gettext as _
 
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, get_row_or_404, paginate, post_text
+from kmapp.web.http import (
+    MAX_REASON_LENGTH,
+    WebRequest,
+    format_cursor,
+    get_row_or_404,
+    paginate,
+    parse_cursor,
+    post_text,
+)
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_with_notice, render_part
 from rules.actions.backtests import question_of
@@ -65,25 +72,16 @@ def load_decision_list(account_id: UUID, params: QueryDict) -> DecisionList:
     rows = RuleDecision.objects.of(account_id).only(*LISTED_COLUMNS).order_by("-created_at", "-pk")
     narrowed = DecisionFilter(params, queryset=rows)
     matching_rows = narrowed.qs
-    if before := _cursor(params.get("before", "")):
+    if before := parse_cursor(params.get("before", "")):
         moment, pk = before
         matching_rows = matching_rows.filter(created_at__lte=moment).exclude(
             created_at=moment, pk__gte=pk
         )
     page = list(matching_rows[: PAGE + 1])
     page_rows = page[:PAGE]
-    older = f"{page_rows[-1].created_at.isoformat()}~{page_rows[-1].pk}" if len(page) > PAGE else ""
+    last = page_rows[-1] if len(page) > PAGE else None
+    older = format_cursor(last.created_at, last.pk) if last else ""
     return DecisionList(filter=narrowed, rows=page_rows, older=older)
-
-
-def _cursor(params: str) -> tuple[datetime, UUID] | None:
-    """Parse the cursor of the previous page, or return None."""
-    moment, _tilde, pk = params.partition("~")
-    try:
-        when = datetime.fromisoformat(moment)
-        return (when, UUID(pk)) if when.tzinfo else None
-    except ValueError:
-        return None
 
 
 def _rule_named(request: WebRequest, name: str = "rule") -> Rule | None:

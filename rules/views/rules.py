@@ -23,6 +23,7 @@ from rules.editing.rendering import condition_lines, effects, pretty
 from rules.models import Rule, RulePromotion
 from rules.promotion.evidence import evidence_of
 from rules.views import history
+from rules.views.effect_charts import build_effect_charts
 from rules.views.filters import RuleFilter
 
 FIRST_RULE = (
@@ -94,6 +95,7 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
         "promotion_request": pending_request,
         "moves": _moves(request, row),
         "evidence": evidence_of(row) if row.shadowed_at else None,
+        "charts": build_effect_charts(row),
         "backtest": history.last_backtest(row),
         "tries": history.OFFERED,
         "names": list_actor_names(

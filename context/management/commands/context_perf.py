@@ -19,7 +19,7 @@ from context.assembly.stages import Request
 from context.benchmarks import fixtures
 from context.models import ContextCostReport, ReportQuerySet
 from context.models.archives import ArchiveScope
-from context.reports.costs import PARTS, Period, calculate_totals, list_days, list_parts
+from context.reports.costs import PARTS, Period, calculate_totals, list_buckets, list_parts
 from context.reports.savings import find_savings
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
@@ -133,4 +133,4 @@ def load_list(calls: ReportQuerySet, action: str) -> None:
 def load_costs(period: Period, by: str) -> None:
     calculate_totals(period)
     results, _there = list_parts(period, by, limit=PAGE)
-    list_days(period, by, [part.name for part in results])
+    list_buckets(period, by, [part.name for part in results])

@@ -5,8 +5,10 @@ import unicodedata
 from collections.abc import Iterable
 from datetime import datetime
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django import template
+from django.utils.formats import number_format
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
@@ -14,6 +16,9 @@ from django.utils.translation import gettext as _
 from kmapp.text.highlight import Piece
 from kmapp.web import diff, icons, invisible_characters, notices, timestamps
 from kmapp.web.badges import BADGES
+from kmapp.web.charts import Chart
+from kmapp.web.http import format_cursor
+from kmapp.web.navigation import SESSION, find_url
 from kmapp.web.site_search.query import TYPE, SiteQuery
 
 register = template.Library()
@@ -64,10 +69,33 @@ def meter(
     return {"percent": round(share * 100, 1), "label": label, "is_low": is_low}
 
 
+@register.inclusion_tag("components/chart.html", name="chart")
+def render_chart(chart: Chart) -> dict[str, Chart]:
+    return {"chart": chart}
+
+
+@register.filter
+def chart_number(value: float | None) -> str:
+    """Format a value of a chart: two decimals, three digits below 1, a dash if it is unknown."""
+    if value is None:
+        return "–"
+    if value % 1 == 0:
+        return number_format(int(value), force_grouping=True)
+    rounded = round(value, 2) if abs(value) >= 1 else float(f"{value:.3g}")
+    return number_format(rounded, force_grouping=True)
+
+
 @register.inclusion_tag("components/copyable.html")
 def copyable(value: object, *, show: str = "") -> dict[str, str]:
     """Render an id or a hash: shortened on the page, complete in the clipboard."""
     return {"whole": str(value), "short": show or shortened(value)}
+
+
+@register.simple_tag
+def session_url(run_id: str, pk: UUID, moment: datetime) -> str:
+    """Return the page of a session, at the place of the item with this id and time."""
+    query = urlencode({"run": run_id, "at": format_cursor(moment, UUID(int=0))})
+    return f"{find_url(SESSION)}?{query}#{pk}"
 
 
 @register.filter

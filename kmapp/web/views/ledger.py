@@ -1,5 +1,6 @@
 """The ledger: all commits, newest first, and the verification of the chain."""
 
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -13,6 +14,7 @@ from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, parse_row_number
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_part
+from kmapp.web.statistics.daily import build_charts
 
 PAGE_SIZE = 50
 
@@ -26,7 +28,7 @@ def ledger(request: WebRequest) -> HttpResponse:
     if below is not None:
         rows = rows.filter(seq__lt=below)
     commits = list(rows[: PAGE_SIZE + 1])
-    context = {
+    context: dict[str, Any] = {
         "behind": behind(account_id),
         "commits": commits[:PAGE_SIZE],
         "more": commits[PAGE_SIZE - 1].seq if len(commits) > PAGE_SIZE else None,
@@ -34,6 +36,8 @@ def ledger(request: WebRequest) -> HttpResponse:
         "head": Commit.objects.of(account_id).order_by("-seq").first(),
         "checkpoint": Checkpoint.objects.of(account_id).order_by("-seq").first(),
     }
+    if not request.htmx:  # a request for the list alone
+        context["charts"] = build_charts(account_id, ["commits"])
     return render_part(request, "web/ledger/index.html", "list", context)
 
 

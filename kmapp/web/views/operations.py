@@ -17,6 +17,7 @@ from kmapp.web.http import WebRequest, get_row_or_404, paginate, uuid_or_404
 from kmapp.web.navigation import count_badge
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part
+from kmapp.web.statistics.system_charts import DEFAULT_PERIOD, PERIODS, build_system_charts
 
 
 @count_badge("web:operations")
@@ -29,11 +30,15 @@ def operations(request: WebRequest) -> HttpResponse:
     account_id = request.account_id
     rows = Delivery.objects.of(account_id)
     dead = rows.dead().select_related("event").order_by("-failed_at")
-    context = {
+    context: dict[str, Any] = {
         "behind": behind(account_id),
         "queues": _queues(rows.open()),
         "page": paginate(request, dead),
     }
+    if request.user.is_superuser:  # figures of all accounts are for the owner of the installation
+        name = request.GET.get("period", "")
+        period = PERIODS.get(name) or PERIODS[DEFAULT_PERIOD]
+        context |= {"charts": build_system_charts(period), "periods": PERIODS, "period": period}
     return render_part(request, "web/operations/index.html", "list", context)
 
 

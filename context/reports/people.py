@@ -1,0 +1,88 @@
+"""Everything that an account stores under the id of one person (`user_id`)."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import Count, Model, QuerySet, Value
+
+from context.models import ContextCostReport, ContextSummary, ToolResultArchive
+from kmapp.accounts.acting import acting
+from memory.models import MemoryEntry, MemoryRating, MemoryVersion
+from rules.models import RuleDecision, RuleFeedback
+
+PAGE = 200  # rows read in one transaction
+INTERNAL = {"account_id", "commit_id", "written_sha256", "sent_sha256"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Rows of one model that belong to a person, by the lookup of the person's id."""
+
+    name: str
+    model: type[Any]
+    lookup: str = "user_id"
+
+    def rows(self, account_id: UUID, user_id: str) -> "QuerySet[Any]":
+        rows: QuerySet[Any] = self.model.objects.filter(
+            account_id=account_id, **{self.lookup: user_id}
+        )
+        return rows
+
+
+SOURCES = (
+    Source(name="memory", model=MemoryEntry),
+    Source(name="memory_version", model=MemoryVersion, lookup="entry__user_id"),
+    Source(name="rating", model=MemoryRating, lookup="entry__user_id"),
+    Source(name="tool_result", model=ToolResultArchive),
+    Source(name="call", model=ContextCostReport),
+    Source(name="conversation_summary", model=ContextSummary),
+    Source(name="rule_decision", model=RuleDecision),
+    Source(name="rule_feedback", model=RuleFeedback, lookup="decision__user_id"),
+)
+
+
+def count_rows(account_id: UUID, user_id: str) -> dict[str, int]:
+    """Return the number of rows by source, from one query. Inside `acting`."""
+    first, *others = [
+        source.rows(account_id, user_id)
+        .order_by()
+        .values(row_kind=Value(source.name))
+        .annotate(number=Count("pk"))
+        for source in SOURCES
+    ]
+    counts = {row["row_kind"]: row["number"] for row in first.union(*others, all=True)}
+    return {source.name: counts.get(source.name, 0) for source in SOURCES}
+
+
+def export_person(account_id: UUID, user_id: str) -> Iterator[bytes]:
+    """Yield one JSON line for each row, with its source as `type`.
+
+    Rows are read in transactions of `PAGE` rows. Vectors and postings are left out: they are
+    derived from the texts.
+    """
+    for source in SOURCES:
+        with acting(account_id):
+            ids = list(source.rows(account_id, user_id).order_by("pk").values_list("pk", flat=True))
+        for page in _pages(ids):
+            with acting(account_id):
+                rows = source.model.objects.filter(account_id=account_id).in_bulk(page)
+            yield b"".join(_line(source.name, rows[pk]) for pk in page if pk in rows)
+
+
+def _pages(ids: list[UUID]) -> Iterator[list[UUID]]:
+    for start in range(0, len(ids), PAGE):
+        yield ids[start : start + PAGE]
+
+
+def _line(name: str, row: Model) -> bytes:
+    columns = {
+        field.attname: field.value_from_object(row)
+        for field in row._meta.concrete_fields
+        if field.attname not in INTERNAL
+    }
+    text = json.dumps({"type": name, **columns}, cls=DjangoJSONEncoder, ensure_ascii=False)
+    return text.encode() + b"\n"

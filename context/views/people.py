@@ -1,0 +1,66 @@
+"""The page of one person: what the account stores about them, its export and its erasure."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from context.reports.people import count_rows, export_person
+from context.reports.sessions import list_sessions_of
+from context.views.sessions import read_id
+from kmapp.web.http import WebRequest
+from kmapp.web.page_access import page_view
+from memory.actions.exports import record_export
+from memory.models import MemoryExport
+
+LABELS = {
+    "memory": _("memories"),
+    "memory_version": _("versions of memories"),
+    "rating": _("ratings of memories"),
+    "tool_result": _("tool results"),
+    "call": _("model calls"),
+    "conversation_summary": _("conversation summaries"),
+    "rule_decision": _("rule decisions"),
+    "rule_feedback": _("feedback on rules"),
+}
+
+
+@page_view("GET")
+def person(request: WebRequest) -> HttpResponse:
+    """Show the page of a person, or a form that asks for the id."""
+    user_id = read_id(request.GET, "user")
+    context: dict[str, Any] = {"user_id": user_id}
+    if user_id:
+        counts = count_rows(request.account_id, user_id)
+        context |= {
+            "counts": [(LABELS[name], number) for name, number in counts.items()],
+            "has_memories": counts["memory"] > 0,
+            "total": sum(counts.values()),
+            "sessions": list_sessions_of(request.account_id, user_id),
+        }
+    return render(request, "context/people/detail.html", context)
+
+
+@page_view("POST", admin=True)
+def export(request: WebRequest) -> StreamingHttpResponse | HttpResponse:
+    """Stream everything about a person as NDJSON. The export is recorded in the ledger."""
+    user_id = read_id(request.POST, "user")
+    total = sum(count_rows(request.account_id, user_id).values()) if user_id else 0
+    if not total:
+        return HttpResponse(status=HTTPStatus.NOT_FOUND)
+    record_export(
+        request.account_id,
+        request.actor,
+        form=MemoryExport.Form.NDJSON,
+        query=f"user_id={user_id}",
+        number=total,
+    )
+    answer = StreamingHttpResponse(
+        export_person(request.account_id, user_id), content_type="application/x-ndjson"
+    )
+    day = timezone.localdate().isoformat()
+    answer.headers["Content-Disposition"] = f'attachment; filename="person-{day}.ndjson"'
+    return answer

@@ -1,0 +1,1 @@
+"""History that charts show: daily figures of each account, and samples of the installation."""

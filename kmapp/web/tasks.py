@@ -1,0 +1,17 @@
+"""Celery tasks of the pages' statistics."""
+
+from celery import shared_task
+
+from kmapp.accounts.sweep import sweep
+from kmapp.web.statistics.daily import record_days
+from kmapp.web.statistics.system import take_sample
+
+
+@shared_task
+def sample_system() -> None:
+    take_sample()
+
+
+@shared_task
+def record_daily_statistics() -> None:
+    sweep(record_days)

@@ -1,0 +1,100 @@
+"""Charts of a rule in shadow: decisions it matched and would have changed, and their feedback."""
+
+from datetime import date, timedelta
+from itertools import accumulate
+from typing import Any
+
+from django.db.models import Count, Q
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from kmapp.search.confidence import Interval
+from kmapp.web.charts import Chart, Series
+from rules.models import Rule
+from rules.promotion.evidence import BAD, GOOD, has_feedback, observations_of
+
+DAYS = 30
+
+
+def build_effect_charts(rule: Rule) -> list[Chart]:
+    """Build both charts from one query; none for a rule that was never in shadow."""
+    if not rule.shadowed_at:
+        return []
+    today = timezone.localdate()
+    days = [today - timedelta(days=ago) for ago in reversed(range(DAYS))]
+    counts = _count_by_day(rule, days[0])
+    labels = [date_format(day, "MONTH_DAY_FORMAT") for day in days]
+    matched = [counts.get(day, {}).get("matched", 0) for day in days]
+    changed = [counts.get(day, {}).get("changed", 0) for day in days]
+    effect = Chart(
+        id="effect",
+        title=_("Decisions per day"),
+        labels=labels,
+        label_heading=_("Day"),
+        series=[
+            Series(label=_("would have changed"), values=changed, colour=2),
+            Series(
+                label=_("matched without a change"),
+                values=[all_ - some for all_, some in zip(matched, changed, strict=True)],
+                colour=1,
+            ),
+        ],
+    )
+    outcomes = [counts.get(day, {}) for day in days]
+    return [effect, _build_outcome_chart(outcomes, labels)]
+
+
+def _count_by_day(rule: Rule, first: date) -> dict[date, dict[str, int]]:
+    rows = observations_of(rule).annotate(day=TruncDate("created_at")).filter(day__gte=first)
+    counted = (
+        rows.order_by()
+        .values("day")
+        .annotate(
+            matched=Count("pk", filter=Q(matched=True)),
+            changed=Count("pk", filter=Q(changed=True)),
+            good=Count("pk", filter=Q(changed=True) & Q(has_feedback(GOOD))),
+            bad=Count("pk", filter=Q(changed=True) & Q(has_feedback(BAD))),
+        )
+    )
+    columns = ("day", "matched", "changed", "good", "bad")
+    return {
+        day: dict(zip(columns[1:], counts, strict=True))
+        for day, *counts in counted.values_list(*columns)
+    }
+
+
+def _build_outcome_chart(days: list[dict[str, Any]], labels: list[str]) -> Chart:
+    """Show the share of bad outcomes that the rule would have changed, up to each day.
+
+    A bad outcome of a decision that the rule would have changed speaks for the rule.
+    """
+    good = accumulate(day.get("good", 0) for day in days)
+    bad = accumulate(day.get("bad", 0) for day in days)
+    intervals = [Interval(b, b + g) for g, b in zip(good, bad, strict=True)]
+    lines = {
+        _("share"): [one.share for one in intervals],
+        _("lower bound (95 %)"): [one.low for one in intervals],
+        _("upper bound (95 %)"): [one.high for one in intervals],
+    }
+    series = [
+        Series(
+            label=label,
+            values=[
+                round(100 * value, 1) if one.total else None
+                for value, one in zip(values, intervals, strict=True)
+            ],
+            colour=colour,
+        )
+        for colour, (label, values) in enumerate(lines.items(), 1)
+    ]
+    return Chart(
+        id="outcome",
+        title=_("Bad outcomes among the decisions it would have changed"),
+        unit="%",
+        kind="lines",
+        labels=labels,
+        label_heading=_("Day"),
+        series=series,
+    )

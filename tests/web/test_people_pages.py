@@ -1,0 +1,74 @@
+"""The page of one person: counts, sessions, the export of everything, and its record."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from context.models.archives import ArchiveScope
+from kmapp.accounts.models import Account
+from memory.models import MemoryExport
+from tests import makers
+from tests.context.calling import call
+
+pytestmark = pytest.mark.django_db
+PAGE, EXPORT = reverse("context:person"), reverse("context:person_export")
+
+
+@pytest.fixture
+def mira(acme: Account, rival: Account) -> None:
+    """Data of Mira in Acme, of another person, and of another Mira in another account."""
+    makers.write(acme, "Prefers e-mail to phone calls.", user_id="mira", run_id="tea-1")
+    makers.write(acme, "Jonas keeps bees.", user_id="jonas")
+    makers.write(rival, "A secret of the rival.", user_id="mira")
+    makers.agent(acme).post(
+        "tool-results", {"tool_name": "hours", "result": "nine " * 3_000, "user_id": "mira"}
+    )
+    call(
+        acme,
+        [{"role": "user", "content": "When do you open?"}],
+        within=ArchiveScope(conversation_id="tea-1", user_id="mira"),
+    )
+
+
+@pytest.mark.usefixtures("mira")
+def test_the_page_counts_what_is_stored_about_a_person(reviewer: Client) -> None:
+    page = reviewer.get(PAGE, {"user": "mira"}).content.decode()
+    assert makers.missing(page, "tea-1", "model calls", "tool results") == []
+    assert "Export everything" not in page  # reviewers cannot export everything
+    assert "Nothing stored" in reviewer.get(PAGE, {"user": "nobody"}).content.decode()
+    assert "Enter a user ID" in reviewer.get(PAGE).content.decode()
+
+
+@pytest.mark.usefixtures("mira")
+def test_the_export_holds_everything_about_one_person_of_one_account(
+    admin: Client, acme: Account
+) -> None:
+    answer = admin.post(EXPORT, {"user": "mira"})
+    lines = [json.loads(line) for line in b"".join(answer.streaming_content).splitlines()]  # type: ignore[attr-defined]
+    kinds = {line["type"] for line in lines}
+    assert kinds == {"memory", "memory_version", "tool_result", "call"}
+    text = json.dumps(lines)
+    assert "Prefers e-mail" in text
+    assert "bees" not in text
+    assert "secret" not in text
+    [record] = makers.rows(MemoryExport, acme)
+    assert (record.query, record.number) == ("user_id=mira", len(lines))
+
+
+def test_only_admins_export_and_only_what_exists(
+    reviewer: Client, admin: Client, acme: Account
+) -> None:
+    makers.write(acme, "Prefers e-mail.", user_id="mira")
+    assert reviewer.post(EXPORT, {"user": "mira"}).status_code == 403
+    for user in ("", "nobody"):
+        assert admin.post(EXPORT, {"user": user}).status_code == 404
+    assert makers.rows(MemoryExport, acme) == []
+
+
+@pytest.mark.usefixtures("mira")
+def test_the_page_takes_few_queries(reviewer: Client, max_queries: Any) -> None:
+    with max_queries(16):
+        reviewer.get(PAGE, {"user": "mira"})

@@ -1,0 +1,152 @@
+"""Sessions: the list by latest activity, and the timeline of one session."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from context.models import ContextCostReport
+from context.models.archives import ArchiveScope
+from context.reports import sessions
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from memory.models.entry_input import NewEntry
+from tests import makers
+from tests.context.calling import call
+
+pytestmark = pytest.mark.django_db
+LIST = reverse("context:sessions")
+PAGE = reverse("context:session")
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+def say(account: Account, run_id: str, *texts: str, **values: Any) -> None:
+    entries = [
+        NewEntry(
+            text=text,
+            run_id=run_id,
+            user_id="mira",
+            kind="event",
+            metadata={"speaker": "Mira"},
+            observed_at=NOON + timedelta(minutes=n),
+            **values,
+        )
+        for n, text in enumerate(texts)
+    ]
+    makers.write(account, *entries)
+
+
+@pytest.fixture
+def tea(acme: Account) -> None:
+    """A session with a message, an assembled call, an archived result and a rule decision."""
+    say(acme, "tea-1", "When does the tea room open?")
+    call(
+        acme,
+        [{"role": "user", "content": "When does the tea room open?"}],
+        within=ArchiveScope(conversation_id="tea-1", user_id="mira"),
+    )
+    agent = makers.agent(acme)
+    agent.post(
+        "tool-results",
+        {"tool_name": "opening_hours", "result": "nine " * 3_000, "conversation_id": "tea-1"},
+    )
+    agent.post(
+        "memory/tools/select",
+        {"context": {"intent": "hours"}, "candidates": ["opening_hours"], "run_id": "tea-1"},
+    )
+
+
+@pytest.mark.usefixtures("tea")
+def test_a_session_shows_rows_of_every_kind_in_order_of_time(reviewer: Client) -> None:
+    page = reviewer.get(PAGE, {"run": "tea-1"}).content.decode()
+    places = [
+        page.index(text) for text in ("Mira</", "Call with", "opening_hours", ">rule decision<")
+    ]
+    assert places[0] == min(places)
+    assert makers.missing(page, "When does the tea room open?", "tool result") == []
+
+
+@pytest.mark.usefixtures("tea")
+def test_each_row_links_to_its_place_in_the_session(reviewer: Client, acme: Account) -> None:
+    [report] = makers.rows(ContextCostReport, acme)
+    page = reviewer.get(reverse("context:call", args=[report.pk])).content.decode()
+    assert "/sessions/timeline/?run=tea-1" in page
+    assert f"#{report.pk}" in page
+
+
+def test_sessions_are_listed_by_latest_activity_with_their_totals(
+    reviewer: Client, acme: Account, rival: Account
+) -> None:
+    say(acme, "early", "One.", "Two.")
+    say(acme, "newest", "Three.")
+    say(rival, "foreign", "Four.")
+    page = reviewer.get(LIST).content.decode()
+    assert page.index("newest") < page.index("early")
+    assert "foreign" not in page
+    assert "No session" in reviewer.get(LIST, {"q": "nowhere"}).content.decode()
+    filtered = reviewer.get(LIST, {"q": "ear"}).content.decode()
+    assert "early" in filtered
+    assert "newest" not in filtered
+
+
+def test_pages_of_the_list_have_each_session_once(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "PAGE", 2)
+    monkeypatch.setattr(sessions, "SCANNED", 3)
+    for number in range(7):
+        say(acme, f"run-{number}", "A.", "B.")
+    say(acme, "run-2", "C.")
+    seen, before = list[str](), None
+    for _ in range(20):
+        with acting(acme):
+            page = sessions.list_sessions(acme.pk, before=before)
+        seen += [one.run_id for one in page.sessions]
+        before = page.before
+        if before is None:
+            break
+    assert before is None
+    assert seen == ["run-2", "run-6", "run-5", "run-4", "run-3", "run-1", "run-0"]
+
+
+def test_pages_of_a_session_have_each_item_once(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "ITEMS", 3)
+    same = [
+        NewEntry(text=f"Text {n}.", run_id="r", user_id="mira", observed_at=NOON) for n in range(8)
+    ]
+    makers.write(acme, *same)
+    seen, after = list[Any](), None
+    while True:
+        with acting(acme):
+            page = sessions.load_timeline(acme.pk, "r", after=after)
+        seen += [item.row.pk for item in page.items]
+        after = page.after
+        if after is None:
+            break
+    assert len(seen) == len(set(seen)) == 8
+
+
+def test_an_unknown_session_is_not_found(reviewer: Client, rival: Account) -> None:
+    say(rival, "foreign", "Four.")
+    for run in ("foreign", "", "nothing"):
+        assert reviewer.get(PAGE, {"run": run}).status_code == 404
+
+
+@pytest.mark.usefixtures("tea")
+def test_a_session_takes_few_queries_however_many_items(
+    reviewer: Client, acme: Account, max_queries: Any
+) -> None:
+    say(acme, "tea-1", *[f"Turn {n}." for n in range(60)])
+    with max_queries(14):
+        assert reviewer.get(PAGE, {"run": "tea-1"}).status_code == 200
+    with max_queries(18):
+        assert reviewer.get(LIST).status_code == 200
+
+
+@pytest.mark.parametrize("query", ["before=x", "before=2026-99-99", "q=%00", "before=2026-01-01"])
+def test_bad_parameters_show_the_first_page(reviewer: Client, query: str) -> None:
+    assert reviewer.get(f"{LIST}?{query}").status_code == 200
