@@ -14,7 +14,7 @@ from memory.benchmarks.seed_accounts import SHARES, seed
 from tests import makers
 from tests.chaos.conftest import Place, speaking_to
 from tests.chaos.measure import long
-from tests.full_account import estate
+from tests.full_account import create_full_account
 
 pytestmark = [pytest.mark.chaos, pytest.mark.promise(40)]
 
@@ -51,7 +51,7 @@ def test_models_and_migrations_agree(alone: None) -> None:
 def test_every_migration_is_reversible(alone: None) -> None:
     """To zero and up again over 10,000 memories and a row in every table."""
     seed(ROWS, SHARES, report_progress=lambda _number: None, report_line=lambda _line: None)
-    estate("Acme")
+    create_full_account("Acme")
     before = tables()
     for app in sorted(MigrationLoader(connections["owner"]).migrated_apps):
         migrate(app, "zero")
@@ -64,7 +64,7 @@ def test_every_migration_is_reversible(alone: None) -> None:
         call_command("fsck", stdout=StringIO())
     settings.CHECKPOINT_FILE.unlink()
     call_command("fsck", stdout=StringIO())
-    estate("Rival")
+    create_full_account("Rival")
 
 
 def test_invalid_index_is_rebuilt(alone: None) -> None:

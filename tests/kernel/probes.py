@@ -1,14 +1,13 @@
 """How every route is asked about what belongs to another account."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.urls import URLPattern, URLResolver, get_resolver
-
 from context.archives.placeholders import Archived, render_placeholder
 from tests.kernel.names import Names
+from tests.routes import ALL_ROUTES
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 REFUSED = {403, 404}
@@ -238,15 +237,7 @@ PROBES = {
 }
 
 
-def named(resolver: URLResolver, path: str = "", space: str = "") -> Iterator[tuple[str, str]]:
-    """The name and the address of every route but those of the stock admin."""
-    for each in resolver.url_patterns:
-        here = path + str(each.pattern)
-        if isinstance(each, URLPattern):
-            yield f"{space}:{each.name}", here
-        elif each.app_name != "admin":
-            yield from named(each, here, each.namespace or space)
-
-
-# The protocols of other products are probed in tests/interop.
-ROUTES = {name: path for name, path in named(get_resolver()) if not name.startswith("interop:")}
+# The stock admin has its own permissions; protocols of other products are probed in tests/interop.
+ROUTES = {
+    each.name: each.path for each in ALL_ROUTES if not each.name.startswith(("admin:", "interop:"))
+}

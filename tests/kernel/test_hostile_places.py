@@ -18,6 +18,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import TermPosting
 from kmapp.text.terms import normalise
+from tests.full_account import account_tables
 from tests.hostile import REFUSED, STORED, Hostile, body_with
 from tests.kernel.bodies import BODIES
 from tests.kernel.names import Names
@@ -25,7 +26,6 @@ from tests.kernel.places import Places, path_of, taking
 from tests.kernel.probes import ROUTES
 from tests.kernel.test_api_routes import VIEWS
 from tests.promises.plugin import Measured
-from tests.test_house_rules import OWNED
 
 pytestmark = pytest.mark.promise(32)
 
@@ -84,7 +84,7 @@ def test_examples_reach_every_field(schema: Any, names: Names) -> None:
 
 def find_stored(mark: str) -> Iterator[tuple[str, str]]:
     """The column and the text of all that holds it, in any row."""
-    tables = sorted({model._meta.db_table for model in OWNED} - {WORDS})
+    tables = sorted(account_tables().keys() - {WORDS})
     row = "SELECT '{0}', to_jsonb(t)::text AS said FROM {0} t"
     every = " UNION ALL ".join(map(row.format, tables))
     with connection.cursor() as cursor:

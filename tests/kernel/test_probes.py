@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 import pytest
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoDbBlocker
@@ -20,6 +19,7 @@ from kmapp.accounts.models import Account, User
 from kmapp.api.errors import is_api
 from kmapp.database.ids import uuid7
 from tests import makers
+from tests.full_account import fingerprint
 from tests.kernel.idless import CHOSEN, WITHOUT_IDS
 from tests.kernel.names import Names, list_actor_names
 from tests.kernel.probes import (
@@ -32,7 +32,6 @@ from tests.kernel.probes import (
 )
 from tests.kernel.test_api_routes import VIEWS
 from tests.promises.plugin import Measured
-from tests.test_house_rules import OWNED
 from tests.web.proposals import propose
 from tests.web.staff import fill
 
@@ -80,22 +79,6 @@ def nobodys(names: Names) -> Names:
     return replace(names, **ids, slug="name-of-nobody", client_id="name-of-nobody")
 
 
-def rows_of(account: Account) -> dict[str, tuple[int, str]]:
-    """How many rows the account has in each table, and a hash of all that is in them."""
-    found = {}
-    with acting(account), connection.cursor() as cursor:
-        for table in sorted(model._meta.db_table for model in OWNED):
-            cursor.execute(
-                f"SELECT count(*), md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) "  # noqa: S608
-                f"FROM {table} t WHERE account_id = %s",
-                [account.pk],
-            )
-            found[table] = cursor.fetchone()
-        cursor.execute("SELECT 1, md5(t::text) FROM accounts_account t WHERE id = %s", [account.pk])
-        found["account"] = cursor.fetchone()
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Acme's key at the API, Acme's signed-in admin on pages."""
@@ -136,7 +119,7 @@ def asked(name: str, names: Names) -> list[tuple[str, Said]]:
 def test_ids_of_another_account_are_answered_like_unknown_ids(
     name: str, caller: Caller, theirs: Names, rival: Account
 ) -> None:
-    before = rows_of(rival)
+    before = fingerprint(rival)
     assert before["memory_memoryentry"][0] > 1
     refused = set()
     random = nobodys(theirs)
@@ -149,7 +132,7 @@ def test_ids_of_another_account_are_answered_like_unknown_ids(
             assert answer == plain, (method, said)
             refused.add(answer[0])
     assert refused & PROBES[name].refused
-    assert rows_of(rival) == before
+    assert fingerprint(rival) == before
 
 
 @pytest.mark.parametrize("field", ["account_id", "tenant_id"])
@@ -157,7 +140,7 @@ def test_ids_of_another_account_are_answered_like_unknown_ids(
 def test_naming_another_account_is_refused_on_every_route(
     field: str, by: str, caller: Caller, theirs: Names, rival: Account
 ) -> None:
-    before = rows_of(rival)
+    before = fingerprint(rival)
     for address, view in VIEWS.items():
         path = "/" + re.sub(r"<.*?>", str(theirs.entry), address)
         for method in view.scopes:
@@ -169,26 +152,26 @@ def test_naming_another_account_is_refused_on_every_route(
                 for body in bodies:
                     status, _, text = caller(method, path, body)
                     assert (status, json.loads(text)["error"]) == (403, "identity_mismatch"), path
-    assert rows_of(rival) == before
+    assert fingerprint(rival) == before
 
 
 def test_client_id_of_another_account_can_be_used(
     caller: Caller, theirs: Names, rival: Account
 ) -> None:
-    before = rows_of(rival)
+    before = fingerprint(rival)
     said = {"client_id": theirs.client_id, "text": "Mine."}
     status, _, text = caller("POST", "/v1/memory/store", said)
     assert status == 201
     assert json.loads(text)["text"] == "Mine."
     assert caller("POST", "/v1/memory/write", {"nodes": [said]})[0] == 200
-    assert rows_of(rival) == before
+    assert fingerprint(rival) == before
 
 
 def test_id_of_another_account_cannot_be_used(
     caller: Caller, theirs: Names, rival: Account
 ) -> None:
     """Ids are unique among all accounts, so it is taken; whose it is, or what, is not said."""
-    before = rows_of(rival)
+    before = fingerprint(rival)
     node = {"id": str(theirs.proposal), "text": "Mine."}
     mine = [{"client_id": "name-of-a"}, {"client_id": "name-of-b"}]
     nodes = [{**each, "text": "Mine."} for each in mine]
@@ -202,4 +185,4 @@ def test_id_of_another_account_cannot_be_used(
     assert status == 409
     assert "Rival" not in text
     assert "<>" not in text
-    assert rows_of(rival) == before
+    assert fingerprint(rival) == before
