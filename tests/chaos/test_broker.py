@@ -1,4 +1,4 @@
-"""The broker dies with all it held: writing goes on, and what is owed is done once it is back."""
+"""The broker dies with its queues; writing goes on, and pending jobs run once it is back."""
 
 import shutil
 import signal
@@ -10,7 +10,7 @@ import pytest
 
 from kmapp.accounts.models import Account
 from tests.chaos.jobs import handlers
-from tests.chaos.measure import seconds_until
+from tests.chaos.measure import WHOLE, seconds_until
 from tests.chaos.product import Answer, Product
 from tests.promises.plugin import Measured
 
@@ -53,5 +53,5 @@ def test_flushed_broker_loses_no_job(product: Product, acme: Account, measured: 
     after = len(answers) - before - without
     measured(f"{before} + {without} + {after} writes a 201, {QUEUED} done {taken:.1f} s after it")
     assert {answer.status for answer in answers} == {201}
-    assert without > before / 3, "writing did not wait for the broker"
+    assert without > (before / 3 if WHOLE else 0), "writing did not wait for the broker"
     assert jobs.effects() == [1] * QUEUED

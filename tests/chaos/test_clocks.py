@@ -13,7 +13,7 @@ from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
 from tests.chaos.jobs import handlers
-from tests.chaos.measure import amount, long, seconds_until
+from tests.chaos.measure import amount, limit, long, seconds_until
 from tests.chaos.product import BASE, Product
 from tests.promises.plugin import Measured
 
@@ -95,4 +95,4 @@ def test_clock_set_back_delays_no_job(
         jobs = host.owe(acme.pk, handlers.SLOW, 1, times=0, seconds=0)
         taken = seconds_until(jobs.all_happened, 60)
         measured(f"found by a sweep {taken:.1f} s after it was owed")
-        host.stop("beat", most=30)
+        host.stop("beat", most=limit(30))

@@ -1,4 +1,4 @@
-"""Workers die and stop; every job still happens, and happens once."""
+"""Workers are killed and stopped; every job still runs, and runs once."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from kmapp.outbox.tasks import SLICE
 from tests import makers
 from tests.chaos.conftest import Apart
 from tests.chaos.jobs import handlers
-from tests.chaos.measure import amount, long, seconds_until
+from tests.chaos.measure import amount, limit, long, seconds_until
 from tests.chaos.product import Jobs, Product
 from tests.promises.plugin import Measured
 
@@ -62,7 +62,7 @@ def test_stopped_worker_loses_no_job(product: Product, acme: Account, measured: 
     """SIGTERM during 20 jobs; gone within 30 s, and all 20 happen once."""
     seconds = 1.0
     jobs = begun(product, acme, 20, seconds)
-    taken = product.stop("worker", most=30)
+    taken = product.stop("worker", most=limit(30))
     done = sum(jobs.effects())
     assert done == len(jobs.starts()), "what it began, it finished"
     assert done < 20, "it was told in the middle"
