@@ -19,7 +19,7 @@ from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
 from tests.chaos.measure import WHOLE
 from tests.promises.plugin import Measured
-from tests.retrying_client import retry_while_locked
+from tests.race import retry_while_locked
 
 WRITERS, COMMITS = 8, 50
 BATCHES, ROWS = 5, 1_000

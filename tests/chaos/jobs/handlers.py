@@ -23,7 +23,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Seal
 from kmapp.outbox.registry import Job, on
-from tests.retrying_client import retry_while_locked
+from tests.race import retry_while_locked
 
 SLOW = "chaos.slow"  # takes payload["seconds"], then happens
 ONCE = "chaos.once"  # the same, but as the product's own jobs do: not if it happened already
