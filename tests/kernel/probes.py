@@ -1,4 +1,4 @@
-"""How every route is asked about what belongs to another account."""
+"""How every route is asked for rows of another account; some routes take no id."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,38 +12,37 @@ from tests.routes import ALL_ROUTES
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 REFUSED = {403, 404}
 NOT_A_METHOD = 405
-# What differs from one answer to the next, whoever asks: form tokens, request ids, the ids sent.
+# What differs between equal responses: form tokens, request ids, the ids sent.
 CHANGING = re.compile(
     r"\"tokens\":{[^{}]*}|\b[A-Za-z0-9]{64}\b|[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|\bc0\b|name-of-[a-z]+"
 )
 
+Fields = Mapping[str, Any]
 
-Said = Mapping[str, Any]
 
-
-def _nothing(names: Names) -> Sequence[Said]:
+def _nothing(names: Names) -> Sequence[Fields]:
     return [{}]
 
 
-def _which(**more: Any) -> Callable[[Names], Sequence[Said]]:
+def _which(**more: Any) -> Callable[[Names], Sequence[Fields]]:
     return lambda names: [{"id": str(names.entry), **more}, {"client_id": names.client_id, **more}]
 
 
-def _form(**said: str) -> Callable[[Names], Sequence[Said]]:
+def _form(**said: str) -> Callable[[Names], Sequence[Fields]]:
     return lambda names: [said]
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Whose id stands in the address, and what is said to it: a query, a form or a body."""
+    """The kind of id in the address, and the queries, forms or bodies that are sent."""
 
     pk: str = ""
-    said: Callable[[Names], Sequence[Said]] = _nothing
+    said: Callable[[Names], Sequence[Fields]] = _nothing
     refused: frozenset[int] = frozenset(REFUSED)
 
 
-def _edges(names: Names) -> Sequence[Said]:
-    """A memory of our own, joined to one of theirs; and only theirs."""
+def _edges(names: Names) -> Sequence[Fields]:
+    """Return edges between a memory of the caller and one of the other account."""
     mine, theirs = {"client_id": "name-of-mine"}, {"id": str(names.entry)}
     node = {**mine, "text": "Mine."}
     ends = [(mine, theirs), (theirs, mine), (mine, {"client_id": names.client_id})]
@@ -53,26 +52,25 @@ def _edges(names: Names) -> Sequence[Said]:
     ]
 
 
-def _feedback(names: Names) -> Sequence[Said]:
+def _feedback(names: Names) -> Sequence[Fields]:
     asked = {"context": {}, "candidates": ["bash"], "selected_tool": "bash", "outcome": "negative"}
     return [{**asked, "decision_id": str(names.decision)}]
 
 
-def _rated(names: Names) -> Sequence[Said]:
-    """A memory, by each of its names; and a rule."""
+def _rated(names: Names) -> Sequence[Fields]:
     said = {"outcome": "negative", "reason": "Because."}
     return [*_which(**said)(names), {"rule_node_id": str(names.rule), **said}]
 
 
-def _placeholder(names: Names) -> Said:
-    """A tool's message that names their archive."""
+def _placeholder(names: Names) -> Fields:
+    """Return a tool's message that names their archive."""
     said = Archived(
         uuid=names.archive, tool_name="t", query="", time="", length=1, summary="", sources=()
     )
     return {"role": "tool", "tool_call_id": "a", "content": render_placeholder(said, "en")}
 
 
-def _quotes(names: Names) -> Sequence[Said]:
+def _quotes(names: Names) -> Sequence[Fields]:
     locator = {"start": 0, "end": 1}
     return [
         {"id": str(names.chunk)},
@@ -89,7 +87,7 @@ PROBES = {
     "memory:api_get": Probe(said=_which()),
     "memory:api_update": Probe(said=_which(text="Mine now.", reason="Because.")),
     "memory:api_forget": Probe(said=_which(reason="Because.")),
-    # A list of what is another's is empty; without its ticket nothing is forgotten.
+    # The list is empty, and nothing is forgotten without a confirmation.
     "memory:forget_these": Probe(
         said=_form(user_id="name-of-theirs"), refused=frozenset({200, 400})
     ),
@@ -103,7 +101,7 @@ PROBES = {
     "memory:view_update": Probe("view", _form(query="kind=fact")),
     "memory:view_delete": Probe("view"),
     "memory:erase": Probe(said=lambda names: [{"id": str(names.entry)}]),
-    # Of what it may not see, a list says nothing.
+    # Lists leave out what the caller may not see.
     "memory:api_list": Probe(
         said=lambda names: [{"ids": [str(names.entry)]}, {"client_ids": [names.client_id]}],
         refused=frozenset({200}),
@@ -127,7 +125,7 @@ PROBES = {
     "memory:topic_follow": Probe("suggestion"),
     "memory:topic_decline": Probe("suggestion"),
     "memory:review": Probe(said=lambda names: [{"at": str(names.proposal)}]),
-    # Whoever is not there is left alone: nothing is said of them, and nothing done.
+    # Unknown proposals are ignored.
     "memory:bulk": Probe(
         said=lambda names: [{"which": "marked", "deed": "approve", "pick": f"{names.proposal}:1"}],
         refused=frozenset({200, 302}),
@@ -169,7 +167,7 @@ PROBES = {
     "rules:backtest_progress": Probe("rule"),
     "rules:decision": Probe("decision"),
     "rules:rate": Probe("decision", _form(outcome="negative")),
-    # Of a rule that is another's, lists say nothing.
+    # Lists narrowed to an unknown rule are empty.
     "rules:decisions": _NARROWED,
     "rules:conflicts": _NARROWED,
     "rules:feedback": _NARROWED,
@@ -188,11 +186,10 @@ PROBES = {
     "context:comparison_progress": Probe("comparison"),
     "context:call": Probe("report", lambda names: [{"with": str(names.report)}]),
     "context:api_report_outcome": Probe("report", lambda names: [{"success": True}]),
-    # Of what is another's a list says nothing.
     "context:api_reports": Probe(
         said=lambda names: [{"before": str(names.report)}], refused=frozenset({200})
     ),
-    # Of what is another's nothing is loaded; of what nobody kept, neither.
+    # Unknown archives are not loaded.
     "context:api_prepare": Probe(
         said=lambda names: [
             {"messages": [{"role": "user", "content": "?"}], "load_uuids": [str(names.archive)]}
@@ -240,4 +237,39 @@ PROBES = {
 # The stock admin has its own permissions; protocols of other products are probed in tests/interop.
 ROUTES = {
     each.name: each.path for each in ALL_ROUTES if not each.name.startswith(("admin:", "interop:"))
+}
+
+# --- Routes without probe -------------------------------------------------------------------------
+
+# The client may choose the id of a new row; the last tests of test_probes cover these.
+CHOSEN = {"memory:api_store", "rules:api_rules"}
+NAMES_WITHOUT_IDS = {
+    "api": """
+        agent_tools docs health liveness metrics schema version
+    """,
+    "context": """
+        api_assemble api_comparisons api_costs api_load_tool api_results_search api_settings
+        api_variants archives calls compare comparisons costs keeping keeping_set settings
+        settings_set variants
+    """,
+    "knowledge": """
+        api_ingest api_lore api_search api_sources ask bench comparison failures lore
+        lore_new sources upload
+    """,
+    "memory": """
+        api_add api_commits api_inject api_recall api_recall_text api_search
+        api_store_if_worthwhile api_verify entries export lab policy policy_set summary
+        topics view_save
+    """,
+    "rules": """
+        api_evaluate api_gate api_run api_schemas api_select book book_set counts new rules
+        summary
+    """,
+    "web": """
+        home key_issue keys ledger ledger_summary ledger_verify member_add members
+        operations operations_summary password preferences sign_in sign_out
+    """,
+}
+WITHOUT_IDS = {
+    f"{app}:{name}" for app, names in NAMES_WITHOUT_IDS.items() for name in names.split()
 }

@@ -1,4 +1,4 @@
-"""Every storable value has one canonical form; every other value is refused by name."""
+"""Every storable value has one canonical form, and every other value is rejected."""
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
@@ -67,7 +67,7 @@ def test_equal_instants_in_two_zones_have_one_form() -> None:
         (float("inf"), "", "finite"),
         (2**53, "", "9007199254740991"),
         (-(2**53), "", "9007199254740991"),
-        (10**5000, "", "9007199254740991"),
+        pytest.param(10**5000, "", "9007199254740991", id="five thousand digits"),
         (1e16, "", "9007199254740991"),
         (Decimal(1), "", "Decimal"),
         (b"", "", "bytes"),

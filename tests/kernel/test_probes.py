@@ -1,6 +1,6 @@
-"""Another account's ids are answered as if they were nobody's.
+"""Ids of another account are answered like unknown ids.
 
-A route is either probed here, or listed as one that takes no id; a new one fails until it is.
+Every route is either probed or listed as one that takes no id.
 """
 
 import json
@@ -20,15 +20,16 @@ from kmapp.api.errors import is_api
 from kmapp.database.ids import uuid7
 from tests import makers
 from tests.full_account import fingerprint
-from tests.kernel.idless import CHOSEN, WITHOUT_IDS
 from tests.kernel.names import Names, list_actor_names
 from tests.kernel.probes import (
     CHANGING,
+    CHOSEN,
     METHODS,
     NOT_A_METHOD,
     PROBES,
     ROUTES,
-    Said,
+    WITHOUT_IDS,
+    Fields,
 )
 from tests.kernel.test_api_routes import VIEWS
 from tests.promises.plugin import Measured
@@ -46,7 +47,6 @@ def test_every_route_is_probed_or_listed_without_ids(measured: Measured) -> None
 
 
 def test_unprobed_api_routes_take_no_ids(client: Client) -> None:
-    """As the API describes itself."""
     schema = client.get("/v1/schema").json()
     for name in WITHOUT_IDS:
         for operation in schema["paths"].get("/" + ROUTES[name], {}).values():
@@ -59,7 +59,7 @@ def test_unprobed_api_routes_take_no_ids(client: Client) -> None:
 
 @pytest.fixture(scope="module")
 def theirs(module_database: None, django_db_blocker: DjangoDbBlocker) -> Names:
-    """Rival's rows, of every kind."""
+    """Create rows of every kind for Rival."""
     with django_db_blocker.unblock():
         rival = makers.account("Rival")
         entry = fill(rival)[0]
@@ -74,20 +74,20 @@ def rival(theirs: Names, db: None) -> Account:
         return Account.objects.get(pk=theirs.account)
 
 
-def nobodys(names: Names) -> Names:
+def unknown_names(names: Names) -> Names:
     ids = {name: uuid7() for name in Names.__slots__ if isinstance(getattr(names, name), UUID)}
     return replace(names, **ids, slug="name-of-nobody", client_id="name-of-nobody")
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Acme's key at the API, Acme's signed-in admin on pages."""
+    """Acme's key for the API, and Acme's signed-in admin for pages."""
 
     agent: Client
     person: Client
 
-    def __call__(self, method: str, path: str, said: Said) -> tuple[int, str, str]:
-        """The status, the place it sends to, and the body, without what changes every time."""
+    def __call__(self, method: str, path: str, said: Fields) -> tuple[int, str, str]:
+        """Return the status, the redirect and the body, without what differs every time."""
         api = is_api(path)
         client = self.agent if api else self.person
         if method in ("GET", "HEAD"):
@@ -109,7 +109,7 @@ def caller(agent: Client, ada: User) -> Caller:
     return Caller(agent, person)
 
 
-def asked(name: str, names: Names) -> list[tuple[str, Said]]:
+def asked(name: str, names: Names) -> list[tuple[str, Fields]]:
     probe = PROBES[name]
     path = reverse(name, args=[getattr(names, probe.pk)] if probe.pk else [])
     return [(path, said) for said in probe.said(names)]
@@ -122,7 +122,7 @@ def test_ids_of_another_account_are_answered_like_unknown_ids(
     before = fingerprint(rival)
     assert before["memory_memoryentry"][0] > 1
     refused = set()
-    random = nobodys(theirs)
+    random = unknown_names(theirs)
     pairs = list(zip(asked(name, theirs), asked(name, random), strict=True))
     for method in METHODS:
         for (path, said), (other, saying) in pairs:
@@ -144,9 +144,9 @@ def test_naming_another_account_is_refused_on_every_route(
     for address, view in VIEWS.items():
         path = "/" + re.sub(r"<.*?>", str(theirs.entry), address)
         for method in view.scopes:
-            for names in (theirs, nobodys(theirs)):
+            for names in (theirs, unknown_names(theirs)):
                 named = {field: str(getattr(names, by))}
-                bodies: list[Said] = [named]
+                bodies: list[Fields] = [named]
                 if method == "POST":
                     bodies += [{"nodes": [named]}, {"edges": [named]}]
                 for body in bodies:
@@ -170,7 +170,7 @@ def test_client_id_of_another_account_can_be_used(
 def test_id_of_another_account_cannot_be_used(
     caller: Caller, theirs: Names, rival: Account
 ) -> None:
-    """Ids are unique among all accounts, so it is taken; whose it is, or what, is not said."""
+    """Ids are unique among all accounts; the response does not say whose it is."""
     before = fingerprint(rival)
     node = {"id": str(theirs.proposal), "text": "Mine."}
     mine = [{"client_id": "name-of-a"}, {"client_id": "name-of-b"}]
