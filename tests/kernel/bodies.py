@@ -8,28 +8,37 @@ from typing import Any
 
 import yaml
 
+from context.archives.placeholders import Archived, render_placeholder
 from tests.kernel.names import Names
 
 Body = Mapping[str, Any]
-UNIT_VECTOR = [1.0] + [0.0] * 383
 NAME = re.compile(r"\{(\w+)\}")
 EXAMPLES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("bodies.yaml").read_text())
 SHARED = EXAMPLES.pop("shared")
 
 
-def _fill(value: Any, names: Names) -> Any:
+def fill_names(value: Any, names: Names) -> Any:
     """Replace {name} in all texts by that field of `names`."""
     if isinstance(value, dict):
-        return {key: _fill(each, names) for key, each in value.items()}
+        return {key: fill_names(each, names) for key, each in value.items()}
     if isinstance(value, list):
-        return [_fill(each, names) for each in value]
+        return [fill_names(each, names) for each in value]
     if value == "{unit_vector}":
-        return UNIT_VECTOR
+        return [1.0] + [0.0] * 383
+    if value == "{placeholder}":
+        return _render_placeholder(names)
     if isinstance(value, str):
         return NAME.sub(lambda match: str(getattr(names, match[1])), value)
     return value
 
 
+def _render_placeholder(names: Names) -> str:
+    archived = Archived(
+        uuid=names.archive, tool_name="t", query="", time="", length=1, summary="", sources=()
+    )
+    return render_placeholder(archived, "en")
+
+
 BODIES: dict[str, Callable[[Names], Sequence[Body]]] = {
-    route: partial(_fill, bodies) for route, bodies in EXAMPLES.items()
+    route: partial(fill_names, bodies) for route, bodies in EXAMPLES.items()
 }

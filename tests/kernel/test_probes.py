@@ -112,7 +112,7 @@ def caller(agent: Client, ada: User) -> Caller:
 def asked(name: str, names: Names) -> list[tuple[str, Fields]]:
     probe = PROBES[name]
     path = reverse(name, args=[getattr(names, probe.pk)] if probe.pk else [])
-    return [(path, said) for said in probe.said(names)]
+    return [(path, said) for said in probe.sent(names)]
 
 
 @pytest.mark.parametrize("name", PROBES)
