@@ -9,7 +9,7 @@ from pytest_django import DjangoDbBlocker
 
 from kmapp.accounts.models import Account
 from tests import makers
-from tests.chaos.conftest import Place, speaking_to
+from tests.chaos.conftest import Place, connected_to
 from tests.chaos.measure import amount, limit, percentile, seconds_until
 from tests.chaos.product import Answer, Product
 from tests.promises.plugin import Measured
@@ -25,7 +25,7 @@ PROBES = 4  # of a later round: once a window, in each of two processes
 def twin(place: Place, django_db_blocker: DjangoDbBlocker) -> Iterator[Product]:
     """A second product beside the first, with a database and an agent of its own."""
     product = place.product("twin")
-    with django_db_blocker.unblock(), speaking_to(place.postgres, "twin"):
+    with django_db_blocker.unblock(), connected_to(place.postgres, "twin"):
         product.key = makers.key(makers.account("Acme"))[1]
     yield product
     product.kill(*product.running)

@@ -88,7 +88,7 @@ def test_worker_without_messages_restarts(apart: Apart, measured: Measured) -> N
         time.sleep(SLICE + 1)  # the task has found nothing more and ended
         worker = product.running["worker"]
         children = {start[1] for start in jobs.starts()}
-        os.kill(worker.pid, handlers.DEAF)
+        os.kill(worker.pid, handlers.STUCK)
         more = product.owe(account.pk, handlers.SLOW, 20, seconds=0)
         taken = seconds_until(more.all_happened, 120)
         assert more.effects() == [1] * 20
