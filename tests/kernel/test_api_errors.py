@@ -89,14 +89,14 @@ def test_issues_name_fields_as_the_client_sent_them(agent: Client) -> None:
 
 @pytest.mark.django_db
 def test_lone_surrogates_in_details_are_replaced(agent: Client) -> None:
-    answer = agent.post("/v1/broken", {"way": "gone"}, content_type="application/json")
+    answer = agent.post("/v1/broken", {"mode": "gone"}, content_type="application/json")
     assert answer.status_code == 410
     assert answer.json()["details"] == {"id": "?"}
 
 
 @pytest.mark.django_db
 def test_statement_timeout_returns_503_with_retry_after(agent: Client) -> None:
-    answer = agent.post("/v1/broken", {"way": "slow"}, content_type="application/json")
+    answer = agent.post("/v1/broken", {"mode": "slow"}, content_type="application/json")
     assert answer.status_code == 503
     assert int(answer.headers["Retry-After"]) > 0
     assert answer.json().keys() == SHAPE
@@ -105,7 +105,7 @@ def test_statement_timeout_returns_503_with_retry_after(agent: Client) -> None:
 @pytest.mark.django_db
 def test_unexpected_error_returns_500_without_its_message(agent: Client) -> None:
     agent.raise_request_exception = False
-    answer = agent.post("/v1/broken", {"way": "bug"}, content_type="application/json")
+    answer = agent.post("/v1/broken", {"mode": "bug"}, content_type="application/json")
     assert answer.status_code == 500
     assert answer.json().keys() == SHAPE
     assert answer.json()["error"] == "internal_error"

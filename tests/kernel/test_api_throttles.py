@@ -42,14 +42,14 @@ def _note(client: Client, **headers: str) -> Any:
 
 @pytest.mark.promise(38)
 def test_concurrent_requests_get_exactly_the_limit(committed: str, agent: Client) -> None:
-    def knock(number: int) -> int:
+    def send(number: int) -> int:
         try:
             return int(_note(agent, **{"X-Forwarded-For": f"10.0.0.{number}"}).status_code)
         finally:
             connection.close()
 
     with ThreadPoolExecutor(16) as pool:
-        assert Counter(pool.map(knock, range(100))) == {201: LIMIT, 429: 100 - LIMIT}
+        assert Counter(pool.map(send, range(100))) == {201: LIMIT, 429: 100 - LIMIT}
 
 
 @pytest.mark.promise(38)
@@ -73,7 +73,8 @@ def test_keys_and_buckets_are_counted_separately(agent: Client, acme: Account) -
     while _note(agent).status_code == 201:
         pass
     others = [
-        agent.post("/v1/broken", {"way": "gone"}, content_type="application/json") for _ in range(3)
+        agent.post("/v1/broken", {"mode": "gone"}, content_type="application/json")
+        for _ in range(3)
     ]
     assert [answer.status_code for answer in others] == [410, 410, 429]
     assert others[-1].json()["error"] == "rate_limited_recall"
