@@ -1,26 +1,20 @@
 """Settings of the tests: real servers with data in a temporary folder."""
 
 import os
-import socket
 import uuid
 
-
-def _free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
-
+from kmapp.runtime.embedded.temporary import free_port
 
 # Workers inherit these, so that all use the servers that the first process starts.
 os.environ.setdefault("KMAPP_DATA_DIR", f"/tmp/kmapp-tests-{uuid.uuid4().hex[:8]}")  # noqa: S108
 os.environ.setdefault("SECRET_KEY", "tests only")
-os.environ.setdefault("EMBEDDER_QUERY_PORT", _free_port())
+os.environ.setdefault("EMBEDDER_QUERY_PORT", str(free_port()))
 os.environ.setdefault("EMBEDDER_BATCH_PORT", os.environ["EMBEDDER_QUERY_PORT"])
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 # All anonymous clients of a run have one address.
 os.environ.setdefault("THROTTLE_ANONYMOUS_PER_MINUTE", "100000")
 
-from kmapp.settings import *  # noqa: E402, F403
+from kmapp.settings import *  # noqa: F403
 
 ALLOWED_HOSTS = ["*"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -30,6 +30,7 @@ from kmapp.ledger.models import Seal
 from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery
 from kmapp.runtime import env, processes, stack
+from kmapp.runtime.embedded.temporary import free_port
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.runtime.processes import Program
 from tests.chaos.jobs import handlers
@@ -44,12 +45,6 @@ class Answer:
     body: Any
     seconds: float
     headers: Mapping[str, str]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass

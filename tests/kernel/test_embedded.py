@@ -19,9 +19,9 @@ from kmapp.runtime import embedded, processes
 from kmapp.runtime.embedded.embedder import LOWEST_PRIORITY, Embedder
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.service import make_runtime_dir, package
+from kmapp.runtime.embedded.temporary import free_port
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.runtime.processes import CannotStart, Program
-from tests.settings import _free_port
 
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root runs Postgres as another user")
 
@@ -176,6 +176,6 @@ def test_valkey_persists_data_on_a_private_socket(place: Path) -> None:
 
 
 def test_batch_embedder_has_the_lowest_priority(place: Path) -> None:
-    with Embedder(int(_free_port()), place / "log", polite=True) as server:
+    with Embedder(free_port(), place / "log", polite=True) as server:
         assert server.process
         assert os.getpriority(os.PRIO_PROCESS, server.process.pid) == LOWEST_PRIORITY
