@@ -1,4 +1,4 @@
-"""A client of the API as an agent's author would write it."""
+"""A client of the API."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,7 @@
-"""Known vulnerabilities of what the lock files name: `make audit`.
+"""Known vulnerabilities of the packages in the lock files: `make audit`.
 
-pip-audit asks PyPI's advisories for every pinned package. What it cannot learn (the service is out
-of reach, or a mirror in its place has no advisories) is said, and is no failure: nothing is known.
+pip-audit looks up PyPI's advisories of every pinned package. An unreachable service, or a mirror
+without advisories, is reported and is no failure.
 """
 
 import json
@@ -13,21 +13,19 @@ from pathlib import Path
 from typing import Any
 
 LOCKS = ("requirements.txt", "requirements-dev.txt")
-SILENT = ("Could not connect", "ConnectionError", "timed out", "Max retries exceeded")
+UNREACHABLE = ("Could not connect", "ConnectionError", "timed out", "Max retries exceeded")
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What there is to say, and whether it is a failure."""
-
     text: str
     failed: bool = False
 
 
-def told(code: int, said: str, complaints: str) -> Report:
-    """What pip-audit's exit code, its JSON and its complaints come to."""
-    if said.strip():
-        packages = json.loads(said)["dependencies"]
+def build_report(code: int, output: str, errors: str) -> Report:
+    """Interpret the exit code, the JSON and the errors of pip-audit."""
+    if output.strip():
+        packages = json.loads(output)["dependencies"]
         lines = [line for package in packages for line in _vulnerabilities(package)]
         if lines:
             return Report("\n".join(lines), failed=True)
@@ -37,22 +35,22 @@ def told(code: int, said: str, complaints: str) -> Report:
                 f"{len(packages) - unknown} packages looked up, none with a known vulnerability;"
                 f" the advisory service has nothing on {unknown} others."
             )
-    if any(sign in complaints for sign in SILENT):
+    if any(sign in errors for sign in UNREACHABLE):
         return Report("The advisory service cannot be reached: no package was looked up.")
-    return Report(complaints.strip() or f"pip-audit ended with {code}.", failed=True)
+    return Report(errors.strip() or f"pip-audit ended with {code}.", failed=True)
 
 
 def _vulnerabilities(package: dict[str, Any]) -> list[str]:
     return [
         f"{package['name']} {package['version']}: {each['id']}"
-        f" (mended in {', '.join(each['fix_versions']) or 'no version yet'})"
+        f" (fixed in {', '.join(each['fix_versions']) or 'no version yet'})"
         for each in package.get("vulns", [])
     ]
 
 
 def audit(locks: Sequence[str]) -> Report:
     words = [word for lock in locks for word in ("--requirement", lock)]
-    # The locks name every package with its hash: nothing is resolved, nothing installed.
+    # The lock files name every package with its hash, so nothing is resolved or installed.
     options = ["--disable-pip", "--format=json", "--progress-spinner=off", "--timeout=20"]
     done = subprocess.run(
         [sys.executable, "-m", "pip_audit", *words, *options],
@@ -61,7 +59,7 @@ def audit(locks: Sequence[str]) -> Report:
         check=False,
         cwd=Path(__file__).resolve().parents[1],
     )
-    return told(done.returncode, done.stdout, done.stderr)
+    return build_report(done.returncode, done.stdout, done.stderr)
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
-"""One set of real parts for the whole run, a cloned database for each worker, a small cast.
+"""Real servers for the whole run, a cloned database for each worker, accounts and users.
 
 The template database is migrated once by its owner; a clone takes some 30 ms. Tests run as the app
-role inside a transaction; a test that must commit asks for `committed`, which gives it a clone of
-its own: the ledger refuses DELETE and TRUNCATE, so nothing can be cleaned.
+role inside a transaction. A test that must commit uses `committed`, a clone of its own, because the
+ledger refuses DELETE and TRUNCATE.
 """
 
 import os
@@ -38,20 +38,20 @@ from tests.fake_provider import FakeProvider
 
 pytest_plugins = ["pytester", "tests.promises.plugin"]
 TEMPLATE = "kmapp_template"
-# How long an example takes says nothing on a busy machine; growth is measured where it matters.
+# The time of an example depends on the load of the machine; tests.timing compares ratios.
 hypothesis.settings.register_profile("kmapp", deadline=None)
 hypothesis.settings.load_profile("kmapp")
 _parts = pytest.StashKey[ExitStack]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start the parts in the process that starts the workers, before it does."""
+    """Start the servers in the process that starts the workers, before it does."""
     if hasattr(config, "workerinput") or config.option.collectonly:
         return
     config.stash[_parts] = stack = ExitStack()
     data = settings.DATA_DIR
     data.mkdir(parents=True)
-    data.chmod(0o711)  # Postgres may be another account; its own folders are closed
+    data.chmod(0o711)  # Postgres may run as another user
     stack.callback(shutil.rmtree, data)
     make_runtime_dir(embedded.runtime_dir(data))
     stack.callback(shutil.rmtree, embedded.runtime_dir(data), ignore_errors=True)
@@ -83,7 +83,7 @@ def _sql(statement: str) -> None:
 
 
 def use_database(name: str) -> None:
-    """Point both roles' connections at a database."""
+    """Connect both roles to a database."""
     for alias in ("default", "owner"):
         connections[alias].close()
         connections[alias].settings_dict["NAME"] = name
@@ -91,7 +91,7 @@ def use_database(name: str) -> None:
 
 
 def make_database(name: str) -> None:
-    """A database as a superuser prepares it: roles, extension, grants, no tables."""
+    """Create a database with roles, extension and grants, and without tables."""
     roles = embedded.ROLES
     provision(_superuser(), database=name, owner=Login(roles["owner"]), app=Login(roles["app"]))
 
@@ -116,7 +116,7 @@ def drop(name: str) -> None:
 
 @pytest.fixture(autouse=True)
 def own_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one test signs is nothing that another's database has lost."""
+    """Give each test a checkpoint file of its own, because databases differ."""
     folder = settings.DATA_DIR / "checkpoints" / uuid4().hex
     monkeypatch.setattr(settings, "CHECKPOINT_FILE", folder / "checkpoints.ndjson")
 
@@ -128,7 +128,7 @@ def worker_database() -> str:
 
 @pytest.fixture(scope="session")
 def django_db_setup(worker_database: str, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """A clone for this worker, and a Valkey database of its own."""
+    """Use a clone and a Valkey database of this worker's own."""
     number = int(worker_database.removeprefix("test_gw")) + 1 if "gw" in worker_database else 0
     settings.CACHES["default"]["LOCATION"] = f"{settings.REDIS_URL}?db={number}"
     clone(worker_database)
@@ -140,17 +140,13 @@ def django_db_setup(worker_database: str, django_db_blocker: DjangoDbBlocker) ->
 
 @pytest.fixture(scope="session")
 def tokenizer() -> None:
-    """Load the tokenizer's tables, which takes seconds, before a transaction is open."""
+    """Load the tables of the tokenizer, which takes seconds, before a transaction is open."""
     tokens.count("tea")
 
 
 @pytest.fixture
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time stands still for what this process remembers for seconds.
-
-    All of it is forgotten now, and what is learned from here on is kept: how many queries a
-    request takes does not hang on how long the test took.
-    """
+    """Clear caches with expiry and stop their clock, so that query counts do not depend on time."""
     forget_models()
     queries.clear_query_caches()
     now = monotonic()
@@ -174,7 +170,7 @@ def max_queries(django_assert_max_num_queries: DjangoAssertNumQueries) -> Django
 def committed(
     django_db_setup: None, worker_database: str, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[str]:
-    """A database of this test's own, where commits are commits. Yields its name."""
+    """Use a database of this test's own, with real commits; yield its name."""
     with temporary_database(f"{worker_database}_own") as name, django_db_blocker.unblock():
         yield name
 
@@ -183,10 +179,7 @@ def committed(
 def module_database(
     django_db_setup: None, worker_database: str, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[None]:
-    """A database for the rows that all tests of a module read.
-
-    Fixtures of module scope commit these rows once; what a test adds to them is rolled back.
-    """
+    """Use a database for rows that fixtures of module scope commit; tests roll back their own."""
     with temporary_database(f"{worker_database}_module"):
         yield
 
@@ -206,62 +199,57 @@ def temporary_database(name: str) -> Iterator[str]:
 
 @pytest.fixture
 def acme(request: pytest.FixtureRequest) -> Account:
-    """The account most tests are about."""
-    _wants_database(request)
+    _require_database(request)
     return makers.account("Acme")
 
 
 @pytest.fixture
 def rival(request: pytest.FixtureRequest) -> Account:
-    """Owns nothing of Acme's."""
-    _wants_database(request)
+    _require_database(request)
     return makers.account("Rival")
 
 
-def _wants_database(request: pytest.FixtureRequest) -> None:
+def _require_database(request: pytest.FixtureRequest) -> None:
     if "committed" not in request.fixturenames:
         request.getfixturevalue("db")
 
 
 @pytest.fixture
 def alice(acme: Account) -> User:
-    """Reviews for Acme."""
     return makers.member(acme, "alice", role="reviewer")
 
 
 @pytest.fixture
 def ada(acme: Account) -> User:
-    """Administers Acme."""
     return makers.member(acme, "ada", role="admin")
 
 
 @pytest.fixture
 def key(acme: Account) -> tuple[ApiKey, str]:
-    """A key of Acme's with every scope, and its secret."""
+    """Return a key of Acme with every scope, and its secret."""
     return makers.key(acme)
 
 
 @pytest.fixture
 def agent(key: tuple[ApiKey, str]) -> Client:
-    """Calls the API for Acme, with a key that may do everything."""
     return Client(headers={"Authorization": f"Bearer {key[1]}"})
 
 
 @pytest.fixture
 def reranker(settings: Settings) -> Iterator[FakeProvider]:
-    """A reranker of our own that the first results of searches are sent to."""
+    """Serve a reranker that gets the first results of searches."""
     breaker.forget()
     with FakeProvider().serving() as fake:
         settings.RERANK_BASE_URL = fake.url
         settings.RERANK_MODEL = "reader"
-        settings.RERANK_DEADLINE = 20.0  # on a busy machine, too, it answers
+        settings.RERANK_DEADLINE = 20.0  # enough on a busy machine
         yield fake
     breaker.forget()
 
 
 @pytest.fixture
 def provider(settings: Settings) -> Iterator[FakeProvider]:
-    """A provider of our own that queries and passages are sent to; its circuit starts closed."""
+    """Serve an embedder of queries and passages; its circuit is closed."""
     breaker.forget()
     with FakeProvider().serving() as fake:
         settings.EMBEDDING_BASE_URL = settings.EMBEDDING_BATCH_BASE_URL = fake.url

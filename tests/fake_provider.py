@@ -1,12 +1,12 @@
-"""A model provider that does as it is told: well, slowly, wrongly, or not at all.
+"""A model provider that responds correctly, slowly, wrongly or not at all, as configured.
 
-Speaks the OpenAI embeddings and chat protocol, and Jina's of reranking, on loopback. Equal texts
-get equal vectors, texts that share words similar ones, so searching means something. A test in
-this process switches it by attribute; another process by HTTP:
+Serves the protocols of OpenAI (embeddings, chat) and Jina (reranking) on loopback. Equal texts get
+equal vectors, and texts that share words similar ones. A test in this process configures it by
+attribute, another process by HTTP:
 
     python -m tests.fake_provider --port 9000
     curl 127.0.0.1:9000/mode -d '{"mode": "drip"}'      # any field of Behaviour
-    curl 127.0.0.1:9000/mode                            # what it is, and how often it was asked
+    curl 127.0.0.1:9000/mode                            # its behaviour and number of requests
 """
 
 import argparse
@@ -28,15 +28,8 @@ from typing import Any
 BAD_VECTORS = ("wrong_dimensions", "nan", "inf", "zero")
 BAD_ANSWERS = ("too_few", "reordered")
 FAILURES = (
-    "rate_limited",
-    "error",
-    "hang",
-    "drip",
-    "slow",
-    "refuse",
-    "garbage",
-    "no_schema",
-    "elsewhere",
+    *("rate_limited", "error", "hang", "drip", "slow"),
+    *("refuse", "garbage", "no_schema", "elsewhere"),
 )
 MODES = ("ok", *BAD_VECTORS, *BAD_ANSWERS, *FAILURES)
 WORD = re.compile(r"[a-z0-9]+|[\u4e00-\u9fff]")
@@ -44,13 +37,13 @@ WORD = re.compile(r"[a-z0-9]+|[\u4e00-\u9fff]")
 
 @dataclass
 class Behaviour:
-    """How to answer. `only` limits the bad vectors and refusals to texts that contain it."""
+    """How to respond. `only` limits bad vectors and refusals to texts that contain it."""
 
     mode: str = "ok"
     only: str = ""
     delay: float = 1.0  # seconds: before a slow answer, between the bytes of a drip
     retry_after: str = ""  # sent with a 429 or a 500
-    # The content of the chat's message, or what makes it of the question; its last one when empty.
+    # The content of the chat's message, or a function of the request; if empty, the last message.
     reply: object = ""
 
 
@@ -65,7 +58,7 @@ class FakeProvider(ThreadingHTTPServer):
         self.behaviour = Behaviour()
         self.requests = 0
         self.seen: deque[dict[str, Any]] = deque(maxlen=1_000)
-        self.given_up = 0  # answers whose reader had left
+        self.given_up = 0  # responses whose client had left
         self.closing = threading.Event()
         self._counting = threading.Lock()
 
@@ -86,7 +79,7 @@ class FakeProvider(ThreadingHTTPServer):
             thread.join()
 
     def become(self, mode: str = "ok", **changes: Any) -> None:
-        """Behave like this from now on; what is not named returns to normal."""
+        """Behave like this from now on; options that are not named return to normal."""
         behaviour = Behaviour(mode=mode, **changes)
         if behaviour.mode not in MODES:
             raise ValueError(f"{mode!r}: one of {', '.join(MODES)}.")
@@ -104,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def log_message(self, *args: object) -> None:
-        """Quiet."""
+        """Log nothing."""
 
     def do_GET(self) -> None:
         if self.path == "/mode":
@@ -160,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
         extra = {"Retry-After": behaviour.retry_after} if behaviour.retry_after else {}
         if status == HTTPStatus.TEMPORARY_REDIRECT:
             extra["Location"] = f"{self.server.url}/elsewhere"
-        self._send(status, {"error": {"message": f"told to answer {status}"}}, extra)
+        self._send(status, {"error": {"message": f"configured to respond {status}"}}, extra)
 
     def _send(self, status: int, content: object, extra: Mapping[str, str] | None = None) -> None:
         body = _encode(content)
@@ -194,10 +187,10 @@ def _reply(body: Mapping[str, Any], behaviour: Behaviour) -> object:
 
 
 def _relevances(body: Mapping[str, Any], behaviour: Behaviour) -> list[dict[str, Any]]:
-    """Best first: the share of the question's words that a text has, or what the reply says."""
-    asked = set(WORD.findall(body["query"].lower()))
+    """Return results, best first, by the share of the query's words in a text or by the reply."""
+    query = set(WORD.findall(body["query"].lower()))
     scores = [
-        len(asked & set(WORD.findall(text.lower()))) / max(len(asked), 1)
+        len(query & set(WORD.findall(text.lower()))) / max(len(query), 1)
         for text in body["documents"]
     ]
     if callable(behaviour.reply):
@@ -223,14 +216,14 @@ def _texts(body: Mapping[str, Any]) -> list[str]:
 def _embeddings(body: Mapping[str, Any], behaviour: Behaviour, dimensions: int) -> dict[str, Any]:
     as_text = body.get("encoding_format") == "base64"
     texts = _texts(body)
-    kept = len(texts) - (behaviour.mode == "too_few")
+    number = len(texts) - (behaviour.mode == "too_few")
     shift = behaviour.mode == "reordered"
     data = []
-    for position, text in enumerate(texts[:kept]):
+    for position, text in enumerate(texts[:number]):
         vector = _spoilt(vector_of(text, dimensions), text, behaviour)
         packed = base64.b64encode(array("f", vector).tobytes()).decode()
-        # Told to misorder, even a single text gets an index that is not its own.
-        index = (position + 1) % max(kept, 2) if shift else position
+        # In the wrong order, even a single text gets an index that is not its own.
+        index = (position + 1) % max(number, 2) if shift else position
         data.append({"index": index, "embedding": packed if as_text else vector})
     return {"object": "list", "data": data, "model": body["model"]}
 
@@ -251,7 +244,7 @@ def _spoilt(vector: list[float], text: str, behaviour: Behaviour) -> list[float]
 
 
 def vector_of(text: str, dimensions: int) -> list[float]:
-    """A bag of hashed words, of length one: the more words two texts share, the nearer they are."""
+    """Return a bag of hashed words as a unit vector; texts that share words are similar."""
     vector = [0.01] * dimensions
     for word in WORD.findall(text.lower()):
         hashed = blake2b(word.encode()).digest()
@@ -263,7 +256,7 @@ def vector_of(text: str, dimensions: int) -> list[float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="A model provider that does as it is told.")
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--mode", choices=MODES, default="ok")
     parser.add_argument("--dimensions", type=int, default=384)

@@ -61,6 +61,10 @@ def _load(name: str, *, hostile: bool) -> Iterator[Sample]:
         yield Sample(_ESCAPE.sub(_unescape, line), hostile, held_out)
 
 
+def load_texts(name: str) -> list[str]:
+    return [_ESCAPE.sub(_unescape, line) for line in (DATA / name).read_text().splitlines()]
+
+
 def _unescape(match: re.Match[str]) -> str:
     short, long, encoding, text = match.groups()
     if encoding == "b64":

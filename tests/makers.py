@@ -1,4 +1,4 @@
-"""State for tests, made with the product's own actions."""
+"""State for tests, created with the product's own actions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -47,7 +47,6 @@ def key(account: Account, scopes: Sequence[str] = ("admin",), **more: Any) -> tu
 
 
 def agent(account: Account, scopes: Sequence[str] = ("admin",)) -> Agent:
-    """A client of the API with a key of its own."""
     return Agent(APIClient(headers={"authorization": f"Bearer {key(account, scopes)[1]}"}))
 
 
@@ -64,7 +63,7 @@ def write(
     actor: Actor = SYSTEM,
     **values: Any,
 ) -> list[MemoryEntry]:
-    """Write memories in one commit. A text stands for an entry with these values."""
+    """Write memories in one commit. A text becomes an entry with these values."""
     new = [NewEntry(text=each, **values) if isinstance(each, str) else each for each in entries]
     batch = Batch(entries=new, edges=list(edges))
     with acting(account):
@@ -72,7 +71,7 @@ def write(
 
 
 def edge(kind: str, src: str, dst: str) -> NewEdge:
-    """An edge between entries with these client ids."""
+    """Return an edge between entries with these client ids."""
     return NewEdge(type=kind, src=EdgeEnd(client_id=src), dst=EdgeEnd(client_id=dst))
 
 
@@ -118,12 +117,12 @@ def set_policy(account: Account, values: Mapping[str, Any]) -> None:
 
 
 def missing(text: str, *parts: str) -> list[str]:
-    """The parts that the text does not contain."""
+    """Return the parts that the text does not contain."""
     return [part for part in parts if part not in text]
 
 
 def settle(seconds: float = 60) -> int:
-    """Run the worker in this process until nothing is due; nothing may fail. Returns how many."""
+    """Run due jobs in this process; none may fail. Return their number."""
     resting.clear()
     tried = sum(deliver_due(queue, seconds=seconds) for queue in QUEUES)
     for account_id in account_ids():

@@ -1,17 +1,19 @@
-"""Two concurrent operations in a fixed order: the second waits for the first in the database."""
+"""Concurrent operations: two in a fixed order, and retries while the ledger is locked."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
+from psycopg.errors import LockNotAvailable
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 
 T = TypeVar("T")
 TIMEOUT_SECONDS = 60
+TRIES = 10
 # pg_stat_activity is a snapshot of the first read within a transaction, so pg_locks is used.
 WAITING = """
 SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))
@@ -48,3 +50,14 @@ def _is_blocked() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(WAITING)
         return bool(cursor.fetchone()[0])
+
+
+def retry_while_locked(work: Callable[[], None]) -> None:
+    """Run `work` again after a lock timeout, which the API answers with 503."""
+    for _ in range(TRIES):
+        try:
+            return work()
+        except OperationalError as error:
+            if not isinstance(error.__cause__, LockNotAvailable):
+                raise
+    raise AssertionError(f"The chain was still locked after {TRIES} attempts.")

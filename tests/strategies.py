@@ -9,7 +9,7 @@ LARGEST = 2**53 - 1
 
 
 def texts() -> st.SearchStrategy[str]:
-    """Everything PostgreSQL stores: no NUL, no surrogate."""
+    """Return texts that PostgreSQL stores: no NUL, no surrogate."""
     return st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 
 
@@ -25,7 +25,7 @@ def json_leaves() -> st.SearchStrategy[Any]:
 
 
 def json_values() -> st.SearchStrategy[Any]:
-    """What the API lets through and a jsonb column must give back unchanged."""
+    """Return values that the API accepts and a jsonb column returns unchanged."""
     return st.recursive(
         json_leaves(),
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts(), inner, max_size=4),
@@ -34,13 +34,13 @@ def json_values() -> st.SearchStrategy[Any]:
 
 
 def column_values() -> st.SearchStrategy[Any]:
-    """What the columns of a row hold besides JSON."""
+    """Return values of columns besides JSON."""
     times = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.timezones())  # noqa: DTZ001
     return json_values() | times | st.uuids() | st.just(datetime(2026, 1, 2, tzinfo=UTC))
 
 
 def unstorable_leaves() -> st.SearchStrategy[Any]:
-    """What must never reach the database."""
+    """Return values that must not reach the database."""
     return (
         st.sampled_from([float("nan"), float("inf"), float("-inf"), 1e16, -1e300, b"bytes", {1, 2}])
         | st.integers(min_value=LARGEST + 1)

@@ -1,4 +1,4 @@
-"""Each promise has its tests, and the table says of each what came of them."""
+"""Each promise has a test, and the table shows the results."""
 
 import ast
 import json
@@ -14,8 +14,8 @@ from tests.promises.table import BROKEN, KEPT, NOT_SHOWN, as_markdown, as_text, 
 TESTS = Path(__file__).parent
 
 
-def marks() -> Iterator[int]:
-    """The numbers that stand in marks anywhere in the tests."""
+def list_marks() -> Iterator[int]:
+    """Yield the numbers in the marks of all tests."""
     for path in TESTS.rglob("test_*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if (
@@ -28,32 +28,34 @@ def marks() -> Iterator[int]:
 
 def test_every_promise_has_a_test() -> None:
     assert list(PROMISES) == list(range(1, 41))
-    assert set(marks()) == set(PROMISES)
+    assert set(list_marks()) == set(PROMISES)
 
 
-Said = tuple[str, list[int], list[str]]
+Result = tuple[str, list[int], list[str]]
 
 
-def keep(folder: Path, name: str, tests: dict[str, Said], *, short: bool = False) -> None:
-    """A run; what was skipped says why in the place of its figures."""
-    said = {
+def store_run(folder: Path, name: str, tests: dict[str, Result], *, short: bool = False) -> None:
+    """Store a run; the figures of a skipped test are its reason."""
+    stored = {
         test: {"outcome": outcome, "promises": numbers, "measured": figures}
         if outcome != "skipped"
         else {"outcome": outcome, "promises": numbers, "measured": [], "why": "".join(figures)}
         for test, (outcome, numbers, figures) in tests.items()
     }
-    (folder / f"{name}.json").write_text(json.dumps({"began": name, "short": short, "tests": said}))
+    (folder / f"{name}.json").write_text(
+        json.dumps({"began": name, "short": short, "tests": stored})
+    )
 
 
-def test_runs_are_one_table_and_the_last_word_counts(tmp_path: Path) -> None:
+def test_runs_are_one_table_and_the_last_result_counts(tmp_path: Path) -> None:
     left = [ELSEWHERE]
-    first: dict[str, Said] = {
+    first: dict[str, Result] = {
         "a": ("failed", [1], []),
         "b": ("passed", [2], ["9 ms"]),
         "c": ("skipped", [2, 3], left),
     }
-    keep(tmp_path, "2026-01-01", first)
-    keep(tmp_path, "2026-01-02", {"a": ("passed", [1], ["0 lost"]), "d": ("failed", [4], [])})
+    store_run(tmp_path, "2026-01-01", first)
+    store_run(tmp_path, "2026-01-02", {"a": ("passed", [1], ["0 lost"]), "d": ("failed", [4], [])})
     table = rows(runs(tmp_path))
     assert len(table) == 40
     assert [row.verdict for row in table[:4]] == [KEPT, KEPT, NOT_SHOWN, BROKEN]
@@ -64,11 +66,11 @@ def test_runs_are_one_table_and_the_last_word_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("short", [False, True])
-def test_what_misses_a_program_is_not_shown_but_by_the_short_form(
+def test_skipped_tests_leave_a_promise_open_except_in_the_short_form(
     tmp_path: Path, *, short: bool
 ) -> None:
     no_clock, no_browser = ["no faketime"], ["no Chromium"]
-    found: dict[str, Said] = {
+    found: dict[str, Result] = {
         "a": ("passed", [1, 2], []),
         "b": ("skipped", [1], no_clock),
         "c": ("skipped", [1], no_browser),
@@ -77,7 +79,7 @@ def test_what_misses_a_program_is_not_shown_but_by_the_short_form(
         "f": ("failed", [3], []),
         "g": ("skipped", [3, 4], no_clock),
     }
-    keep(tmp_path, "2026-01-01", found, short=short)
+    store_run(tmp_path, "2026-01-01", found, short=short)
     verdicts = [row.verdict for row in rows(runs(tmp_path))[:4]]
     if short:
         assert verdicts == [KEPT, KEPT, BROKEN, NOT_SHOWN]
@@ -88,7 +90,7 @@ def test_what_misses_a_program_is_not_shown_but_by_the_short_form(
 
 @pytest.fixture
 def elsewhere(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A folder of other tests that notes promises, too."""
+    """Return a folder of other tests with the plugin."""
     monkeypatch.setenv("PYTHONPATH", str(TESTS.parent))
     for name in ("DJANGO_SETTINGS_MODULE", "CHAOS_SHORT"):
         monkeypatch.delenv(name, raising=False)
@@ -128,15 +130,17 @@ def test_measurements_are_recorded(elsewhere: pytest.Pytester) -> None:
             pass
         """
     )
-    elsewhere.runpytest_subprocess("--promises=kept", "-n2")
-    table = rows(runs(elsewhere.path / "kept"))
+    elsewhere.runpytest_subprocess("--promises=results", "-n2")
+    table = rows(runs(elsewhere.path / "results"))
     clock, browser = f"{NOT_SHOWN}: no faketime", f"{NOT_SHOWN}: no Chromium"
     verdicts = [row.verdict for row in table[:7]]
     assert verdicts == [KEPT, clock, BROKEN, BROKEN, clock, browser, NOT_SHOWN]
     assert [row.figures for row in table[:4]] == [["7 of 7"], ["7 of 7"], ["6 of 7"], []]
 
 
-@pytest.mark.parametrize(("mark", "why"), [("promise(41)", "no promise"), ("chaos", "no promise")])
+@pytest.mark.parametrize(
+    ("mark", "why"), [("promise(41)", "no promise"), ("chaos", "needs the mark")]
+)
 def test_invalid_promise_mark_is_rejected(elsewhere: pytest.Pytester, mark: str, why: str) -> None:
     elsewhere.makepyfile(f"import pytest\n\n@pytest.mark.{mark}\ndef test_it():\n    pass\n")
     found = elsewhere.runpytest_subprocess()

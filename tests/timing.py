@@ -1,4 +1,4 @@
-"""Growth, not speed: what a test may claim about time on a machine it does not know."""
+"""Ratios of processor time. They hold on every machine; a noisy measurement is repeated."""
 
 from collections.abc import Callable
 from time import process_time
@@ -8,17 +8,22 @@ NOISE = 0.02  # seconds below which a measurement says nothing
 
 
 def assert_linear(work: Callable[[int], object], size: int) -> None:
-    """Twice the input takes about twice the time. A noisy measurement is taken again."""
+    """Twice the input takes about twice the time."""
+    assert_ratio(lambda: work(size), lambda: work(2 * size), SLACK)
+
+
+def assert_ratio(one: Callable[[], object], other: Callable[[], object], most: float) -> None:
+    """The other takes at most so many times as long as the one."""
     ratios = []
     for _ in range(4):
-        once, twice = _seconds(work, size), _seconds(work, 2 * size)
-        if twice <= max(NOISE, SLACK * once):
+        base, seconds = _seconds(one), _seconds(other)
+        if seconds <= max(NOISE, most * base):
             return
-        ratios.append(twice / once)
-    raise AssertionError(f"Time grows faster than the input: twice the size took {ratios} times.")
+        ratios.append(seconds / base)
+    raise AssertionError(f"It took {ratios} times as long, more than {most}.")
 
 
-def _seconds(work: Callable[[int], object], size: int) -> float:
+def _seconds(work: Callable[[], object]) -> float:
     started = process_time()
-    work(size)
+    work()
     return process_time() - started

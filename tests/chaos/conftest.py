@@ -1,6 +1,6 @@
-"""One product for the whole run, on a Postgres of its own that keeps its promises on the disk.
+"""One product for the whole run, on a durable Postgres of its own.
 
-Each test asks for the parts it needs, hurts some of them, and speaks for an account of its own.
+Each test starts the parts it needs, breaks some of them, and uses an account of its own.
 """
 
 import shutil
@@ -32,13 +32,13 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class Place:
-    """Where products live: a server with an empty, migrated database to copy."""
+    """A server with an empty, migrated database, which products copy."""
 
     home: Path
     postgres: Postgres
 
     def product(self, name: str, **more: str) -> Product:
-        """A product of this name, of which nothing runs yet; `more` is set in its environment."""
+        """Return a product that does not run yet; `more` is set in its environment."""
         with psycopg.connect(self.postgres.url(), autocommit=True) as server:
             server.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} OWNER {ROLES['owner']}")
         home = self.home / name
@@ -46,15 +46,15 @@ class Place:
         return Product(home, self.postgres.url(ROLES["app"], name), more=more)
 
     def drop(self, name: str) -> None:
-        """Do away with a product's database; nobody may work in it any more."""
+        """Drop the database of a product that does not run any more."""
         with psycopg.connect(self.postgres.url(), autocommit=True) as server:
             server.execute(f"DROP DATABASE {name} WITH (FORCE)")
         shutil.rmtree(self.home / name, ignore_errors=True)
 
 
 @contextmanager
-def speaking_to(postgres: Postgres, database: str) -> Iterator[None]:
-    """Let this process work in a database of that server."""
+def connected_to(postgres: Postgres, database: str) -> Iterator[None]:
+    """Connect this process to a database of that server."""
     entries = [settings.DATABASES[alias] for alias in ("default", "owner")]
     before = [(entry["HOST"], entry["NAME"]) for entry in entries]
     connections.close_all()
@@ -75,7 +75,7 @@ def place(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
     with Postgres(home / "postgres", home / "pg", home / "postgres.log") as postgres:
         roles = {name: Login(ROLES[name]) for name in ("owner", "app")}
         provision(postgres.url(), database=TEMPLATE, **roles)
-        with django_db_blocker.unblock(), speaking_to(postgres, TEMPLATE):
+        with django_db_blocker.unblock(), connected_to(postgres, TEMPLATE):
             call_command("migrate", database="owner", verbosity=0)
             call_command("embedding_models", "ensure", verbosity=0)
         yield Place(home, postgres)
@@ -91,8 +91,8 @@ def whole(place: Place) -> Iterator[Product]:
 
 @pytest.fixture
 def product(place: Place, whole: Product, django_db_blocker: DjangoDbBlocker) -> Iterator[Product]:
-    """The product, and this process in its database."""
-    with django_db_blocker.unblock(), speaking_to(place.postgres, "whole"):
+    """Return the product; this process is connected to its database."""
+    with django_db_blocker.unblock(), connected_to(place.postgres, "whole"):
         yield whole
 
 
@@ -101,16 +101,16 @@ Apart = Callable[..., AbstractContextManager[tuple[Product, Account]]]
 
 @pytest.fixture
 def apart(place: Place, django_db_blocker: DjangoDbBlocker) -> Apart:
-    """Gives a product beside the first, set as it is called, and an account in its database.
+    """Return a context manager with another product and an account in its database.
 
-    Within the block this process is in that database, too.
+    Within the block this process is connected to that database.
     """
 
     @contextmanager
-    def made(**more: str) -> Iterator[tuple[Product, Account]]:
+    def create(**more: str) -> Iterator[tuple[Product, Account]]:
         name = f"apart_{next(_numbers)}"
         product = place.product(name, **more)
-        with django_db_blocker.unblock(), speaking_to(place.postgres, name):
+        with django_db_blocker.unblock(), connected_to(place.postgres, name):
             account = makers.account("Acme")
             product.key = makers.key(account)[1]
             try:
@@ -118,12 +118,12 @@ def apart(place: Place, django_db_blocker: DjangoDbBlocker) -> Apart:
             finally:
                 product.kill(*product.running)
 
-    return made
+    return create
 
 
 @pytest.fixture
 def acme(product: Product) -> Account:
-    """An account of this test's own; the product's agent speaks for it."""
+    """Create an account of this test's own; requests to the product use its key."""
     account = makers.account(f"Acme {next(_numbers)}")
     product.key = makers.key(account)[1]
     return account

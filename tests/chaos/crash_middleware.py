@@ -1,4 +1,4 @@
-"""A web process that dies between the deed and its answer."""
+"""A web process that is killed after the commit and before the response."""
 
 import os
 import signal
@@ -10,13 +10,11 @@ CUT = "X-Chaos-Cut"
 
 
 class Cut:
-    """What was asked for is done and committed; this process is gone, and nobody hears of it."""
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer, unless the request asks for the end."""
+        """Kill this process before the response if the request has the header."""
         response = self.get_response(request)
         if CUT in request.headers:
             os.kill(os.getpid(), signal.SIGKILL)

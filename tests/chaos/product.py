@@ -1,6 +1,6 @@
-"""The real product, whole, on a database of its own. To be hurt.
+"""The real product on a database of its own, for injected faults.
 
-Every process leads a session of its own, so that a signal to its group reaches it whole.
+Every process leads a session, so that a signal reaches all its children.
 """
 
 from __future__ import annotations
@@ -30,40 +30,33 @@ from kmapp.ledger.models import Seal
 from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery
 from kmapp.runtime import env, processes, stack
+from kmapp.runtime.embedded.temporary import free_port
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.runtime.processes import Program
 from tests.chaos.jobs import handlers
 
 BASE = Path(__file__).resolve().parents[2]
-PATIENCE = 120  # seconds for a part to be ready, on a machine that has much else to do
+PATIENCE = 120  # seconds for a part to be ready on a busy machine
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, and after how long."""
-
     status: int
     body: Any
     seconds: float
     headers: Mapping[str, str]
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @dataclass
 class Product:
-    """One deployment. `database` is its address for the app role."""
+    """One deployment; `database` is its URL for the app role."""
 
     home: Path
     database: str
-    key: str = ""  # of the agent that `post` and `get` speak for
+    key: str = ""  # the API key of `post`
     port: int = field(default_factory=free_port)
     provider_port: int = field(default_factory=free_port)
-    more: Mapping[str, str] = field(default_factory=dict)  # of its environment
+    more: Mapping[str, str] = field(default_factory=dict)  # environment variables
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -98,10 +91,10 @@ class Product:
             **self.more,
         }
 
-    # --- Starting and hurting ---------------------------------------------------------------------
+    # --- Processes --------------------------------------------------------------------------------
 
     def have(self, *names: str) -> None:
-        """Start those parts that do not run, in this order, and wait for each."""
+        """Start the parts that do not run, in this order, and wait for each."""
         for name in names:
             process = self.running.get(name)
             if process is None or process.poll() is not None:
@@ -121,7 +114,7 @@ class Product:
 
     def _worker(self, name: str = "worker") -> Program:
         log = self.log(name)
-        before = log.stat().st_size if log.exists() else 0  # that is of its predecessors
+        before = log.stat().st_size if log.exists() else 0  # written by its predecessors
         return Program(
             name=name,
             argv=stack.worker().argv,
@@ -151,12 +144,12 @@ class Product:
         os.killpg(self.running[name].pid, number)
 
     def kill(self, *names: str) -> None:
-        """End parts and all their children at once, without a word."""
+        """Kill parts and all their children."""
         for name in names:
             processes.kill_session(self.running.pop(name))
 
     def stop(self, name: str, most: float) -> float:
-        """Ask a part to stop, as the supervisor does. Returns the seconds it took."""
+        """Stop a part as the supervisor does; return the seconds."""
         process = self.running.pop(name)
         began = time.monotonic()
         process.send_signal(signal.SIGTERM)
@@ -164,7 +157,7 @@ class Product:
         return time.monotonic() - began
 
     def command(self, *words: str) -> None:
-        """Run one of the product's commands, as its operator does."""
+        """Run a management command of the product."""
         environment = {**os.environ, **self.environment()}
         subprocess.run(
             [sys.executable, str(BASE / "manage.py"), *words],
@@ -174,35 +167,35 @@ class Product:
             timeout=PATIENCE,
         )
 
-    # --- Talking to it ----------------------------------------------------------------------------
+    # --- Requests ---------------------------------------------------------------------------------
 
     def post(self, path: str, body: Any) -> Answer:
         return self.ask("POST", path, body)
 
     def ask(self, method: str, path: str, body: Any = None, **more: str) -> Answer:
-        """One request on a connection of its own; `more` is headers.
+        """Send a request on a connection of its own; `more` are headers.
 
-        A path that begins with a slash is no path of the API. An answer that is not JSON is text.
+        A path without a leading slash is one of the API. A body that is not JSON is text.
         """
         began = time.monotonic()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        said = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
-        said |= {name.replace("_", "-"): value for name, value in more.items()}
+        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+        headers |= {name.replace("_", "-"): value for name, value in more.items()}
         try:
             content = None if body is None else json.dumps(body)
             whole = path if path.startswith("/") else f"/v1/{path}"
-            connection.request(method, whole, content, said)
+            connection.request(method, whole, content, headers)
             answer = connection.getresponse()
             text = answer.read().decode()
         finally:
             connection.close()
         seconds = time.monotonic() - began
         is_json = "json" in (answer.getheader("Content-Type") or "")
-        found = json.loads(text) if is_json else text
-        return Answer(answer.status, found, seconds, dict(answer.getheaders()))
+        content = json.loads(text) if is_json else text
+        return Answer(answer.status, content, seconds, dict(answer.getheaders()))
 
     def provider(self, **behaviour: Any) -> None:
-        """Tell the provider how to behave."""
+        """Configure the fake provider."""
         connection = http.client.HTTPConnection("127.0.0.1", self.provider_port, timeout=5)
         connection.request("POST", "/mode", json.dumps(behaviour))
         assert connection.getresponse().status == http.HTTPStatus.OK
@@ -221,16 +214,16 @@ class Product:
             return False
         return True
 
-    # --- Its jobs ---------------------------------------------------------------------------------
+    # --- Jobs -------------------------------------------------------------------------------------
 
     def owe(self, account: UUID, topic: str, count: int, *, times: int = 1, **payload: Any) -> Jobs:
-        """Publish jobs, and wake the worker by so many copies of one message."""
+        """Publish jobs, and wake the worker by `times` copies of one message."""
         first = uuid7()
         tasks = [Task(job_key=f"{first}:{number}", payload=payload) for number in range(count)]
         with acting(account):
             events = publish(account, topic, tasks)
         messenger = Celery(broker=env.broker(self.valkey.url()), set_as_current=False)
-        with messenger.connection_for_write() as fresh:  # a kept one may be to a broker that died
+        with messenger.connection_for_write() as fresh:  # another may belong to a killed broker
             for _copy in range(times):
                 messenger.send_task(
                     "kmapp.outbox.tasks.deliver",
@@ -242,7 +235,6 @@ class Product:
         return Jobs(self, account, events)
 
     def is_idle(self) -> bool:
-        """Nothing is owed to anybody."""
         for account_id in account_ids():
             with acting(account_id):
                 if Delivery.objects.of(account_id).open().exists():
@@ -252,24 +244,24 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """Work that a product owes, by job key."""
+    """Published jobs, by job key."""
 
     product: Product
     account: UUID
     events: Mapping[str, UUID]
 
     def starts(self) -> list[list[str]]:
-        """What they said when they started, in words: the key first."""
+        """Return the words that each job wrote when it started: its key first."""
         file = handlers.starts(self.product.home)
         lines = file.read_text().splitlines() if file.exists() else []
         return [words for line in lines if (words := line.split())[0] in self.events]
 
     def effects(self) -> list[int]:
-        """How often each happened: commits of the ledger that are attributed to it."""
+        """Return how often each job took effect: its commits in the ledger."""
         with acting(self.account):
             seals = Seal.objects.of(self.account).filter(object_type=handlers.EFFECT)
-            found = Counter(seals.values_list("object_id", flat=True))
-        return [found[event] for event in self.events.values()]
+            commits = Counter(seals.values_list("object_id", flat=True))
+        return [commits[event] for event in self.events.values()]
 
     def all_happened(self) -> bool:
         return all(self.effects())
@@ -278,7 +270,6 @@ class Jobs:
         return all(each.done_at or each.failed_at for each in self.deliveries())
 
     def deliveries(self) -> list[Delivery]:
-        """What became of each."""
         with acting(self.account):
             rows = Delivery.objects.of(self.account).filter(event_id__in=self.events.values())
             return list(rows.select_related("event").order_by("event_id"))

@@ -1,4 +1,4 @@
-"""A large database is backed up while it is written, and comes back equal."""
+"""A large database is backed up during writes and restored."""
 
 import io
 import re
@@ -18,7 +18,7 @@ from kmapp.accounts.models import Account
 from memory.actions.entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
-from tests.chaos.conftest import Place, speaking_to
+from tests.chaos.conftest import Place, connected_to
 from tests.chaos.measure import long
 from tests.promises.plugin import Measured
 
@@ -36,10 +36,10 @@ def number(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def filled(number: int, place: Place, django_db_blocker: DjangoDbBlocker) -> Iterator[Account]:
-    """Many memories in quiet accounts, and one account that is written all the time."""
+    """Create many memories, and one account for writes during the backup."""
     name = f"backed_up_{number}"
     place.product(name)
-    with django_db_blocker.unblock(), speaking_to(place.postgres, name):
+    with django_db_blocker.unblock(), connected_to(place.postgres, name):
         account = makers.account("Busy")
         call_command("perf", "seed", str(number), yes=True, stderr=io.StringIO())
         call_command("checkpoint", stdout=io.StringIO())
@@ -73,14 +73,14 @@ def test_restore_is_fast_and_returns_the_same_results(
         call_command("rehearse_restore", str(file), url=place.postgres.url(), stdout=out)
     except CommandError as differs:
         raise AssertionError(out.getvalue()) from differs
-    told = out.getvalue()
-    restored = re.search(r"restored +ok +in ([\d.]+) s", told)
+    report = out.getvalue()
+    restored = re.search(r"restored +ok +in ([\d.]+) s", report)
     assert restored
     measured(f"{number:,} memories dumped in {dumped:.0f} s, restored in {restored[1]} s")
-    assert "NOT OK" not in told
-    assert "1 ancestors of the live head" in told
-    equal = re.search(r"(\d+) of (\d+) equal", told)
+    assert "NOT OK" not in report
+    assert "1 ancestors of the live head" in report
+    equal = re.search(r"(\d+) of (\d+) equal", report)
     assert equal
     assert equal[1] == equal[2]
-    assert int(equal[1]) >= 99  # the busy account has no vectors: nobody makes them here
+    assert int(equal[1]) >= 99  # the busy account has no vectors, because no worker runs
     assert float(restored[1]) <= SECONDS

@@ -1,4 +1,4 @@
-"""The database crashes in the middle of writing: what was acknowledged is there, and whole."""
+"""The database crashes during writes; acknowledged writes survive, whole."""
 
 import signal
 import time
@@ -12,7 +12,7 @@ import pytest
 
 from kmapp.accounts.models import Account
 from tests.chaos.conftest import Place
-from tests.chaos.measure import seconds_until
+from tests.chaos.measure import limit, seconds_until
 from tests.chaos.product import Product
 from tests.promises.plugin import Measured
 
@@ -131,7 +131,7 @@ def test_database_crash_loses_no_acknowledged_write(
     back = max(writer.well_after(crashed) for writer in writers)
     acknowledged = {name for writer in writers for name in writer.acknowledged}
     assert len(acknowledged) > len(before), "they went on"
-    assert back <= 10
+    assert back <= limit(10)
     with psycopg.connect(place.postgres.url(database="whole")) as server:
         there = server.execute(
             "SELECT client_id FROM memory_memoryentry WHERE account_id = %s", [acme.pk]
@@ -155,7 +155,7 @@ def _crash(place: Place) -> None:
     process = place.postgres.process
     assert process
     process.send_signal(signal.SIGQUIT)  # what pg_ctl stop -m immediate sends
-    process.wait(10)
+    process.wait(limit(10))
 
 
 def _pending(product: Product) -> int:

@@ -1,4 +1,4 @@
-"""One person's words, brought in through every door, are in no file once they are erased."""
+"""Texts of one person, sent through every endpoint, are in no file after their erasure."""
 
 import os
 import subprocess
@@ -39,7 +39,7 @@ LEAST = 50  # places
 
 @dataclass
 class Marks:
-    """Words that occur nowhere else, a new one for each place. They begin alike, for the search."""
+    """Words that occur nowhere else, one for each place; all begin with the same stem."""
 
     stem: str = field(default_factory=lambda: f"q7{uuid4().hex[:10]}")
     made: int = 0
@@ -48,8 +48,8 @@ class Marks:
         self.made += 1
         return f"{self.stem}n{self.made:02}"
 
-    def within(self, folder: Path) -> dict[str, int]:
-        """The files that hold any of them, however they got there."""
+    def count_in(self, folder: Path) -> dict[str, int]:
+        """Count the words in each file of a folder."""
         found: Counter[str] = Counter()
         for file in folder.rglob("*"):
             if file.is_file() and not file.is_symlink():
@@ -156,7 +156,7 @@ def into_pages(account: Account, mark: Marks, person: str, ids: list[str], folde
     line = f'{{"object":"entry","text":"{mark.new()}","user_id":"{person}"}}\n'
     (folder / "in.jsonl").write_text(line)
     call_command("memories", "import", str(folder / "in.jsonl"), account=account.slug, verbosity=0)
-    with acting(account):  # as a worker leaves what no model could be understood about
+    with acting(account):  # an extraction that failed
         Extraction.objects.create(
             account=account,
             kind="conversation",
@@ -171,7 +171,7 @@ def into_pages(account: Account, mark: Marks, person: str, ids: list[str], folde
 
 
 def into_refusals(product: Product, mark: Marks) -> None:
-    """What is refused, and what fails, is told in no log."""
+    """Send requests that are refused or fail, which must not appear in logs."""
     for path, body in (
         (f"memory/{mark.new()}", {}),
         ("memory/write", {"nodes": [{"text": mark.new(), "kind": mark.new()}]}),
@@ -200,7 +200,7 @@ def erase(product: Product, **which: Any) -> Any:
 
 
 def rows_with(account: Account, stem: str) -> Iterator[str]:
-    """Every row of the account that still says it, as a query sees it."""
+    """Yield the rows of the account that contain the stem."""
     with acting(account), connection.cursor() as cursor:
         for table, column in account_tables().items():
             cursor.execute(
@@ -211,14 +211,14 @@ def rows_with(account: Account, stem: str) -> Iterator[str]:
             yield from (f"{table}: {row[0][:200]}" for row in cursor.fetchall())
 
 
-def owed_now(account: Account) -> bool:
+def has_due_jobs(account: Account) -> bool:
     with acting(account):
         return Delivery.objects.of(account).open().filter(due_at__lte=Now()).exists()
 
 
 @contextmanager
 def reader(product: Product) -> Iterator[psycopg.Connection]:
-    """Somebody who goes on seeing what there was when they began."""
+    """Hold a snapshot of the database."""
     with psycopg.connect(product.database, options=PATIENT) as server:
         server.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         server.execute("SELECT 1")
@@ -226,7 +226,7 @@ def reader(product: Product) -> Iterator[psycopg.Connection]:
 
 
 def scrub(product: Product, place: Place, behind: psycopg.Connection) -> None:
-    """Started while somebody still sees what was erased, who ends once it waits for them."""
+    """Run `scrub` while a snapshot is held, which ends when the command waits for it."""
     owner = product.database.replace(ROLES["app"], ROLES["owner"])
     surroundings = {"DATABASE_OWNER_URL": owner, "DATABASE_SUPERUSER_URL": place.postgres.url()}
     with subprocess.Popen(
@@ -252,7 +252,7 @@ def test_erased_text_is_in_no_file(
     tmp_path: Path,
     measured: Measured,
 ) -> None:
-    """50 markers, every door; erased and scrubbed, 0 are in rows, files, logs or Valkey."""
+    """50 markers; after erasure and scrubbing, 0 are in rows, files, logs or Valkey."""
     product.have("valkey", "provider", "web", "worker", "beat")
     person = mark.new()
     ids = into_memory(product, mark, person)
@@ -263,15 +263,15 @@ def test_erased_text_is_in_no_file(
     into_refusals(product, mark)
     assert mark.made >= LEAST
     seconds_until(lambda: product.ask("GET", "health").body["pending_embeddings"] == 0, 60)
-    assert any("pg_wal" in name for name in mark.within(place.home)), "they reached the disk"
+    assert any("pg_wal" in name for name in mark.count_in(place.home)), "they reached the disk"
     with reader(product) as behind:
         assert erase(product, user_id=person)["erased"]
         assert product.ask("DELETE", f"knowledge/sources/{source}").status < 300
         assert list(rows_with(acme, mark.stem)) == []
-        seconds_until(lambda: not owed_now(acme), 60)
+        seconds_until(lambda: not has_due_jobs(acme), 60)
         assert list(rows_with(acme, mark.stem)) == []
-        assert mark.within(place.home), "files know more than queries"
+        assert mark.count_in(place.home), "files know more than queries"
         scrub(product, place, behind)
-    assert mark.within(place.home) == {}
+    assert mark.count_in(place.home) == {}
     assert product.ask("GET", "memory/verify").body["ok"]
     measured(f"{mark.made} markers of one person erased, 0 in any row or file")

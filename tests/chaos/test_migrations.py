@@ -1,4 +1,4 @@
-"""Migrations go back as they came, whatever the tables hold, and a half-built one is finished."""
+"""Migrations can be reversed with rows in all tables, and an interrupted one is completed."""
 
 from collections.abc import Iterator
 from io import StringIO
@@ -12,21 +12,21 @@ from pytest_django import DjangoDbBlocker
 
 from memory.benchmarks.seed_accounts import SHARES, seed
 from tests import makers
-from tests.chaos.conftest import Place, speaking_to
+from tests.chaos.conftest import Place, connected_to
 from tests.chaos.measure import long
-from tests.full_account import estate
+from tests.full_account import create_full_account
 
 pytestmark = [pytest.mark.chaos, pytest.mark.promise(40)]
 
 ROWS = 10_000
-LEFT = {"django_migrations"}  # where it is written down that nothing is applied
+LEFT = {"django_migrations"}
 
 
 @pytest.fixture
 def alone(place: Place, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """A migrated database of its own, in which this process works."""
+    """Connect this process to a migrated database of its own."""
     place.product("alone")
-    with django_db_blocker.unblock(), speaking_to(place.postgres, "alone"):
+    with django_db_blocker.unblock(), connected_to(place.postgres, "alone"):
         yield
     place.drop("alone")
 
@@ -43,7 +43,6 @@ def migrate(*words: str) -> str:
 
 
 def test_models_and_migrations_agree(alone: None) -> None:
-    """Nothing that a model says is left for a migration to be written."""
     call_command("makemigrations", check=True, dry_run=True)
 
 
@@ -51,7 +50,7 @@ def test_models_and_migrations_agree(alone: None) -> None:
 def test_every_migration_is_reversible(alone: None) -> None:
     """To zero and up again over 10,000 memories and a row in every table."""
     seed(ROWS, SHARES, report_progress=lambda _number: None, report_line=lambda _line: None)
-    estate("Acme")
+    create_full_account("Acme")
     before = tables()
     for app in sorted(MigrationLoader(connections["owner"]).migrated_apps):
         migrate(app, "zero")
@@ -60,15 +59,15 @@ def test_every_migration_is_reversible(alone: None) -> None:
     assert tables() == before
     call_command("embedding_models", "ensure", verbosity=0)
     makers.key(makers.account("Acme"))
-    with pytest.raises(CommandError):  # what was signed is gone, and that is told
+    with pytest.raises(CommandError):  # the signed checkpoints are gone
         call_command("fsck", stdout=StringIO())
     settings.CHECKPOINT_FILE.unlink()
     call_command("fsck", stdout=StringIO())
-    estate("Rival")
+    create_full_account("Rival")
 
 
 def test_invalid_index_is_rebuilt(alone: None) -> None:
-    """A migration that was killed in the middle of CREATE INDEX CONCURRENTLY is no dead end."""
+    """A migration can be repeated that was killed during CREATE INDEX CONCURRENTLY."""
     migrate("memory", "0002")
     with connections["owner"].cursor() as cursor:
         cursor.execute("CREATE INDEX entries_by_body ON memory_memoryentry (account_id)")

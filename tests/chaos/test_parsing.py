@@ -1,4 +1,4 @@
-"""Files that take parsers to their limits, while everybody else goes on with their work."""
+"""Parsers read decompression bombs while other jobs run."""
 
 import base64
 import time
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.chaos, pytest.mark.alone, long]
 
 BOMBS = 4
 WRITES = 40
-WARM = 20  # before they count: what starts slowly would make twice as long an easy figure
+WARM = 20  # writes before the measurement, because a slow start would raise the limit
 NESTED = base64.b64encode(b"a+" * 600_000).decode()  # keeps the code splitter until it is stopped
 
 

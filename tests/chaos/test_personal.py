@@ -1,4 +1,4 @@
-"""Personal data that an account blacks out is nowhere on the disk, not even for a moment."""
+"""Personal data that an account redacts is never written to disk."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.promises.plugin import Measured
 
 pytestmark = [pytest.mark.chaos, pytest.mark.promise(39)]
 
-SHORTEST = 11  # characters: what is shorter stands in files by chance
+SHORTEST = 11  # characters; shorter texts occur in files by chance
 CONTROL = b"q7nothingpersonal"
 MARKED = [text for texts in MARKED_SAMPLES.values() for text in texts]
 
@@ -29,7 +29,7 @@ def secrets() -> Iterator[str]:
 
 
 def on_disk(folder: Path, wanted: list[bytes]) -> set[tuple[str, bytes]]:
-    """Which files hold which of them, of the database, of Valkey and of the logs."""
+    """Return the files of the database, Valkey and the logs that contain a text."""
     found = set()
     for file in folder.rglob("*"):
         if file.is_file() and not file.is_symlink():
@@ -41,7 +41,7 @@ def on_disk(folder: Path, wanted: list[bytes]) -> set[tuple[str, bytes]]:
 def test_redacted_text_is_in_no_file(
     product: Product, acme: Account, place: Place, measured: Measured
 ) -> None:
-    """By the doors through which agents write, in every field; and as questions."""
+    """Send personal data in every field of the endpoints for agents, and as queries."""
     product.have("valkey", "provider", "web", "worker", "beat")
     wanted = [each.encode() for each in secrets()]
     assert len(wanted) > 100
@@ -50,7 +50,7 @@ def test_redacted_text_is_in_no_file(
     nodes = [{"text": t, "title": t, "metadata": {"a": [t]}, "user_id": "u"} for t in texts]
     written = ask(product, "memory/write", {"nodes": nodes, "input_text": " ".join(texts)})
     for text, node in [*zip(texts, written["nodes"], strict=True)][:: amount(3, 12)]:
-        say(product, text, node["id"])
+        send_everywhere(product, text, node["id"])
     ask(
         product,
         "memory/store",
@@ -62,7 +62,7 @@ def test_redacted_text_is_in_no_file(
     measured(f"{len(wanted)} pieces of personal data written, 0 in any file")
 
 
-def say(product: Product, text: str, pk: str) -> None:
+def send_everywhere(product: Product, text: str, pk: str) -> None:
     ask(product, "memory/update", {"id": pk, "text": f"{text} !", "reason": text})
     ask(product, "memory/store", {"text": f"{text} ?", "user_id": "u"})
     said = {"messages": [{"role": "user", "content": text}], "infer": False, "user_id": "u"}

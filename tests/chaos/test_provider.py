@@ -1,4 +1,4 @@
-"""The embedder dies, hangs or talks nonsense: nobody who writes or searches has to care."""
+"""Writes and searches succeed while the embedder is down."""
 
 import signal
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from pytest_django import DjangoDbBlocker
 
 from kmapp.accounts.models import Account
 from tests import makers
-from tests.chaos.conftest import Place, speaking_to
-from tests.chaos.measure import amount, percentile, seconds_until
+from tests.chaos.conftest import Place, connected_to
+from tests.chaos.measure import amount, limit, percentile, seconds_until
 from tests.chaos.product import Answer, Product
 from tests.promises.plugin import Measured
 
@@ -25,7 +25,7 @@ PROBES = 4  # of a later round: once a window, in each of two processes
 def twin(place: Place, django_db_blocker: DjangoDbBlocker) -> Iterator[Product]:
     """A second product beside the first, with a database and an agent of its own."""
     product = place.product("twin")
-    with django_db_blocker.unblock(), speaking_to(place.postgres, "twin"):
+    with django_db_blocker.unblock(), connected_to(place.postgres, "twin"):
         product.key = makers.key(makers.account("Acme"))[1]
     yield product
     product.kill(*product.running)
@@ -73,7 +73,7 @@ def test_writes_succeed_without_the_embedder(
         f"{WRITES} of {WRITES} a 201, p95 {p95 * 1000:.0f} ms, {usual * 1000:.0f} ms with"
         f" a healthy embedder; READY {taken:.1f} s after its return"
     )
-    assert p95 <= 1.2 * usual
+    assert p95 <= limit(1.2) * usual
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_recall_succeeds_without_the_embedder(remembering: Product, measured: Me
     waited, then = tried(remembering, 0)
     assert len(waited) <= 20, "the circuit opened, in each of two processes"
     rounds = [percentile(then, 0.99)]
-    while rounds[-1] > 0.150 and len(rounds) < 4:  # what else the machine does only adds to it
+    while rounds[-1] > limit(0.150) and len(rounds) < 4:  # other processes only add to it
         probes, then = tried(remembering, RECALLS * len(rounds))
         assert len(probes) <= PROBES, "it stayed open"
         waited += probes
@@ -110,8 +110,8 @@ def test_recall_succeeds_without_the_embedder(remembering: Product, measured: Me
         f"{len(waited)} waited, p99 {percentile(waited, 0.99):.2f} s; {len(then)} did not, p99"
         f" {min(rounds) * 1000:.0f} ms in round {len(rounds)}"
     )
-    assert percentile(waited, 0.99) <= 2.0
-    assert min(rounds) <= 0.150
+    assert percentile(waited, 0.99) <= limit(2.0)
+    assert min(rounds) <= limit(0.150)
 
 
 def tried(product: Product, start: int) -> tuple[list[float], list[float]]:

@@ -1,4 +1,4 @@
-"""The API does what its schema says, whatever it is sent: examined by schemathesis."""
+"""The API matches its schema, tested by schemathesis."""
 
 import re
 import subprocess
@@ -29,7 +29,7 @@ PHASES = "examples,coverage,fuzzing,stateful"
 
 
 def examine(product: Product, seconds: int, *more: str) -> str:
-    """Run every check for so long; nothing may be found. Returns how many cases there were."""
+    """Run every check for so many seconds without a finding; return the number of cases."""
     product.have("valkey", "provider", "web", "worker", "beat")
     done = subprocess.run(
         [
@@ -54,7 +54,6 @@ def examine(product: Product, seconds: int, *more: str) -> str:
 def test_with_a_key_of_every_scope(
     seconds: int, product: Product, acme: Account, measured: Measured
 ) -> None:
-    """Whoever may do everything finds no failure and no contradiction."""
     said = f"--header=Authorization: Bearer {product.key}"
     measured("with a key " + examine(product, seconds, said))
 
@@ -62,5 +61,4 @@ def test_with_a_key_of_every_scope(
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seconds", WITHOUT)
 def test_without_a_key(seconds: int, product: Product, acme: Account, measured: Measured) -> None:
-    """Whoever has no key gets nowhere, and is told so as the schema says."""
     measured("without a key " + examine(product, seconds))

@@ -1,4 +1,4 @@
-"""Web processes die before they answer, find no room in the database, are sent too much."""
+"""Web processes are killed before they answer, get no connection, or receive too much."""
 
 import http.client
 import multiprocessing
@@ -27,7 +27,7 @@ from memory.models import MemoryEntry
 from tests import makers
 from tests.chaos.conftest import Place
 from tests.chaos.crash_middleware import CUT
-from tests.chaos.measure import amount, long, percentile
+from tests.chaos.measure import amount, long, percentile, seconds_until
 from tests.chaos.product import Answer, Product
 from tests.promises.plugin import Measured
 
@@ -35,8 +35,8 @@ pytestmark = [pytest.mark.chaos, pytest.mark.alone]
 
 CUTS = amount(100, 20)
 ASKED = amount(100, 24)
-PAGES = ("/", "/v1/health", "/memory/", "/review/")  # none sends on who is signed in
-CALLS = 100  # of whoever is not to notice
+PAGES = ("/", "/v1/health", "/memory/", "/review/")  # none redirects a user who signed in
+CALLS = 100  # of another client
 MEGABYTE = 2**20
 PAUSE = 0.5  # seconds between two bodies that are too large
 TOLD = {("1 MB", 400), ("3 MB", 413), ("10,000 items", 400), ("200 MB", 413)}
@@ -45,8 +45,8 @@ TOLD = {("1 MB", 400), ("3 MB", 413), ("10,000 items", 400), ("200 MB", 413)}
 # --- Answers that are lost ------------------------------------------------------------------------
 
 
-def insist(product: Product, body: Any, **headers: str) -> Answer:
-    """Ask again until there is an answer, as a client does."""
+def ask_until_answered(product: Product, body: Any, **headers: str) -> Answer:
+    """Repeat a request until there is a response, as a client does."""
     for _each in range(100):
         try:
             return product.ask("POST", "memory/store", body, **headers)
@@ -59,7 +59,7 @@ def insist(product: Product, body: Any, **headers: str) -> Answer:
 def test_write_with_a_lost_response_can_be_retried(
     product: Product, acme: Account, measured: Measured
 ) -> None:
-    """Half of them are known by their client_id, half by the key of the request."""
+    """Half of the writes have a client_id, half an idempotency key."""
     product.have("valkey", "provider", "web")
     with acting(acme):
         before = Commit.objects.of(acme).count()
@@ -72,7 +72,7 @@ def test_write_with_a_lost_response_can_be_retried(
             product.ask("POST", "memory/store", body, **known, **{CUT: "now"})
         with acting(acme):
             [entry] = MemoryEntry.objects.of(acme).filter(content=body["text"])
-        again = [insist(product, body, **known) for _each in range(2)]
+        again = [ask_until_answered(product, body, **known) for _each in range(2)]
         assert [answer.body["id"] for answer in again] == [str(entry.pk)] * 2
         assert {answer.status for answer in again} == ({201} if known else {200})
     with acting(acme):
@@ -106,10 +106,9 @@ def test_full_database_returns_503(
         take_all_but(2, place, held)
         with ThreadPoolExecutor(8) as threads:
             answers = list(threads.map(ask, range(ASKED)))
-    released = time.monotonic()
-    while product.post("memory/store", {"text": "Room again.", "user_id": "ann"}).status != 201:
-        assert time.monotonic() - released <= 5
-    back = time.monotonic() - released
+    back = seconds_until(
+        lambda: product.post("memory/store", {"text": "Room.", "user_id": "ann"}).status == 201, 5
+    )
     statuses = Counter(answer.status for answer in answers)
     measured(f"{dict(sorted(statuses.items()))}; healthy {back:.1f} s after the release")
     refused = [answer for answer in answers if answer.status >= 300]
@@ -119,7 +118,7 @@ def test_full_database_returns_503(
 
 
 def signed_in(account: Account) -> str:
-    """The cookie of somebody who is."""
+    """Return the session cookie of a user who signed in."""
     person = Client()
     person.force_login(makers.member(account, f"ada-{account.slug}", role="admin"))
     return f"{settings.SESSION_COOKIE_NAME}={person.cookies[settings.SESSION_COOKIE_NAME].value}"
@@ -145,7 +144,7 @@ def take_all_but(few: int, place: Place, held: ExitStack) -> None:
 
 
 def flood(port: int, key: str, told: Any) -> None:
-    """Send what is too large, over and over, and tell what was answered."""
+    """Send large requests again and again, and report the statuses."""
 
     def send(body: Any, *, chunked: bool = False) -> int:
         time.sleep(PAUSE)
@@ -166,7 +165,7 @@ def flood(port: int, key: str, told: Any) -> None:
 
 
 def trickle(port: int, key: str, told: Any) -> None:
-    """A request whose body never ends, a byte now and then; tells when it is sent away."""
+    """Send a body that never ends, and report when the connection is closed."""
     head = (
         f"POST /v1/memory/write HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
         "Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
@@ -190,7 +189,7 @@ BEGUN = (
 
 @pytest.mark.promise(33)
 def test_silent_client_is_disconnected(product: Product, acme: Account) -> None:
-    """More of them than there are threads, in a head, a body and a form; nobody waits for ever."""
+    """More silent clients than threads, in the head, the body and a form."""
     product.have("valkey", "provider", "web")
     with ExitStack() as lines:
         for number in range(12):
@@ -225,7 +224,7 @@ def test_large_upload_blocks_no_other_request(
     with crowded(product) as told:
         statuses = {told.get(timeout=60) for _each in TOLD}
         rounds = [p95()]
-        while rounds[-1] > 2 * usual and len(rounds) < 4:  # what else the machine does only adds
+        while rounds[-1] > 2 * usual and len(rounds) < 4:  # other processes only add to it
             rounds.append(p95())
         hurt = min(rounds)
         grown = max(memory_of(product.running["web"].pid)) - before
@@ -243,21 +242,21 @@ def test_large_upload_blocks_no_other_request(
 
 @contextmanager
 def crowded(product: Product) -> Iterator[Any]:
-    """One who floods and three who trickle, until the end of the block. Gives what they tell."""
+    """Run one flood and three slow senders during the block; yield their reports."""
     told: Any = multiprocessing.get_context("fork").Queue()
-    crowd = [began(flood, product.port, product.key, told)]
-    crowd += [began(trickle, product.port, product.key, told) for _each in range(3)]
+    crowd = [start_sender(flood, product.port, product.key, told)]
+    crowd += [start_sender(trickle, product.port, product.key, told) for _each in range(3)]
     try:
         yield told
-        assert all(each.is_alive() for each in crowd), "not all of them were there until the end"
+        assert all(each.is_alive() for each in crowd), "a sender ended early"
     finally:
         for each in crowd:
             each.kill()
             each.join()
 
 
-def began(work: Callable[..., None], *about: Any) -> Any:
-    """A process of its own: what sending costs its sender is nothing that the product takes."""
+def start_sender(work: Callable[..., None], *about: Any) -> Any:
+    """Start a process of low priority, so that sending takes no time of the product."""
 
     def send() -> None:
         os.nice(19)

@@ -1,8 +1,11 @@
-"""Workers die and stop; every job still happens, and happens once."""
+"""Workers and the broker are killed and stopped; every job still runs, and runs once."""
 
 import os
+import shutil
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 
@@ -11,15 +14,17 @@ from kmapp.outbox.tasks import SLICE
 from tests import makers
 from tests.chaos.conftest import Apart
 from tests.chaos.jobs import handlers
-from tests.chaos.measure import amount, long, seconds_until
-from tests.chaos.product import Jobs, Product
+from tests.chaos.measure import WHOLE, amount, limit, long, seconds_until
+from tests.chaos.product import Answer, Jobs, Product
 from tests.promises.plugin import Measured
 
 pytestmark = pytest.mark.chaos
 
+QUEUED = 500
 
-def begun(product: Product, account: Account, count: int, seconds: float) -> Jobs:
-    """Slow jobs, one of which is in the middle of its work."""
+
+def start_jobs(product: Product, account: Account, count: int, seconds: float) -> Jobs:
+    """Enqueue slow jobs and wait until one runs."""
     product.have("valkey", "worker", "beat")
     jobs = product.owe(account.pk, handlers.SLOW, count, seconds=seconds)
     seconds_until(lambda: bool(jobs.starts()), 20)
@@ -33,10 +38,10 @@ def test_job_survives_a_killed_process(
     time_of_many: int, product: Product, acme: Account, measured: Measured
 ) -> None:
     """Kill -9 of the child that does it; done once, within 15 s."""
-    jobs = begun(product, acme, 1, seconds=3)
+    jobs = start_jobs(product, acme, 1, seconds=3)
     os.kill(int(jobs.starts()[0][1]), signal.SIGKILL)
     taken = seconds_until(lambda: jobs.effects() == [1], 15)
-    time.sleep(5)  # a second run would be through by now
+    time.sleep(5)  # a second run would have ended by now
     assert jobs.effects() == [1]
     assert len(jobs.starts()) == 2
     measured(f"once, {taken:.1f} s after the kill")
@@ -45,7 +50,7 @@ def test_job_survives_a_killed_process(
 @pytest.mark.promise(8)
 def test_job_survives_a_killed_worker(product: Product, acme: Account, measured: Measured) -> None:
     """Kill -9 of the whole worker; done once by the next, within 60 s."""
-    jobs = begun(product, acme, 1, seconds=3)
+    jobs = start_jobs(product, acme, 1, seconds=3)
     product.kill("worker")
     killed = time.monotonic()
     product.have("worker")
@@ -61,11 +66,11 @@ def test_job_survives_a_killed_worker(product: Product, acme: Account, measured:
 def test_stopped_worker_loses_no_job(product: Product, acme: Account, measured: Measured) -> None:
     """SIGTERM during 20 jobs; gone within 30 s, and all 20 happen once."""
     seconds = 1.0
-    jobs = begun(product, acme, 20, seconds)
-    taken = product.stop("worker", most=30)
+    jobs = start_jobs(product, acme, 20, seconds)
+    taken = product.stop("worker", most=limit(30))
     done = sum(jobs.effects())
-    assert done == len(jobs.starts()), "what it began, it finished"
-    assert done < 20, "it was told in the middle"
+    assert done == len(jobs.starts()), "started jobs are finished"
+    assert done < 20, "it was stopped in between"
     product.have("worker")
     seconds_until(lambda: sum(jobs.effects()) == 20, 20 * seconds + 40)
     time.sleep(seconds + 2)
@@ -76,26 +81,25 @@ def test_stopped_worker_loses_no_job(product: Product, acme: Account, measured: 
 @pytest.mark.promise(11)
 @long
 def test_worker_without_messages_restarts(apart: Apart, measured: Measured) -> None:
-    """As Celery's consumer can be left after its broker came back: alive, and deaf."""
+    """After the broker came back, Celery's consumer can be alive and take no messages."""
     with apart() as (product, account):
-        jobs = begun(product, account, 1, seconds=1)
-        seconds_until(product.is_idle, 60)  # one that is busy is given minutes
-        time.sleep(SLICE + 1)  # the task that did it has looked for more, and ended
+        jobs = start_jobs(product, account, 1, seconds=1)
+        seconds_until(product.is_idle, 60)  # a busy one has minutes
+        time.sleep(SLICE + 1)  # the task has found nothing more and ended
         worker = product.running["worker"]
         children = {start[1] for start in jobs.starts()}
-        os.kill(worker.pid, handlers.DEAF)
+        os.kill(worker.pid, handlers.STUCK)
         more = product.owe(account.pk, handlers.SLOW, 20, seconds=0)
         taken = seconds_until(more.all_happened, 120)
         assert more.effects() == [1] * 20
         assert worker.poll() is None, "it is the same process"
         assert children.isdisjoint(start[1] for start in more.starts())
-    measured(f"an unresponsive worker restarted after {taken:.0f} s")
+    measured(f"a stuck worker took messages again after {taken:.0f} s")
 
 
 @long
 @pytest.mark.promise(24)
 def test_a_worker_sees_one_account_at_a_time(product: Product, acme: Account) -> None:
-    """With a real worker: two accounts' jobs take turns on its connections."""
     product.have("valkey", "worker", "beat")
     rival = makers.account(f"Rival of {acme.name}")
     batches = [
@@ -109,3 +113,44 @@ def test_a_worker_sees_one_account_at_a_time(product: Product, acme: Account) ->
         for _key, account, *in_sight in jobs.starts():
             assert account == str(jobs.account)
             assert in_sight == [account, "outside"]
+
+
+# --- The broker -----------------------------------------------------------------------------------
+
+
+@pytest.mark.promise(11)
+def test_flushed_broker_loses_no_job(product: Product, acme: Account, measured: Measured) -> None:
+    """Kill -9 with 500 queued, back empty; writes all 2xx, all done in 120 s."""
+    product.have("valkey", "provider", "web", "worker", "beat")
+    stop, answers = Event(), list[Answer]()
+
+    def write() -> None:
+        number = 0
+        while not stop.is_set():
+            body = {"text": f"Note {number}.", "client_id": f"n-{number}", "user_id": "ann"}
+            answers.append(product.post("memory/store", body))
+            number += 1
+
+    with ThreadPoolExecutor(1) as thread:
+        writing = thread.submit(write)
+        product.signal("worker", signal.SIGSTOP)  # so that all of them are still queued
+        jobs = product.owe(acme.pk, handlers.SLOW, QUEUED, seconds=0)
+        time.sleep(2)
+        before = len(answers)
+        product.kill("valkey")
+        product.signal("worker", signal.SIGCONT)
+        time.sleep(5)
+        without = len(answers) - before
+        shutil.rmtree(product.valkey.data)
+        product.have("valkey")
+        back = time.monotonic()
+        time.sleep(3)
+        stop.set()
+        writing.result()
+    seconds_until(lambda: sum(jobs.effects()) >= QUEUED, 120 - (time.monotonic() - back))
+    taken = time.monotonic() - back
+    after = len(answers) - before - without
+    measured(f"{before} + {without} + {after} writes a 201, {QUEUED} done {taken:.1f} s after it")
+    assert {answer.status for answer in answers} == {201}
+    assert without > (before / 3 if WHOLE else 0), "writing did not wait for the broker"
+    assert jobs.effects() == [1] * QUEUED

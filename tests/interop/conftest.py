@@ -29,9 +29,7 @@ OWN_CLIENTS = [
 ]
 Run = Callable[..., Any]
 SUITES = {
-    "langgraph-sdk": [
-        *("tests/integration/test_store.py", "-o", "addopts="),
-    ],
+    "langgraph-sdk": ["tests/integration/test_store.py", "-o", "addopts="],
     "hindsight-client": ["tests/test_main_operations.py", "-o", "addopts="],
     "langgraph-checkpoint": ["tests/test_store.py", "-p", "kmapp_store_plugin"],
 }
@@ -102,17 +100,9 @@ def run_suite(committed: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
             return product(environ | {"HTTP_AUTHORIZATION": f"Bearer {key[1]}"}, start_response)
 
         with served(with_key) as url:
+            options = ["-q", "-p", "no:cacheprovider", *arguments]
             done = subprocess.run(
-                [
-                    PYTHON,
-                    "-m",
-                    "pytest",
-                    *SUITES[suite],
-                    "-q",
-                    "-p",
-                    "no:cacheprovider",
-                    *arguments,
-                ],
+                [PYTHON, "-m", "pytest", *SUITES[suite], *options],
                 cwd=PYTHON.parents[1] / "suites" / suite,
                 env={
                     **os.environ,

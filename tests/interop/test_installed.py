@@ -1,4 +1,4 @@
-"""The product as a wheel, in an environment of its own, used by somebody for the first time."""
+"""The product as a wheel, in an environment of its own, from installation to first use."""
 
 import os
 import re
@@ -18,7 +18,6 @@ from django.conf import settings
 from kmapp.runtime.embedded.temporary import REAL, free_port
 from tests.interop.conftest import run_script
 
-LIMIT = 180  # seconds from the wheel to a recalled memory
 COMMANDS = ("up", "mcp", "backup", "fsck", "perf")
 
 
@@ -73,12 +72,10 @@ def greeting(kmapp: Path, environment: dict[str, str], home: Path) -> Iterator[s
 def test_from_the_wheel_to_a_recalled_memory(
     environment: dict[str, str], home: Path, request: pytest.FixtureRequest
 ) -> None:
-    began = time.monotonic()
     greeting = request.getfixturevalue("greeting")
     shown = dict(re.findall(r"^  (Page|API key|MCP|Logs) +(\S+)$", greeting, re.MULTILINE))
     seen = run_script(["mcp_client.py", shown["MCP"], shown["API key"]], home)
     assert seen["found"] == ["Ann is allergic to peanuts."]
-    assert time.monotonic() - began < LIMIT
     assert Path(shown["Logs"]) == home / ".kmapp" / "logs"
     for path in ("static/css/components.css", ""):
         page = httpx.get(shown["Page"] + path, follow_redirects=True)

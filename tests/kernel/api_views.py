@@ -1,4 +1,4 @@
-"""Endpoints for the tests of the plumbing, and their addresses beside the real ones."""
+"""Endpoints for tests of the API framework, and their URLs beside the real ones."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,17 +40,15 @@ class NoteOutput(serializers.Serializer[Any]):
     text = serializers.CharField()
 
 
-class Wish(serializers.Serializer[Any]):
+class RenameInput(serializers.Serializer[Any]):
     late = serializers.BooleanField(default=False)
 
 
-class Way(serializers.Serializer[Any]):
-    way = serializers.CharField()
+class BrokenInput(serializers.Serializer[Any]):
+    mode = serializers.CharField()
 
 
 class Notes(AgentView):
-    """Takes a note and says its id."""
-
     scopes = {"GET": Scope.MEMORY_READ, "POST": Scope.MEMORY_WRITE}
 
     @extend_schema(request=NoteInput, responses={201: NoteOutput})
@@ -64,7 +62,7 @@ class Notes(AgentView):
 
 
 class Rename(AgentView):
-    """Changes a row and seals the answer with it; `late` refuses after that."""
+    """Changes a row and stores the response with it; `late` refuses after that."""
 
     scopes = {"POST": Scope.MEMORY_WRITE}
 
@@ -74,33 +72,33 @@ class Rename(AgentView):
             account.name += "!"
             account.save()
             answer = self.seal(Response({"name": account.name, "id": str(account.pk)}))
-            if parse(Wish, request)["late"]:
+            if parse(RenameInput, request)["late"]:
                 raise Conflict("Refused after all.", code="too_late")
         return answer
 
 
 class Silent(AgentView):
-    """Names a scope for nothing."""
+    """Declares no scope."""
 
     def post(self, request: Request) -> Response:
         raise AssertionError("reached without a scope")
 
 
 class Broken(AgentView):
-    """Fails in the way that the body asks for."""
+    """Fails as the body says."""
 
     scopes = {"POST": Scope.MEMORY_READ}
     idempotent = True
-    ways: list[str] = []
+    modes: list[str] = []
 
     def post(self, request: Request) -> Response:
-        way = parse(Way, request)["way"]
-        self.ways.append(way)
-        if way == "gone":
+        mode = parse(BrokenInput, request)["mode"]
+        self.modes.append(mode)
+        if mode == "gone":
             raise Gone("It was erased.", details={"id": "\ud800"})
-        if way == "waiting":
+        if mode == "unavailable":
             raise Unavailable("Not yet.", retry_after=2.3)
-        if way == "slow":
+        if mode == "slow":
             with acting(self.account), connection.cursor() as cursor:
                 cursor.execute("SET LOCAL statement_timeout = 20")
                 cursor.execute("SELECT pg_sleep(5)")
@@ -108,7 +106,7 @@ class Broken(AgentView):
 
 
 def breaking(_get_response: Any) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware that fails before any view is asked."""
+    """Fail in a middleware, before any view."""
 
     def fail(request: HttpRequest) -> HttpResponse:
         raise OperationalError if "busy" in request.GET else RuntimeError("a secret word")

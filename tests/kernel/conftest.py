@@ -9,7 +9,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.providers.models import EmbeddingModel as Form
 from tests import makers
-from tests.kernel.bodies import CHAT, MEMORY
+from tests.kernel.bodies import SHARED
 from tests.kernel.names import Names, list_actor_names
 from tests.web.proposals import propose
 from tests.web.staff import fill
@@ -29,7 +29,7 @@ def form() -> Form:
 
 @pytest.fixture
 def sender(agent: Client, settings: Settings) -> Client:
-    """Asks as often as it likes; what fails is answered, as it would be."""
+    """Return a client without rate limits that receives responses to server errors."""
     settings.THROTTLES = dict.fromkeys(settings.THROTTLES, 1_000_000)
     agent.raise_request_exception = False
     return agent
@@ -37,18 +37,20 @@ def sender(agent: Client, settings: Settings) -> Client:
 
 @pytest.fixture
 def names(acme: Account, sender: Client) -> Names:
-    """Rows of every kind; of a memory, a tool result and a run, such as the agent may change."""
+    """Create rows of every kind; the agent may change the memory, the archive and the run."""
     with acting(acme):
-        Account.objects.filter(pk=acme.pk).update(redact=[])  # on purpose, it does not come back
+        Account.objects.filter(pk=acme.pk).update(redact=[])  # text must come back unchanged
     entry = fill(acme)[0]
     member = makers.member(acme, "mira", role="admin")
     waiting = propose(acme, "Acme wants everyone to know this.")[0]
     theirs = list_actor_names(acme, entry=entry, proposal=waiting, member=member)
 
-    def made(path: str, **body: Any) -> Any:
+    def create(path: str, **body: Any) -> Any:
         return sender.post(f"/v1/{path}", body, "application/json").json()
 
-    own = made("memory/store", **MEMORY, client_id="mine")
-    result = made("tool-results", **CHAT, tool_name="look", result="Red. " * 9, threshold=0)
-    made("memory/tools/select", context={}, candidates=["bash"], run_id="r")
+    own = create("memory/store", **SHARED["memory"], client_id="mine")
+    result = create(
+        "tool-results", **SHARED["chat"], tool_name="look", result="Red. " * 9, threshold=0
+    )
+    create("memory/tools/select", context={}, candidates=["bash"], run_id="r")
     return replace(theirs, entry=own["id"], client_id="mine", archive=result["archive"]["uuid"])

@@ -1,7 +1,6 @@
-"""Every place of a request body in which a hostile value may stand, as the API's schema names them.
+"""Every place of a request body for a hostile value, by the API schema.
 
-The examples are valid bodies; each place is one of them with a mark in that place. What the schema
-names and no example leads to is a mistake in the examples. Where it takes any JSON, the places are
+A place is a valid body with a mark in one field. Where the schema allows any JSON, the places are
 those of the example.
 """
 
@@ -17,12 +16,12 @@ from tests.kernel.probes import PROBES, ROUTES
 
 KINDS: dict[type, str] = {dict: "object", list: "array"}
 Shape = Mapping[str, Any]
-Hole = tuple[str, bool, Any]  # where, whether the example has something there, the marked body
-ANYTHING: Any = object()  # an example of whatever is asked for
+Hole = tuple[str, bool, Any]  # place, whether the example has a value there, the marked body
+ANYTHING: Any = object()  # an example of any shape
 CHOICES = ("anyOf", "oneOf", "allOf")
 ARBITRARY = "#/components/schemas/JSON"
 OPEN: Shape = {}
-FEW = 5  # items of a list: they speak for all of them
+FEW = 5  # items of a list that are tested
 
 
 class Places:
@@ -32,11 +31,11 @@ class Places:
         self.components: Shape = schema["components"]["schemas"]
 
     def named(self, shape: Shape) -> set[str]:
-        """All that the shape itself knows of."""
+        """Return the places of the shape."""
         return {at for at, _, _ in self.holes(shape, ANYTHING)}
 
     def of(self, shape: Shape, examples: Sequence[Any]) -> dict[str, list[Any]]:
-        """Marked bodies by their place: of the first and the last example with something there."""
+        """Return marked bodies by place: of the first and the last example with a value there."""
         held: dict[str, list[Any]] = {}
         empty: dict[str, list[Any]] = {}
         for example in examples:
@@ -55,7 +54,7 @@ class Places:
                 yield from self._of_array(each, value, at)
 
     def _forms(self, shape: Shape) -> Iterator[Shape]:
-        """What it may be. Choices beside properties only say which of them go together."""
+        """Yield the alternatives. Choices beside properties only combine those."""
         if (name := shape.get("$ref")) and name != ARBITRARY:
             yield from self._forms(self.components[name.rpartition("/")[2]])
         elif "properties" in shape or not any(choice in shape for choice in CHOICES):
@@ -94,12 +93,12 @@ class Places:
 
 
 def address(name: str) -> str:
-    """As the schema names it."""
+    """Return the path as the schema names it."""
     return "/" + re.sub(r"<.*?>", "{id}", ROUTES[name])
 
 
 def taking(schema: Any) -> dict[str, tuple[str, Any]]:
-    """The method and the shape of the body, of every route that takes one."""
+    """Return the method and the shape of the body of every route that takes one."""
     found = {}
     for name in ROUTES:
         for method, operation in schema["paths"].get(address(name), {}).items():

@@ -71,4 +71,4 @@ def test_cache_pauses_after_a_failure(unreachable: ValkeyCache) -> None:
     assert unreachable.paused_until > time.monotonic()
     until = unreachable.paused_until
     unreachable.get("a")
-    assert unreachable.paused_until == until  # not asked, so not failed again
+    assert unreachable.paused_until == until  # the server was not asked again

@@ -1,4 +1,4 @@
-"""Refusals have one shape, whatever refused and wherever."""
+"""Error responses have one shape."""
 
 from typing import Any
 
@@ -52,16 +52,16 @@ def _of_database(cause: Exception) -> OperationalError:
 def test_each_error_is_translated_to_its_status_and_body(
     error: Exception, status: int, code: str | None
 ) -> None:
-    found = translate(error)
-    assert found is not None
-    assert found.status == found.body["status"] == status
-    assert found.body.keys() == SHAPE
-    assert code is None or found.body["error"] == code
-    assert found.body["message"] == found.body["detail"] != ""
-    assert ("Retry-After" in found.headers) == (status in (429, 503))
-    assert ("WWW-Authenticate" in found.headers) == (status == 401)
-    assert "secret" not in str(found.body)
-    assert "MemoryEntry" not in str(found.body)
+    refusal = translate(error)
+    assert refusal is not None
+    assert refusal.status == refusal.body["status"] == status
+    assert refusal.body.keys() == SHAPE
+    assert code is None or refusal.body["error"] == code
+    assert refusal.body["message"] == refusal.body["detail"] != ""
+    assert ("Retry-After" in refusal.headers) == (status in (429, 503))
+    assert ("WWW-Authenticate" in refusal.headers) == (status == 401)
+    assert "secret" not in str(refusal.body)
+    assert "MemoryEntry" not in str(refusal.body)
 
 
 @pytest.mark.parametrize(
@@ -89,14 +89,14 @@ def test_issues_name_fields_as_the_client_sent_them(agent: Client) -> None:
 
 @pytest.mark.django_db
 def test_lone_surrogates_in_details_are_replaced(agent: Client) -> None:
-    answer = agent.post("/v1/broken", {"way": "gone"}, content_type="application/json")
+    answer = agent.post("/v1/broken", {"mode": "gone"}, content_type="application/json")
     assert answer.status_code == 410
     assert answer.json()["details"] == {"id": "?"}
 
 
 @pytest.mark.django_db
 def test_statement_timeout_returns_503_with_retry_after(agent: Client) -> None:
-    answer = agent.post("/v1/broken", {"way": "slow"}, content_type="application/json")
+    answer = agent.post("/v1/broken", {"mode": "slow"}, content_type="application/json")
     assert answer.status_code == 503
     assert int(answer.headers["Retry-After"]) > 0
     assert answer.json().keys() == SHAPE
@@ -105,7 +105,7 @@ def test_statement_timeout_returns_503_with_retry_after(agent: Client) -> None:
 @pytest.mark.django_db
 def test_unexpected_error_returns_500_without_its_message(agent: Client) -> None:
     agent.raise_request_exception = False
-    answer = agent.post("/v1/broken", {"way": "bug"}, content_type="application/json")
+    answer = agent.post("/v1/broken", {"mode": "bug"}, content_type="application/json")
     assert answer.status_code == 500
     assert answer.json().keys() == SHAPE
     assert answer.json()["error"] == "internal_error"
@@ -144,7 +144,6 @@ def test_disallowed_host_returns_400_json(client: Client, settings: Any) -> None
 @pytest.mark.django_db
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda hostile: hostile.name)
 def test_hostile_body_is_rejected_or_returned_unchanged(agent: Client, hostile: Hostile) -> None:
-    """At the door."""
     body = body_with(hostile, {"text": "ok", "metadata": MARK})
     answer = agent.generic("POST", "/v1/notes", body, content_type="application/json")
     if hostile.refused:
@@ -153,14 +152,6 @@ def test_hostile_body_is_rejected_or_returned_unchanged(agent: Client, hostile: 
     else:
         assert answer.status_code == 201
         assert answer.json()["metadata"] == hostile.text
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("body", ["[]", "1", '"text"', "null", "", "{", "{]", '{"text": 1e999}'])
-def test_body_that_is_not_an_object_returns_400(agent: Client, body: str) -> None:
-    answer = agent.generic("POST", "/v1/notes", body, content_type="application/json")
-    assert answer.status_code == 400
-    assert answer.json()["issues"]
 
 
 @pytest.mark.django_db

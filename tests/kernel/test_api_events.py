@@ -1,4 +1,4 @@
-"""Work that was left to others: anyone whose it is may ask how far it is."""
+"""The status of background work, for the account that it belongs to."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ HandlerErrors = dict[str, Exception | None]
 
 @pytest.fixture
 def errors(monkeypatch: pytest.MonkeyPatch) -> HandlerErrors:
-    """Two handlers of one topic, and what each raises."""
+    """Register two handlers of one topic; return the error that each raises."""
     monkeypatch.setattr(registry, "_subscriptions", {})
     errors: HandlerErrors = {"first": None, "second": None}
 
@@ -46,8 +46,8 @@ def event(acme: Account, errors: HandlerErrors) -> UUID:
 
 
 def test_event_is_pending_until_delivered(agent: Client, event: UUID) -> None:
-    waiting = agent.get(f"/v1/events/{event}").json()
-    assert (waiting["state"], waiting["attempts"]) == ("PENDING", 0)
+    pending = agent.get(f"/v1/events/{event}").json()
+    assert (pending["state"], pending["attempts"]) == ("PENDING", 0)
     deliver_due("default")
     done = agent.get(f"/v1/events/{event}").json()
     assert (done["state"], done["attempts"], done["last_error"]) == ("SUCCEEDED", 1, None)

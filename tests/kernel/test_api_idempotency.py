@@ -1,4 +1,4 @@
-"""Idempotency-Key: the first answer is given again, and nothing happens twice."""
+"""Idempotency-Key: the first response is repeated, and nothing happens twice."""
 
 import threading
 from collections import Counter
@@ -91,23 +91,23 @@ def test_keys_are_scoped_to_the_api_key(agent: Client, acme: Account, rival: Acc
 
 @db
 def test_client_errors_are_replayed(agent: Client) -> None:
-    Broken.ways.clear()
-    first = _post(agent, "/v1/broken", {"way": "gone"})
-    again = _post(agent, "/v1/broken", {"way": "gone"})
+    Broken.modes.clear()
+    first = _post(agent, "/v1/broken", {"mode": "gone"})
+    again = _post(agent, "/v1/broken", {"mode": "gone"})
     assert (first.status_code, again.status_code) == (410, 410)
     assert again.json() == first.json()
     assert again.headers["Idempotent-Replayed"] == "true"
-    assert Broken.ways == ["gone"]
+    assert Broken.modes == ["gone"]
 
 
 @db
-@pytest.mark.parametrize("way", ["waiting", "slow", "bug"])
-def test_server_errors_are_not_stored(agent: Client, way: str) -> None:
+@pytest.mark.parametrize("mode", ["unavailable", "slow", "bug"])
+def test_server_errors_are_not_stored(agent: Client, mode: str) -> None:
     agent.raise_request_exception = False
-    Broken.ways.clear()
+    Broken.modes.clear()
     for _ in range(2):
-        assert _post(agent, "/v1/broken", {"way": way}).status_code >= 500
-    assert Broken.ways == [way, way]
+        assert _post(agent, "/v1/broken", {"mode": mode}).status_code >= 500
+    assert Broken.modes == [mode, mode]
 
 
 @db
@@ -137,7 +137,7 @@ def test_response_and_change_are_rolled_back_together(agent: Client, acme: Accou
 def test_request_with_an_expired_lease_changes_nothing(
     agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The zombie: slower than its lease, while a retry did the work."""
+    """It was slower than its lease, and a retry did the work."""
     once = idempotency.once
 
     def slow(hold: Any, handler: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -160,7 +160,7 @@ def test_concurrent_requests_with_one_key_run_once(
 ) -> None:
     barrier = threading.Barrier(20)
 
-    def knock(_number: int) -> int:
+    def send(_number: int) -> int:
         barrier.wait()
         try:
             return int(_post(agent, "/v1/rename", {}).status_code)
@@ -168,7 +168,7 @@ def test_concurrent_requests_with_one_key_run_once(
             connection.close()
 
     with ThreadPoolExecutor(20) as pool:
-        answers = Counter(pool.map(knock, range(20)))
+        answers = Counter(pool.map(send, range(20)))
     assert set(answers) <= {200, 409}
     assert answers[200] >= 1
     assert makers.get(Account, acme).name == "Acme!"
@@ -178,7 +178,7 @@ def test_concurrent_requests_with_one_key_run_once(
 def test_key_released_during_the_request_returns_409(
     committed: str, agent: Client, acme: Account
 ) -> None:
-    """Its holder failed just after we saw that it is taken: there is a row to read all the same."""
+    """The first request fails while the second one waits for its row."""
     _post(agent, "/v1/rename", {})
     soon = timezone.now() + timedelta(seconds=30)
     makers.update(IdempotentRequest, acme, {}, state="in_flight", status=None, lease_until=soon)
@@ -230,7 +230,7 @@ def test_responses_expire_after_24_hours(agent: Client, acme: Account) -> None:
 
 @db
 def test_fingerprints_differ_between_accounts(acme: Account, rival: Account) -> None:
-    """Else one account could find out what another has sent."""
+    """Otherwise one account could compare its requests with those of another."""
     for account in (acme, rival):
         client = Client(headers={"X-Api-Key": makers.key(account)[1]})
         _post(client, "/v1/notes", {"text": "a"})

@@ -1,4 +1,4 @@
-"""Who may call: keys in their headers, scopes, and the account a key acts for."""
+"""API keys: headers, scopes and the account of a key."""
 
 from datetime import timedelta
 from typing import Any
@@ -49,7 +49,7 @@ def test_every_invalid_key_returns_the_same_401(client: Client, acme: Account, w
     revoked = makers.key(acme)
     with acting(acme):
         revoke_key(revoked[0], actor=SYSTEM)
-    said = {
+    sent = {
         "": "",
         "unknown": "km_aaaaaaaaaa_" + "b" * 43,
         "secret": secret[:-1] + ("a" if secret[-1] != "a" else "b"),
@@ -58,7 +58,7 @@ def test_every_invalid_key_returns_the_same_401(client: Client, acme: Account, w
         "shape": "' OR 1=1",
         "bytes": "km_\xff\xfe",
     }[wrong]
-    headers = {"Authorization": f"Bearer {said}"}
+    headers = {"Authorization": f"Bearer {sent}"}
     answer = client.get("/v1/notes?text=a", headers=headers)
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"].startswith("Bearer")

@@ -1,4 +1,4 @@
-"""Around every request: its id, its log line, its size, and its last slash."""
+"""Middleware: request ids, log lines, limits of the body, trailing slashes."""
 
 import io
 import json
@@ -22,14 +22,14 @@ LIMIT = 2_000
 
 
 class Endless(io.BytesIO):
-    """A body that somebody keeps sending; counts what was read of it."""
+    """A body without end; counts the bytes that were read."""
 
-    given = 0
+    number = 0
 
     def read(self, size: int | None = -1) -> bytes:
         assert size is not None
-        assert size > 0, "read whole"
-        self.given += size
+        assert size > 0
+        self.number += size
         return b" " * size
 
 
@@ -71,7 +71,7 @@ def test_endless_chunked_body_returns_413_without_buffering(agent: Client, setti
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert (answer.status_code, answer.json()["error"]) == (413, "too_large")
-    assert source.given > 100 * most
+    assert source.number > 100 * most
 
 
 @pytest.mark.promise(33)
@@ -121,7 +121,7 @@ def test_invalid_request_id_is_replaced(client: Client, odd: str) -> None:
 
 @pytest.fixture
 def lines() -> Iterator[io.StringIO]:
-    """What goes to stderr, as it is written."""
+    """Capture the log lines as written to stderr."""
     logs.configure({"level": "INFO", "json": True})
     handler = logging.getLogger().handlers[0]
     assert isinstance(handler, logging.StreamHandler)
@@ -169,7 +169,7 @@ def test_unexpected_error_is_logged_without_its_message(agent: Client, lines: io
     agent.raise_request_exception = False
     agent.post(
         "/v1/broken?secret",
-        {"way": "bug"},
+        {"mode": "bug"},
         content_type="application/json",
         headers={"X-Request-Id": "r-2"},
     )

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import ANY
 from uuid import UUID
 
 import pytest
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.urls("tests.kernel.api_views")
 
 @pytest.fixture(autouse=True)
 def alive() -> Iterator[None]:
-    """A worker and a scheduler that have just shown life."""
+    """Record heartbeats of a worker and a scheduler."""
     heartbeats._written.clear()  # noqa: SLF001
     heartbeats.beat("worker")
     heartbeats.beat("scheduler")
@@ -40,13 +41,11 @@ def part(monkeypatch: pytest.MonkeyPatch) -> list[health.Part]:
 @pytest.mark.parametrize("path", ["/health", "/v1/health", "/v1/health/"])
 def test_liveness_requires_no_key_or_database(client: Client, path: str) -> None:
     """No database mark on this test: pytest-django refuses any query."""
+    before = time.time()
     answer = client.get(path)
     assert answer.status_code == 200
-    body = answer.json()
-    assert body.keys() == {"ok", "status", "now"}
-    assert (body["ok"], body["status"]) == (True, "ok")
-    assert isinstance(body["now"], float)
-    assert abs(body["now"] - time.time()) < 5
+    assert answer.json() == {"ok": True, "status": "ok", "now": ANY}
+    assert before <= answer.json()["now"] <= time.time()
 
 
 @pytest.mark.parametrize("path", ["/v1/health", "/v1/version", "/v1/schema", "/v1/docs"])
@@ -63,7 +62,7 @@ def test_health_with_a_key_reports_every_component(agent: Client) -> None:
     assert (answer.status_code, body["ok"], body["status"]) == (200, True, "ok")
     for name in ("database", "broker", "worker", "scheduler", "embedder", "ledger"):
         assert body[name]["ok"] is True
-    assert body["worker"]["seen_seconds_ago"] <= 5
+    assert 0 <= body["worker"]["seen_seconds_ago"] < heartbeats.SILENT
 
 
 @pytest.mark.django_db
@@ -127,8 +126,8 @@ def test_celery_signals_update_heartbeats() -> None:
     assert heartbeats.last_seen("scheduler") is None
     before_task_publish.send(sender="kmapp.outbox.tasks.sweep")
     heartbeat_sent.send(sender=None)
-    assert heartbeats.last_seen("scheduler") == 0
-    assert heartbeats.last_seen("worker") == 0
+    assert heartbeats.last_seen("scheduler") is not None
+    assert heartbeats.last_seen("worker") is not None
 
 
 def test_version_is_public(client: Client) -> None:

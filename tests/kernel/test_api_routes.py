@@ -1,11 +1,9 @@
 """House rules that hold for every endpoint of the product."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver
 
 from interop.views import ProtocolView
 from kmapp.accounts.models import User
@@ -13,40 +11,28 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.errors import is_api
 from kmapp.api.views import AgentView
 from kmapp.database.ids import uuid7
+from tests.routes import ALL_ROUTES
 
 OPEN = {"health", "v1/health", "v1/version", "v1/schema", "v1/docs", "ok", "version"}
 CHANGES = (":write", ":erase", "admin")
-RECORDED = {"v1/memory/tools/select"}  # asks, and what is answered goes on record
+RECORDED = {"v1/memory/tools/select"}  # reads, and records its decision
 
 
-def routes(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, URLPattern]]:
-    """Every address of the product and what answers there."""
-    for each in resolver.url_patterns:
-        path = before + str(each.pattern)
-        if isinstance(each, URLResolver):
-            yield from routes(each, path)
-        else:
-            yield path, each
-
-
-def agent_views() -> dict[str, type[AgentView]]:
-    found = ((path, getattr(each.callback, "view_class", None)) for path, each in ROUTES)
-    return {path: view for path, view in found if view and issubclass(view, AgentView)}
-
-
-# Endpoints that translate another protocol: tests/interop checks that each asks for a key.
+# Endpoints that translate another protocol: tests/interop checks that each requires a key.
 ROUTES = [
-    (path, each)
-    for path, each in routes(get_resolver())
-    if not issubclass(getattr(each.callback, "view_class", object), ProtocolView)
+    (each.path, each.pattern)
+    for each in ALL_ROUTES
+    if not issubclass(each.view_class, ProtocolView)
 ]
-VIEWS = agent_views()
+VIEWS: dict[str, type[AgentView]] = {
+    each.path: each.view_class for each in ALL_ROUTES if issubclass(each.view_class, AgentView)
+}
 
 
 @pytest.mark.parametrize("path", [path for path, _ in ROUTES if is_api("/" + path)])
 def test_every_api_route_requires_a_key_except_public_ones(path: str) -> None:
     assert (path in VIEWS) != (path in OPEN)
-    assert not path.endswith("/"), "declared without a last slash"
+    assert not path.endswith("/")
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))
@@ -59,7 +45,7 @@ def test_every_method_declares_its_scope(view: type[AgentView]) -> None:
 
 @pytest.mark.promise(35)
 def test_api_ignores_page_sessions(client: Client, ada: User) -> None:
-    """ASVS 3.5.1: who is signed in on pages is nobody here."""
+    """See ASVS 3.5.1."""
     client.force_login(ada)
     for path, view in VIEWS.items():
         for method in view.scopes:

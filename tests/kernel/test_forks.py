@@ -1,4 +1,4 @@
-"""However many write at once, a chain has no forks and no gaps."""
+"""Concurrent writers extend one chain, without forks and gaps."""
 
 import multiprocessing
 import threading
@@ -17,9 +17,9 @@ from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
-from tests.chaos.measure import SHORT
+from tests.chaos.measure import WHOLE
 from tests.promises.plugin import Measured
-from tests.retrying_client import retry_while_locked
+from tests.race import retry_while_locked
 
 WRITERS, COMMITS = 8, 50
 BATCHES, ROWS = 5, 1_000
@@ -70,7 +70,6 @@ def test_concurrent_writers_make_a_linear_chain(committed: str, acme: Account) -
 
 
 def commit_often(task: tuple[UUID, int, int]) -> None:
-    """What one process does."""
     account_id, times, rows = task
     for _ in range(times):
         retry_while_locked(partial(commit, account_id, rows))
@@ -93,5 +92,4 @@ def test_concurrent_processes_reach_the_commit_rate(
         first, last = (each.created_at for each in (times[0], times.reverse()[0]))
     rate = WRITERS * COMMITS / (last - first).total_seconds()
     measured(f"{rate:.0f} commits a second")
-    # The short form runs where others may work, too: it holds the chain, not the figure.
-    assert SHORT or rate >= PER_SECOND
+    assert rate >= (PER_SECOND if WHOLE else 0)

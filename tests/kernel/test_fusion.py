@@ -1,6 +1,5 @@
 """One score out of many signals."""
 
-import time
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kmapp.search.fusion import Candidate, Query, Ranked, Scale, bend, fuse
+from tests.timing import assert_linear
 
 ENGLISH = Query(text="Where did Ann move?", idf={"ann": 4.0, "move": 3.0, "where": 2.0})
 CHINESE = Query(text="小红搬到哪里了", idf={"小红": 4.0, "搬": 3.0, "搬到": 2.0})
@@ -28,7 +28,7 @@ def order(ranked: list[Ranked]) -> list[int]:
 
 
 cosines = st.floats(-1, 1) | st.none()
-candidates = st.lists(
+candidate_lists = st.lists(
     st.builds(
         Candidate,
         id=st.integers(1, 8).map(key),
@@ -52,9 +52,9 @@ candidates = st.lists(
 
 
 @settings(deadline=None)  # the first call loads dictionaries
-@given(st.sampled_from([ENGLISH, CHINESE, Query(text="", idf={})]), candidates)
-def test_the_parts_sum_to_a_score_between_0_and_1(query: Query, given_: list[Candidate]) -> None:
-    for result in fuse(query, given_):
+@given(st.sampled_from([ENGLISH, CHINESE, Query(text="", idf={})]), candidate_lists)
+def test_the_parts_sum_to_a_score_between_0_and_1(query: Query, found: list[Candidate]) -> None:
+    for result in fuse(query, found):
         assert 0 <= result.score <= 1
         assert result.score == pytest.approx(sum(result.parts.values()), abs=1e-12)
         assert min(result.parts.values()) >= 0
@@ -77,10 +77,68 @@ def test_perfect_signals_score_one(query: Query) -> None:
     assert result.score <= 1
 
 
-def test_importance_salience_and_pins_break_ties() -> None:
-    for better in ({"importance": 0.9}, {"salience": 0.9}, {"pinned": True}):
-        assert order(fuse(ENGLISH, [one(1), one(2, **better)])) == [2, 1]
-    assert order(fuse(ENGLISH, [one(1, fresh=0.5), one(2)])) == [2, 1]
+@pytest.mark.parametrize(
+    ("expected", "candidates"),
+    [
+        pytest.param([], [], id="none"),
+        pytest.param([1, 2, 3], [one(3), one(1), one(2)], id="equal scores by id"),
+        pytest.param([2, 1], [one(1, cosine=0.80, bm25=3.0), one(2, bm25=9.0)], id="both signals"),
+        pytest.param([2, 1], [one(1), one(2, importance=0.9)], id="importance"),
+        pytest.param([2, 1], [one(1), one(2, salience=0.9)], id="salience"),
+        pytest.param([2, 1], [one(1), one(2, pinned=True)], id="pin"),
+        pytest.param([2, 1], [one(1, fresh=0.5), one(2)], id="freshness"),
+        pytest.param([2, 1], [one(1, context=0.80), one(2, context=0.90)], id="context vector"),
+        pytest.param([2, 1], [one(1, asks=True), one(2)], id="a statement before a question"),
+        pytest.param(
+            [2, 1],
+            [one(1, head="Bob: Ann moved", holds=1), one(2, head="Ann: I moved", holds=1)],
+            id="headed by the queried name",
+        ),
+        pytest.param(
+            [1, 2],
+            [one(2, cosine=0.80, bm25=9.0), one(1, cosine=None, bm25=9.0)],
+            id="a missing vector is no penalty",
+        ),
+        pytest.param(
+            [9, 2, 1, 3],
+            [
+                one(9, cosine=0.95, bm25=12.0),
+                *(one(1, links={key(9): 0.2}), one(2, links={key(9): 0.9}), one(3)),
+            ],
+            id="edges by strength",
+        ),
+        pytest.param(
+            [1, 2, 3],
+            [
+                one(1, cosine=0.90, bm25=12.0, neighbours=[key(2)], run="r", asks=True),
+                one(2, cosine=0.80, bm25=0.5, neighbours=[key(1)], run="r"),
+                one(3, cosine=0.82, bm25=1.0),
+            ],
+            id="an answer after its question",
+        ),
+    ],
+)
+def test_candidates_are_ranked(expected: list[int], candidates: list[Candidate]) -> None:
+    assert order(fuse(ENGLISH, candidates)) == expected
+
+
+def test_bm25_ranks_candidates_without_vectors() -> None:
+    ranked = fuse(ENGLISH, [one(1, cosine=None, bm25=9.0), one(2, bm25=0.0)])
+    assert order(ranked) == [1, 2]
+    assert ranked[0].parts["dense"] == ranked[0].parts["context"] == 0
+
+
+def test_stop_word_query_ranks_by_cosine() -> None:
+    query = Query(text="who are you?", idf={})
+    assert order(fuse(query, [one(1, bm25=0.0), one(2, cosine=0.9, bm25=0.0)])) == [2, 1]
+
+
+def test_fusion_takes_linear_time() -> None:
+    chain = [
+        one(n, neighbours=[key(n - 1), key(n + 1)], run="r", head=f"Ann: number {n} is")
+        for n in range(1, 1_201)
+    ]
+    assert_linear(lambda size: fuse(ENGLISH, chain[:size]), 600)
 
 
 def test_terms_of_neighbours_add_score() -> None:
@@ -88,16 +146,6 @@ def test_terms_of_neighbours_add_score() -> None:
     ranked = {UUID(each.id).int: each for each in fuse(ENGLISH, [*pair, one(2, holds=1)])}
     assert ranked[1].parts["window"] > ranked[2].parts["window"]
     assert ranked[1].values.covered == ranked[2].values.covered
-
-
-def test_edges_add_evidence_by_strength() -> None:
-    known = one(9, cosine=0.95, bm25=12.0)
-    ends = [one(1, links={key(9): 0.2}), one(2, links={key(9): 0.9}), one(3)]
-    assert order(fuse(ENGLISH, [known, *ends])) == [9, 2, 1, 3]
-
-
-def test_candidate_better_on_both_signals_ranks_first() -> None:
-    assert order(fuse(ENGLISH, [one(1, cosine=0.80, bm25=3.0), one(2, bm25=9.0)])) == [2, 1]
 
 
 def test_score_is_independent_of_unrelated_candidates() -> None:
@@ -111,37 +159,15 @@ def test_the_order_of_candidates_does_not_matter() -> None:
     assert fuse(ENGLISH, chain) == fuse(ENGLISH, chain[::-1])
 
 
-def test_bm25_ranks_candidates_without_vectors() -> None:
-    ranked = fuse(ENGLISH, [one(1, cosine=None, bm25=9.0), one(2, bm25=0.0)])
-    assert order(ranked) == [1, 2]
-    assert ranked[0].parts["dense"] == ranked[0].parts["context"] == 0
-
-
-def test_missing_vector_is_not_penalised() -> None:
-    fresh, old = one(1, cosine=None, bm25=9.0), one(2, cosine=0.80, bm25=9.0)
-    assert order(fuse(ENGLISH, [old, fresh])) == [1, 2]
-
-
 def test_missing_context_uses_the_cosine() -> None:
     [without] = fuse(ENGLISH, [one(context=None)])
     [same] = fuse(ENGLISH, [one(context=0.85)])
     assert without == same
 
 
-def test_context_vector_adds_score() -> None:
-    assert order(fuse(ENGLISH, [one(1, context=0.80), one(2, context=0.90)])) == [2, 1]
-
-
 def test_chinese_query_weighs_cosine_higher() -> None:
     [english], [chinese] = (fuse(query, [one(bm25=0.0)]) for query in (ENGLISH, CHINESE))
     assert chinese.parts["dense"] > english.parts["dense"]
-
-
-def test_answer_gains_from_the_preceding_question() -> None:
-    question = one(1, cosine=0.90, bm25=12.0, neighbours=[key(2)], run="r", asks=True)
-    answer = one(2, cosine=0.80, bm25=0.5, neighbours=[key(1)], run="r")
-    chatter = one(3, cosine=0.82, bm25=1.0)
-    assert order(fuse(ENGLISH, [question, answer, chatter])) == [1, 2, 3]
 
 
 def test_lone_fact_competes_with_conversation_turns() -> None:
@@ -153,44 +179,11 @@ def test_lone_fact_competes_with_conversation_turns() -> None:
     assert order(fuse(ENGLISH, [*turns, fact]))[0] == 1
 
 
-def test_text_headed_by_the_queried_name_ranks_first() -> None:
-    both = [one(1, head="Bob: Ann moved", holds=1), one(2, head="Ann: I moved", holds=1)]
-    assert order(fuse(ENGLISH, both)) == [2, 1]
-
-
-def test_statement_ranks_before_a_question() -> None:
-    assert order(fuse(ENGLISH, [one(1, asks=True), one(2)])) == [2, 1]
-
-
-def test_stop_word_query_ranks_by_cosine() -> None:
-    query = Query(text="who are you?", idf={})
-    assert order(fuse(query, [one(1, bm25=0.0), one(2, cosine=0.9, bm25=0.0)])) == [2, 1]
-
-
 def test_scale_is_set_by_the_model() -> None:
     wide = Scale(low=0.1, high=0.6)
     [result] = fuse(ENGLISH, [one(cosine=0.35, bm25=0.0)], wide)
     [out_of_range] = fuse(ENGLISH, [one(cosine=0.35, bm25=0.0)])
     assert result.parts["dense"] > out_of_range.parts["dense"] == 0
-
-
-def test_equal_scores_are_ordered_by_id() -> None:
-    assert order(fuse(ENGLISH, [one(3), one(1), one(2)])) == [1, 2, 3]
-
-
-def test_no_candidates_no_results() -> None:
-    assert fuse(ENGLISH, []) == []
-
-
-def test_hundreds_of_candidates_are_fused_in_milliseconds() -> None:
-    chain = [
-        one(n, neighbours=[key(n - 1), key(n + 1)], run="r", head=f"Ann: number {n} is")
-        for n in range(1, 301)
-    ]
-    fuse(ENGLISH, chain)
-    started = time.process_time()
-    fuse(ENGLISH, chain)
-    assert time.process_time() - started < 0.1
 
 
 def test_score_exponent_depends_on_the_query_language() -> None:

@@ -1,7 +1,7 @@
-"""Every field of every route that takes a body, as the API's schema names them, is sent hostility.
+"""Hostile values in every field of every request body that the API schema names.
 
-What cannot be kept is refused. Under everything else nothing breaks, and whatever is kept of it is
-kept whole. A new route fails until it has an example, a new field until an example leads to it.
+Values that cannot be stored are refused; others are stored unchanged. A new route fails until it
+has an example in `bodies.yaml`, and a new field until an example leads to it.
 """
 
 import json
@@ -18,6 +18,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import TermPosting
 from kmapp.text.terms import normalise
+from tests.full_account import account_tables
 from tests.hostile import REFUSED, STORED, Hostile, body_with
 from tests.kernel.bodies import BODIES
 from tests.kernel.names import Names
@@ -25,7 +26,6 @@ from tests.kernel.places import Places, path_of, taking
 from tests.kernel.probes import ROUTES
 from tests.kernel.test_api_routes import VIEWS
 from tests.promises.plugin import Measured
-from tests.test_house_rules import OWNED
 
 pytestmark = pytest.mark.promise(32)
 
@@ -36,16 +36,16 @@ ALWAYS = [each for each in REFUSED if each.name in ("NUL as an escape", "lone hi
 OTHERS = [each for each in REFUSED if each not in ALWAYS and each.raw]
 TEXTS = [each.text or "" for each in STORED]
 MEGABYTE, EACH = "x" * 2**20, 16  # a megabyte for some fields: their length alone is too much
-# Each is told by its number from all others, wherever it turns up.
+# The number of a text, by which it is found.
 NAMED = re.compile(r"km\d{6}")
-WORDS = TermPosting._meta.db_table  # one by one
-# Columns that we fill with a part of what is kept whole beside them, and the fields it is of.
+WORDS = TermPosting._meta.db_table
+# Columns with a part of a stored text, and the field with that text.
 DERIVED = {
     "context_toolresultarchive.query_summary": "",  # of any
     "context_toolresultarchive.result_summary": "",
     "knowledge_knowledgedocument.title": ".documents.0.ref",
 }
-# Writers that keep nobody's words: one waits to be confirmed, one takes a number, one a digest.
+# Writers that store no text: a confirmation, a number, a digest.
 STORES_NOTHING = {"memory:api_erase", "rules:api_backtest", "rules:api_select"}
 
 
@@ -83,8 +83,8 @@ def test_examples_reach_every_field(schema: Any, names: Names) -> None:
 
 
 def find_stored(mark: str) -> Iterator[tuple[str, str]]:
-    """The column and the text of all that holds it, in any row."""
-    tables = sorted({model._meta.db_table for model in OWNED} - {WORDS})
+    """Yield the column and the text wherever a row contains the mark."""
+    tables = sorted(account_tables().keys() - {WORDS})
     row = "SELECT '{0}', to_jsonb(t)::text AS said FROM {0} t"
     every = " UNION ALL ".join(map(row.format, tables))
     with connection.cursor() as cursor:
@@ -106,7 +106,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def find_altered(text: str, found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Those in which the text is not as it was said, but for what we compose."""
+    """Return the stored texts that differ from what was sent, except by normalisation."""
     whole = {text, normalise(text)}
     whole |= {json.dumps(each, ensure_ascii=form)[1:-1] for each in whole for form in (True, False)}
     left = []
@@ -120,7 +120,7 @@ def find_altered(text: str, found: Sequence[tuple[str, str]]) -> list[tuple[str,
 
 
 class Attack:
-    """One route under fire: what is wrong with its answers, and how many fields kept something."""
+    """Requests to one route: wrong responses, and the fields that stored something."""
 
     def __init__(self, client: Client, account: Account, name: str, method: str, path: str) -> None:
         self.client, self.account, self.path, self.method = client, account, path, method
@@ -135,14 +135,14 @@ class Attack:
         return self.client.generic(self.method, self.path, whole, "application/json")
 
     def send_unstorable(self, at: str, hostile: Hostile, body: Any) -> None:
-        """It must be, whatever the field."""
+        """Expect a 400."""
         answer = self.send(hostile, body)
         said = answer.json()
         if answer.status_code != 400 or said.keys() != SHAPE or not said["issues"]:
             self.wrong.append((self.path, at, hostile.name, answer.status_code, said))
 
     def send_storable(self, at: str, number: int, text: str, body: Any) -> None:
-        """It may be; then it is kept whole. Afterwards all is as it was."""
+        """Expect the text to be refused or stored unchanged; roll back."""
         mark = f"km{number:06}"
         text = f"{mark}{text}{mark}"
         said = json.dumps(text).encode()
@@ -171,7 +171,7 @@ class Attack:
 def test_every_field_of_every_route_survives_hostile_values(
     app: str, schema: Any, sender: Client, names: Names, acme: Account, measured: Measured
 ) -> None:
-    """Half of a pair, NUL and another thing that nobody may say; and one that may be taken."""
+    """Per field: NUL, a lone surrogate, another invalid value, and valid hostile texts."""
     others, texts, numbers, places = cycle(OTHERS), cycle(TEXTS), count(), Places(schema)
     attacks: dict[str, Attack] = {}
     asked = 0
@@ -190,5 +190,5 @@ def test_every_field_of_every_route_survives_hostile_values(
     wrong = [each for attack in attacks.values() for each in attack.wrong]
     assert not wrong, "\n".join(map(str, wrong[:20]))
     idle = [name for name, attack in attacks.items() if attack.writes and not attack.kept]
-    assert idle == [], "told, and nothing is kept"
+    assert idle == []
     measured(f"{asked} fields of {len(attacks)} routes in {app}")

@@ -1,4 +1,4 @@
-"""Whoever comes next on a connection sees nothing of who was there before."""
+"""Nothing of one account leaks to the next on the same connection."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +33,7 @@ UNION SELECT nullif(current_setting('app.account_id', true), '')::uuid
 
 
 class Failed(Exception):
-    """Whatever a request may end in."""
+    """The failure of a request."""
 
 
 def query_values(statement: str) -> list[Any]:
@@ -43,14 +43,14 @@ def query_values(statement: str) -> list[Any]:
 
 
 def visible_accounts() -> set[UUID]:
-    """Whose rows, and whose name, this connection has before it."""
+    """Return the accounts whose rows or id this connection sees."""
     return set(query_values(VISIBLE_ACCOUNTS)) - {None} | {
         each for each in [current_account_id()] if each
     }
 
 
 def does_nothing(_other: UUID) -> None:
-    """Nothing happens."""
+    """Do nothing."""
 
 
 def fails(_other: UUID) -> None:
@@ -63,7 +63,6 @@ def reads_as_other(other: UUID) -> None:
 
 
 def fails_as_other(other: UUID) -> None:
-    """And goes on where it was."""
     with pytest.raises(Failed), acting(other):
         raise Failed
 
@@ -78,13 +77,11 @@ def is_cancelled(_other: UUID) -> None:
 
 
 def is_cancelled_as_other(other: UUID) -> None:
-    """And goes on where it was."""
     with pytest.raises(Error, match="user request"), acting(other):
         is_cancelled(other)
 
 
 def handles_an_error(_other: UUID) -> None:
-    """And goes on."""
     with pytest.raises(Error, match="division by zero"), transaction.atomic():
         query_values("SELECT 1 / 0")
 
@@ -108,7 +105,7 @@ EVENTS: list[Callable[[UUID], None]] = [
 
 
 def visit(mine: UUID, other: UUID, event: Callable[[UUID], None]) -> list[str]:
-    """One visit as one account; gives what it saw that is not its own."""
+    """Let one event happen as one account; return what was visible of another."""
     leaks = [f"before {event}"] if visible_accounts() else []
     try:
         with acting(mine):
@@ -116,12 +113,13 @@ def visit(mine: UUID, other: UUID, event: Callable[[UUID], None]) -> list[str]:
             event(other)
             leaks += [f"after {event}"] if visible_accounts() != {mine} else []
     except (Failed, Error):
-        pass  # as a request that fails: the next one is what counts
+        pass  # as a request that fails; the next one is what matters
     return leaks + ([f"behind {event}"] if visible_accounts() else [])
 
 
 def alternate(pair: tuple[UUID, UUID], times: int) -> list[str]:
     """Visit as each account in turn, with the next event each time."""
+    assert len(EVENTS) % 2, "so that each event happens to both accounts"
     leaks = []
     for number, event in enumerate(islice(cycle(EVENTS), times)):
         leaks += visit(pair[number % 2], pair[1 - number % 2], event)
@@ -133,11 +131,6 @@ def pair(committed: str, acme: Account, rival: Account) -> tuple[UUID, UUID]:
     for account in (acme, rival):
         makers.key(account)
     return acme.pk, rival.pk
-
-
-def test_number_of_events_is_odd() -> None:
-    """So each of them happens to either account."""
-    assert len(EVENTS) % 2
 
 
 def test_failing_events_raise(pair: tuple[UUID, UUID]) -> None:
@@ -155,7 +148,7 @@ def test_nothing_leaks_on_one_connection(pair: tuple[UUID, UUID], measured: Meas
 
 @pytest.fixture
 def pooled(pair: tuple[UUID, UUID]) -> Iterator[None]:
-    """Connections out of a pool, as the product has them; here fewer than threads."""
+    """A connection pool, as in the product, with fewer connections than threads."""
     default: Any = connections["default"]
     default.close()
     default.settings_dict["OPTIONS"]["pool"] = POOL
@@ -186,7 +179,7 @@ def test_nothing_leaks_through_the_pool(pooled: None, pair: tuple[UUID, UUID]) -
         results = list(threads.map(visits, range(THREADS)))
     assert [leak for leaks, _ in results for leak in leaks] == []
     shared = set.union(*(backends for _, backends in results))
-    assert len(shared) <= POOL["max_size"], "all shared the same few connections"
+    assert len(shared) <= POOL["max_size"]
 
 
 def test_pooled_connection_closed_in_a_transaction_is_reset(
@@ -218,7 +211,7 @@ def test_nothing_leaks_through_the_worker(
         [other] = set(pair) - {job.account_id}
         leaks.extend(visit(job.account_id, other, event))
         with acting(job.account_id):
-            event(other)  # what it raises, the worker takes
+            event(other)  # the worker handles the error
 
     for account_id in islice(cycle(pair), 2 * JOBS):
         with acting(account_id):

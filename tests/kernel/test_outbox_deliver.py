@@ -1,6 +1,5 @@
-"""How deliveries are paid: who is called, who rests, and what a task frees of its former life."""
+"""Deliveries: handlers, postponed jobs, leases and concurrent workers."""
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +26,7 @@ TOPIC = "test.deliver"
 
 @pytest.fixture(autouse=True)
 def only_ours(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No handlers but those of the test; nobody rests from before."""
+    """Remove all handlers but those of the test, and forget postponed ones."""
     monkeypatch.setattr(registry, "_subscriptions", {})
     resting.clear()
     yield
@@ -50,7 +49,7 @@ def test_wakes_another_worker_once_when_jobs_are_due(acme: Account) -> None:
 
     @on(TOPIC)
     def work(jobs: Sequence[Job]) -> None:
-        assert calls == ["help"], "before the work, which may be long"
+        assert calls == ["help"]
 
     deliver_due("default", wake_another=lambda: calls.append("help"))
     assert calls == []
@@ -93,7 +92,7 @@ def test_redelivered_task_releases_its_leases(acme: Account) -> None:
     task = uuid4()
 
     class Killed(BaseException):
-        """What kill -9 looks like from inside: nothing after it runs."""
+        """Not an Exception, so that no handler of errors runs, as after kill -9."""
 
     @on(TOPIC)
     def dies_once(jobs: Sequence[Job]) -> None:
@@ -107,7 +106,7 @@ def test_redelivered_task_releases_its_leases(acme: Account) -> None:
         deliver_due("default", task=task)
     assert states(acme) == ["RUNNING"]
     assert deliver_due("default", task=uuid4()) == 0, "leased"
-    assert release(uuid4()) == 0, "somebody else's"
+    assert release(uuid4()) == 0
     assert release(task) == 1
     assert deliver_due("default", task=task) == 1
     assert states(acme) == ["SUCCEEDED"]
@@ -127,45 +126,49 @@ def test_finished_delivery_has_no_lease(acme: Account) -> None:
 
 
 def test_exclusive_handler_does_not_block_others(acme: Account) -> None:
-    """Two processes of a host: while one has the turn, the other pays the rest."""
-    paid: list[str] = []
+    """While one process of a host holds the lock, another runs the other handlers."""
+    done: list[str] = []
 
     @on(TOPIC, alone=True)
     def heavy(jobs: Sequence[Job]) -> None:
-        paid.extend("heavy" for _ in jobs)
+        done.extend("heavy" for _ in jobs)
 
     @on(TOPIC)
     def light(jobs: Sequence[Job]) -> None:
-        paid.extend("light" for _ in jobs)
+        done.extend("light" for _ in jobs)
 
     publish_jobs(acme, 3)
     with HostLocks() as another:
         assert another.acquire(f"{heavy.__module__}.{heavy.__qualname__}")
         assert deliver_due("default") == 3
-        assert paid == ["light"] * 3
+        assert done == ["light"] * 3
     assert deliver_due("default") == 3
-    assert paid == ["light"] * 3 + ["heavy"] * 3
+    assert done == ["light"] * 3 + ["heavy"] * 3
 
 
-def test_releasing_the_host_lock_calls_help(acme: Account) -> None:
+def test_releasing_the_host_lock_wakes_another(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
     free: list[bool] = []
+    elapsed: list[int] = []  # seconds of jobs
+    monkeypatch.setattr("kmapp.outbox.actions.monotonic", lambda: sum(elapsed))
 
     @on(TOPIC, alone=True)
     def heavy(jobs: Sequence[Job]) -> None:
-        time.sleep(0.2)
+        elapsed.append(100)
 
     def take_lock() -> None:
         with HostLocks() as another:
             free.append(another.acquire(f"{heavy.__module__}.{heavy.__qualname__}"))
 
     publish_jobs(acme, 2)
-    assert deliver_due("default", seconds=0.1, wake_another=take_lock) == 1
+    assert deliver_due("default", seconds=100, wake_another=take_lock) == 1
     assert free == [False, True]
-    assert deliver_due("default", wake_another=take_lock) == 1
-    assert free == [False, True, False], "nothing is left to call anybody for"
+    assert deliver_due("default", seconds=1_000, wake_another=take_lock) == 1
+    assert free == [False, True, False], "no work is left"
 
 
-# --- What comes twice, comes late or is done by many ----------------------------------------------
+# --- Repeated, late and concurrent jobs -----------------------------------------------------------
 
 
 @pytest.mark.promise(9)
@@ -173,14 +176,14 @@ def test_expired_lease_is_fenced(acme: Account) -> None:
     starts: list[int] = []
 
     @on(TOPIC)
-    def stands_still(jobs: Sequence[Job]) -> None:
+    def outlives_its_lease(jobs: Sequence[Job]) -> None:
         starts.append(jobs[0].attempt)
         if len(starts) == 1:
             with acting(acme):
                 lapsed = Now() - timedelta(seconds=1)
                 Delivery.objects.of(acme).update(lease_until=lapsed)
-            assert deliver_due("default") == 1, "somebody else does it"
-            raise RuntimeError("what the first one has to say comes too late")
+            assert deliver_due("default") == 1, "another worker runs it"
+            raise RuntimeError("too late")
 
     publish_jobs(acme, 1)
     with capture_logs() as lines:

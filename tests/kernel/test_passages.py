@@ -1,4 +1,4 @@
-"""What an embedding model is given to read."""
+"""Passages: the texts that an embedding model receives."""
 
 from datetime import UTC, datetime
 

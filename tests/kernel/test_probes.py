@@ -1,6 +1,6 @@
-"""Another account's ids are answered as if they were nobody's.
+"""Ids of another account are answered like unknown ids.
 
-A route is either probed here, or listed as one that takes no id; a new one fails until it is.
+Every route is either probed or listed as one that takes no id.
 """
 
 import json
@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 import pytest
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoDbBlocker
@@ -20,19 +19,20 @@ from kmapp.accounts.models import Account, User
 from kmapp.api.errors import is_api
 from kmapp.database.ids import uuid7
 from tests import makers
-from tests.kernel.idless import CHOSEN, WITHOUT_IDS
+from tests.full_account import fingerprint
 from tests.kernel.names import Names, list_actor_names
 from tests.kernel.probes import (
     CHANGING,
+    CHOSEN,
     METHODS,
     NOT_A_METHOD,
     PROBES,
     ROUTES,
-    Said,
+    WITHOUT_IDS,
+    Fields,
 )
 from tests.kernel.test_api_routes import VIEWS
 from tests.promises.plugin import Measured
-from tests.test_house_rules import OWNED
 from tests.web.proposals import propose
 from tests.web.staff import fill
 
@@ -47,7 +47,6 @@ def test_every_route_is_probed_or_listed_without_ids(measured: Measured) -> None
 
 
 def test_unprobed_api_routes_take_no_ids(client: Client) -> None:
-    """As the API describes itself."""
     schema = client.get("/v1/schema").json()
     for name in WITHOUT_IDS:
         for operation in schema["paths"].get("/" + ROUTES[name], {}).values():
@@ -60,7 +59,7 @@ def test_unprobed_api_routes_take_no_ids(client: Client) -> None:
 
 @pytest.fixture(scope="module")
 def theirs(module_database: None, django_db_blocker: DjangoDbBlocker) -> Names:
-    """Rival's rows, of every kind."""
+    """Create rows of every kind for Rival."""
     with django_db_blocker.unblock():
         rival = makers.account("Rival")
         entry = fill(rival)[0]
@@ -75,36 +74,20 @@ def rival(theirs: Names, db: None) -> Account:
         return Account.objects.get(pk=theirs.account)
 
 
-def nobodys(names: Names) -> Names:
+def unknown_names(names: Names) -> Names:
     ids = {name: uuid7() for name in Names.__slots__ if isinstance(getattr(names, name), UUID)}
     return replace(names, **ids, slug="name-of-nobody", client_id="name-of-nobody")
 
 
-def rows_of(account: Account) -> dict[str, tuple[int, str]]:
-    """How many rows the account has in each table, and a hash of all that is in them."""
-    found = {}
-    with acting(account), connection.cursor() as cursor:
-        for table in sorted(model._meta.db_table for model in OWNED):
-            cursor.execute(
-                f"SELECT count(*), md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) "  # noqa: S608
-                f"FROM {table} t WHERE account_id = %s",
-                [account.pk],
-            )
-            found[table] = cursor.fetchone()
-        cursor.execute("SELECT 1, md5(t::text) FROM accounts_account t WHERE id = %s", [account.pk])
-        found["account"] = cursor.fetchone()
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Acme's key at the API, Acme's signed-in admin on pages."""
+    """Acme's key for the API, and Acme's signed-in admin for pages."""
 
     agent: Client
     person: Client
 
-    def __call__(self, method: str, path: str, said: Said) -> tuple[int, str, str]:
-        """The status, the place it sends to, and the body, without what changes every time."""
+    def __call__(self, method: str, path: str, said: Fields) -> tuple[int, str, str]:
+        """Return the status, the redirect and the body, without what differs every time."""
         api = is_api(path)
         client = self.agent if api else self.person
         if method in ("GET", "HEAD"):
@@ -126,20 +109,20 @@ def caller(agent: Client, ada: User) -> Caller:
     return Caller(agent, person)
 
 
-def asked(name: str, names: Names) -> list[tuple[str, Said]]:
+def asked(name: str, names: Names) -> list[tuple[str, Fields]]:
     probe = PROBES[name]
     path = reverse(name, args=[getattr(names, probe.pk)] if probe.pk else [])
-    return [(path, said) for said in probe.said(names)]
+    return [(path, said) for said in probe.sent(names)]
 
 
 @pytest.mark.parametrize("name", PROBES)
 def test_ids_of_another_account_are_answered_like_unknown_ids(
     name: str, caller: Caller, theirs: Names, rival: Account
 ) -> None:
-    before = rows_of(rival)
+    before = fingerprint(rival)
     assert before["memory_memoryentry"][0] > 1
     refused = set()
-    random = nobodys(theirs)
+    random = unknown_names(theirs)
     pairs = list(zip(asked(name, theirs), asked(name, random), strict=True))
     for method in METHODS:
         for (path, said), (other, saying) in pairs:
@@ -149,7 +132,7 @@ def test_ids_of_another_account_are_answered_like_unknown_ids(
             assert answer == plain, (method, said)
             refused.add(answer[0])
     assert refused & PROBES[name].refused
-    assert rows_of(rival) == before
+    assert fingerprint(rival) == before
 
 
 @pytest.mark.parametrize("field", ["account_id", "tenant_id"])
@@ -157,38 +140,38 @@ def test_ids_of_another_account_are_answered_like_unknown_ids(
 def test_naming_another_account_is_refused_on_every_route(
     field: str, by: str, caller: Caller, theirs: Names, rival: Account
 ) -> None:
-    before = rows_of(rival)
+    before = fingerprint(rival)
     for address, view in VIEWS.items():
         path = "/" + re.sub(r"<.*?>", str(theirs.entry), address)
         for method in view.scopes:
-            for names in (theirs, nobodys(theirs)):
+            for names in (theirs, unknown_names(theirs)):
                 named = {field: str(getattr(names, by))}
-                bodies: list[Said] = [named]
+                bodies: list[Fields] = [named]
                 if method == "POST":
                     bodies += [{"nodes": [named]}, {"edges": [named]}]
                 for body in bodies:
                     status, _, text = caller(method, path, body)
                     assert (status, json.loads(text)["error"]) == (403, "identity_mismatch"), path
-    assert rows_of(rival) == before
+    assert fingerprint(rival) == before
 
 
 def test_client_id_of_another_account_can_be_used(
     caller: Caller, theirs: Names, rival: Account
 ) -> None:
-    before = rows_of(rival)
+    before = fingerprint(rival)
     said = {"client_id": theirs.client_id, "text": "Mine."}
     status, _, text = caller("POST", "/v1/memory/store", said)
     assert status == 201
     assert json.loads(text)["text"] == "Mine."
     assert caller("POST", "/v1/memory/write", {"nodes": [said]})[0] == 200
-    assert rows_of(rival) == before
+    assert fingerprint(rival) == before
 
 
 def test_id_of_another_account_cannot_be_used(
     caller: Caller, theirs: Names, rival: Account
 ) -> None:
-    """Ids are unique among all accounts, so it is taken; whose it is, or what, is not said."""
-    before = rows_of(rival)
+    """Ids are unique among all accounts; the response does not say whose it is."""
+    before = fingerprint(rival)
     node = {"id": str(theirs.proposal), "text": "Mine."}
     mine = [{"client_id": "name-of-a"}, {"client_id": "name-of-b"}]
     nodes = [{**each, "text": "Mine."} for each in mine]
@@ -202,4 +185,4 @@ def test_id_of_another_account_cannot_be_used(
     assert status == 409
     assert "Rival" not in text
     assert "<>" not in text
-    assert rows_of(rival) == before
+    assert fingerprint(rival) == before

@@ -1,10 +1,10 @@
-"""Whatever the provider does with its time, ours is bounded."""
+"""Calls of a provider end at their deadline, whatever it sends."""
 
 import asyncio
 import multiprocessing
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from time import monotonic, sleep
+from time import monotonic
 
 import pytest
 from pytest_django import Settings
@@ -13,6 +13,8 @@ from kmapp.providers.client import retry_after, run_with_deadline
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import ProviderError, ProviderTimeout
 from kmapp.providers.models import EmbeddingModel as Form
+from kmapp.runtime.processes import wait_until
+from tests.chaos.measure import limit
 from tests.fake_provider import FakeProvider
 from tests.promises.plugin import Measured
 
@@ -33,13 +35,13 @@ pytestmark = pytest.mark.promise(18)
 def test_query_ends_at_its_deadline(
     provider: FakeProvider, form: Form, mode: str, value: str, code: str, measured: Measured
 ) -> None:
-    provider.become(mode, retry_after=value)
+    provider.become(mode, retry_after=value, delay=0.1)  # a drip takes minutes
     started = monotonic()
     with pytest.raises(ProviderError) as refusal:
         OpenAIEmbedder.for_queries(form).embed(["when?"], kind="query")
     seconds = monotonic() - started
     measured(f"{mode} {value}".strip() + f": {seconds:.1f} s")
-    assert seconds <= 2.5
+    assert seconds <= limit(2.5)
     assert refusal.value.code == code
     assert provider.requests == 1
 
@@ -52,19 +54,14 @@ def test_fast_chunked_response_is_accepted(provider: FakeProvider, form: Form) -
 def test_threads_do_not_queue_behind_a_hanging_call(
     provider: FakeProvider, form: Form, settings: Settings
 ) -> None:
-    settings.EMBEDDING_DEADLINE = 0.5
-    settings.BREAKER_FAIL_MAX = 100
+    settings.EMBEDDING_DEADLINE = 60
     provider.become("hang")
     embedder = OpenAIEmbedder.for_queries(form)
-
-    def wait(_: int) -> float:
-        started = monotonic()
-        with pytest.raises(ProviderTimeout):
-            embedder.embed(["when?"], kind="query")
-        return monotonic() - started
-
     with ThreadPoolExecutor(8) as threads:
-        assert max(threads.map(wait, range(8))) < 2.0  # one after the other: 4.0
+        calls = [threads.submit(embedder.embed, ["when?"], kind="query") for _ in range(8)]
+        assert wait_until(lambda: provider.requests == 8, 60)
+        provider.closing.set()
+        assert all(isinstance(call.exception(), ProviderError) for call in calls)
 
 
 def test_timeout_closes_the_connection(
@@ -74,24 +71,18 @@ def test_timeout_closes_the_connection(
     provider.become("drip", delay=0.05)
     with pytest.raises(ProviderTimeout):
         OpenAIEmbedder.for_queries(form).embed(["when?"], kind="query")
-    for _ in range(40):
-        if provider.given_up:
-            break
-        sleep(0.05)
-    assert provider.given_up == 1
+    assert wait_until(lambda: provider.given_up == 1, 60)
 
 
 def test_blocked_event_loop_does_not_block_the_caller() -> None:
     release = threading.Event()
 
     async def block() -> None:
-        release.wait(10)
+        assert release.wait(60), "the caller waited for the event loop"
 
-    started = monotonic()
     try:
         with pytest.raises(TimeoutError):
             run_with_deadline(block(), 0.1)
-        assert monotonic() - started < 1.5
     finally:
         release.set()  # other tests use the same event loop
 
@@ -107,7 +98,7 @@ def test_forked_child_has_its_own_event_loop() -> None:
     assert run_with_deadline(answer(), 5) == 7
     process = multiprocessing.get_context("fork").Process(target=child)
     process.start()
-    process.join(10)
+    process.join(60)
     assert process.exitcode == 0
 
 

@@ -1,4 +1,4 @@
-"""What is sent to an embedder, and what of its answers is believed."""
+"""Requests to an embedder, and checks of its responses."""
 
 import pytest
 from hypothesis import given
@@ -23,7 +23,7 @@ def similarity(one: list[float], other: list[float]) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True))
 
 
-# --- What is sent --------------------------------------------------------------------------------
+# --- Requests ------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.text(max_size=200) | st.sampled_from(["字" * 5_000, "word " * 9_000])))
@@ -53,14 +53,14 @@ def test_no_texts_send_no_request(provider: FakeProvider, form: Form) -> None:
 
 
 @pytest.mark.parametrize("kind", ["query", "passage"])
-@pytest.mark.parametrize("told", [True, False])
-def test_input_kind_is_sent_once(provider: FakeProvider, kind: Kind, told: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize("as_field", [True, False])
+def test_input_kind_is_sent_once(provider: FakeProvider, kind: Kind, *, as_field: bool) -> None:
     prefixes = {"query_prefix": "query: ", "passage_prefix": "passage: "}
-    form = Form(name="fake", dimensions=384, sends_input_type=told, **prefixes)
+    form = Form(name="fake", dimensions=384, sends_input_type=as_field, **prefixes)
     OpenAIEmbedder.for_passages(form).embed(["a cat"], kind=kind)
     [body] = provider.seen
-    assert body["input"] == (["a cat"] if told else [f"{kind}: a cat"])
-    assert body.get("input_type") == (kind if told else None)
+    assert body["input"] == (["a cat"] if as_field else [f"{kind}: a cat"])
+    assert body.get("input_type") == (kind if as_field else None)
     assert body["model"] == "fake"
 
 
@@ -73,7 +73,7 @@ def test_local_server_is_called_without_proxy_or_keep_alive(
     assert body["headers"]["Connection"] == "close"
 
 
-# --- What is believed ----------------------------------------------------------------------------
+# --- Responses -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_provider_failure_is_not_attributed_to_texts(
         OpenAIEmbedder.for_passages(form).embed(["a", "b"], kind="passage")
     assert not isinstance(refusal.value, BadVectors)
     assert refusal.value.retry_after == (17 if mode != "garbage" else 5)
-    assert provider.requests <= 3  # two probes at most: whoever is down is not asked for each text
+    assert provider.requests <= 3  # at most two probes, not one for each text
 
 
 def test_unreachable_embedder_raises_provider_error(form: Form, settings: Settings) -> None:
@@ -151,7 +151,7 @@ def test_calls_are_counted_by_outcome(provider: FakeProvider, form: Form) -> Non
     }
 
 
-# --- The embedded server, for real: the tests' settings lead to it ------------------------------
+# --- The embedded server --------------------------------------------------------------------------
 
 E5 = Form(name="multilingual-e5-small", dimensions=384, sends_input_type=True)
 
@@ -160,8 +160,8 @@ def test_the_embedded_server_understands_both_languages() -> None:
     passages = ["The cat sleeps on the warm roof.", "季度报告将于周五提交。", "She bakes bread."]
     vectors = OpenAIEmbedder.for_passages(E5).embed(passages, kind="passage")
     for question, meant in [("猫在哪里睡觉?", 0), ("When is the quarterly report due?", 1)]:
-        [asked] = OpenAIEmbedder.for_queries(E5).embed([question], kind="query")
-        scores = [similarity(asked, vector) for vector in vectors]
+        [vector] = OpenAIEmbedder.for_queries(E5).embed([question], kind="query")
+        scores = [similarity(vector, each) for each in vectors]
         assert scores.index(max(scores)) == meant
 
 
@@ -187,9 +187,8 @@ def test_embedded_server_returns_equal_vectors_in_batches() -> None:
 
 
 def test_text_that_causes_500_does_not_fail_others(provider: FakeProvider, form: Form) -> None:
-    """An endpoint that answers 500 over one odd text still embeds the others of its batch."""
     provider.become("error", only="odd")
-    with pytest.raises(BadVectors) as told:
+    with pytest.raises(BadVectors) as refusal:
         OpenAIEmbedder.for_passages(form).embed(["tea", "odd", "rice"], kind="passage")
-    assert list(told.value.reasons) == [1]
-    assert [vector is None for vector in told.value.vectors] == [False, True, False]
+    assert list(refusal.value.reasons) == [1]
+    assert [vector is None for vector in refusal.value.vectors] == [False, True, False]

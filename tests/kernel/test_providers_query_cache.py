@@ -1,4 +1,4 @@
-"""A query asked again costs no embedding; a cache that is down costs nothing else."""
+"""The cache of query vectors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from tests.fake_provider import vector_of
 
 @dataclass
 class Counting:
-    """An embedder that remembers what it was asked."""
+    """An embedder that records the texts."""
 
     asked: list[str] = field(default_factory=list)
     down: bool = False
@@ -39,7 +39,6 @@ def embedder() -> Counting:
 
 @pytest.fixture
 def account() -> UUID:
-    """An account that nothing is remembered of."""
     return uuid4()
 
 

@@ -1,4 +1,4 @@
-"""Provisioning by a superuser: repeated, refused, and what the two roles can do afterwards."""
+"""Provisioning: roles, their privileges, and refusals."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from kmapp.runtime import embedded
 
 @dataclass(frozen=True)
 class Site:
-    """A database and two different roles that only this test knows."""
+    """A database and two roles of this test's own."""
 
     database: str
     owner: Login
@@ -51,10 +51,10 @@ def test_app_role_uses_objects_of_the_owner_and_creates_none(site: Site) -> None
     site.prepare()  # a second time changes nothing
     with site.connect(site.owner) as owner:
         owner.execute("CREATE TABLE entry (id int GENERATED ALWAYS AS IDENTITY, at vector(2))")
-        owner.execute("CREATE FUNCTION door() RETURNS int LANGUAGE sql AS 'SELECT 7'")
+        owner.execute("CREATE FUNCTION seven() RETURNS int LANGUAGE sql AS 'SELECT 7'")
     with site.connect(site.app) as app:
         app.execute("INSERT INTO entry (at) VALUES ('[1,2]')")
-        assert app.execute("SELECT id, door() FROM entry").fetchone() == (1, 7)
+        assert app.execute("SELECT id, seven() FROM entry").fetchone() == (1, 7)
         for refused in ("CREATE TABLE mine ()", "TRUNCATE entry", "DROP TABLE entry"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 app.execute(refused)
@@ -63,8 +63,8 @@ def test_app_role_uses_objects_of_the_owner_and_creates_none(site: Site) -> None
 def test_other_roles_cannot_connect_or_execute(site: Site, server: psycopg.Connection) -> None:
     site.prepare()
     with site.connect(site.owner) as owner:
-        owner.execute("CREATE FUNCTION door() RETURNS int LANGUAGE sql AS 'SELECT 7'")
-        granted = "SELECT has_function_privilege('public', 'door()', 'EXECUTE')"
+        owner.execute("CREATE FUNCTION seven() RETURNS int LANGUAGE sql AS 'SELECT 7'")
+        granted = "SELECT has_function_privilege('public', 'seven()', 'EXECUTE')"
         assert owner.execute(granted).fetchone() == (False,)
     other = Login(f"{site.database}_admin")
     make_role(server, other)
@@ -84,10 +84,10 @@ def test_neither_role_escapes_row_level_security(site: Site, server: psycopg.Con
 
 def test_password_is_stored_hashed(site: Site, server: psycopg.Connection) -> None:
     site.prepare()
-    kept = "SELECT rolpassword FROM pg_authid WHERE rolname = %s"
-    (secret,) = server.execute(kept, [site.owner.name]).fetchone() or ("",)
+    query = "SELECT rolpassword FROM pg_authid WHERE rolname = %s"
+    (secret,) = server.execute(query, [site.owner.name]).fetchone() or ("",)
     assert secret.startswith("SCRAM-SHA-256$")
-    assert server.execute(kept, [site.app.name]).fetchone() == (None,)
+    assert server.execute(query, [site.app.name]).fetchone() == (None,)
 
 
 def test_role_that_bypasses_rls_is_refused(site: Site, server: psycopg.Connection) -> None:

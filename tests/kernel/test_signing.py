@@ -1,4 +1,4 @@
-"""Checkpoints are believed only as they were signed, and survive a crash amid a line."""
+"""Signed checkpoints: keys, verification, and a file that survives a crash."""
 
 import base64
 import json
@@ -181,7 +181,7 @@ def test_edited_line_is_reported_and_others_are_read(key_file: Path, log: Path) 
         b"{}",
         b"\xff",
         b"[" * 100_000,
-        json.dumps(record).encode(),  # the same, spelled otherwise
+        json.dumps(record).encode(),  # the same in another notation
         json.dumps({**record, "note": 1}, sort_keys=True, separators=(",", ":")).encode(),
         one.line().replace(b'"seq":12', b'"seq":"12 "').replace(b"2026-03", b"2026-99"),
     ]

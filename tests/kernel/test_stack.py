@@ -1,4 +1,4 @@
-"""What `manage.py up` would start on this machine, and what it says when it cannot."""
+"""The processes that `manage.py up` starts, and its errors."""
 
 import os
 import runpy
@@ -28,7 +28,7 @@ def names() -> list[list[str]]:
 def own_folder(
     tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """Not the parts that the tests run on."""
+    """Use a folder and an environment other than those of the tests."""
     settings.DATA_DIR = tmp_path
     for name in ("DATABASE_URL", "REDIS_URL", "EMBEDDING_BATCH_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
@@ -51,7 +51,7 @@ def test_services_are_embedded_unless_configured(
 
 
 @pytest.mark.parametrize(
-    ("said", "model", "host"),
+    ("variables", "model", "host"),
     [
         ({}, "text-embedding-3-small", "chat.example"),
         ({"EMBEDDING_BASE_URL": "http://tei.example/v1"}, "text-embedding-3-small", "tei.example"),
@@ -62,12 +62,12 @@ def test_embedded_embedder_works_with_an_external_chat_model(
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
-    said: dict[str, str],
+    variables: dict[str, str],
     model: str,
     host: str,
 ) -> None:
     everything = {"KMAPP_DATA_DIR": str(tmp_path), "OPENAI_BASE_URL": "http://chat.example/v1"}
-    for name, value in {**everything, **said}.items():
+    for name, value in {**everything, **variables}.items():
         monkeypatch.setenv(name, value)
     read = runpy.run_path(str(settings.BASE_DIR / "kmapp" / "settings.py"))
     assert read["EMBEDDING_MODEL"] == model
@@ -84,7 +84,7 @@ def test_the_procfile_runs_what_up_runs(settings: Settings) -> None:
         assert shlex.split(entries[program.name]) == ["python", *program.argv[1:]]
 
 
-def test_a_taken_port_is_named_with_the_setting_that_changes_it() -> None:
+def test_an_occupied_port_is_reported_with_the_setting_that_changes_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(CannotStart, match=rf"Port {port} .* PORT={port + 100} make up"):
@@ -103,11 +103,11 @@ def test_a_taken_port_is_named_with_the_setting_that_changes_it() -> None:
 def test_health_check_uses_an_allowed_host(
     settings: Settings, status: int, body: str, complaint: str
 ) -> None:
-    heard: list[str | None] = []
+    hosts: list[str | None] = []
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            heard.append(self.headers["Host"])
+            hosts.append(self.headers["Host"])
             self.send_response(status)
             self.end_headers()
             self.wfile.write(body.encode())
@@ -121,12 +121,12 @@ def test_health_check_uses_an_allowed_host(
         answering.start()
         assert stack.health() == complaint
         answering.join()
-    assert heard == ["memory.example"]
+    assert hosts == ["memory.example"]
     assert "refused" in stack.health()
 
 
 def test_an_external_database_without_its_owner_is_explained(tmp_path: Path) -> None:
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "manage.py", "up"],
         env={
             **os.environ,
@@ -138,7 +138,7 @@ def test_an_external_database_without_its_owner_is_explained(tmp_path: Path) -> 
         text=True,
         check=False,
     )
-    assert told.returncode == 1
-    assert "DATABASE_OWNER_URL is not" in told.stderr
-    assert "manage.py provision --url" in told.stderr
-    assert "Traceback" not in told.stderr
+    assert done.returncode == 1
+    assert "DATABASE_OWNER_URL is not" in done.stderr
+    assert "manage.py provision --url" in done.stderr
+    assert "Traceback" not in done.stderr

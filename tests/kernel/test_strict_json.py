@@ -1,4 +1,4 @@
-"""What the API's parser takes and refuses, and that refusing is cheap."""
+"""The JSON parser of the API: what it accepts and refuses, in linear time."""
 
 import io
 import json
@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kmapp.api.parsers import StrictJSONParser
 from kmapp.api.strict_json import LIMITS, Limits, Refused, parse
+from kmapp.errors import Invalid
 from kmapp.ledger.canonical import check
 from tests.hostile import HOSTILE, MARK, REFUSED, STORED, Hostile, body_with
 from tests.strategies import json_values, texts
@@ -117,23 +119,14 @@ def test_many_items_below_a_long_key_take_linear_time() -> None:
     assert_linear(build, 100_000)
 
 
-class TestParser:
-    """The same inside DRF."""
-
-    def test_invalid_json_returns_400(self) -> None:
-        from kmapp.api.parsers import StrictJSONParser
-        from kmapp.errors import Invalid
-
-        with pytest.raises(Invalid) as refused:
-            StrictJSONParser().parse(io.BytesIO(rb'{"nodes": [{"text": "\u0000"}]}'))
-        body = refused.value.body()
-        assert body["status"] == 400
-        assert body["issues"] == [{"path": "nodes.0.text", "message": "contains a NUL character"}]
-        assert body["message"] == "nodes.0.text: contains a NUL character."
-        with pytest.raises(Invalid, match=r"^The body is not JSON: "):
-            StrictJSONParser().parse(io.BytesIO(b"{"))
-
-    def test_valid_json_is_parsed(self) -> None:
-        from kmapp.api.parsers import StrictJSONParser
-
-        assert StrictJSONParser().parse(io.BytesIO(b'{"a": 1}')) == {"a": 1}
+def test_parser_of_requests_raises_an_api_error() -> None:
+    parser = StrictJSONParser()
+    assert parser.parse(io.BytesIO(b'{"a": 1}')) == {"a": 1}
+    with pytest.raises(Invalid) as refused:
+        parser.parse(io.BytesIO(rb'{"nodes": [{"text": "\u0000"}]}'))
+    body = refused.value.body()
+    assert body["status"] == 400
+    assert body["issues"] == [{"path": "nodes.0.text", "message": "contains a NUL character"}]
+    assert body["message"] == "nodes.0.text: contains a NUL character."
+    with pytest.raises(Invalid, match=r"^The body is not JSON: "):
+        parser.parse(io.BytesIO(b"{"))

@@ -1,4 +1,4 @@
-"""What is done for every account is done for those after one that fails."""
+"""A task for all accounts continues after an account that fails."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from kmapp.accounts.models import Account, account_ids
 from kmapp.accounts.sweep import SweepFailed, sweep
 
-# Tasks, and what they do for each account.
+# Tasks, and the function that each calls for an account.
 SWEEPS = [
     ("memory.jobs.tasks.forget_expired_memories", "memory.jobs.tasks.apply_retention"),
     ("memory.jobs.tasks.let_cool", "memory.jobs.tasks.demote_unused_entries"),
@@ -33,11 +33,11 @@ def unserved() -> float:
 
 
 class Failed(Exception):
-    """Whatever ails an account."""
+    """The failure of an account."""
 
 
 def failing(served: list[UUID], real: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, but not for the account that comes first."""
+    """Return a function that fails for the first account and calls `real` for others."""
 
     def serve(account_id: UUID, *args: Any, **kwargs: Any) -> Any:
         served.append(account_id)
@@ -48,13 +48,13 @@ def failing(served: list[UUID], real: Callable[..., Any]) -> Callable[..., Any]:
     return serve
 
 
-@pytest.mark.parametrize(("task", "deed"), SWEEPS, ids=[task for task, _deed in SWEEPS])
+@pytest.mark.parametrize(("task", "function"), SWEEPS, ids=[task for task, _ in SWEEPS])
 def test_failing_account_does_not_block_the_next(
-    acme: Account, rival: Account, monkeypatch: pytest.MonkeyPatch, task: str, deed: str
+    acme: Account, rival: Account, monkeypatch: pytest.MonkeyPatch, task: str, function: str
 ) -> None:
-    module, name = deed.rsplit(".", 1)
+    module, name = function.rsplit(".", 1)
     served: list[UUID] = []
-    monkeypatch.setattr(deed, failing(served, getattr(import_module(module), name)))
+    monkeypatch.setattr(function, failing(served, getattr(import_module(module), name)))
     module, name = task.rsplit(".", 1)
     with pytest.raises(SweepFailed, match="1 of 2 accounts"):
         getattr(import_module(module), name)()
@@ -63,10 +63,10 @@ def test_failing_account_does_not_block_the_next(
 
 def test_failing_account_is_logged_and_counted(acme: Account, rival: Account) -> None:
     before, first = unserved(), account_ids()[0]
-    with capture_logs() as told, pytest.raises(SweepFailed) as refused:
+    with capture_logs() as lines, pytest.raises(SweepFailed) as refused:
         sweep(failing([], lambda account_id: account_id))
     assert isinstance(refused.value.__cause__, Failed)
-    assert [(each["account"], each["exc_info"]) for each in told] == [(str(first), True)]
+    assert [(each["account"], each["exc_info"]) for each in lines] == [(str(first), True)]
     assert unserved() == before + 1
 
 

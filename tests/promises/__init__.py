@@ -1,6 +1,5 @@
-"""What the product promises under fire, which tests carry it, and what they measured.
+"""The reliability promises, the tests that carry them, and the figures that the tests measured.
 
-A test that carries a promise is marked `@pytest.mark.promise(7)` and may say a figure through the
-fixture `measured`. `pytest --promises FOLDER` keeps what came of it; `python -m tests.promises`
-makes one table of all runs in the folder.
+A test is marked `@pytest.mark.promise(7)` and may report a figure through the fixture `measured`.
+`pytest --promises FOLDER` stores the results; `python -m tests.promises` prints one table of them.
 """

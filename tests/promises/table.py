@@ -1,4 +1,4 @@
-"""One table of what all runs in a folder showed."""
+"""One table of the results of all runs in a folder."""
 
 import json
 from dataclasses import dataclass, field
@@ -17,30 +17,28 @@ WIDTHS = (2, 34, 30, 34, 40, 10)
 
 @dataclass
 class Row:
-    """A promise, and what its tests said."""
-
     number: int
     promise: Promise
     figures: list[str] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
-    lacks: list[str] = field(default_factory=list)  # for want of what tests were skipped
+    missing: list[str] = field(default_factory=list)  # reasons of skipped tests
 
     def add(self, test: dict[str, Any], *, short: bool) -> None:
         self.outcomes.append(test["outcome"])
         self.figures += test[MEASURED]
         if test["outcome"] == "skipped" and not short and test.get(WHY) != ELSEWHERE:
-            self.lacks.append(test.get(WHY, "skipped"))
+            self.missing.append(test.get(WHY, "skipped"))
 
     @property
     def verdict(self) -> str:
-        """Kept is what some test showed and none refuted.
+        """Return "kept" if a test passed and none failed.
 
-        In the full form a test that misses a program leaves it open; the short form may miss some.
+        A test that was skipped leaves the promise open, except in the short form.
         """
         if "failed" in self.outcomes:
             return BROKEN
-        if self.lacks:
-            return f"{NOT_SHOWN}: {'; '.join(dict.fromkeys(self.lacks))}"
+        if self.missing:
+            return f"{NOT_SHOWN}: {'; '.join(dict.fromkeys(self.missing))}"
         return KEPT if "passed" in self.outcomes else NOT_SHOWN
 
     def cells(self) -> tuple[str, ...]:
@@ -48,20 +46,20 @@ class Row:
         tests = f"{passed} of {len(self.outcomes) - skipped} tests passed"
         if skipped:
             tests += f", {skipped} skipped"
-        said = "; ".join([*dict.fromkeys(self.figures), tests])
-        told = (self.promise.text, self.promise.fault, self.promise.required)
-        return (str(self.number), *told, said, self.verdict)
+        figures = "; ".join([*dict.fromkeys(self.figures), tests])
+        promise = (self.promise.text, self.promise.fault, self.promise.required)
+        return (str(self.number), *promise, figures, self.verdict)
 
 
 def runs(folder: Path) -> list[dict[str, Any]]:
-    """What was kept of each run, the oldest first."""
-    found = [json.loads(file.read_text()) for file in folder.glob("*.json")]
-    return sorted(found, key=lambda run: str(run["began"]))
+    """Return the stored results of each run, the oldest first."""
+    results = [json.loads(file.read_text()) for file in folder.glob("*.json")]
+    return sorted(results, key=lambda run: str(run["began"]))
 
 
-def rows(found: list[dict[str, Any]]) -> list[Row]:
-    """All promises. Of a test that ran more than once, the last time counts."""
-    tests = {name: (test, run["short"]) for run in found for name, test in run["tests"].items()}
+def rows(results: list[dict[str, Any]]) -> list[Row]:
+    """Return all promises; the last result of each test counts."""
+    tests = {name: (test, run["short"]) for run in results for name, test in run["tests"].items()}
     table = {number: Row(number, promise) for number, promise in PROMISES.items()}
     for name in sorted(tests):
         test, short = tests[name]
@@ -71,7 +69,7 @@ def rows(found: list[dict[str, Any]]) -> list[Row]:
 
 
 def as_text(table: list[Row]) -> str:
-    """For a terminal of 160 columns."""
+    """Format the table for a terminal of 160 columns."""
     lines = []
     for cells in [HEADINGS, *(row.cells() for row in table)]:
         columns = [wrap(cell, width) for cell, width in zip(cells, WIDTHS, strict=True)]

@@ -1,1 +1,1 @@
-"""Everybody at work for half an hour while something dies every twenty seconds: `make soak`."""
+"""Half an hour of load while processes are killed: `make soak`."""

@@ -1,4 +1,4 @@
-"""Everybody who works with the deployment, in two accounts."""
+"""All clients of the deployment, in two accounts."""
 
 import os
 from collections import Counter
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kmapp.accounts.models import User
 
 TOKEN = "t" * 64
-WRITERS = {"Main": 2, "Rival": 1}  # and as many readers
+WRITERS = {"Main": 2, "Rival": 1}  # and the same number of readers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,16 +38,16 @@ class Crowd:
 
     @property
     def wrong(self) -> Sequence[str]:
-        """Promises that were broken before their eyes."""
-        return [said for each in self.everybody for said in each.wrong]
+        """Violations that clients noticed."""
+        return [text for each in self.everybody for text in each.wrong]
 
 
 @contextmanager
-def gathered(there: Deployment, folder: Path) -> Iterator[Crowd]:
-    """Accounts, keys and a seat for each; `folder` is the importer's."""
+def create_crowd(there: Deployment, folder: Path) -> Iterator[Crowd]:
+    """Create accounts, keys and a session; `folder` is for the files of the importer."""
     os.environ |= there.environment
     django.setup()
-    # What follows needs the settings.
+    # These imports need the settings.
     from django.db import connections
 
     from kmapp.management.accounts import account_named
@@ -64,20 +64,20 @@ def gathered(there: Deployment, folder: Path) -> Iterator[Crowd]:
             line = Line(there.port, headers)
             readers.append(Reader(f"r-{name}", tag, line, 1.0, writer=writers[-1]))
     person = makers.member(accounts["Main"], "reviewer", role="reviewer")
-    seat = Line(there.port, _seat(person))
-    desk = Line(there.port, {})
+    session = Line(there.port, _session_headers(person))
+    commands = Line(there.port, {})
     yield Crowd(
         accounts={tag: str(account.pk) for tag, account in accounts.items()},
         writers=writers,
         readers=readers,
-        reviewer=Reviewer("reviewer", "Main", seat, 3.0),
-        importer=Importer("importer", "Main", desk, 90.0, deployment=there, folder=folder),
+        reviewer=Reviewer("reviewer", "Main", session, 3.0),
+        importer=Importer("importer", "Main", commands, 90.0, deployment=there, folder=folder),
     )
     connections.close_all()
 
 
-def _seat(person: "User") -> Mapping[str, str]:
-    """What a browser sends in which this person has signed in."""
+def _session_headers(person: "User") -> Mapping[str, str]:
+    """Return the headers of a browser in which this user has signed in."""
     from django.conf import settings
     from django.test import Client
 

@@ -1,4 +1,4 @@
-"""A whole deployment of its own under `manage.py up`, and its processes, to be hurt."""
+"""A deployment under `manage.py up` whose processes can be killed."""
 
 import json
 import os
@@ -25,7 +25,7 @@ NOT_OURS = ("DATABASE_URL", "DATABASE_OWNER_URL", "REDIS_URL", "EMBEDDING_BASE_U
 
 @dataclass
 class Deployment:
-    """What `make up` gives, in a folder of its own."""
+    """The product of `make up` in a folder of its own."""
 
     home: Path
     environment: dict[str, str]
@@ -34,11 +34,11 @@ class Deployment:
     killed: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
     @property
-    def said(self) -> Path:
+    def output(self) -> Path:
         return self.home / "up.log"
 
     def start(self) -> None:
-        with self.said.open("wb") as log:
+        with self.output.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "up"],
                 cwd=BASE,
@@ -48,9 +48,9 @@ class Deployment:
                 start_new_session=True,
             )
         began = time.monotonic()
-        while b"Ctrl-C stops everything" not in self.said.read_bytes():
+        while b"Ctrl-C stops everything" not in self.output.read_bytes():
             if self.process.poll() is not None or time.monotonic() - began > PATIENCE:
-                raise RuntimeError(self.said.read_text())
+                raise RuntimeError(self.output.read_text())
             time.sleep(0.2)
 
     def stop(self) -> None:
@@ -59,7 +59,7 @@ class Deployment:
             self.process.wait(PATIENCE)
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """One of the management commands, as an operator would run it beside the product."""
+        """Run a management command beside the product."""
         return subprocess.run(
             [sys.executable, "manage.py", *words],
             cwd=BASE,
@@ -69,49 +69,52 @@ class Deployment:
             check=False,
         )
 
-    # --- Its processes ----------------------------------------------------------------------------
+    # --- Processes --------------------------------------------------------------------------------
 
     def programs(self) -> dict[str, list[int]]:
-        """The processes of each program: its own first, then its descendants."""
+        """Return the processes of each program: its own first, then its descendants."""
         file = self.home / "up.pid"
         children = json.loads(file.read_text())["children"] if file.exists() else []
-        below = _below()
-        return {child["name"]: [child["pid"], *_all(below, child["pid"])] for child in children}
+        children_of = _list_children()
+        return {
+            child["name"]: [child["pid"], *_list_descendants(children_of, child["pid"])]
+            for child in children
+        }
 
     def kill_one(self, dice: random.Random) -> str:
-        """End one process of any program at once, without a word. Tells which program's."""
+        """Kill a random process; return the name of its program."""
         programs = self.programs()
         name = dice.choice(sorted(programs))
-        with suppress(ProcessLookupError):  # it may just have ended
+        with suppress(ProcessLookupError):  # it has just ended
             os.kill(dice.choice(programs[name]), signal.SIGKILL)
             self.killed[name] += 1
         return name
 
     def memory(self) -> float:
-        """What all processes hold, in MB: each its share of what they share (PSS)."""
+        """Return the memory of all processes in MB (PSS)."""
         pids = [pid for processes in self.programs().values() for pid in processes]
-        return sum(map(_share, pids)) / 1024
+        return sum(map(_pss, pids)) / 1024
 
 
-def _below() -> dict[int, list[int]]:
+def _list_children() -> dict[int, list[int]]:
     listed = subprocess.run(
         ["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
     )
-    below = defaultdict(list)
+    children_of = defaultdict(list)
     for line in listed.stdout.splitlines():
         pid, parent = map(int, line.split())
-        below[parent].append(pid)
-    return below
+        children_of[parent].append(pid)
+    return children_of
 
 
-def _all(below: dict[int, list[int]], pid: int) -> Iterator[int]:
-    for child in below.get(pid, ()):
+def _list_descendants(children_of: dict[int, list[int]], pid: int) -> Iterator[int]:
+    for child in children_of.get(pid, ()):
         yield child
-        yield from _all(below, child)
+        yield from _list_descendants(children_of, child)
 
 
-def _share(pid: int) -> int:
-    """In kB; nothing of a process that has just ended."""
+def _pss(pid: int) -> int:
+    """Return the PSS in kB, or 0 for a process that has ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):
@@ -121,9 +124,9 @@ def _share(pid: int) -> int:
 
 @contextmanager
 def deployment() -> Iterator[Deployment]:
-    """One that runs, and is gone afterwards; its logs stay where it fails to start."""
+    """Run a deployment and delete it afterwards; its logs stay if it fails to start."""
     home = Path(tempfile.mkdtemp(prefix="kmapp-soak-"))
-    home.chmod(0o711)  # Postgres may be another account; its own folders are closed
+    home.chmod(0o711)  # Postgres may run as another user
     port = free_port()
     environment = {name: value for name, value in os.environ.items() if name not in NOT_OURS} | {
         "DJANGO_SETTINGS_MODULE": "kmapp.settings",
@@ -136,11 +139,11 @@ def deployment() -> Iterator[Deployment]:
         "THROTTLE_RECALL_PER_MINUTE": "1000000",
         "LOG_LEVEL": "WARNING",
     }
-    made = Deployment(home, environment, port)
+    created = Deployment(home, environment, port)
     try:
-        made.start()
-        yield made
+        created.start()
+        yield created
     finally:
-        made.stop()
+        created.stop()
     shutil.rmtree(home)
     shutil.rmtree(embedded.runtime_dir(home), ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Who works with the deployment meanwhile. Each remembers what it was promised."""
+"""Clients of the deployment; each records what was acknowledged."""
 
 import http.client
 import json
@@ -26,7 +26,7 @@ PLACES = ("the north gate", "dock seven", "the tea room", "北门", "七号码�
 
 @dataclass
 class Line:
-    """Speaks HTTP, a connection for each request, and counts what was answered."""
+    """An HTTP client with a connection per request, which counts the responses."""
 
     port: int
     headers: Mapping[str, str]
@@ -52,7 +52,7 @@ class Line:
 
 @dataclass
 class Worker(ABC):
-    """Somebody who does the same again and again until told to stop."""
+    """A client that repeats one operation until it is stopped."""
 
     name: str
     tag: str  # of the account: every text begins with it
@@ -70,7 +70,7 @@ class Worker(ABC):
 
     @abstractmethod
     def turn(self, number: int, dice: random.Random, stop: Event) -> None:
-        """What it does each time."""
+        """Do the operation once."""
 
 
 def post_text(dice: random.Random) -> str:
@@ -79,7 +79,7 @@ def post_text(dice: random.Random) -> str:
 
 @dataclass
 class Writer(Worker):
-    """Writes batches for one user, and proposals for everyone; repeats what was not answered."""
+    """Writes batches for one user and proposals for the account; repeats failed requests."""
 
     acknowledged: dict[str, str] = field(default_factory=dict)  # id by client id
 
@@ -96,9 +96,9 @@ class Writer(Worker):
         ]
         nodes[-1] |= {"user_id": None, "run_id": None, "visibility": "account"}
         while True:
-            status, told = self.line.call("memory/write", {"nodes": nodes})
-            if told:
-                self.acknowledged |= {node["client_id"]: node["id"] for node in told["nodes"]}
+            status, body = self.line.call("memory/write", {"nodes": nodes})
+            if body:
+                self.acknowledged |= {node["client_id"]: node["id"] for node in body["nodes"]}
                 return
             if status not in (0, AWAY):
                 self.wrong.append(f"{self.name}: a write was answered {status}")
@@ -108,33 +108,33 @@ class Writer(Worker):
 
 @dataclass
 class Reader(Worker):
-    """Searches, and asks for what a writer was promised."""
+    """Searches, and reads acknowledged memories of a writer."""
 
     writer: Writer
-    topics: set[str] = field(default_factory=set)  # ids: whose they are, their words do not say
+    topics: set[str] = field(default_factory=set)  # ids; their texts do not name the account
 
     def turn(self, number: int, dice: random.Random, stop: Event) -> None:
         query = f"Where is the {dice.choice(THINGS)}? ({number})"
-        _, told = self.line.call("memory/search", {"query": query, "user_id": "ann"})
-        for result in told["results"] if told else ():
+        _, body = self.line.call("memory/search", {"query": query, "user_id": "ann"})
+        for result in body["results"] if body else ():
             if result["kind"] == "topic":
                 self.topics.add(result["id"])
             elif not result["text"].startswith(f"{self.tag}:"):
-                self.wrong.append(f"{self.name} was told of another account: {result['id']}")
-        known = list(self.writer.acknowledged.items())
-        if known:
-            client_id, pk = dice.choice(known)
-            status, told = self.line.call("memory/get", {"id": pk, "user_id": "ann"})
-            if told and told["client_id"] != client_id:
+                self.wrong.append(f"{self.name} got a memory of another account: {result['id']}")
+        acknowledged = list(self.writer.acknowledged.items())
+        if acknowledged:
+            client_id, pk = dice.choice(acknowledged)
+            status, body = self.line.call("memory/get", {"id": pk, "user_id": "ann"})
+            if body and body["client_id"] != client_id:
                 self.wrong.append(f"{self.name}: {pk} is another memory than it was")
-            # A proposal is not told to agents before a person said yes.
+            # Agents cannot read a proposal before its approval.
             if status == 404 and not client_id.endswith(f"-{BATCH - 1}"):
                 self.wrong.append(f"{self.name}: {client_id} was lost")
 
 
 @dataclass
 class Reviewer(Worker):
-    """Approves what is first in the queue, in the pages that people use."""
+    """Approves the first proposal of the queue, on the pages."""
 
     approved: list[str] = field(default_factory=list)
 
@@ -157,7 +157,7 @@ class Reviewer(Worker):
 
 @dataclass
 class Importer(Worker):
-    """Imports files with the command, each until the command says that all of it is there."""
+    """Imports files with the command, each until the command succeeds."""
 
     deployment: Deployment
     folder: Path

@@ -20,7 +20,7 @@ from memory.models.entry_input import NewEntry
 from tests import makers
 from tests.context.calling import call, talk, tool
 from tests.fake_provider import FakeProvider
-from tests.full_account import estate
+from tests.full_account import create_full_account
 from tests.kernel.fsck.tampering import Intruder
 from tests.kernel.names import list_actor_names
 from tests.kernel.probes import NOT_A_METHOD, PROBES, ROUTES
@@ -93,7 +93,7 @@ def waited(visitor: Visitor, watch: Watch) -> list[str]:
 
 @pytest.fixture
 def site_data(committed: str, provider: FakeProvider) -> Iterator[SiteData]:
-    new = estate("Acme")
+    new = create_full_account("Acme")
     account, boss, word = new.account, new.admin, new.word
     User.objects.filter(pk=boss.pk).update(is_staff=True, is_superuser=True)
     proposal = propose(account, f"The {word} opens at ten.")[0]

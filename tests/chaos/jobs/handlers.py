@@ -1,6 +1,6 @@
-"""Jobs to interrupt. Each tells a file that it starts, and the ledger that it happened.
+"""Jobs to interrupt. Each writes its start to a file and its effect to the ledger.
 
-But for ONCE, none of them looks whether it happened before: what the outbox does twice is seen.
+Except ONCE, none checks for an earlier effect, so that a job that runs twice is seen.
 """
 
 import ctypes
@@ -23,17 +23,17 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Seal
 from kmapp.outbox.registry import Job, on
-from tests.retrying_client import retry_while_locked
+from tests.race import retry_while_locked
 
-SLOW = "chaos.slow"  # takes payload["seconds"], then happens
-ONCE = "chaos.once"  # the same, but as the product's own jobs do: not if it happened already
-POISON = "chaos.poison"  # the same, but payload["harm"] is done until somebody mends it
-LOOK = "chaos.look"  # sees whose rows there are, then happens
+SLOW = "chaos.slow"  # takes payload["seconds"], then commits
+ONCE = "chaos.once"  # the same, but not if it took effect before, as jobs of the product do
+POISON = "chaos.poison"  # the same, but fails by payload["harm"] until the file MENDED exists
+LOOK = "chaos.look"  # writes the visible accounts, then commits
 EFFECT = "chaos.effect"
 STARTS = "starts"
 MENDED = "mended"
 RAISES, KILLS = "raises", "kills"
-DEAF = signal.SIGRTMIN  # whose main thread gets it listens to nothing but a silent socket, for ever
+STUCK = signal.SIGRTMIN  # blocks the main thread that receives it forever
 
 
 class _Meta(NamedTuple):
@@ -42,7 +42,7 @@ class _Meta(NamedTuple):
 
 @dataclass
 class Effect:
-    """What the ledger seals of a job: that it happened, under the id of its event."""
+    """The object of a job's commit, with the id of its event."""
 
     pk: UUID
     job_key: str
@@ -52,30 +52,30 @@ class Effect:
         return {"job_key": self.job_key}
 
 
-def _hear_nothing(*_: object) -> None:
+def _block(*_: object) -> None:
     ours, _theirs = socket.socketpair()
     ours.recv(1)
 
 
-signal.signal(DEAF, _hear_nothing)
+signal.signal(STUCK, _block)
 
 
-def happen(job: Job) -> None:
-    """Leave a commit that is attributed to the job."""
+def commit_effect(job: Job) -> None:
+    """Commit the effect of the job."""
     with acting(job.account_id), recording(job.account_id, SYSTEM, input=job.job_key) as commit:
         commit.add(Effect(job.event_id, job.job_key), "ADD")  # type: ignore[arg-type]
 
 
-def happened(job: Job) -> bool:
-    """Has it? Inside `acting`: nobody else finds out until we have committed."""
+def has_effect(job: Job) -> bool:
+    """Return whether the job took effect; others wait until this transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [job.job_key])
     seals = Seal.objects.of(job.account_id)
     return seals.filter(object_type=EFFECT, object_id=job.event_id).exists()
 
 
-def tell(*words: object) -> None:
-    """Add a line to the file of starts, at once and whole."""
+def write_start(*words: object) -> None:
+    """Append a line to the file of starts in one write."""
     line = " ".join(map(str, words)) + "\n"
     file = os.open(starts(settings.DATA_DIR), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
@@ -91,33 +91,33 @@ def starts(folder: Path) -> Path:
 @on(SLOW)
 def slow(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        tell(job.job_key, os.getpid())
+        write_start(job.job_key, os.getpid())
         time.sleep(job.payload["seconds"])
         # The start is already counted, so a slow disk must not make the job fail.
-        retry_while_locked(partial(happen, job))
+        retry_while_locked(partial(commit_effect, job))
 
 
 @on(ONCE)
 def once(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        tell(job.job_key, os.getpid())
+        write_start(job.job_key, os.getpid())
         with acting(job.account_id):
-            known = happened(job)
-        if not known:
+            done = has_effect(job)
+        if not done:
             time.sleep(job.payload["seconds"])
             with acting(job.account_id):
-                if not happened(job):
-                    happen(job)
+                if not has_effect(job):
+                    commit_effect(job)
 
 
 @on(POISON)
 def poison(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        tell(job.job_key, os.getpid())
+        write_start(job.job_key, os.getpid())
         if not (settings.DATA_DIR / MENDED).exists():
             _harm(job.payload["harm"])
         time.sleep(job.payload["seconds"])
-        happen(job)
+        commit_effect(job)
 
 
 def _harm(how: str) -> None:
@@ -129,15 +129,15 @@ def _harm(how: str) -> None:
 
 @on(LOOK)
 def look(jobs: Sequence[Job]) -> None:
-    """One account inside, none outside: as it must be however often the connection was used."""
+    """Write the accounts visible inside and outside of `acting`."""
     for job in jobs:
         with acting(job.account_id):
-            inside = _accounts_in_sight()
-        tell(job.job_key, job.account_id, *inside, "outside", *_accounts_in_sight())
-        happen(job)
+            inside = _visible_accounts()
+        write_start(job.job_key, job.account_id, *inside, "outside", *_visible_accounts())
+        commit_effect(job)
 
 
-def _accounts_in_sight() -> list[str]:
+def _visible_accounts() -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT DISTINCT account_id::text FROM ledger_commit")
         return [row[0] for row in cursor.fetchall()]

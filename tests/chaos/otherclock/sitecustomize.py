@@ -1,7 +1,7 @@
-"""For processes under faketime: found by Python as it starts, from PYTHONPATH.
+"""Loaded by Python from PYTHONPATH in processes under faketime.
 
-Python sleeps until a moment of the monotonic clock, which libfaketime (0.9.10) takes for one of the
-clock that it fakes, and refuses. To wait for so long instead comes to the same.
+Python sleeps until a time of the monotonic clock, which libfaketime (0.9.10) mistakes for the faked
+clock and refuses. Waiting for a duration has the same effect.
 """
 
 import select

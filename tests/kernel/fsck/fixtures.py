@@ -1,4 +1,4 @@
-"""Two accounts that did things, and what is needed to look at them."""
+"""Two accounts with history, and fsck of their ledgers."""
 
 import json
 from dataclasses import dataclass, replace

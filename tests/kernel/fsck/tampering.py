@@ -1,4 +1,4 @@
-"""A superuser with bad intentions: no trigger, foreign key or row-level security in the way."""
+"""Changes by a superuser, without triggers, foreign keys and row-level security."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,26 +64,26 @@ class Intruder:
 
     @contextmanager
     def spoiled(self, table: str, column: str, ident: Any) -> Iterator[None]:
-        """One column of one row says something else; afterwards the row is as it was."""
+        """Change one column of one row for the time of the block."""
         named = {
             "t": sql.Identifier(table),
             "c": sql.Identifier(column),
             "i": sql.Literal(ident),
-            "kept": sql.Identifier(f"kept_{table}"),
+            "saved": sql.Identifier(f"saved_{table}"),
         }
         other = sql.SQL(self._other(table, column)).format(sql.Identifier(column))
-        self._do("CREATE TEMP TABLE {kept} AS SELECT * FROM {t} WHERE id = {i}", named)
+        self._do("CREATE TEMP TABLE {saved} AS SELECT * FROM {t} WHERE id = {i}", named)
         changed = self._do("UPDATE {t} SET {c} = {o} WHERE id = {i} RETURNING id", named, o=other)
         (now,) = changed.fetchall()
         try:
             yield
         finally:
             self._do("DELETE FROM {t} WHERE id = {n}", named, n=sql.Literal(now[0]))
-            self._do("INSERT INTO {t} TABLE {kept}", named)
-            self._do("DROP TABLE {kept}", named)
+            self._do("INSERT INTO {t} TABLE {saved}", named)
+            self._do("DROP TABLE {saved}", named)
 
     def rehash(self, links: list[Link], account: Any) -> None:
-        """Hash a whole chain again, as one who knows the format does: every link fits."""
+        """Hash a whole chain again, so that every link fits."""
         parent = GENESIS
         for link in links:
             fitting = replace(link, parent_hash=parent)

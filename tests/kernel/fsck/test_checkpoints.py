@@ -1,36 +1,40 @@
-"""What a whole chain cannot show: rewritten, cut, restored. The signed file remembers."""
+"""Signed checkpoints reveal a chain that was rewritten, cut or restored."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import update_account
 from kmapp.accounts.actors import SYSTEM
+from kmapp.ledger.checkpoints import all_behind, behind
 from kmapp.ledger.models import Checkpoint
+from kmapp.management.commands.up import BEHIND
 from tests import makers
 from tests.kernel.fsck.fixtures import Ledger
+
+
+def commit(ledger: Ledger) -> None:
+    with acting(ledger.account):
+        update_account(ledger.account, redact=[], account_wide="apply", actor=SYSTEM)
 
 
 @pytest.mark.promise(28)
 def test_rewritten_suffix_is_reported(ledger: Ledger) -> None:
     links = ledger.links()
-    forged = [*links[:3], *(_by(link, "user:" + str(link.id)) for link in links[3:])]
+    forged = [*links[:3], *(replace(link, actor=f"user:{link.id}") for link in links[3:])]
     ledger.intruder.rehash(forged, ledger.account.pk)
-    found = ledger.problems("--chain-only")
-    assert [(p["kind"], p["seq"]) for p in found if p["kind"] != "version"] == [
+    problems = ledger.problems("--chain-only")
+    assert [(p["kind"], p["seq"]) for p in problems if p["kind"] != "version"] == [
         ("rewritten", len(links))
     ]
-
-
-def _by(link: Any, actor: str) -> Any:
-    return replace(link, actor=actor)
 
 
 @pytest.mark.promise(28)
@@ -41,16 +45,15 @@ def test_truncated_chain_is_reported(ledger: Ledger) -> None:
         ledger.account.pk,
         length - 3,
     )
-    found = ledger.problems("--chain-only")
-    assert ("cut", length) in [(problem["kind"], problem["seq"]) for problem in found]
+    problems = ledger.problems("--chain-only")
+    assert ("cut", length) in [(problem["kind"], problem["seq"]) for problem in problems]
 
 
 @pytest.mark.promise(28)
 def test_restored_old_dump_is_reported(ledger: Ledger) -> None:
-    """What was signed after the dump is missed: new commits, new accounts."""
+    """Commits and accounts that were signed after the dump are missing."""
     dump = settings.CHECKPOINT_FILE.read_bytes()
-    with acting(ledger.account):
-        update_account(ledger.account, redact=[], account_wide="apply", actor=SYSTEM)
+    commit(ledger)
     makers.account("Newcomer")
     call_command("checkpoint", stdout=StringIO())
     assert ledger.problems() == []
@@ -68,8 +71,7 @@ def test_restored_old_dump_is_reported(ledger: Ledger) -> None:
 
 
 def test_broken_chain_is_not_signed(ledger: Ledger) -> None:
-    with acting(ledger.account):
-        update_account(ledger.account, redact=[], account_wide="apply", actor=SYSTEM)
+    commit(ledger)
     ledger.intruder.run(
         "UPDATE ledger_commit SET actor = 'user:evil' WHERE account_id = %s AND seq = %s",
         *(ledger.account.pk, len(ledger.links())),
@@ -82,46 +84,121 @@ def test_broken_chain_is_not_signed(ledger: Ledger) -> None:
 
 def test_replaced_signed_commit_is_not_signed_again(ledger: Ledger) -> None:
     links = ledger.links()
-    ledger.intruder.rehash([_by(link, "system:0") for link in links], ledger.account.pk)
+    ledger.intruder.rehash([replace(link, actor="system:0") for link in links], ledger.account.pk)
     with pytest.raises(CommandError, match="1 chains are broken"):
         call_command("checkpoint", stdout=StringIO(), stderr=StringIO())
 
 
-class TestCheckpointFile:
-    """The file is believed line by line, as it was signed."""
+# --- The file of checkpoints ----------------------------------------------------------------------
 
-    @pytest.fixture
-    def lines(self, ledger: Ledger) -> Iterator[list[bytes]]:
-        lines = settings.CHECKPOINT_FILE.read_bytes().splitlines(keepends=True)
-        assert len(lines) == 2
-        yield lines
-        settings.CHECKPOINT_FILE.write_bytes(b"".join(lines))
 
-    def test_edited_line_is_reported(self, ledger: Ledger, lines: list[bytes]) -> None:
-        edited = lines[0].replace(b'"seq":', b'"seq":1')
-        assert edited != lines[0]
-        lines[0] = edited
-        settings.CHECKPOINT_FILE.write_bytes(b"".join(lines))
-        assert ledger.kinds() == {"checkpoint"}
+@pytest.fixture
+def lines(ledger: Ledger) -> Iterator[list[bytes]]:
+    lines = settings.CHECKPOINT_FILE.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 2
+    yield lines
+    settings.CHECKPOINT_FILE.write_bytes(b"".join(lines))
 
-    def test_line_of_another_key_is_reported(self, ledger: Ledger, lines: list[bytes]) -> None:
-        settings.CHECKPOINT_KEY_FILE = settings.CHECKPOINT_KEY_FILE.with_name("another")
-        with acting(ledger.account):
-            update_account(ledger.account, redact=[], account_wide="apply", actor=SYSTEM)
-        call_command("checkpoint", stdout=StringIO())
-        ours = Path(f"{settings.CHECKPOINT_KEY_FILE.with_name('checkpoint.ed25519')}.pub")
-        found = ledger.problems("--public-key", str(ours))
-        assert "unknown key" in found[0]["message"]
 
-    def test_truncated_last_line_is_a_warning(self, ledger: Ledger, lines: list[bytes]) -> None:
-        settings.CHECKPOINT_FILE.write_bytes(b"".join(lines) + lines[0][:50])
-        out = StringIO()
-        call_command("fsck", stdout=out)
-        assert "cut short by a crash" in out.getvalue()
+def test_edited_line_is_reported(ledger: Ledger, lines: list[bytes]) -> None:
+    edited = lines[0].replace(b'"seq":', b'"seq":1')
+    assert edited != lines[0]
+    lines[0] = edited
+    settings.CHECKPOINT_FILE.write_bytes(b"".join(lines))
+    assert ledger.kinds() == {"checkpoint"}
 
-    def test_missing_file_is_reported_from_database_copies(
-        self, ledger: Ledger, lines: list[bytes]
-    ) -> None:
-        settings.CHECKPOINT_FILE.unlink()
-        assert ledger.kinds() == {"checkpoint"}
-        assert Checkpoint._meta.db_table == "ledger_checkpoint"
+
+def test_line_of_another_key_is_reported(ledger: Ledger, lines: list[bytes]) -> None:
+    settings.CHECKPOINT_KEY_FILE = settings.CHECKPOINT_KEY_FILE.with_name("another")
+    commit(ledger)
+    call_command("checkpoint", stdout=StringIO())
+    ours = Path(f"{settings.CHECKPOINT_KEY_FILE.with_name('checkpoint.ed25519')}.pub")
+    [problem, *_] = ledger.problems("--public-key", str(ours))
+    assert "unknown key" in problem["message"]
+
+
+def test_truncated_last_line_is_a_warning(ledger: Ledger, lines: list[bytes]) -> None:
+    settings.CHECKPOINT_FILE.write_bytes(b"".join(lines) + lines[0][:50])
+    out = StringIO()
+    call_command("fsck", stdout=out)
+    assert "cut short by a crash" in out.getvalue()
+
+
+def test_missing_file_is_reported_from_database_copies(ledger: Ledger, lines: list[bytes]) -> None:
+    settings.CHECKPOINT_FILE.unlink()
+    assert ledger.kinds() == {"checkpoint"}
+    assert Checkpoint._meta.db_table == "ledger_checkpoint"
+
+
+# --- A database behind its checkpoint -------------------------------------------------------------
+
+
+@pytest.fixture
+def restored(ledger: Ledger) -> Ledger:
+    """The database as it was three commits ago, with the current file of checkpoints."""
+    length = len(ledger.links())
+    for table, column in (("ledger_commit", "seq"), ("ledger_checkpoint", "seq")):
+        ledger.intruder.run(
+            f"DELETE FROM {table} WHERE account_id = %s AND {column} > %s",  # noqa: S608
+            *(ledger.account.pk, length - 3),
+        )
+    return ledger
+
+
+def test_complete_chain_is_not_behind_its_checkpoint(ledger: Ledger) -> None:
+    assert all_behind() == []
+
+
+def test_older_database_is_behind_the_checkpoint(restored: Ledger) -> None:
+    [status] = all_behind()
+    assert status.account_id == restored.account.pk
+    assert status.signed == status.ends + 3
+    assert f"commit {status.signed} was signed" in str(status)
+
+
+def test_new_commits_on_an_old_database_are_not_signed(restored: Ledger) -> None:
+    for _ in range(4):
+        commit(restored)
+    status = behind(restored.account.pk)
+    assert status is not None
+    assert status.ends > status.signed
+    assert "differs from the signed one" in str(status)
+    before = settings.CHECKPOINT_FILE.read_bytes()
+    with pytest.raises(CommandError, match="1 chains are broken"):
+        call_command("checkpoint", stdout=StringIO(), stderr=StringIO())
+    assert settings.CHECKPOINT_FILE.read_bytes() == before
+
+
+def test_startup_logs_a_chain_behind_its_checkpoint(
+    restored: Ledger, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    out = StringIO()
+    call_command("prepare", stdout=out, stderr=StringIO())
+    [message] = json.loads(out.getvalue())["behind"]
+    assert str(restored.account.pk) in message
+    assert "was signed" in message
+    assert message in BEHIND.format(accounts=message, command="kmapp")
+    assert "ledger_behind_checkpoint" in caplog.text
+
+
+def test_health_and_pages_report_a_chain_behind_its_checkpoint(restored: Ledger) -> None:
+    agent = Client(headers={"authorization": f"Bearer {makers.key(restored.account)[1]}"})
+    body = agent.get("/v1/health").json()
+    assert body["status"] != "ok"
+    assert body["ledger"]["ok"] is False
+    assert body["ledger"]["signed"] > body["ledger"]["ends"] > 0
+    browser = Client()
+    browser.force_login(makers.member(restored.account, "looker", role="reviewer"))
+    for page in ("/operations/", "/ledger/"):
+        assert (
+            "a checkpoint outside the database covers commit" in browser.get(page).content.decode()
+        ), page
+
+
+def test_new_checkpoint_file_accepts_the_current_chain(restored: Ledger) -> None:
+    """To accept the loss, replace the file by that of the backup."""
+    assert all_behind() != []
+    settings.CHECKPOINT_FILE.rename(settings.CHECKPOINT_FILE.with_suffix(".before"))
+    assert all_behind() == []
+    call_command("checkpoint", stdout=StringIO())
+    assert all_behind() == []

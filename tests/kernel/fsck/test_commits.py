@@ -1,4 +1,4 @@
-"""Every edit of the chain is found, and an untouched ledger is not accused."""
+"""fsck reports every edit of the chain, and nothing about an untouched ledger."""
 
 import random
 from io import StringIO
@@ -30,7 +30,7 @@ def test_checkpoint_without_new_commits_signs_nothing(ledger: Ledger) -> None:
 
 
 @pytest.mark.promise(26)
-def test_100_edits_of_any_column_of_any_commit_are_found_and_the_number_named(
+def test_100_edits_of_commits_are_reported_with_their_number(
     ledger: Ledger, measured: Measured
 ) -> None:
     rng = random.Random(7)  # noqa: S311
@@ -46,12 +46,11 @@ def test_100_edits_of_any_column_of_any_commit_are_found_and_the_number_named(
         with ledger.intruder.spoiled("ledger_commit", column, ident):
             named = {problem["seq"] for problem in ledger.problems()}
         assert {seq, seq + 1, seq + 1000} & named, (column, seq, named)
-        assert ledger.problems() == [], "it is as it was, and so it is said"
+        assert ledger.problems() == []
     measured("100 of 100 found, 0 false alarms between them")
 
 
 def test_commit_with_a_bc_date_is_reported(ledger: Ledger) -> None:
-    """PostgreSQL writes the years of both eras alike."""
     ledger.intruder.run(
         "UPDATE ledger_commit SET created_at = (replace(created_at::text, '+00', '') || ' BC')"
         "::timestamptz WHERE seq = 2"

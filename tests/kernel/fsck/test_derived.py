@@ -1,4 +1,4 @@
-"""Vectors, postings and references that are not what they should be are named."""
+"""fsck reports wrong vectors, postings and references."""
 
 import pytest
 

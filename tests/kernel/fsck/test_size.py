@@ -1,4 +1,4 @@
-"""A hundred thousand commits are checked in seconds."""
+"""fsck checks 100,000 commits in seconds of processor time."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,6 @@ SECONDS = 5.0
 @pytest.mark.promise(26)
 @pytest.mark.long
 def test_100_000_commits_take_no_more_than_5_seconds(ledger: Ledger, measured: Measured) -> None:
-    """In processor time of the whole fsck: other processes share the machine."""
     _grow(ledger, COMMITS)
     key = settings.CHECKPOINT_KEY_FILE
     options = Options(
@@ -44,7 +43,7 @@ def test_100_000_commits_take_no_more_than_5_seconds(ledger: Ledger, measured: M
 
 
 def _grow(ledger: Ledger, number: int) -> None:
-    """Make the account's chain longer, in bulk, by what the format says."""
+    """Append commits to the account's chain in bulk, in its format."""
     account = ledger.account.pk
     last = ledger.links()[-1]
     seq, parent, time = last.seq, commit_hash(last), datetime(2026, 6, 1, tzinfo=UTC)
@@ -64,8 +63,8 @@ def _grow(ledger: Ledger, number: int) -> None:
             diff=[{"object": f"memory.memoryentry:{UUID(int=seq)}", "op": "ERASE", "digest": None}],
         )
         parent = commit_hash(link)
-        said = (link.actor, time, link.input_digest, json.dumps(link.diff), account)
-        commits.append((link.id, 1, seq, link.parent_hash, parent, *said))
+        values = (link.actor, time, link.input_digest, json.dumps(link.diff), account)
+        commits.append((link.id, 1, seq, link.parent_hash, parent, *values))
         notes.append((uuid7(), salt, None, "", account, link.id))
     _copy(
         ledger,

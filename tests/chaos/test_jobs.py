@@ -1,8 +1,10 @@
-"""What comes twice, comes late or is done by two: it happens once."""
+"""Jobs that arrive twice, finish late, run in two workers or always fail."""
 
 import json
 import signal
 import time
+from datetime import timedelta
+from itertools import chain
 
 import pytest
 
@@ -11,8 +13,8 @@ from kmapp.accounts.models import Account
 from memory.models import MemoryEntry
 from tests.chaos.conftest import Apart
 from tests.chaos.jobs import handlers
-from tests.chaos.measure import long, seconds_until
-from tests.chaos.product import Product
+from tests.chaos.measure import long, percentile, seconds_until
+from tests.chaos.product import Jobs, Product
 from tests.memory.chat_model import fact
 from tests.promises.plugin import Measured
 
@@ -22,6 +24,8 @@ FACT = "Ann keeps the keys of dock seven."
 BRIEF, LENGTHY = 95, 5  # jobs
 VISIBLE = 5  # seconds until the broker takes who works on a message for dead
 BATCHES = 20
+OTHERS, SECONDS = 199, 0.05  # beside a job that fails; seconds of each
+ATTEMPTS = 3
 
 
 @pytest.mark.promise(9)
@@ -100,3 +104,44 @@ def test_two_schedulers_run_no_job_twice(apart: Apart, measured: Measured) -> No
         who = {start[1] for jobs in batches for start in jobs.starts()}
         assert len(who) > 2, "both workers took part"
     measured(f"{BATCHES * 10} jobs once, by {len(who)} processes")
+
+
+def p95_wait(*batches: Jobs) -> float:
+    """Return the seconds from publishing to the end, p95."""
+    done = chain.from_iterable(jobs.deliveries() for jobs in batches)
+    times = [each.done_at - each.event.created_at for each in done if each.done_at]
+    assert len(times) == sum(len(jobs.events) for jobs in batches)
+    return percentile([time / timedelta(seconds=1) for time in times], 0.95)
+
+
+@pytest.mark.promise(12)
+def test_crashing_job_affects_only_itself(apart: Apart, measured: Measured) -> None:
+    with apart(OUTBOX_MAX_ATTEMPTS=str(ATTEMPTS)) as (product, account):
+        product.have("valkey", "worker", "beat")
+
+        def enqueue(count: int, harm: str = "") -> Jobs:
+            return product.owe(account.pk, handlers.POISON, count, seconds=SECONDS, harm=harm)
+
+        healthy = enqueue(OTHERS + 1)
+        seconds_until(healthy.all_happened, 60)
+        usual = p95_wait(healthy)
+        poison = {}
+        for harm in (handlers.RAISES, handlers.KILLS):
+            first, bad, last = enqueue(20), enqueue(1, harm), enqueue(OTHERS - 20)
+            seconds_until(first.all_happened, 60)
+            seconds_until(last.all_happened, 60)
+            seconds_until(bad.all_settled, 60)
+            assert sum(first.effects() + last.effects()) == OTHERS
+            assert bad.effects() == [0]
+            assert bad.deliveries()[0].failed_at
+            assert len(bad.starts()) == ATTEMPTS
+            poison[harm] = bad, p95_wait(first, last)
+
+        (product.home / handlers.MENDED).touch()
+        product.command("outbox", "replay", "--yes")
+        for bad, _ in poison.values():
+            seconds_until(bad.all_happened, 30)
+            assert bad.effects() == [1]
+    said = ", ".join(f"{p95:.1f} s beside one that {harm}" for harm, (_, p95) in poison.items())
+    measured(f"each given up after {ATTEMPTS}; others' p95 {said}, {usual:.1f} s without")
+    assert max(p95 for _, p95 in poison.values()) <= 1.5 * usual

@@ -1,4 +1,4 @@
-"""The same thing said twice at once is said once, and nothing of what either says is lost."""
+"""Concurrent equal requests take effect once, and no data of either is lost."""
 
 from typing import Any
 
@@ -25,18 +25,18 @@ from tests.race import run_concurrently
 DOCS = NewSource(name="docs", kind="file_set")
 
 
-def while_made(account: Account, agent: Client, door: str, body: dict[str, Any]) -> Any:
-    """What a door of knowledge answers while another makes the source that it names."""
+def post_during_creation(account: Account, agent: Client, path: str, body: dict[str, Any]) -> Any:
+    """Post to an endpoint of knowledge while another request creates the source it names."""
     return run_concurrently(
         account,
         lambda: ensure_source(account.pk, SYSTEM, DOCS),
-        lambda: agent.post(f"/v1/knowledge/{door}", body, content_type="application/json"),
+        lambda: agent.post(f"/v1/knowledge/{path}", body, content_type="application/json"),
     )
 
 
 def test_concurrent_creation_makes_one_source(committed: str, acme: Account, agent: Client) -> None:
     body = {"name": "docs", "kind": "file_set", "revision": "r2"}
-    answer = while_made(acme, agent, "sources", body)
+    answer = post_during_creation(acme, agent, "sources", body)
     assert answer.status_code == 200
     with acting(acme):
         assert KnowledgeSource.objects.of(acme).get().revision == "r2"
@@ -47,31 +47,31 @@ def test_concurrent_first_delivery_makes_one_source(
 ) -> None:
     documents = [{"ref": "tea.md", "text": "Oolong is partly oxidised."}]
     body = {"source": {"name": "docs"}, "documents": documents}
-    answer = while_made(acme, agent, "ingest", body)
+    answer = post_during_creation(acme, agent, "ingest", body)
     assert answer.status_code == 201
     with acting(acme):
-        known = KnowledgeSource.objects.of(acme).get()
-        assert KnowledgeDocument.objects.of(acme).get().source_id == known.pk
+        source = KnowledgeSource.objects.of(acme).get()
+        assert KnowledgeDocument.objects.of(acme).get().source_id == source.pk
 
 
 def test_concurrent_source_name_keeps_its_first_kind(committed: str, acme: Account) -> None:
-    def lore() -> None:
+    def create_lorebook() -> None:
         with acting(acme):
             ensure_source(acme.pk, SYSTEM, NewSource(name="docs", kind="lorebook"))
 
     with pytest.raises(Conflict, match="of “docs” is file_set"):
-        run_concurrently(acme, lambda: ensure_source(acme.pk, SYSTEM, DOCS), lore)
+        run_concurrently(acme, lambda: ensure_source(acme.pk, SYSTEM, DOCS), create_lorebook)
 
 
 def test_concurrent_feedback_without_a_decision_counts_once(committed: str, acme: Account) -> None:
     verdict = Verdict(account_id=acme.pk, actor=SYSTEM, outcome="positive", run_id="run-1")
     question = Question(context={"intent": "fetch"}, viewer=Viewer(), candidates=("bash", "curl"))
 
-    def tell() -> Counted:
+    def rate() -> Counted:
         with acting(acme):
             return rate_decision(verdict, question, "curl", None)
 
-    second = run_concurrently(acme, tell, tell)
+    second = run_concurrently(acme, rate, rate)
     assert (second.fresh, second.link) == (False, "created_from_feedback")
     with acting(acme):
         assert RuleFeedback.objects.of(acme).get().decision == RuleDecision.objects.of(acme).get()
@@ -80,12 +80,12 @@ def test_concurrent_feedback_without_a_decision_counts_once(committed: str, acme
 def test_concurrent_member_creation_adds_one_member(committed: str, acme: Account) -> None:
     user = User.objects.create_user("new@example.test", "new@example.test", PASSWORD)
 
-    def let_in() -> None:
+    def add() -> None:
         with acting(acme):
             add_member(account_id=acme.pk, user=user, role="reviewer", actor=SYSTEM)
 
     with pytest.raises(Conflict, match="already a member"):
-        run_concurrently(acme, let_in, let_in)
+        run_concurrently(acme, add, add)
     with acting(acme):
         assert Membership.objects.of(acme).count() == 1
 
@@ -110,11 +110,11 @@ def test_concurrent_member_addition_reports_a_conflict(
 def test_concurrent_outcomes_are_both_stored(committed: str, acme: Account) -> None:
     pk = call(acme, talk(1)).report_id
 
-    def tell_usage() -> None:
+    def report_usage() -> None:
         with acting(acme):
             record_outcome(acme.pk, pk, {"input_tokens": 12, "output_tokens": 3})
 
-    run_concurrently(acme, lambda: record_outcome(acme.pk, pk, {"success": True}), tell_usage)
+    run_concurrently(acme, lambda: record_outcome(acme.pk, pk, {"success": True}), report_usage)
     with acting(acme):
         row = ContextCostReport.objects.of(acme).get(pk=pk)
     assert (row.success, row.input_tokens, row.output_tokens) == (True, 12, 3)

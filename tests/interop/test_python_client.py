@@ -24,18 +24,10 @@ from kmapp_client import (
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey
 from memory.models import MemoryEntry
-from tests import makers
-from tests.web.browser import served
 
 QUICK = Retry(first_delay=0.001)
 UNKNOWN = "0190a7a0-0000-7000-8000-000000000000"
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
-
-
-@pytest.fixture
-def server(committed: str) -> Iterator[str]:
-    with served() as url:
-        yield url
 
 
 @pytest.fixture
@@ -101,10 +93,9 @@ def test_errors_are_exceptions_with_code_and_issues(client: Client, server: str)
         other.search("x")
 
 
-def test_a_key_without_the_scope_is_forbidden(server: str, acme: Account) -> None:
-    secret = makers.key(acme, scopes=["memory:read"])[1]
-    with Client(server, secret) as reader, pytest.raises(Forbidden) as refused:
-        reader.store("Tea.")
+def test_a_key_without_the_scope_is_forbidden(server: str, reader: str) -> None:
+    with Client(server, reader) as client, pytest.raises(Forbidden) as refused:
+        client.store("Tea.")
     assert refused.value.code == "missing_scope"
 
 

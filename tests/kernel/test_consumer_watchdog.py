@@ -1,4 +1,4 @@
-"""A worker that does not hear its queues is noticed, and starts anew."""
+"""The watchdog restarts a worker whose consumer takes no messages."""
 
 import os
 import subprocess
@@ -15,45 +15,45 @@ CHECK_TIMES = [0, 10, 20, 30, 40]  # seconds
 
 
 @pytest.mark.parametrize(
-    ("waiting", "taken", "busy", "deaf_at"),
+    ("waiting", "received", "busy", "stalled_at"),
     [
         ([5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0], 30),
-        ([5, 5, 0, 5, 5], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0], None),  # somebody took them all
+        ([5, 5, 0, 5, 5], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0], None),  # another worker took them
         ([5, 5, 5, 5, 5], [0, 0, 1, 1, 1], [0, 0, 0, 0, 0], None),  # it took one
-        ([5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [0, 0, 1, 1, 0], 40),  # it had its hands full
+        ([5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [0, 0, 1, 1, 0], 40),  # it was busy
         ([0, 0, 0, 0, 0], [7, 7, 7, 7, 7], [0, 0, 0, 0, 0], None),  # nothing to do
         ([5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1], None),  # a long task
     ],
 )
 def test_consumer_is_stuck_when_messages_are_not_taken(
-    waiting: list[int], taken: list[int], busy: list[int], deaf_at: int | None
+    waiting: list[int], received: list[int], busy: list[int], stalled_at: int | None
 ) -> None:
     at = 0
-    watchman = ConsumerWatchdog(
+    watchdog = ConsumerWatchdog(
         waiting=lambda: waiting[at],
-        received=lambda: taken[at],
+        received=lambda: received[at],
         busy=lambda: bool(busy[at]),
         clock=lambda: CHECK_TIMES[at],
     )
-    found = None
-    for at in range(len(CHECK_TIMES)):
-        if watchman.is_stalled():
-            found = CHECK_TIMES[at]
+    stalled = None
+    for at, seconds in enumerate(CHECK_TIMES):  # noqa: B007 - the functions above read it
+        if watchdog.is_stalled():
+            stalled = seconds
             break
-    assert found == deaf_at
+    assert stalled == stalled_at
 
 
 def test_task_over_its_time_limit_does_not_count_as_busy(settings: Settings) -> None:
     settings.CELERY_TASK_TIME_LIMIT = 240
     now = 0.0
-    watchman = ConsumerWatchdog(
+    watchdog = ConsumerWatchdog(
         waiting=lambda: 1, received=lambda: 1, busy=lambda: True, clock=lambda: now
     )
-    assert not watchman.is_stalled()
+    assert not watchdog.is_stalled()
     now = 299
-    assert not watchman.is_stalled()
+    assert not watchdog.is_stalled()
     now = 300
-    assert watchman.is_stalled()
+    assert watchdog.is_stalled()
 
 
 BLOCKED = """
@@ -68,7 +68,7 @@ if first:
         print(child.pid, file=file)
     threading.Timer(0.2, restart_process, [[child.pid]]).start()
     silent = socket.socketpair()
-    silent[0].recv(1)  # for ever, as a worker does that has gone deaf
+    silent[0].recv(1)  # forever
 """
 
 
