@@ -41,7 +41,6 @@ def frame(request: HttpRequest) -> dict[str, Any]:
             "accesses": page_request.accesses,
             "navigation": SimpleLazyObject(partial(navigation.build_navigation, page_request)),
             "offers_demo": partial(_offers_demo, page_request),
-            "search_url": navigation.find_url(navigation.SEARCH),
         }
     return context
 

@@ -83,8 +83,33 @@ NAV_GROUPS = (
     ),
 )
 
-# The page that the search box queries.
-SEARCH = "memory:entries"
+# Pages that are not in the sidebar, and actions. The search over everything finds them by name.
+OTHER_PAGES = (
+    NavItem(url_name="rules:new", label=_("New rule"), icon="plus"),
+    NavItem(url_name="rules:decisions", label=_("Decisions of rules"), icon="list-checks"),
+    NavItem(url_name="rules:conflicts", label=_("Conflicts between rules"), icon="split"),
+    NavItem(url_name="rules:feedback", label=_("Feedback"), icon="thumbs-up"),
+    NavItem(url_name="rules:book", label=_("Evidence gate"), icon="shield"),
+    NavItem(url_name="knowledge:upload", label=_("Upload files"), icon="upload"),
+    NavItem(url_name="knowledge:failures", label=_("Failed documents"), icon="circle-alert"),
+    NavItem(url_name="knowledge:comparison", label=_("Variant comparison"), icon="columns-3"),
+    NavItem(url_name="knowledge:lore_new", label=_("New lorebook"), icon="plus"),
+    NavItem(url_name="knowledge:bench", label=_("Test bench of lore"), icon="play"),
+    NavItem(url_name="context:costs", label=_("Call costs"), icon="chart-column"),
+    NavItem(url_name="context:comparisons", label=_("Call comparisons"), icon="git-compare"),
+    NavItem(url_name="context:compare", label=_("Compare policies"), icon="git-compare"),
+    NavItem(url_name="context:variants", label=_("Call variants"), icon="split"),
+    NavItem(url_name="context:settings", label=_("Call settings"), icon="settings"),
+    NavItem(url_name="context:keeping", label=_("Tool result retention"), icon="clock"),
+    NavItem(url_name="web:key_issue", label=_("Create an API key"), icon="plus", admin=True),
+    NavItem(
+        url_name="web:keys", label=_("Rotate or revoke an API key"), icon="key-round", admin=True
+    ),
+    NavItem(url_name="web:member_add", label=_("Add a member"), icon="plus", admin=True),
+    NavItem(url_name="web:demo", label=_("Demo data"), icon="database", admin=True),
+    NavItem(url_name="web:password", label=_("Change password"), icon="lock"),
+    NavItem(url_name="api:docs", label=_("API documentation"), icon="file-text"),
+)
 
 # The sections of the home page, each loaded from its own URL.
 HOME_PANELS = {
@@ -173,6 +198,13 @@ def build_navigation(request: WebRequest) -> Navigation:
         name = entry.item.url_name
         entry.count = format_count(loaded[name]) if name in loaded else badge_count(name)
     return Navigation(groups=groups)
+
+
+def list_pages(request: WebRequest) -> list[VisibleNavItem]:
+    """Return all pages and actions that this person can open by name."""
+    items = [item for group in NAV_GROUPS for item in group.items]
+    pages = [page for item in items for page in item.pages or (item,)]
+    return list(_visible([*pages, *OTHER_PAGES], is_admin=request.is_admin))
 
 
 def read_collapsed(request: HttpRequest) -> set[str]:

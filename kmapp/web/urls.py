@@ -1,6 +1,16 @@
 from django.urls import path
 
-from kmapp.web.views import demo, home, keys, ledger, members, operations, preferences, session
+from kmapp.web.views import (
+    demo,
+    home,
+    keys,
+    ledger,
+    members,
+    operations,
+    preferences,
+    search,
+    session,
+)
 
 app_name = "web"
 urlpatterns = [
@@ -10,6 +20,8 @@ urlpatterns = [
     path("password/", session.password, name="password"),
     path("account/", session.switch_account, name="account"),
     path("preferences/", preferences.preferences, name="preferences"),
+    path("search/", search.search, name="search"),
+    path("search/palette/", search.palette, name="palette"),
     path("demo/", demo.demo, name="demo"),
     path("demo/load/", demo.load, name="demo_load"),
     path("keys/", keys.keys, name="keys"),

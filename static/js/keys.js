@@ -98,7 +98,7 @@
 
   function announce() {
     for (const element of document.querySelectorAll("[data-key]")) {
-      if (enabled()) element.setAttribute("aria-keyshortcuts", element.dataset.key.replace("Mod", "Control"));
+      if (enabled()) element.setAttribute("aria-keyshortcuts", element.dataset.key.replace(/Mod|Ctrl/, "Control"));
       else element.removeAttribute("aria-keyshortcuts");
     }
   }

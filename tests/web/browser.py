@@ -118,7 +118,7 @@ class Visitor:
         for theme, language in MATRIX if WHOLE_MATRIX else [next(IN_TURN)]:
             self.prefers(theme=theme, language=language)
             self.go(path)
-            errors += [f"{path} {theme} {language} {one}" for one in self._barriers()]
+            errors += [f"{path} {theme} {language} {one}" for one in self.barriers()]
             errors += [f"{path} {language} {one}" for one in self._overflows()]
         return errors
 
@@ -133,7 +133,7 @@ class Visitor:
                 shot = Path(folder or "") / f"{name}-{width}.png"
                 self.page.screenshot(path=shot, full_page=True)
 
-    def _barriers(self) -> list[str]:
+    def barriers(self) -> list[str]:
         """The accessibility violations found by axe."""
         result = Axe().run(self.page).response["violations"]
         return [f"{rule['id']}: {node['html'][:160]}" for rule in result for node in rule["nodes"]]

@@ -110,7 +110,7 @@ def test_keys_during_htmx_settling_go_to_the_field(client: Visitor) -> None:
     client.page.keyboard.press("a")  # a key waits
     client.page.keyboard.press("/")
     client.page.keyboard.type("apple pie")
-    expect(client.page.get_by_label("Search memories")).to_have_value("apple pie")
+    expect(client.page.get_by_label("Search everything").first).to_have_value("apple pie")
     assert presses(client.page) == []
     client.page.evaluate(settling.format("remove"))
     for _each in range(50):  # a page of ours evaluates no text that it would wait by

@@ -2,15 +2,19 @@
 
 import json
 import unicodedata
+from collections.abc import Iterable
 from datetime import datetime
+from urllib.parse import urlencode
 
 from django import template
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
+from kmapp.text.highlight import Piece
 from kmapp.web import diff, icons, invisible_characters, notices, timestamps
 from kmapp.web.badges import BADGES
+from kmapp.web.site_search.query import TYPE, SiteQuery
 
 register = template.Library()
 register.filter(notices.undo_address)
@@ -77,6 +81,21 @@ def shortened(value: object) -> str:
 def user_text(text: object) -> str:
     """Render text of people or agents: no htmx, isolated direction, invisible characters marked."""
     return format_html("<bdi hx-disable>{}</bdi>", _visible(str(text)))
+
+
+@register.filter
+def highlighted(pieces: Iterable[Piece]) -> str:
+    """Render a text in pieces, with the matches marked."""
+    marked = (
+        (format_html("<mark>{}</mark>" if hit else "{}", _visible(text)),) for text, hit in pieces
+    )
+    return format_html("<bdi hx-disable>{}</bdi>", format_html_join("", "{}", marked))
+
+
+@register.filter
+def of_type(query: SiteQuery, name: str) -> str:
+    """Return the URL of the search with results of one type only."""
+    return "?" + urlencode({"q": f"{query.text} {TYPE}:{name}"})
 
 
 @register.filter

@@ -1,0 +1,31 @@
+"""Search of indexed texts by their words. Inside `acting`."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from kmapp.search.bounded import complete_term, find_with_all, find_with_any
+from kmapp.search.queries import Collection, Within
+from kmapp.web.site_search.providers import CAP, SiteSearch
+
+
+def find_ids(search: SiteSearch, collection_name: str, rows: "QuerySet[Any]") -> list[UUID]:
+    """Return the ids of rows with the words, best first, or the newest if there are no words.
+
+    An id as the search finds its row. At most `CAP` ids are returned. The caller checks the texts
+    for exact phrases.
+    """
+    query = search.query
+    if query.id:
+        return list(rows.filter(pk=query.id).values_list("pk", flat=True))
+    if not query.plain:
+        return list(rows.order_by("-created_at", "-pk").values_list("pk", flat=True)[:CAP])
+    collection = Collection(account_id=search.account_id, name=collection_name)
+    within = Within.of(rows)
+    if query.required:
+        best = find_with_all(collection, query.required, within=within, limit=CAP)
+    else:
+        terms = query.terms + complete_term(collection, query.prefix)
+        best = find_with_any(collection, list(dict.fromkeys(terms)), within=within, limit=CAP)
+    return [UUID(each) for each in best]

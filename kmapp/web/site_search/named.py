@@ -1,0 +1,31 @@
+"""Search of short names that have no index of words. Inside `acting`."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from kmapp.web.site_search.providers import CAP, SiteSearch
+
+BOUND = 5_000  # newest rows that are read: a trigram index is not used under row-level security
+MOST_WORDS = 6
+
+
+def find_named(search: SiteSearch, rows: "QuerySet[Any]", *columns: str) -> list[UUID]:
+    """Return the ids of the newest rows with every word in one of the columns, at most `CAP`."""
+    query = search.query
+    ids = rows.order_by("-pk").values_list("pk", flat=True)
+    if query.id:
+        return list(ids.filter(pk=query.id))
+    if not query.plain:
+        return list(ids[:CAP])
+    everything = rows.model.objects.of(search.account_id)
+    newest = everything.order_by("-pk").values_list("pk", flat=True)
+    for cutoff in newest[BOUND - 1 : BOUND]:
+        ids = ids.filter(pk__gte=cutoff)
+    for word in [*query.words.split()[:MOST_WORDS], *query.phrases]:
+        condition = Q()
+        for column in columns:
+            condition |= Q(**{f"{column}__icontains": word})
+        ids = ids.filter(condition)
+    return list(ids[:CAP])

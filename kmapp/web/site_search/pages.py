@@ -1,0 +1,39 @@
+"""Pages, actions and members in the search over everything."""
+
+from django.urls import reverse
+from django.utils.translation import override
+
+from kmapp.accounts.models import Membership
+from kmapp.web.navigation import list_pages
+from kmapp.web.site_search.named import find_named
+from kmapp.web.site_search.providers import Found, Hit, SiteSearch
+
+
+def find_pages(search: SiteSearch) -> Found:
+    """Find pages and actions by the words of their names, in the reader's language or English."""
+    hits = []
+    for page in list_pages(search.request):
+        label = str(page.item.label)
+        with override("en"):
+            english = str(page.item.label)
+        if search.query.matches_name(label, english):
+            hits.append(Hit(url=page.url, title=search.query.mark(label)))
+    return Found(hits=hits[: search.limit], number=len(hits))
+
+
+def find_members(search: SiteSearch) -> Found:
+    rows = Membership.objects.of(search.account_id).select_related("user")
+    if role := search.query.filters.get("role"):
+        rows = rows.filter(role=role)
+    ids = find_named(search, rows, "user__email", "user__first_name", "user__last_name")
+    members = rows.in_bulk(ids[: search.limit])
+    hits = [
+        Hit(
+            url=reverse("web:members"),
+            title=search.query.mark(member.user.get_full_name() or member.user.email),
+            passage=search.query.mark(member.user.email),
+            badge=member.role,
+        )
+        for member in (members[pk] for pk in ids if pk in members)
+    ]
+    return Found(hits=hits, number=len(ids))

@@ -1,0 +1,158 @@
+"""Registry of what can be found, and the search over all of it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from uuid import UUID
+
+from django.utils.functional import Promise
+from django.utils.module_loading import autodiscover_modules
+from django.utils.translation import gettext as _
+
+from kmapp.errors import Invalid
+from kmapp.text.highlight import Piece
+from kmapp.web.http import WebRequest
+from kmapp.web.navigation import format_count
+from kmapp.web.site_search.query import TYPE, SiteQuery
+
+CAP = 100  # hits that are counted; the count of more is shown as 99+
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A result: texts in pieces, of which the matches are highlighted."""
+
+    url: str
+    title: Sequence[Piece]
+    passage: Sequence[Piece] = ()
+    badge: str = ""  # a name in `BADGES`
+    meta: str | Promise = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The first hits of a provider, and the number of all, up to `CAP`."""
+
+    hits: Sequence[Hit] = ()
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteSearch:
+    """What a provider is asked. Inside `acting`."""
+
+    request: WebRequest
+    query: SiteQuery
+    limit: int
+
+    @property
+    def account_id(self) -> UUID:
+        return self.request.account_id
+
+
+Find = Callable[[SiteSearch], Found]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """A kind of object. `filters` maps each name to its values; None accepts any text."""
+
+    name: str
+    label: str | Promise
+    icon: str
+    position: int
+    find: Find
+    admin: bool = False
+    filters: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+
+    def accepts(self, query: SiteQuery) -> bool:
+        return all(
+            value == self.name
+            if name == TYPE
+            else name in self.filters and _is_valid(value, self.filters[name])
+            for name, value in query.filters.items()
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The results of one provider."""
+
+    provider: Provider
+    found: Found
+
+    @property
+    def count(self) -> str:
+        return format_count(self.found.number)
+
+    @property
+    def has_more(self) -> bool:
+        return self.found.number > len(self.found.hits)
+
+
+_registered: dict[str, Provider] = {}
+
+
+def register(provider: Provider) -> None:
+    _registered[provider.name] = provider
+
+
+@cache
+def _all_providers() -> Sequence[Provider]:
+    autodiscover_modules("views.search")
+    return sorted(_registered.values(), key=lambda each: each.position)
+
+
+def visible_providers(request: WebRequest) -> list[Provider]:
+    return [each for each in _all_providers() if request.is_admin or not each.admin]
+
+
+def search_everything(request: WebRequest, query: SiteQuery, *, limit: int) -> list[Group]:
+    """Return the groups with results. Inside `acting`."""
+    providers = visible_providers(request)
+    _refuse_bad_filters(providers, query)
+    if query.is_empty:
+        return []
+    search = SiteSearch(request=request, query=query, limit=limit)
+    groups = [
+        Group(provider=each, found=each.find(search)) for each in providers if each.accepts(query)
+    ]
+    return [group for group in groups if group.found.hits]
+
+
+def filter_values(providers: Sequence[Provider]) -> dict[str, list[str] | None]:
+    """Return the names of all filters, each with its values, or None for any text."""
+    values: dict[str, list[str] | None] = {TYPE: [each.name for each in providers]}
+    for name, choices in _filters(providers):
+        earlier = values.setdefault(name, [])
+        if choices is None or earlier is None:
+            values[name] = None
+        else:
+            earlier += [choice for choice in choices if choice not in earlier]
+    return values
+
+
+def _filters(providers: Sequence[Provider]) -> Iterator[tuple[str, Sequence[str] | None]]:
+    for each in providers:
+        yield from each.filters.items()
+
+
+def _is_valid(value: str, choices: Sequence[str] | None) -> bool:
+    return bool(value) and (choices is None or value in choices)
+
+
+def _refuse_bad_filters(providers: Sequence[Provider], query: SiteQuery) -> None:
+    valid = filter_values(providers)
+    for name, value in query.filters.items():
+        if name not in valid:
+            names = ", ".join(f"{each}:" for each in valid)
+            raise Invalid(
+                _("There is no filter “%(name)s:”. Filters: %(names)s")
+                % {"name": name, "names": names}
+            )
+        choices = valid[name]
+        if not _is_valid(value, choices):
+            raise Invalid(
+                _("“%(value)s” is not a value of %(name)s:. Values: %(values)s")
+                % {"value": value, "name": name, "values": ", ".join(choices or [_("any text")])}
+            )

@@ -1,0 +1,92 @@
+"""Documents and lore in the search over everything."""
+
+from uuid import UUID
+
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.search.lookups import Ids
+from kmapp.search.variants import DEFAULT
+from kmapp.web.site_search.indexed import find_ids
+from kmapp.web.site_search.named import find_named
+from kmapp.web.site_search.providers import Found, Hit, Provider, SiteSearch, register
+from knowledge.chunking.index_versions import collection_of
+from knowledge.models import KnowledgeChunk, KnowledgeSource, LorebookEntry
+
+INDEX = DEFAULT.index_version
+IS = {"enabled": True, "disabled": False}
+
+
+def find_documents(search: SiteSearch) -> Found:
+    """Find documents by the best of their chunks."""
+    query = search.query
+    chunks = KnowledgeChunk.objects.of(search.account_id).of_index_version(INDEX)
+    if trust := query.filters.get("trust"):
+        chunks = chunks.filter(document__source__trust=trust)
+    if source := query.filters.get("source"):
+        chunks = chunks.filter(document__source__name=source)
+    if query.id:
+        named = chunks.filter(Q(pk=query.id) | Q(document_id=query.id))
+        ids = list(named.order_by("chunk_index").values_list("pk", flat=True)[:1])
+    else:
+        ids = find_ids(search, collection_of(INDEX), chunks)
+    rows = KnowledgeChunk.objects.of(search.account_id).filter(pk__any_of=Ids(ids))
+    by_id = {chunk.pk: chunk for chunk in rows.select_related("document")}
+    best: dict[UUID, KnowledgeChunk] = {}
+    for chunk in (by_id[pk] for pk in ids if pk in by_id):
+        if query.has_phrases(chunk.text):
+            best.setdefault(chunk.document_id, chunk)
+    hits = [_chunk_hit(search, chunk) for chunk in list(best.values())[: search.limit]]
+    return Found(hits=hits, number=len(best))
+
+
+def _chunk_hit(search: SiteSearch, chunk: KnowledgeChunk) -> Hit:
+    title = str(chunk.document)
+    return Hit(
+        url=reverse("knowledge:chunk", args=[chunk.pk]),
+        title=search.query.mark(title),
+        passage=search.query.passage(chunk.text),
+        meta=" › ".join(heading for heading in chunk.headings if heading != title),
+    )
+
+
+def find_lore(search: SiteSearch) -> Found:
+    rows = LorebookEntry.objects.of(search.account_id)
+    if chosen := search.query.filters.get("is"):
+        rows = rows.filter(enabled=IS[chosen])
+    ids = find_named(search, rows, "name", "keys")
+    entries = rows.select_related("source").in_bulk(ids[: search.limit])
+    hits = [
+        Hit(
+            url=reverse("knowledge:lore_entry", args=[entry.pk]),
+            title=search.query.mark(str(entry)),
+            passage=search.query.passage(", ".join(entry.keys)),
+            badge="" if entry.enabled else "disabled",
+            meta=entry.source.name,
+        )
+        for entry in (entries[pk] for pk in ids if pk in entries)
+    ]
+    return Found(hits=hits, number=len(ids))
+
+
+register(
+    Provider(
+        name="document",
+        label=_("Documents"),
+        icon="book-open",
+        position=40,
+        find=find_documents,
+        filters={"trust": KnowledgeSource.Trust.values, "source": None},
+    )
+)
+register(
+    Provider(
+        name="lore",
+        label=_("Lore"),
+        icon="book-marked",
+        position=50,
+        find=find_lore,
+        filters={"is": list(IS)},
+    )
+)

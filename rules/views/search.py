@@ -1,0 +1,38 @@
+"""Rules in the search over everything."""
+
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.web.site_search.named import find_named
+from kmapp.web.site_search.providers import Found, Hit, Provider, SiteSearch, register
+from rules.models import Rule
+
+
+def find_rules(search: SiteSearch) -> Found:
+    rows = Rule.objects.of(search.account_id)
+    if state := search.query.filters.get("state"):
+        rows = rows.filter(state=state)
+    ids = find_named(search, rows, "name", "summary")
+    rules = rows.in_bulk(ids[: search.limit])
+    hits = [
+        Hit(
+            url=reverse("rules:rule", args=[rule.pk]),
+            title=search.query.mark(rule.name),
+            passage=search.query.passage(rule.summary),
+            badge=rule.state,
+        )
+        for rule in (rules[pk] for pk in ids if pk in rules)
+    ]
+    return Found(hits=hits, number=len(ids))
+
+
+register(
+    Provider(
+        name="rule",
+        label=_("Rules"),
+        icon="scale",
+        position=60,
+        find=find_rules,
+        filters={"state": Rule.State.values},
+    )
+)

@@ -1,0 +1,86 @@
+// The palette: Ctrl+K or ⌘K opens a search over everything. The focus stays in the text field, which
+// names the active option (aria-activedescendant); the dialog traps the focus and closes with Escape.
+// Without this file, the search box of the head leads to the results page.
+(() => {
+  "use strict";
+
+  const palette = document.getElementById("palette");
+  if (!palette) return;
+  const form = palette.querySelector("form");
+  const field = form.elements.q;
+  const results = palette.querySelector("[data-results]");
+  const PAUSE = 120; // milliseconds after the last key
+  let timer = 0;
+  let request = null;
+
+  const options = () => [...results.querySelectorAll("[role=option]")];
+  const active = () => results.querySelector("[aria-selected=true]");
+
+  function activate(option) {
+    active()?.setAttribute("aria-selected", "false");
+    if (!option) return field.removeAttribute("aria-activedescendant");
+    option.setAttribute("aria-selected", "true");
+    option.scrollIntoView({ block: "nearest" });
+    field.setAttribute("aria-activedescendant", option.id);
+    return undefined;
+  }
+
+  async function load() {
+    request?.abort();
+    const mine = (request = new AbortController());
+    const url = `${palette.dataset.palette}?${new URLSearchParams({ q: field.value })}`;
+    try {
+      const answer = await fetch(url, { signal: mine.signal, headers: { "HX-Request": "true" } });
+      const elsewhere = answer.headers.get("HX-Redirect"); // signed out meanwhile
+      if (elsewhere) return location.assign(elsewhere);
+      if (!answer.ok) throw new Error(String(answer.status));
+      window.htmx.swap(results, await answer.text(), { swapStyle: "innerHTML" });
+    } catch (error) {
+      if (error.name === "AbortError") return undefined;
+      const line = document.createElement("p");
+      line.className = "field-error";
+      line.textContent = document.body.dataset.sayOffline;
+      results.replaceChildren(line);
+    }
+    field.setAttribute("aria-expanded", String(options().length > 0));
+    activate(field.value.trim() ? options()[0] : null);
+    return undefined;
+  }
+
+  function open() {
+    if (document.querySelector("dialog[open]")) return;
+    palette.showModal();
+    field.select();
+    load();
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const mod = event.ctrlKey !== event.metaKey && !event.altKey && !event.shiftKey;
+    if (!mod || event.key.toLowerCase() !== "k" || event.isComposing) return;
+    event.preventDefault();
+    if (palette.open) palette.close();
+    else open();
+  });
+  document.addEventListener("click", ({ target }) => {
+    if (target.closest("[data-open-palette]")) open();
+  });
+
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(load, PAUSE);
+  });
+  field.addEventListener("keydown", (event) => {
+    if (event.isComposing || event.keyCode === 229) return;
+    const all = options();
+    const steps = { ArrowDown: 1, ArrowUp: -1 };
+    if (event.key in steps && all.length) {
+      event.preventDefault();
+      const at = all.indexOf(active());
+      const next = at < 0 && steps[event.key] < 0 ? all.length - 1 : at + steps[event.key];
+      activate(all[(next + all.length) % all.length]);
+    } else if (event.key === "Enter" && active()) {
+      event.preventDefault();
+      active().click();
+    }
+  });
+})();
