@@ -7,17 +7,22 @@ from os import urandom
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, SealedModel
-from kmapp.database.advisory_locks import lock_until_commit
+from kmapp.database.advisory_locks import LOCK
+from kmapp.database.bulk_insert import insert_rows
 from kmapp.database.ids import uuid7
-from kmapp.ledger.canonical import SALT_BYTES, digest
-from kmapp.ledger.chain import BEGINNING, commit_hash
+from kmapp.ledger.canonical import SALT_BYTES, canonical, digest, digest_encoded
+from kmapp.ledger.chain import BEGINNING, Head, commit_hash
 from kmapp.ledger.models import Commit, Note, Seal
 
 Sealable = SealedModel | Account
+LOCK_AFTER_INSERT = f"{LOCK} FROM inserted"
+# A constant, because building it takes Django longer than running it takes Postgres.
+HEAD = "SELECT seq, commit_hash FROM ledger_commit WHERE account_id = %s ORDER BY seq DESC LIMIT 1"
 
 
 @dataclass
@@ -34,8 +39,8 @@ class Recording:
     erased: list[UUID] = field(default_factory=list)
     commit: Commit | None = None  # set when the block ends
 
-    def add(self, row: Sealable, op: str) -> None:
-        """Seal a row as it is now, after the change."""
+    def add(self, row: Sealable, op: str, body: bytes | None = None) -> None:
+        """Seal a row as it is now, after the change; `body` is its canonical body, if known."""
         salt = urandom(SALT_BYTES)
         seal = Seal(
             account_id=self.account_id,
@@ -46,7 +51,8 @@ class Recording:
             salt=salt,
         )
         self.seals.append(seal)
-        self._add_change(seal.object_type, row.pk, op, digest(salt, row.body()))
+        sealed = digest_encoded(salt, canonical(row.body()) if body is None else body)
+        self._add_change(seal.object_type, row.pk, op, sealed)
 
     def add_all(self, rows: Iterable[Sealable], op: str) -> None:
         for row in rows:
@@ -80,17 +86,17 @@ def recording(
 
 
 def _write(draft: Recording) -> None:
-    Seal.objects.bulk_create(draft.seals, batch_size=1000)
+    seals = draft.seals
     if draft.erased:
+        insert_rows(seals)
         Seal.objects.of(draft.account_id).filter(object_id__in=draft.erased).delete()
+        seals = []
     contents = {"input": draft.input, "reason": draft.reason}
     salt = urandom(SALT_BYTES)
     note = Note(account_id=draft.account_id, commit_id=draft.id, salt=salt, **contents)
-    note.save(force_insert=True)
     # One writer per chain until the transaction ends: without the lock, chains fork.
-    lock_until_commit(f"ledger:{draft.account_id}")
-    commits = Commit.objects.of(draft.account_id).order_by("-seq")
-    seq, parent_hash = next(iter(commits.values_list("seq", "commit_hash")[:1]), BEGINNING)
+    insert_rows(seals, [note], then=LOCK_AFTER_INSERT, parameters=[f"ledger:{draft.account_id}"])
+    seq, parent_hash = _load_head(draft.account_id)
     draft.commit = Commit(
         id=draft.id,
         account_id=draft.account_id,
@@ -102,4 +108,12 @@ def _write(draft: Recording) -> None:
         diff=draft.diff,
     )
     draft.commit.commit_hash = commit_hash(draft.commit.link())
-    draft.commit.save(force_insert=True)
+    insert_rows([draft.commit])
+
+
+def _load_head(account_id: UUID) -> Head:
+    """Return the last commit as a statement of its own, which sees what the lock waited for."""
+    with connection.cursor() as cursor:
+        cursor.execute(HEAD, [account_id])
+        row = cursor.fetchone()
+    return Head(*row) if row else BEGINNING

@@ -49,9 +49,14 @@ def check(value: Any, path: str = "") -> None:
 
 def digest(salt: bytes, value: Any) -> str:
     """Return the salted digest of a value. It reveals nothing once the salt is deleted."""
+    return digest_encoded(salt, canonical(value))
+
+
+def digest_encoded(salt: bytes, encoded: bytes) -> str:
+    """Return the digest of a value that `canonical` has encoded."""
     if len(salt) < SALT_BYTES:
         raise ValueError(f"A salt needs at least {SALT_BYTES} bytes; this one has {len(salt)}.")
-    return hashlib.sha256(salt + canonical(value)).hexdigest()
+    return hashlib.sha256(salt + encoded).hexdigest()
 
 
 def find_unstorable_character(text: str) -> str | None:

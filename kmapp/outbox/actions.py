@@ -1,6 +1,7 @@
 """Publishing events in a transaction and delivering them outside any."""
 
 import hashlib
+import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -49,19 +50,19 @@ class Task:
 _PUBLISH = """
 WITH fresh AS (
   INSERT INTO outbox_outboxevent (id, account_id, topic, job_key, payload, payload_sha256)
-  SELECT e.id, %(account)s, %(topic)s, e.job_key, e.payload::jsonb, e.sha256
-  FROM unnest(%(ids)s::uuid[], %(keys)s::text[], %(payloads)s::text[], %(sha256s)s::text[])
-    AS e (id, job_key, payload, sha256)
-  ON CONFLICT (account_id, topic, job_key) DO NOTHING RETURNING id, job_key
+  SELECT e.id, %(account)s, e.topic, e.job_key, e.payload, e.sha256
+  FROM json_to_recordset(%(events)s::json)
+    AS e (id uuid, topic text, job_key text, payload jsonb, sha256 text)
+  ON CONFLICT (account_id, topic, job_key) DO NOTHING RETURNING id, topic, job_key
 ), owed AS (
   INSERT INTO outbox_delivery
     (id, account_id, event_id, handler, queue, attempts, last_error, reason)
-  SELECT d.id, %(account)s, d.event_id, d.handler, d.queue, 0, '', ''
-  FROM unnest(%(deliveries)s::uuid[], %(events)s::uuid[], %(handlers)s::text[], %(queues)s::text[])
-    AS d (id, event_id, handler, queue)
-  JOIN fresh ON fresh.id = d.event_id
+  SELECT d.id, %(account)s, d.event, d.handler, d.queue, 0, '', ''
+  FROM json_to_recordset(%(deliveries)s::json)
+    AS d (id uuid, event uuid, handler text, queue text)
+  JOIN fresh ON fresh.id = d.event
 )
-SELECT job_key, id FROM fresh
+SELECT topic, job_key, id FROM fresh
 """
 
 
@@ -70,34 +71,45 @@ def publish(account_id: UUID, topic: str, tasks: Sequence[Task]) -> dict[str, UU
 
     Existing jobs are not enqueued again.
     """
-    if not tasks:
-        return {}
-    handlers = subscribers(topic)
-    ids = [uuid7() for _ in tasks]
-    new_deliveries = [(uuid7(), event, each) for event in ids for each in handlers]
-    payloads = [canonical(task.payload) for task in tasks]
-    values: dict[str, Any] = {
-        "account": account_id,
-        "topic": topic,
-        "ids": ids,
-        "keys": [task.job_key for task in tasks],
-        "payloads": [payload.decode() for payload in payloads],
-        "sha256s": [hashlib.sha256(payload).hexdigest() for payload in payloads],
-        "deliveries": [delivery for delivery, _, _ in new_deliveries],
-        "events": [event for _, event, _ in new_deliveries],
-        "handlers": [each.name for _, _, each in new_deliveries],
-        "queues": [each.queue for _, _, each in new_deliveries],
-    }
+    return publish_all(account_id, {topic: tasks})[topic]
+
+
+def publish_all(
+    account_id: UUID, topics: Mapping[str, Sequence[Task]]
+) -> dict[str, dict[str, UUID]]:
+    """Enqueue the tasks of several topics in one statement; see `publish`."""
+    events = [_encode_event(topic, task) for topic, tasks in topics.items() for task in tasks]
+    deliveries = [
+        {"id": str(uuid7()), "event": event["id"], "handler": each.name, "queue": each.queue}
+        for event in events
+        for each in subscribers(event["topic"])
+    ]
+    ids: dict[str, dict[str, UUID]] = {topic: {} for topic in topics}
+    if not events:
+        return ids
     with connection.cursor() as cursor:
-        cursor.execute(_PUBLISH, values)
-        event_by_key = dict(cursor.fetchall())
-    if event_by_key:
-        queues = {each.queue for each in handlers}
+        values = {"events": json.dumps(events), "deliveries": json.dumps(deliveries)}
+        cursor.execute(_PUBLISH, {"account": account_id, **values})
+        for topic, job_key, event_id in cursor.fetchall():
+            ids[topic][job_key] = event_id
+    if queues := {each.queue for topic, new in ids.items() if new for each in subscribers(topic)}:
         transaction.on_commit(lambda: wake(queues), robust=True)
-    if existing := {task.job_key for task in tasks} - event_by_key.keys():
-        events = OutboxEvent.objects.of(account_id).filter(topic=topic, job_key__in=existing)
-        event_by_key |= dict(events.values_list("job_key", "id"))
-    return event_by_key
+    for topic, tasks in topics.items():
+        if existing := {task.job_key for task in tasks} - ids[topic].keys():
+            rows = OutboxEvent.objects.of(account_id).filter(topic=topic, job_key__in=existing)
+            ids[topic] |= dict(rows.values_list("job_key", "id"))
+    return ids
+
+
+def _encode_event(topic: str, task: Task) -> dict[str, Any]:
+    payload = canonical(task.payload)
+    return {
+        "id": str(uuid7()),
+        "topic": topic,
+        "job_key": task.job_key,
+        "payload": json.loads(payload),
+        "sha256": hashlib.sha256(payload).hexdigest(),
+    }
 
 
 def deliver_due(

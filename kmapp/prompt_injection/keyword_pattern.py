@@ -18,8 +18,9 @@ class KeywordPattern:
     expression: re.Pattern[str]
 
     def search(self, text: str) -> re.Match[str] | None:
-        if any(keyword in text for keyword in self.keywords):
-            return self.expression.search(text)
+        for keyword in self.keywords:  # `any` would take twice as long
+            if keyword in text:
+                return self.expression.search(text)
         return None
 
 

@@ -1,5 +1,6 @@
 """Writing of the search indexes: postings with the row, vectors by workers."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -9,11 +10,26 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
+from kmapp.database.bulk_insert import insert_rows
 from kmapp.search.models import Vector
 from kmapp.text.terms import terms
 
 DOCUMENT = ""  # the term whose posting is that of the document itself
 MOST = 32_000  # stored frequency of a term in a document: the column is a smallint
+
+
+# In the order of the primary key: neighbouring rows are in the same pages of it.
+_INDEX = """
+INSERT INTO search_termposting (account_id, collection, term, document, tf, dl)
+SELECT %s, %s, term.key, d.id, term.value::int, d.dl
+FROM json_to_recordset(%s::json) AS d (id uuid, dl int, terms json), json_each_text(d.terms) AS term
+ORDER BY term.key, d.id
+"""
+_REPLACE = """
+-- An older release may have left words that it split differently.
+ON CONFLICT (account_id, collection, term, document)
+DO UPDATE SET tf = excluded.tf, dl = excluded.dl
+"""
 
 
 def index_terms(
@@ -22,21 +38,28 @@ def index_terms(
     texts: Mapping[UUID, str],
     *,
     before: Mapping[UUID, str] | None = None,
+    is_new: bool = False,
 ) -> None:
-    """Index the words of texts; `before` has the indexed texts of existing documents."""
+    """Index the words of texts; `before` has the indexed texts of existing documents.
+
+    `is_new`: none of the documents has postings, so that none is looked up.
+    """
     if before:
         unindex_terms(account_id, collection, before)
-    postings = _postings(texts)
-    if postings:
+    documents = [_encode_document(document, text) for document, text in texts.items()]
+    if documents:
         with connection.cursor() as cursor:
-            cursor.execute(
-                "INSERT INTO search_termposting (account_id, collection, term, document, tf, dl) "
-                "SELECT %s, %s, * FROM unnest(%s::text[], %s::uuid[], %s::int[], %s::int[]) "
-                # An older release may have left words that it split differently.
-                "ON CONFLICT (account_id, collection, term, document) "
-                "DO UPDATE SET tf = excluded.tf, dl = excluded.dl",
-                [account_id, collection, *map(list, zip(*postings, strict=True))],
-            )
+            statement = _INDEX if is_new else _INDEX + _REPLACE
+            cursor.execute(statement, [account_id, collection, json.dumps(documents)])
+
+
+def _encode_document(document: UUID, text: str) -> dict[str, Any]:
+    postings = list(postings_of(text))
+    return {
+        "id": str(document),
+        "dl": postings[0][2],
+        "terms": {term: frequency for term, frequency, _ in postings},
+    }
 
 
 def postings_of(text: str) -> Iterator[tuple[str, int, int]]:
@@ -102,8 +125,9 @@ def await_vectors(
     if is_equal_text:
         objects = {part.object_id for part in parts}
         drop_vectors(account_id, [collection], list(objects), model_id=model_id)
-    vectors = [Vector(account_id=account_id, **_key(collection, model_id, part)) for part in parts]
-    Vector.objects.bulk_create(vectors, batch_size=1000)
+    insert_rows(
+        [Vector(account_id=account_id, **_key(collection, model_id, part)) for part in parts]
+    )
 
 
 def _key(collection: str, model_id: int, part: Part) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Q
 
 from kmapp.accounts.actors import Actor
@@ -20,6 +21,8 @@ def find_existing(
     """Return existing entries of this batch by key. Raise Conflict if one has another body."""
     if not any(draft.client_id or draft.id for draft in drafts):
         return {}  # their ids are new
+    if not _are_any_taken(account_id, drafts, keys):
+        return {}
     tombstones = ErasedEntry.objects.of(account_id).filter(pk__in=keys)
     if erased := set(tombstones.values_list("pk", flat=True)):
         raise Gone(
@@ -47,6 +50,30 @@ def find_existing(
             ],
         )
     return existing
+
+
+# A constant, because building it takes Django longer than running it takes Postgres.
+_ANY_TAKEN = """
+SELECT EXISTS (SELECT FROM memory_erasedentry WHERE account_id = %(account)s AND id = ANY (%(ids)s))
+  OR EXISTS (SELECT FROM memory_memoryentry WHERE account_id = %(account)s AND id = ANY (%(ids)s))
+  OR EXISTS (SELECT FROM memory_memoryentry
+    WHERE account_id = %(account)s AND scope = ANY (%(scopes)s) AND client_id = ANY (%(names)s))
+"""
+
+
+def _are_any_taken(account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _ANY_TAKEN,
+            {
+                "account": account_id,
+                "ids": list(keys),
+                "scopes": list({draft.scope for draft in drafts}),
+                "names": [draft.client_id for draft in drafts if draft.client_id],
+            },
+        )
+        [[taken]] = cursor.fetchall()
+    return bool(taken)
 
 
 def _written_before(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.actions import Task, publish, publish_all
 from kmapp.outbox.models import OutboxEvent
 from kmapp.providers.active import models_in_use
 from kmapp.search.actions import Part, await_vectors
@@ -20,48 +20,54 @@ BULK_UNDO = "memory.review.bulk_undo"
 
 
 def enqueue_embeddings(
-    account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID, *, is_published: bool = True
+    account_id: UUID,
+    entries: Sequence[MemoryEntry],
+    commit_id: UUID,
+    *,
+    is_published: bool = True,
+    proposals: Sequence[UUID] = (),
 ) -> list[UUID]:
-    """Enqueue the embedding of entries and the ordering of their runs.
+    """Enqueue the embedding of entries, the ordering of their runs and the triage of proposals.
 
     `is_published` is False for new entries. Return the events in the order of the entries.
     """
-    if not entries:
-        return []
     parts = [
         Part(object_id=entry.pk, part=0, text_sha256="") for entry in entries if not entry.is_cold
     ]
     for model in models_in_use():
         await_vectors(account_id, COLLECTION, model.pk, parts, is_equal_text=is_published)
-    return enqueue_ordering(account_id, entries, commit_id)
+    return enqueue_ordering(account_id, entries, commit_id, proposals)
 
 
 def enqueue_ordering(
-    account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID
+    account_id: UUID,
+    entries: Sequence[MemoryEntry],
+    commit_id: UUID,
+    proposals: Sequence[UUID] = (),
 ) -> list[UUID]:
     """Enqueue the ordering of runs, and the embedding of entries in the context of their run."""
-    job_keys = {entry.pk: f"{entry.pk}:{commit_id}" for entry in entries}
-    events = publish(
-        account_id,
-        EMBED,
-        [Task(job_key=key, payload={"entry": str(pk)}) for pk, key in job_keys.items()],
-    )
     runs: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
         if entry.run_id:
             runs.setdefault((entry.user_id, entry.run_id), []).append(str(entry.pk))
-    publish(
-        account_id,
-        ORDER,
-        [Task(job_key=f"{ids[0]}:{commit_id}", payload={"entries": ids}) for ids in runs.values()],
-    )
-    return [events[key] for key in job_keys.values()]
+    tasks = {
+        EMBED: _entry_tasks((entry.pk for entry in entries), commit_id),
+        ORDER: [
+            Task(job_key=f"{ids[0]}:{commit_id}", payload={"entries": ids}) for ids in runs.values()
+        ],
+        TRIAGE: _entry_tasks(proposals, commit_id),
+    }
+    events = publish_all(account_id, tasks)[EMBED]
+    return [events[task.job_key] for task in tasks[EMBED]]
 
 
 def enqueue_triage(account_id: UUID, entries: Iterable[UUID], cause: UUID) -> None:
     """Enqueue the triage of proposals; `cause` makes the job keys unique."""
-    tasks = [Task(job_key=f"{each}:{cause}", payload={"entry": str(each)}) for each in entries]
-    publish(account_id, TRIAGE, tasks)
+    publish(account_id, TRIAGE, _entry_tasks(entries, cause))
+
+
+def _entry_tasks(entries: Iterable[UUID], cause: UUID) -> list[Task]:
+    return [Task(job_key=f"{each}:{cause}", payload={"entry": str(each)}) for each in entries]
 
 
 def enqueue_edge_derivation(account_id: UUID, entries: Sequence[UUID], cause: UUID) -> None:

@@ -1,6 +1,7 @@
 """Writing of new memories. See `memory.actions.versions` for changes."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -20,16 +21,15 @@ from kmapp.prompt_injection import detect_flags
 from kmapp.search.actions import index_terms
 from memory.actions.deduplication import find_existing, find_identical
 from memory.actions.edges import write_edges
-from memory.actions.enqueue import enqueue_embeddings, enqueue_triage
+from memory.actions.enqueue import enqueue_embeddings
 from memory.actions.quotas import enforce_quotas
 from memory.actions.review import Decision
-from memory.actions.versions import lock_entry, record_versions
-from memory.models import MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion
+from memory.actions.versions import insert_new_entries, lock_entry
+from memory.models import MemoryEdge, MemoryEntry, MemorySettings
 from memory.models.entries import COLLECTION
 from memory.models.entry_input import SHARED_FIELDS, Batch, EdgeEnd, NewEdge, NewEntry
 from memory.retrieval.indexed_text import words_of
 
-Event = MemoryVersion.Event
 Status = MemoryEntry.Status
 NAME_BASED_UUID_VERSION = 5  # the version of UUIDs that are digests
 # Fields that a proposal copies from the memory that it would supersede.
@@ -53,22 +53,12 @@ class WriteResult:
 
 def write_batch(*, account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
     """Write a batch as a whole or not at all. Writing the same client ids again changes nothing."""
-    last_error: IntegrityError | None = None
-    seen, attempts = 0, MAX_ATTEMPTS
-    while attempts:
-        try:
-            with transaction.atomic():
-                return _write(account_id, actor, batch)
-        except IntegrityError as error:
-            # Another writer inserted one of these ids meanwhile. Retry as long as more of them are
-            # visible each time. An id that never becomes visible belongs to another account.
-            _drafts, keys = _resolve_ids(account_id, batch)
-            visible = MemoryEntry.objects.of(account_id).filter(pk__in=keys).count()
-            attempts = MAX_ATTEMPTS if visible > seen else attempts - 1
-            seen, last_error = visible, error
-    raise Conflict(
-        "Other requests keep writing the same client_ids. Try again, or use other ones."
-    ) from last_error
+    if not (batch.edges or batch.hosted_nodes):
+        return _write(account_id, actor, batch)  # entries alone raise no IntegrityError
+    for _ in range(MAX_ATTEMPTS):
+        with suppress(IntegrityError), transaction.atomic():
+            return _write(account_id, actor, batch)
+    raise _taken_ids_error()
 
 
 def _resolve_ids(account_id: UUID, batch: Batch) -> tuple[list[NewEntry], list[UUID]]:
@@ -112,25 +102,28 @@ def write_within_commit(
     for entry in new_entries.values() if batch.status else ():
         entry.status = batch.status
     enforce_quotas(settings, actor, list(new_entries.values()))
-    # Insert in the order of ids, so that two batches with the same ids wait and do not deadlock.
-    MemoryEntry.objects.bulk_create(
-        sorted(new_entries.values(), key=lambda entry: entry.pk), batch_size=500
-    )
-    entries = [existing.get(key) or new_entries[key] for key in keys]
-    commit.add_all(new_entries.values(), Event.ADD)
     reason = redact_text(batch.reason, settings.account.redact)
-    record_versions(new_entries.values(), commit, reason)
+    inserted = insert_new_entries(new_entries.values(), commit, reason)
+    taken = new_entries.keys() - inserted
+    if other := [i for i, key in enumerate(keys) if key in taken]:
+        # Other writers took these ids meanwhile.
+        existing |= find_existing(account_id, [drafts[i] for i in other], [keys[i] for i in other])
+        new_entries = {key: entry for key, entry in new_entries.items() if key in inserted}
+        if any(keys[i] not in existing for i in other):
+            raise _taken_ids_error()  # by another account, whose memories are invisible
+    entries = [existing.get(key) or new_entries[key] for key in keys]
     edges = write_edges(account_id, batch, entries, new_entries, commit)
     hosted_nodes = write_all(batch.hosted_nodes, settings.account, batch.scope, commit)
-    index_terms(
-        account_id, COLLECTION, {entry.pk: words_of(entry) for entry in new_entries.values()}
-    )
+    texts = {entry.pk: words_of(entry) for entry in new_entries.values()}
+    index_terms(account_id, COLLECTION, texts, is_new=True)
     to_embed = entries if batch.reembed else list(new_entries.values())
     queued = enqueue_embeddings(
-        account_id, to_embed if batch.embed else [], commit.id, is_published=batch.reembed
+        account_id,
+        to_embed if batch.embed else [],
+        commit.id,
+        is_published=batch.reembed,
+        proposals=[entry.pk for entry in new_entries.values() if entry.status == Status.PROPOSED],
     )
-    waiting = [entry.pk for entry in new_entries.values() if entry.status == Status.PROPOSED]
-    enqueue_triage(account_id, waiting, commit.id)
     return WriteResult(
         entries=entries,
         edges=edges,
@@ -141,6 +134,12 @@ def write_within_commit(
         embedding_events=queued,
         account_id=account_id,
         hosted_nodes=hosted_nodes,
+    )
+
+
+def _taken_ids_error() -> Conflict:
+    return Conflict(
+        "Other requests keep writing the same client_ids. Try again, or use other ones."
     )
 
 

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
+from kmapp.database.bulk_insert import encode_rows, insert_rows, insert_sql, mark_inserted
 from kmapp.errors import Conflict, Gone, NotFound
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import canonical
@@ -29,19 +31,55 @@ Event = MemoryVersion.Event
 def record_versions(
     entries: Iterable[MemoryEntry], commit: Recording, reason: str, event: str = Event.ADD
 ) -> None:
-    rows = [build_version(entry, commit, commit.actor, reason, event) for entry in entries]
-    MemoryVersion.objects.bulk_create(rows, batch_size=500)
+    insert_rows([build_version(entry, commit, commit.actor, reason, event) for entry in entries])
+
+
+# A version follows its entry only if that is new.
+_INSERT_NEW = f"""
+WITH fresh AS ({insert_sql(MemoryEntry)} ON CONFLICT DO NOTHING RETURNING id),
+versions AS ({insert_sql(MemoryVersion)} WHERE entry_id IN (SELECT id FROM fresh))
+SELECT id FROM fresh
+"""  # noqa: S608 - names of tables and columns
+
+
+def insert_new_entries(entries: Iterable[MemoryEntry], commit: Recording, reason: str) -> set[UUID]:
+    """Insert entries with their first versions, and seal them in the commit. Return their ids.
+
+    An entry whose id or client id another writer took is left out. The rows are in the order of
+    ids, so that two batches with the same ids wait and do not deadlock.
+    """
+    rows = sorted(entries, key=lambda entry: entry.pk)
+    if not rows:
+        return set()
+    bodies = {entry.pk: canonical(entry.body()) for entry in rows}
+    versions = [
+        build_version(entry, commit, commit.actor, reason, body=bodies[entry.pk]) for entry in rows
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT_NEW, [encode_rows(rows), encode_rows(versions)])
+        inserted = {entry_id for (entry_id,) in cursor.fetchall()}
+    for entry in rows:
+        if entry.pk in inserted:
+            mark_inserted(entry)
+            commit.add(entry, Event.ADD, bodies[entry.pk])
+    return inserted
 
 
 def build_version(
-    entry: MemoryEntry, commit: Recording, actor: Actor, reason: str, event: str = Event.ADD
+    entry: MemoryEntry,
+    commit: Recording,
+    actor: Actor,
+    reason: str,
+    event: str = Event.ADD,
+    *,
+    body: bytes | None = None,
 ) -> MemoryVersion:
     return MemoryVersion(
         account_id=entry.account_id,
         entry_id=entry.pk,
         version=entry.version,
         event=event,
-        state=json.loads(canonical(entry.body())),
+        state=json.loads(canonical(entry.body()) if body is None else body),
         actor=str(actor),
         reason=reason,
         created_at=entry.updated_at,

@@ -47,10 +47,25 @@ def validate_categories(value: Any) -> None:
             raise ValidationError(_("Use a shorter category name."))
 
 
+ACCOUNT_FIELDS = Account._meta.concrete_fields
+_ACCOUNT_COLUMNS = ", ".join(f"a.{each.column} AS its_{each.attname}" for each in ACCOUNT_FIELDS)
+_WITH_ACCOUNT = f"""
+SELECT s.*, s.id IS NULL AS is_default, {_ACCOUNT_COLUMNS}
+FROM accounts_account a LEFT JOIN memory_memorysettings s ON s.account_id = a.id WHERE a.id = %s
+"""  # noqa: S608 - names of columns
+
+
 class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
     def get_or_default(self, account_id: UUID) -> "MemorySettings":
-        row = self.of(account_id).select_related("account").first()
-        return row or MemorySettings(account=Account.objects.get(pk=account_id))
+        """Return the settings with their account, in one query."""
+        [row] = self.raw(_WITH_ACCOUNT, [account_id])
+        columns = vars(row)
+        names = [field.attname for field in ACCOUNT_FIELDS]
+        account = Account.from_db(self.db, names, [columns[f"its_{name}"] for name in names])
+        if columns["is_default"]:
+            return MemorySettings(account=account)
+        row.account = account
+        return row
 
 
 class MemorySettings(SealedModel):

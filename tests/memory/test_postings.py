@@ -84,4 +84,4 @@ def test_query_count_is_independent_of_batch_size(acme: Account, number: int, st
         store(acme, "The models in use are remembered from now on.")
         with CaptureQueriesContext(connection) as request:
             write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=entries))
-    assert len(request) <= 17, "\n".join(query["sql"][:100] for query in request)
+    assert len(request) <= 9, "\n".join(query["sql"][:100] for query in request)
