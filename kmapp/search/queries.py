@@ -23,7 +23,9 @@ from kmapp.search.ttl_cache import Memo
 
 SCAN_FACTOR = 30.0  # times the root of a collection's size: up to so many objects are scanned
 CACHE_SECONDS = 30  # counts change slowly, and counting is slow
+LONGEST_CACHE = 1_800  # seconds; counts above `SMALL` are cached longer
 SMALL = 1_000  # documents
+SPARE = 4  # documents checked against a filter for each result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +113,13 @@ def _containing(collection: Collection, terms: Sequence[str]) -> dict[str, int]:
         for term, count in rows:
             containing[term] = count
             if count > SMALL:
-                COMMON.put((collection, term), count, seconds=CACHE_SECONDS)
+                COMMON.put((collection, term), count, seconds=_cache_seconds(count))
     return containing
+
+
+def _cache_seconds(count: int) -> float:
+    """Return how long to cache a count: the longer it takes, the less of it changes in a time."""
+    return min(CACHE_SECONDS * count / SMALL, LONGEST_CACHE)
 
 
 def _statistics(collection: Collection) -> tuple[int, float]:
@@ -125,7 +132,7 @@ def _statistics(collection: Collection) -> tuple[int, float]:
             [collection.account_id, collection.name],
         )
         # A small collection changes fast and is counted fast.
-        seconds = CACHE_SECONDS if row[0] > SMALL else 1
+        seconds = _cache_seconds(row[0]) if row[0] > SMALL else 1
         cached = STATISTICS.put(collection, row, seconds=seconds)
     return cached
 
@@ -148,13 +155,25 @@ def best_by_words(
     """
     if not words.idf:
         return {}
+    # Sorting takes as long as scoring, so only the best are sorted, unless most are filtered out.
+    if not _is_scan_faster(collection, within):
+        best = _best_of(collection, words, within, limit, most=limit * SPARE)
+        if len(best) == limit:
+            return best
+    return _best_of(collection, words, within, limit, most=None)
+
+
+def _best_of(
+    collection: Collection, words: Words, within: Within, limit: int, most: int | None
+) -> dict[IdText, float]:
+    """Return the best of the `most` documents with the highest scores; None: of all."""
     rows = _finite(
         f"SELECT s.document::text, s.score FROM (SELECT p.document, {SCORE} AS score "  # noqa: S608 - constants and a compiled queryset
         "FROM unnest(%s::text[], %s::float8[]) AS q (term, idf) "
         "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
-        "GROUP BY p.document ORDER BY score DESC, p.document) s "
+        "GROUP BY p.document ORDER BY score DESC, p.document LIMIT %s) s "
         f"WHERE s.document IN ({within.sql}) ORDER BY s.score DESC, s.document LIMIT %s",
-        [*bm25_parameters(collection, words), *within.parameters, limit],
+        [*bm25_parameters(collection, words), most, *within.parameters, limit],
     )
     return dict(rows)
 

@@ -21,7 +21,7 @@ def find_existing(
     """Return existing entries of this batch by key. Raise Conflict if one has another body."""
     if not any(draft.client_id or draft.id for draft in drafts):
         return {}  # their ids are new
-    if not _are_any_taken(account_id, drafts, keys):
+    if not _is_any_id_used(account_id, drafts, keys):
         return {}
     tombstones = ErasedEntry.objects.of(account_id).filter(pk__in=keys)
     if erased := set(tombstones.values_list("pk", flat=True)):
@@ -53,7 +53,7 @@ def find_existing(
 
 
 # A constant, because building it takes Django longer than running it takes Postgres.
-_ANY_TAKEN = """
+_IS_ANY_ID_USED = """
 SELECT EXISTS (SELECT FROM memory_erasedentry WHERE account_id = %(account)s AND id = ANY (%(ids)s))
   OR EXISTS (SELECT FROM memory_memoryentry WHERE account_id = %(account)s AND id = ANY (%(ids)s))
   OR EXISTS (SELECT FROM memory_memoryentry
@@ -61,10 +61,10 @@ SELECT EXISTS (SELECT FROM memory_erasedentry WHERE account_id = %(account)s AND
 """
 
 
-def _are_any_taken(account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]) -> bool:
+def _is_any_id_used(account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
-            _ANY_TAKEN,
+            _IS_ANY_ID_USED,
             {
                 "account": account_id,
                 "ids": list(keys),
@@ -72,8 +72,8 @@ def _are_any_taken(account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[
                 "names": [draft.client_id for draft in drafts if draft.client_id],
             },
         )
-        [[taken]] = cursor.fetchall()
-    return bool(taken)
+        [[is_used]] = cursor.fetchall()
+    return bool(is_used)
 
 
 def _written_before(

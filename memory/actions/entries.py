@@ -58,7 +58,7 @@ def write_batch(*, account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
     for _ in range(MAX_ATTEMPTS):
         with suppress(IntegrityError), transaction.atomic():
             return _write(account_id, actor, batch)
-    raise _taken_ids_error()
+    raise _used_ids_error()
 
 
 def _resolve_ids(account_id: UUID, batch: Batch) -> tuple[list[NewEntry], list[UUID]]:
@@ -104,13 +104,13 @@ def write_within_commit(
     enforce_quotas(settings, actor, list(new_entries.values()))
     reason = redact_text(batch.reason, settings.account.redact)
     inserted = insert_new_entries(new_entries.values(), commit, reason)
-    taken = new_entries.keys() - inserted
-    if other := [i for i, key in enumerate(keys) if key in taken]:
-        # Other writers took these ids meanwhile.
+    refused = new_entries.keys() - inserted
+    if other := [i for i, key in enumerate(keys) if key in refused]:
+        # Other writers have inserted these ids meanwhile.
         existing |= find_existing(account_id, [drafts[i] for i in other], [keys[i] for i in other])
         new_entries = {key: entry for key, entry in new_entries.items() if key in inserted}
         if any(keys[i] not in existing for i in other):
-            raise _taken_ids_error()  # by another account, whose memories are invisible
+            raise _used_ids_error()  # by another account, whose memories are invisible
     entries = [existing.get(key) or new_entries[key] for key in keys]
     edges = write_edges(account_id, batch, entries, new_entries, commit)
     hosted_nodes = write_all(batch.hosted_nodes, settings.account, batch.scope, commit)
@@ -137,7 +137,7 @@ def write_within_commit(
     )
 
 
-def _taken_ids_error() -> Conflict:
+def _used_ids_error() -> Conflict:
     return Conflict(
         "Other requests keep writing the same client_ids. Try again, or use other ones."
     )

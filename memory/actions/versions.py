@@ -45,7 +45,7 @@ SELECT id FROM fresh
 def insert_new_entries(entries: Iterable[MemoryEntry], commit: Recording, reason: str) -> set[UUID]:
     """Insert entries with their first versions, and seal them in the commit. Return their ids.
 
-    An entry whose id or client id another writer took is left out. The rows are in the order of
+    An entry whose id or client id another writer has used is left out. The rows are in the order of
     ids, so that two batches with the same ids wait and do not deadlock.
     """
     rows = sorted(entries, key=lambda entry: entry.pk)

@@ -33,7 +33,7 @@ OURS = (
     "memory.retrieval.run_order",
     "memory.models",
 )
-SENDERS = frozenset({"_fetch", "_finite"})  # helpers that send the statements of others
+SENDERS = frozenset({"_fetch", "_finite", "_best_of"})  # helpers that send the statements of others
 PAGE = 50
 
 
