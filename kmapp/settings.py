@@ -66,6 +66,9 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
     "csp",
     "django_filters",
     "django_htmx",
@@ -92,6 +95,7 @@ MIDDLEWARE = [
     "kmapp.web.upload_limits.PageBodyLimit",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
 ]
 
 ROOT_URLCONF = "kmapp.urls"
@@ -348,7 +352,33 @@ AUTH_PASSWORD_VALIDATORS = [
         "OPTIONS": {"min_length": 12},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "kmapp.accounts.password_strength.GuessableValidator"},
 ]
+# Sign-in and password reset use flows of django-allauth with our own pages.
+ACCOUNT_ADAPTER = "kmapp.web.identity.account_adapter.AccountAdapter"
+ACCOUNT_FORMS = {
+    "reauthenticate": "kmapp.web.identity.forms.ConfirmPasswordForm",
+    "reset_password": "kmapp.web.identity.forms.RequestResetForm",
+    "reset_password_from_key": "kmapp.web.identity.forms.ResetPasswordForm",
+}
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_EMAIL_VERIFICATION = "none"  # people are added by admins; nobody can sign up
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "[kmapp] "
+MFA_ADAPTER = "kmapp.web.identity.mfa_adapter.MFAAdapter"
+MFA_FORMS = {
+    "activate_totp": "kmapp.web.identity.forms.AddAuthenticatorForm",
+    "add_webauthn": "kmapp.web.identity.forms.AddPasskeyForm",
+    "authenticate": "kmapp.web.identity.forms.SecondFactorForm",
+    "edit_webauthn": "kmapp.web.identity.forms.RenamePasskeyForm",
+    "reauthenticate": "kmapp.web.identity.forms.ConfirmCodeForm",
+}
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # admins add people by address; there is no verification
+PASSWORD_RESET_TIMEOUT = 3600  # seconds
+ACCOUNT_SESSION_REMEMBER = True  # SESSION_COOKIE_AGE applies
 SESSION_ENGINE = "kmapp.web.sessions"
 # A session ends this long after signing in, and after this long without a request.
 SESSION_HOURS = env.integer("SESSION_HOURS", 12)
@@ -400,6 +430,23 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
+
+# --- E-mail: without a mail server, messages are written to the log of the web process ------------
+
+EMAIL_HOST = env.text("EMAIL_HOST")
+EMAIL_BACKEND = (
+    "django.core.mail.backends.smtp.EmailBackend"
+    if EMAIL_HOST
+    else "django.core.mail.backends.console.EmailBackend"
+)
+EMAIL_PORT = env.integer("EMAIL_PORT", 587)
+EMAIL_HOST_USER = env.text("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD")
+# STARTTLS by default; EMAIL_USE_SSL for a port that speaks TLS from the start (465).
+EMAIL_USE_SSL = env.flag("EMAIL_USE_SSL", default=False)
+EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS", default=not EMAIL_USE_SSL)
+EMAIL_TIMEOUT = env.seconds("EMAIL_TIMEOUT", 10)
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM", "kmapp <kmapp@localhost>")
 
 # --- Logs ----------------------------------------------------------------------------------------
 

@@ -6,8 +6,9 @@ from django.contrib import admin
 from django.urls import include, path
 
 from kmapp.web.errors import handler400, handler403, handler404, handler500
+from kmapp.web.errors import too_many_requests as handler429
 
-__all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
+__all__ = ["handler400", "handler403", "handler404", "handler429", "handler500", "urlpatterns"]
 
 
 def _include_app(name: str) -> tuple[Any, str | None, str | None]:
@@ -21,5 +22,6 @@ urlpatterns = [
     *(path("", _include_app(name)) for name in ("memory", "knowledge", "rules", "context")),
     path("", include("interop.urls")),
     path("", include("kmapp.web.urls")),
+    path("", include("kmapp.web.identity.urls")),
     path("admin/", admin.site.urls),
 ]

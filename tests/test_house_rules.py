@@ -31,8 +31,11 @@ PRODUCT = [path for path in SOURCES if path.parts[0] != "tests"]
 LONGEST = 300  # lines
 ONE_FILE_ON_PURPOSE = {Path("kmapp/settings.py")}
 SHAPELESS = {"utils.py", "helpers.py", "services.py", "managers.py", "common"}
+SIGN_IN = {":account_login", ":account_signup", ":mfa_authenticate", ":mfa_login_webauthn"}
 # Pages that anybody may ask for: who is not signed in yet, or not for long.
-PUBLIC = {"web:sign_in", "web:sign_out", "web:preferences"}
+PUBLIC = {"web:sign_in", "web:sign_out", "web:preferences", *SIGN_IN} | {
+    f":account_reset_password{step}" for step in ("", "_done", "_from_key", "_from_key_done")
+}
 
 
 READ = re.compile(r'env\.(?:text|flag|integer|seconds|words|folder)\(\s*"([A-Z_]+)"')

@@ -1,7 +1,7 @@
 """Accounts, users, memberships and API keys."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
@@ -79,6 +79,7 @@ class Account(models.Model):
         default=Policy.PROPOSE,
         help_text=_("How to handle memories that are visible to the whole account."),
     )
+    require_second_factor = models.BooleanField(_("second factor required"), default=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:
@@ -218,12 +219,14 @@ class AccountAccess:
     name: str
     slug: str
     role: str
+    require_second_factor: bool
 
 
 def list_account_access(user: User) -> list[AccountAccess]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT account_id, name, slug, role FROM accounts_of_user(%s)", [user.pk])
-        names = ("account_id", "name", "slug", "role")
+        names = [field.name for field in fields(AccountAccess)]
+        columns = ", ".join(names)
+        cursor.execute(f"SELECT {columns} FROM accounts_of_user(%s)", [user.pk])  # noqa: S608 - constants
         return [AccountAccess(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
 
 

@@ -1,6 +1,6 @@
 from importlib import import_module
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.contrib.admin import apps as admin
 from django.utils.module_loading import autodiscover_modules
 
@@ -22,3 +22,8 @@ class AdminConfig(admin.AdminConfig):
         import_module("kmapp.web.admin.accounts")
         import_module("kmapp.web.admin.kernel")
         autodiscover_modules("views.admin")
+        # Logins belong to people, not to the account that the admin pages show.
+        site = import_module("django.contrib.admin").site
+        for model in apps.get_models():
+            if model.__module__.startswith("allauth.") and site.is_registered(model):
+                site.unregister(model)

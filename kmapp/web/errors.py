@@ -51,6 +51,13 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _render(request, HTTPStatus.NOT_FOUND, text=text)
 
 
+def too_many_requests(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    text = _("Too many attempts. Nothing was changed. Wait a minute, then try again.")
+    answer = _render(request, HTTPStatus.TOO_MANY_REQUESTS, text=text)
+    answer.headers["Retry-After"] = "60"
+    return answer
+
+
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     text = _(
         "This form has expired, or cookies are turned off. Nothing was changed. Reload "

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -17,28 +18,37 @@ from django.views.decorators.http import require_http_methods
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Membership, list_account_access
+from kmapp.accounts.second_factor import has_second_factor
 from kmapp.errors import Denied, DomainError
 from kmapp.web import notices
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.errors import render_error
 from kmapp.web.http import WebRequest, as_web_request
+from kmapp.web.responses import redirect_page
 
 View = Callable[..., HttpResponseBase]
 PageView = Callable[..., HttpResponseBase | AfterCommit]
 SELECTED_ACCOUNT = "account"  # session key of the selected account
 
 
-def page_view(*methods: str, admin: bool = False) -> Callable[[PageView], View]:
-    """Make a page for the members of an account, or only for its admins. GET includes HEAD."""
+def page_view(
+    *methods: str, admin: bool = False, without_factor: bool = False
+) -> Callable[[PageView], View]:
+    """Make a page for the members of an account, or only for its admins. GET includes HEAD.
+
+    `without_factor`: also for members without the second factor that the account requires.
+    """
     roles = {Membership.Role.ADMIN} if admin else set(Membership.Role)
 
     def decorate(view: PageView) -> View:
         @wraps(view)
         def checked_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
-                return _to_sign_in(request)
+                return redirect_to_sign_in(request)
             page = partial(view, *args, **kwargs)
-            return run_view(as_web_request(request), page, roles=roles)
+            return run_view(
+                as_web_request(request), page, roles=roles, without_factor=without_factor
+            )
 
         checked_view.roles = roles  # type: ignore[attr-defined]  # read by a test of all pages
         allowed = [*methods, "HEAD"] if "GET" in methods else list(methods)
@@ -48,11 +58,17 @@ def page_view(*methods: str, admin: bool = False) -> Callable[[PageView], View]:
 
 
 def run_view(
-    request: WebRequest, view: PageView, *, roles: set[Membership.Role]
+    request: WebRequest,
+    view: PageView,
+    *,
+    roles: set[Membership.Role],
+    without_factor: bool = False,
 ) -> HttpResponseBase:
     """Run the view inside `acting` for the selected account, and render errors."""
     try:
         select_account(request)
+        if not without_factor and _lacks_second_factor(request):
+            return redirect_page(request, reverse("mfa_index"))
         if request.access.role not in roles:
             raise Denied(_("Only an admin of this account can do this."))
         answer = _answer(request, view)
@@ -61,6 +77,10 @@ def run_view(
     patch_vary_headers(answer, ["HX-Request"])  # one URL returns the page or a partial
     answer.headers.setdefault("Cache-Control", "private, no-cache")
     return answer
+
+
+def _lacks_second_factor(request: WebRequest) -> bool:
+    return request.access.require_second_factor and not has_second_factor(request.user)
 
 
 def _answer(request: WebRequest, view: PageView) -> HttpResponseBase:
@@ -90,7 +110,7 @@ def select_account(request: WebRequest) -> None:
     request.is_admin = request.access.role == Membership.Role.ADMIN
 
 
-def _to_sign_in(request: HttpRequest) -> HttpResponse:
+def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
     """Redirect to sign-in and back; for htmx, redirect the whole page."""
     request = as_web_request(request)
     if not request.htmx:

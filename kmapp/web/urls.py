@@ -1,6 +1,16 @@
 from django.urls import path
 
-from kmapp.web.views import demo, home, keys, ledger, members, operations, preferences, session
+from kmapp.web.views import (
+    demo,
+    home,
+    keys,
+    ledger,
+    members,
+    operations,
+    preferences,
+    security,
+    session,
+)
 
 app_name = "web"
 urlpatterns = [
@@ -8,6 +18,8 @@ urlpatterns = [
     path("sign-in/", session.sign_in, name="sign_in"),
     path("sign-out/", session.sign_out, name="sign_out"),
     path("password/", session.password, name="password"),
+    path("security/sessions/end/", security.end_one, name="session_end"),
+    path("security/sessions/end-others/", security.end_others, name="sessions_end"),
     path("account/", session.switch_account, name="account"),
     path("preferences/", preferences.preferences, name="preferences"),
     path("demo/", demo.demo, name="demo"),
@@ -18,6 +30,8 @@ urlpatterns = [
     path("keys/<uuid:pk>/revoke/", keys.revoke, name="key_revoke"),
     path("members/", members.members, name="members"),
     path("members/new/", members.add, name="member_add"),
+    path("members/second-factor/", members.second_factor, name="second_factor"),
+    path("members/<uuid:pk>/second-factor/", members.reset_factor, name="member_factor"),
     path("members/<uuid:pk>/role/", members.role, name="member_role"),
     path("members/<uuid:pk>/remove/", members.remove, name="member_remove"),
     path("operations/", operations.operations, name="operations"),

@@ -15,12 +15,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 from django.core.wsgi import get_wsgi_application
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from kmapp.accounts.models import User
+from kmapp.web.sessions import SessionStore
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]

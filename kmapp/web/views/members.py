@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from allauth.account.adapter import get_adapter
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.http import HttpResponse
@@ -11,18 +12,63 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from kmapp.accounts.actions import add_member, change_role, remove_member
 from kmapp.accounts.models import Membership, User, list_account_access
-from kmapp.errors import Invalid
+from kmapp.accounts.second_factor import (
+    find_people_with_factor,
+    remove_second_factor,
+    require_second_factor,
+)
+from kmapp.errors import Denied, Invalid
 from kmapp.web.forms import MemberForm
 from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
+from kmapp.web.sessions import end_sessions
 
 
 @page_view("GET", admin=True)
 def members(request: WebRequest) -> HttpResponse:
     rows = Membership.objects.of(request.account_id).select_related("user")
     page = paginate(request, rows.order_by("role", "user__email"))
-    return render(request, "web/members/index.html", {"page": page})
+    context = {
+        "page": page,
+        "with_factor": find_people_with_factor([member.user_id for member in page]),
+    }
+    return render(request, "web/members/index.html", context)
+
+
+@page_view("GET", "POST", admin=True)
+def second_factor(request: WebRequest) -> HttpResponse:
+    """Require a second factor of all members, or no longer."""
+    if request.method != "POST":
+        people = list(Membership.objects.of(request.account_id).values_list("user_id", flat=True))
+        context = {
+            "members": len(people),
+            "ready": find_people_with_factor(people),
+            "required": request.access.require_second_factor,
+        }
+        return render(request, "web/members/second_factor.html", context)
+    required = request.POST.get("required") == "yes"
+    require_second_factor(request.account_id, required=required, actor=request.actor)
+    text = _("Members need a second factor.") if required else _("A second factor is optional.")
+    return redirect_with_notice(request, text, "web:members")
+
+
+@page_view("GET", "POST", admin=True)
+def reset_factor(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Remove the second factor of a member who lost it."""
+    member = _get_member(request, pk)
+    if not _is_managed(request, member.user):
+        raise Denied(_("This person is a member of other accounts. Ask the owner of kmapp."))
+    if request.method != "POST":
+        return render(request, "web/members/reset_factor.html", {"member": member})
+    remove_second_factor(member, actor=request.actor)
+    end_sessions(member.user)
+    get_adapter(request).send_notification_mail("account/email/factor_removed", member.user)
+    return redirect_with_notice(
+        request,
+        _("%(who)s signs in with the password alone.") % {"who": member.user.email},
+        "web:members",
+    )
 
 
 @sensitive_post_parameters("password")

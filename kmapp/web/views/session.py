@@ -3,9 +3,13 @@
 from http import HTTPStatus
 
 import structlog
-from django.contrib.auth import login, logout, update_session_auth_hash
+from allauth.account.adapter import get_adapter
+from allauth.account.internal.flows.login import perform_login, record_authentication
+from allauth.account.models import Login
+from django.contrib.auth import logout, update_session_auth_hash
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -16,7 +20,8 @@ from kmapp.api import throttles
 from kmapp.web.forms import PasswordForm, SignInForm
 from kmapp.web.http import WebRequest, safe_next_url
 from kmapp.web.page_access import SELECTED_ACCOUNT, page_view
-from kmapp.web.responses import redirect_with_notice, render_form, set_preference_cookies
+from kmapp.web.responses import redirect_with_notice, render_form
+from kmapp.web.sessions import end_sessions
 
 log = structlog.get_logger()
 
@@ -40,11 +45,11 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         log.warning("sign_in_failed", address=address)
         return _render_form(request, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     user = form.get_user()
-    login(request, user)
-    log.info("signed_in", user=str(user.pk), address=address)
-    return set_preference_cookies(
-        redirect(safe_next_url(request, "web:home")), theme=user.theme, language=user.language
-    )
+    # The password also confirms changes of the login in the next minutes.
+    record_authentication(request, user, method="password", reauthenticated=True)
+    login = Login(user=user, redirect_url=safe_next_url(request, reverse("web:home")))
+    answer: HttpResponse = perform_login(request, login)
+    return answer
 
 
 def _render_form(
@@ -73,7 +78,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-@page_view("POST")
+@page_view("POST", without_factor=True)
 def switch_account(request: WebRequest) -> HttpResponse:
     account_id = request.POST.get("account", "")
     if account_id not in {str(access.account_id) for access in request.accesses}:
@@ -93,7 +98,9 @@ def password(request: WebRequest) -> HttpResponse:
         context = {"form": form}
         return render_form(request, "web/session/password.html", context, invalid=form.is_bound)
     update_session_auth_hash(request, form.save())
+    end_sessions(request.user, except_key=request.session.session_key)
     log.info("password_changed", user=str(request.user.pk))
+    get_adapter(request).send_notification_mail("account/email/password_changed", request.user)
     return redirect_with_notice(
         request, _("Password changed. You are signed out on all other devices."), "web:home"
     )

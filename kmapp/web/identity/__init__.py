@@ -1,0 +1,1 @@
+"""Sign-in, password reset and second factors: flows of django-allauth with pages of kmapp."""

@@ -1,0 +1,106 @@
+"""Behaviour of allauth's sign-in: log lines, preferences, addresses, messages, e-mails."""
+
+from functools import partial
+from smtplib import SMTPException
+from typing import Any
+from uuid import UUID
+
+import structlog
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core.context import request_context
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from rest_framework.request import Request
+
+from kmapp.accounts.models import User
+from kmapp.api import throttles
+from kmapp.errors import Unavailable
+from kmapp.web.responses import set_preference_cookies
+from kmapp.web.sessions import end_sessions, remember_device
+
+log = structlog.get_logger()
+INACTIVE = gettext_lazy("This user is deactivated and cannot sign in. Ask an admin.")
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    error_messages = {
+        **DefaultAccountAdapter.error_messages,
+        "incorrect_password": gettext_lazy("This is not your password. Try again."),
+        "too_many_login_attempts": gettext_lazy("Too many attempts. Wait five minutes."),
+    }
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Forbid sign-up: admins add members."""
+        return False
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """Return the address as seen by the outermost of NUM_PROXIES proxies."""
+        return throttles.client_address(Request(request))
+
+    def login(self, request: HttpRequest, user: User) -> None:
+        super().login(request, user)
+        address = self.get_client_ip(request)
+        remember_device(request, address)
+        log.info("signed_in", user=str(user.pk), address=address)
+
+    def post_login(self, request: HttpRequest, user: User, **options: Any) -> HttpResponse:
+        answer = super().post_login(request, user, **options)
+        return set_preference_cookies(answer, theme=user.theme, language=user.language)
+
+    def add_message(
+        self,
+        request: HttpRequest,
+        level: int,
+        message_template: str | None = None,
+        *args: Any,
+        **options: Any,
+    ) -> None:
+        """Display allauth's messages except that someone has signed in, which they know."""
+        if message_template != "account/messages/logged_in.txt":
+            super().add_message(request, level, message_template, *args, **options)
+
+    def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
+        messages.error(request, str(INACTIVE))
+        return redirect("web:sign_in")
+
+    def set_password(self, user: User, password: str) -> None:
+        super().set_password(user, password)
+        end_sessions(user)
+        log.info("password_changed", user=str(user.pk))
+
+    def get_reset_password_from_key_url(self, key: str) -> str:
+        person, _dash, token = key.partition("-")
+        parts = {"uidb36": UUID(person), "key": token}
+        return str(
+            self.request.build_absolute_uri(
+                reverse("account_reset_password_from_key", kwargs=parts)
+            )
+        )
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Send a message that the person waits for; raise Unavailable if it cannot be sent."""
+        try:
+            super().send_mail(template_prefix, email, context)
+        except (SMTPException, OSError) as error:
+            log.exception("mail_not_sent", template=template_prefix)
+            raise Unavailable(
+                _("The e-mail could not be sent. Try again later, or tell the owner of kmapp."),
+                retry_after=60,
+            ) from error
+
+    def send_notification_mail(self, *args: Any, **options: Any) -> None:
+        """Tell people about changes of their login, after the change is committed."""
+        transaction.on_commit(partial(self._notify, *args, **options))
+
+    def _notify(self, *args: Any, **options: Any) -> None:
+        """Send a notification. The change stays without it, so a failure is only logged."""
+        with request_context(self.request):
+            try:
+                super().send_notification_mail(*args, **options)
+            except Unavailable:
+                log.warning("notification_not_sent")

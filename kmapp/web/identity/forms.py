@@ -1,0 +1,103 @@
+"""Forms of allauth with the product's labels and styles."""
+
+from typing import TYPE_CHECKING, Any
+
+from allauth.account import forms as account
+from allauth.mfa.adapter import get_adapter
+from allauth.mfa.base import forms as mfa
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp import forms as totp
+from allauth.mfa.webauthn import forms as webauthn
+from django import forms
+from django.contrib.auth.password_validation import password_validators_help_text_html
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.web.forms import Styled
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+
+class Labelled(Styled):
+    """A form whose fields have other labels, and no placeholders."""
+
+    labels: "dict[str, _StrPromise]" = {}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, label in self.labels.items():
+            self.fields[name].label = label
+        for field in self.fields.values():
+            field.widget.attrs.pop("placeholder", None)
+
+
+class RequestResetForm(Labelled, account.ResetPasswordForm):
+    """Form that asks for the address to which the link is sent."""
+
+    labels = {"email": _("E-mail")}
+
+
+class ResetPasswordForm(Labelled, account.ResetPasswordKeyForm):
+    """Form for a new password, after the link was opened."""
+
+    labels = {"password1": _("New password"), "password2": _("New password again")}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password1"].help_text = password_validators_help_text_html()
+
+
+class ConfirmPasswordForm(Labelled, account.ReauthenticateForm):
+    """Form that confirms a change of the login by the password."""
+
+    labels = {"password": _("Password")}
+
+
+class CodeForm(Labelled):
+    """A form with a one-time code."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["code"].label = _("Code")
+        self.fields["code"].widget.attrs.update(inputmode="numeric", autocomplete="one-time-code")
+
+
+class SecondFactorForm(CodeForm, mfa.AuthenticateForm):
+    """Form of the second step of sign-in."""
+
+
+class ConfirmCodeForm(CodeForm, mfa.ReauthenticateForm):
+    """Form that confirms a change of the login by a code."""
+
+
+class AddAuthenticatorForm(CodeForm, totp.ActivateTOTPForm):
+    """Form that proves that the authenticator app has the secret."""
+
+
+class AddPasskeyForm(Labelled, webauthn.AddWebAuthnForm):
+    labels = {"name": _("Name")}
+    passwordless = forms.BooleanField(
+        label=_("Sign in with this passkey alone"),
+        required=False,
+        initial=True,
+        help_text=_(
+            "The device then asks for your fingerprint, face or PIN. Turn this off for a security "
+            "key without a PIN, which can only be a second factor."
+        ),
+    )
+
+
+class RenamePasskeyForm(Labelled, webauthn.EditWebAuthnForm):
+    labels = {"name": _("Name")}
+
+
+class RemovePasskeyForm(forms.Form):
+    """Confirmation; invalid if an account requires the factor."""
+
+    def __init__(self, *args: Any, authenticator: Authenticator, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.authenticator = authenticator
+
+    def clean(self) -> None:
+        if not get_adapter().can_delete_authenticator(self.authenticator):
+            raise get_adapter().validation_error("cannot_delete_authenticator")

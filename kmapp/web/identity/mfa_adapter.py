@@ -1,0 +1,43 @@
+"""Behaviour of allauth's second factors: encryption at rest, names, who must keep one."""
+
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kmapp.accounts.models import User, list_account_access
+from kmapp.accounts.second_factor import FACTORS
+from kmapp.database.encryption import seal, unseal
+
+
+class MFAAdapter(DefaultMFAAdapter):
+    error_messages = {
+        **DefaultMFAAdapter.error_messages,
+        "cannot_delete_authenticator": gettext_lazy(
+            "One of your accounts requires a second factor. Add another one before you remove this."
+        ),
+        "incorrect_code": gettext_lazy(
+            "The code or passkey was not accepted: it is wrong, or was used already. Try again."
+        ),
+    }
+
+    def encrypt(self, text: str) -> str:
+        return seal(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return unseal(encrypted_text)
+
+    def get_totp_issuer(self) -> str:
+        return "kmapp"
+
+    def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:  # noqa: A002 - allauth's name
+        number = Authenticator.objects.filter(user=user, type=type).count() + 1
+        return _("Passkey %(number)d") % {"number": number}
+
+    def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
+        """Return whether the person may be without this factor."""
+        others = Authenticator.objects.filter(user=authenticator.user_id, type__in=FACTORS)
+        if others.exclude(pk=authenticator.pk).exists():
+            return True
+        accounts = list_account_access(authenticator.user)
+        return not any(access.require_second_factor for access in accounts)

@@ -1,0 +1,44 @@
+"""The person's own login: second factors and sessions."""
+
+from allauth.mfa.models import Authenticator
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from kmapp.accounts.second_factor import FACTORS
+from kmapp.web.http import WebRequest
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice
+from kmapp.web.sessions import end_session, end_sessions, list_sessions
+
+
+@page_view("GET", without_factor=True)
+def security(request: WebRequest) -> HttpResponse:
+    own = list(Authenticator.objects.filter(user=request.user).order_by("created_at"))
+    by_type = {kind: [row for row in own if row.type == kind] for kind in Authenticator.Type}
+    codes = by_type[Authenticator.Type.RECOVERY_CODES]
+    has_factor = any(by_type[kind] for kind in FACTORS)
+    context = {
+        "app": next(iter(by_type[Authenticator.Type.TOTP]), None),
+        "passkeys": by_type[Authenticator.Type.WEBAUTHN],
+        "codes_left": len(codes[0].wrap().get_unused_codes()) if codes else 0,
+        "has_factor": has_factor,
+        "must_add_factor": request.access.require_second_factor and not has_factor,
+        "sessions": list_sessions(request),
+    }
+    return render(request, "web/security/index.html", context)
+
+
+@page_view("POST", without_factor=True)
+def end_one(request: WebRequest) -> HttpResponse:
+    if not end_session(request, request.POST.get("session", "")):
+        raise Http404
+    return redirect_with_notice(request, _("The session has ended."), "mfa_index")
+
+
+@page_view("POST", without_factor=True)
+def end_others(request: WebRequest) -> HttpResponse:
+    number = end_sessions(request.user, except_key=request.session.session_key)
+    text = ngettext("%(n)d other session has ended.", "%(n)d other sessions have ended.", number)
+    return redirect_with_notice(request, text % {"n": number}, "mfa_index")

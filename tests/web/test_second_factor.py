@@ -1,0 +1,240 @@
+"""Authenticator apps, recovery codes, and accounts that require a second factor."""
+
+from typing import Any
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.contrib.auth import SESSION_KEY
+from django.core import mail
+from django.test import Client
+from structlog.testing import capture_logs
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actions import add_member
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, Membership, User
+from kmapp.database.encryption import unseal
+from kmapp.ledger.models import Commit
+from tests import makers
+from tests.makers import PASSWORD
+from tests.web.pages import HTMX, html
+from tests.web.totp import add_app, code_of, freeze
+
+ADD = "/security/app/add/"
+
+
+@pytest.fixture(autouse=True)
+def _still(monkeypatch: pytest.MonkeyPatch) -> None:
+    freeze(monkeypatch)
+
+
+def sign_in(user: User, **more: str) -> tuple[Client, Any]:
+    """Return a client and the answer to a correct password."""
+    client = Client()
+    body = {"username": user.username, "password": PASSWORD}
+    return client, client.post("/sign-in/", body | more)
+
+
+@pytest.fixture
+def alices(alice: User) -> Client:
+    """Alice, who has just entered her password."""
+    return sign_in(alice)[0]
+
+
+def test_code_is_asked_after_the_password(alices: Client, alice: User) -> None:
+    secret, _codes = add_app(alices)
+    client, answer = sign_in(alice, next="/memory/")
+    assert answer.headers["Location"] == "/sign-in/second-factor/"
+    assert SESSION_KEY not in client.session
+    assert client.get("/memory/").status_code == 302
+    assert client.post("/sign-in/second-factor/", {"code": "000000"}).status_code == 422
+    answer = client.post("/sign-in/second-factor/", {"code": code_of(secret)})
+    assert answer.headers["Location"] == "/memory/"
+    assert client.session[SESSION_KEY] == str(alice.pk)
+
+
+def test_code_works_once(alices: Client, alice: User) -> None:
+    secret, _codes = add_app(alices)
+    for status in (302, 422):
+        client, _answer = sign_in(alice)
+        answer = client.post("/sign-in/second-factor/", {"code": code_of(secret)})
+        assert answer.status_code == status
+
+
+def test_recovery_code_works_once(alices: Client, alice: User) -> None:
+    _secret, codes = add_app(alices)
+    for status in (302, 422):
+        client, _answer = sign_in(alice)
+        answer = client.post("/sign-in/second-factor/", {"code": codes[0]})
+        assert answer.status_code == status
+    assert "9 unused codes" in html(alices.get("/security/"))
+    assert codes[1] not in html(alices.get("/security/recovery-codes/")), "shown only once"
+
+
+def test_guesses_of_codes_are_limited_and_logged(alices: Client, alice: User) -> None:
+    secret, _codes = add_app(alices)
+    client, _answer = sign_in(alice)
+    with capture_logs() as logs:
+        for _ in range(5):
+            client.post("/sign-in/second-factor/", {"code": "000000"})
+        answer = client.post("/sign-in/second-factor/", {"code": code_of(secret)})
+    assert answer.status_code == 422
+    assert "Too many attempts" in html(answer)
+    assert [log["event"] for log in logs].count("sign_in_failed") == 6
+
+
+def test_second_step_needs_the_first(client: Client, alices: Client) -> None:
+    secret, _codes = add_app(alices)
+    answer = client.post("/sign-in/second-factor/", {"code": code_of(secret)})
+    assert answer.headers["Location"] == "/sign-in/"
+
+
+def test_secrets_are_encrypted_at_rest(alices: Client, alice: User) -> None:
+    secret, _codes = add_app(alices)
+    app = Authenticator.objects.get(user=alice, type="totp")
+    codes = Authenticator.objects.get(user=alice, type="recovery_codes")
+    assert secret not in str(app.data)
+    assert unseal(app.data["secret"]) == secret
+    assert len(unseal(codes.data["seed"])) == 80
+
+
+def test_wrong_code_adds_no_app(alices: Client, alice: User) -> None:
+    alices.get(ADD)
+    assert alices.post(ADD, {"code": "000000"}).status_code == 422
+    assert not Authenticator.objects.filter(user=alice).exists()
+
+
+def test_change_needs_a_recent_password(reviewer: Client, alice: User) -> None:
+    """A session left open for minutes cannot change how its person signs in."""
+    answer = reviewer.get(ADD)
+    assert answer.headers["Location"] == "/confirm/password/?next=%2Fsecurity%2Fapp%2Fadd%2F"
+    confirm = answer.headers["Location"]
+    assert reviewer.post(confirm, {"password": "guess"}).status_code == 422
+    assert reviewer.post(confirm, {"password": PASSWORD}).headers["Location"] == ADD
+    add_app(reviewer)
+
+
+def test_first_factor_ends_other_sessions_and_is_notified(
+    committed: str, alices: Client, alice: User
+) -> None:
+    elsewhere = makers.signed_in(alice)
+    add_app(alices)
+    assert elsewhere.get("/").status_code == 302
+    assert alices.get("/").status_code == 200
+    assert [message.to for message in mail.outbox] == [[alice.email]]
+
+
+def test_person_removes_the_app(alices: Client, alice: User) -> None:
+    add_app(alices)
+    assert alices.post("/security/app/remove/").status_code == 302
+    assert sign_in(alice)[1].headers["Location"] == "/"
+
+
+def test_new_codes_replace_the_old_ones(alices: Client, alice: User) -> None:
+    _secret, codes = add_app(alices)
+    answer = alices.post("/security/recovery-codes/new/", follow=True)
+    assert codes[0] not in html(answer)
+    client, _answer = sign_in(alice)
+    assert client.post("/sign-in/second-factor/", {"code": codes[0]}).status_code == 422
+
+
+# --- Accounts that require a second factor --------------------------------------------------------
+
+
+def require(admin: Client, required: str = "yes") -> None:
+    assert admin.post("/members/second-factor/", {"required": required}).status_code == 302
+
+
+def test_member_without_factor_is_led_to_add_one(
+    admin: Client, alices: Client, acme: Account
+) -> None:
+    require(admin)
+    for path in ("/", "/review/", "/members/", "/password/"):
+        assert alices.get(path).headers["Location"] == "/security/", path
+    assert alices.post("/preferences/", {"theme": "dark"}).status_code == 302
+    assert alices.get("/", headers=HTMX).headers["HX-Redirect"] == "/security/"
+    assert "<strong>Acme</strong> requires a second factor" in html(alices.get("/security/"))
+    add_app(alices)
+    assert alices.get("/").status_code == 200
+
+
+def test_required_factor_cannot_be_removed(admin: Client, alices: Client, alice: User) -> None:
+    add_app(alices)
+    require(admin)
+    assert "requires a second factor" in html(alices.get("/security/app/remove/"))
+    assert alices.post("/security/app/remove/").status_code == 422
+    assert Authenticator.objects.filter(user=alice, type="totp").exists()
+    require(admin, "no")
+    assert alices.post("/security/app/remove/").status_code == 302
+
+
+def test_requirement_applies_to_its_account_only(
+    admin: Client, alices: Client, alice: User, rival: Account
+) -> None:
+    with acting(rival):
+        add_member(account_id=rival.pk, user=alice, role="reviewer", actor=SYSTEM)
+    require(admin)
+    assert alices.get("/").status_code == 302
+    assert alices.post("/account/", {"account": str(rival.pk)}).status_code == 302
+    assert alices.get("/").status_code == 200
+
+
+def test_requirement_is_in_the_ledger(admin: Client, ada: User, acme: Account) -> None:
+    require(admin)
+    commit = max(makers.rows(Commit, acme), key=lambda each: each.seq)
+    assert commit.actor == f"user:{ada.pk}"
+    assert [(change["object"], change["op"]) for change in commit.diff] == [
+        (f"accounts.account:{acme.pk}", "UPDATE")
+    ]
+    before = makers.count(Commit, acme)
+    Client().post("/members/second-factor/", {"required": "no"})
+    assert makers.count(Commit, acme) == before
+
+
+def test_only_admins_set_the_requirement(reviewer: Client, acme: Account) -> None:
+    assert reviewer.post("/members/second-factor/", {"required": "yes"}).status_code == 403
+    with acting(acme):
+        assert not Account.objects.get(pk=acme.pk).require_second_factor
+
+
+def test_page_counts_members_with_a_factor(admin: Client, alices: Client) -> None:
+    add_app(alices)
+    assert "<strong>1 of 2</strong>" in html(admin.get("/members/second-factor/"))
+
+
+# --- A lost device --------------------------------------------------------------------------------
+
+
+def test_admin_removes_a_lost_factor(
+    admin: Client,
+    alices: Client,
+    alice: User,
+    acme: Account,
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    add_app(alices)
+    member = makers.get(Membership, acme, user=alice)
+    assert admin.get(f"/members/{member.pk}/second-factor/").status_code == 200
+    with django_capture_on_commit_callbacks(execute=True):
+        assert admin.post(f"/members/{member.pk}/second-factor/").status_code == 302
+    assert alices.get("/").status_code == 302, "sessions end"
+    assert sign_in(alice)[1].headers["Location"] == "/"
+    assert mail.outbox[-1].to == [alice.email]
+    assert makers.get(Membership, acme, pk=member.pk).commit_id != member.commit_id
+
+
+def test_admin_of_one_account_keeps_off_other_logins(
+    admin: Client, alices: Client, alice: User, acme: Account, rival: Account
+) -> None:
+    """Whoever can remove the factor of a person weakens all accounts of this person."""
+    add_app(alices)
+    with acting(rival):
+        add_member(account_id=rival.pk, user=alice, role="reviewer", actor=SYSTEM)
+    member = makers.get(Membership, acme, user=alice)
+    assert admin.post(f"/members/{member.pk}/second-factor/").status_code == 403
+    assert Authenticator.objects.filter(user=alice, type="totp").exists()
+
+
+def test_django_admin_does_not_show_logins(superuser: Client) -> None:
+    for path in ("/admin/mfa/authenticator/", "/admin/account/emailaddress/"):
+        assert superuser.get(path).status_code == 404
