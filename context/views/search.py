@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from context.models import ContextCostReport, ToolResultArchive
 from context.models.archives import COLLECTION
 from kmapp.web.site_search.indexed import find_ids
-from kmapp.web.site_search.providers import CAP, Found, Hit, Provider, SiteSearch, register
+from kmapp.web.site_search.providers import CAP, Hit, Matches, Provider, SiteSearch, register
 
 OWNERS = {"user": "user_id", "agent": "agent_id", "run": "conversation_id"}
 LAST_CHARACTER = "\U0010ffff"  # sorts after all others
@@ -19,7 +19,7 @@ LAST_CHARACTER = "\U0010ffff"  # sorts after all others
 CALL_COLUMNS = ("conversation_id", "agent_id", "model")
 
 
-def find_archives(search: SiteSearch) -> Found:
+def find_archives(search: SiteSearch) -> Matches:
     query = search.query
     rows = _narrow(ToolResultArchive.objects.of(search.account_id), query.filters)
     ids = find_ids(search, COLLECTION, rows)
@@ -35,10 +35,10 @@ def find_archives(search: SiteSearch) -> Found:
         for archive in archives
         if query.has_phrases(f"{archive.query_summary}\n{archive.result_full}")
     ]
-    return Found(hits=hits, number=len(hits) if query.phrases else len(ids))
+    return Matches(hits=hits, number=len(hits) if query.phrases else len(ids))
 
 
-def find_calls(search: SiteSearch) -> Found:
+def find_calls(search: SiteSearch) -> Matches:
     """Find calls by the beginning of their conversation, agent or model; they have no text."""
     query = search.query
     everything = ContextCostReport.objects.of(search.account_id).briefly().newest_first()
@@ -65,7 +65,7 @@ def find_calls(search: SiteSearch) -> Found:
         )
         for call in calls[: search.limit]
     ]
-    return Found(hits=hits, number=min(len(calls), CAP))
+    return Matches(hits=hits, number=min(len(calls), CAP))
 
 
 def _beginning(rows: "QuerySet[Any]", column: str, text: str) -> "QuerySet[Any]":

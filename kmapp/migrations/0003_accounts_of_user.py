@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from kmapp.accounts.security_definer_functions import SecurityDefinerFunction
+from kmapp.accounts.row_level_security import SecurityDefinerFunction
 
 
 def accounts_of_user(columns: str, expressions: str) -> SecurityDefinerFunction:

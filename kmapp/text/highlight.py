@@ -52,14 +52,15 @@ def passage(text: str, query_terms: Collection[str], phrases: Collection[str]) -
     return [*cut, *mark(text[start:end], inside), *rest]
 
 
-def _words(text: str, wanted: set[str]) -> list[Span]:
-    if not wanted:
+def _words(text: str, query_terms: set[str]) -> list[Span]:
+    if not query_terms:
         return []
-    beginnings = {term[:_PREFIX] for term in wanted}
+    beginnings = {term[:_PREFIX] for term in query_terms}
     return [
         match.span()
         for match in _WORD.finditer(text)
-        if match[0].casefold()[:_PREFIX] in beginnings and not wanted.isdisjoint(terms(match[0]))
+        if match[0].casefold()[:_PREFIX] in beginnings
+        and not query_terms.isdisjoint(terms(match[0]))
     ]
 
 

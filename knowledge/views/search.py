@@ -10,7 +10,7 @@ from kmapp.search.lookups import Ids
 from kmapp.search.variants import DEFAULT
 from kmapp.web.site_search.indexed import find_ids
 from kmapp.web.site_search.named import find_named
-from kmapp.web.site_search.providers import Found, Hit, Provider, SiteSearch, register
+from kmapp.web.site_search.providers import Hit, Matches, Provider, SiteSearch, register
 from knowledge.chunking.index_versions import collection_of
 from knowledge.models import KnowledgeChunk, KnowledgeSource, LorebookEntry
 
@@ -18,7 +18,7 @@ INDEX = DEFAULT.index_version
 IS = {"enabled": True, "disabled": False}
 
 
-def find_documents(search: SiteSearch) -> Found:
+def find_documents(search: SiteSearch) -> Matches:
     """Find documents by the best of their chunks."""
     query = search.query
     chunks = KnowledgeChunk.objects.of(search.account_id).of_index_version(INDEX)
@@ -38,7 +38,7 @@ def find_documents(search: SiteSearch) -> Found:
         if query.has_phrases(chunk.text):
             best.setdefault(chunk.document_id, chunk)
     hits = [_chunk_hit(search, chunk) for chunk in list(best.values())[: search.limit]]
-    return Found(hits=hits, number=len(best))
+    return Matches(hits=hits, number=len(best))
 
 
 def _chunk_hit(search: SiteSearch, chunk: KnowledgeChunk) -> Hit:
@@ -51,7 +51,7 @@ def _chunk_hit(search: SiteSearch, chunk: KnowledgeChunk) -> Hit:
     )
 
 
-def find_lore(search: SiteSearch) -> Found:
+def find_lore(search: SiteSearch) -> Matches:
     rows = LorebookEntry.objects.of(search.account_id)
     if chosen := search.query.filters.get("is"):
         rows = rows.filter(enabled=IS[chosen])
@@ -67,7 +67,7 @@ def find_lore(search: SiteSearch) -> Found:
         )
         for entry in (entries[pk] for pk in ids if pk in entries)
     ]
-    return Found(hits=hits, number=len(ids))
+    return Matches(hits=hits, number=len(ids))
 
 
 register(

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.site_search.indexed import find_ids
-from kmapp.web.site_search.providers import Found, Hit, Provider, SiteSearch, register
+from kmapp.web.site_search.providers import Hit, Matches, Provider, SiteSearch, register
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import COLLECTION
 
@@ -20,7 +20,7 @@ COLUMNS = {"kind": "kind", "status": "status", "user": "user_id", "agent": "agen
 COLUMNS |= {"run": "run_id"}
 
 
-def find_entries(search: SiteSearch, *, topics: bool) -> Found:
+def find_entries(search: SiteSearch, *, topics: bool) -> Matches:
     rows = MemoryEntry.objects.of(search.account_id)
     rows = rows.filter(kind=Kind.TOPIC) if topics else rows.exclude(kind=Kind.TOPIC)
     ids = find_ids(search, COLLECTION, _narrow(rows, search.query.filters))
@@ -36,7 +36,7 @@ def find_entries(search: SiteSearch, *, topics: bool) -> Found:
         ]
     number = len(entries) if search.query.phrases else len(ids)
     page = "memory:topic" if topics else "memory:entry"
-    return Found(
+    return Matches(
         hits=[_hit(search, entry, page) for entry in entries[: search.limit]], number=number
     )
 

@@ -4,11 +4,11 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.site_search.named import find_named
-from kmapp.web.site_search.providers import Found, Hit, Provider, SiteSearch, register
+from kmapp.web.site_search.providers import Hit, Matches, Provider, SiteSearch, register
 from rules.models import Rule
 
 
-def find_rules(search: SiteSearch) -> Found:
+def find_rules(search: SiteSearch) -> Matches:
     rows = Rule.objects.of(search.account_id)
     if state := search.query.filters.get("state"):
         rows = rows.filter(state=state)
@@ -23,7 +23,7 @@ def find_rules(search: SiteSearch) -> Found:
         )
         for rule in (rules[pk] for pk in ids if pk in rules)
     ]
-    return Found(hits=hits, number=len(ids))
+    return Matches(hits=hits, number=len(ids))
 
 
 register(

@@ -6,10 +6,10 @@ from django.utils.translation import override
 from kmapp.accounts.models import Membership
 from kmapp.web.navigation import list_pages
 from kmapp.web.site_search.named import find_named
-from kmapp.web.site_search.providers import Found, Hit, SiteSearch
+from kmapp.web.site_search.providers import Hit, Matches, SiteSearch
 
 
-def find_pages(search: SiteSearch) -> Found:
+def find_pages(search: SiteSearch) -> Matches:
     """Find pages and actions by the words of their names, in the reader's language or English."""
     hits = []
     for page in list_pages(search.request):
@@ -18,10 +18,10 @@ def find_pages(search: SiteSearch) -> Found:
             english = str(page.item.label)
         if search.query.matches_name(label, english):
             hits.append(Hit(url=page.url, title=search.query.mark(label)))
-    return Found(hits=hits[: search.limit], number=len(hits))
+    return Matches(hits=hits[: search.limit], number=len(hits))
 
 
-def find_members(search: SiteSearch) -> Found:
+def find_members(search: SiteSearch) -> Matches:
     rows = Membership.objects.of(search.account_id).select_related("user")
     if role := search.query.filters.get("role"):
         rows = rows.filter(role=role)
@@ -36,4 +36,4 @@ def find_members(search: SiteSearch) -> Found:
         )
         for member in (members[pk] for pk in ids if pk in members)
     ]
-    return Found(hits=hits, number=len(ids))
+    return Matches(hits=hits, number=len(ids))

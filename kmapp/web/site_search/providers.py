@@ -30,7 +30,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Matches:
     """The first hits of a provider, and the number of all, up to `CAP`."""
 
     hits: Sequence[Hit] = ()
@@ -50,7 +50,7 @@ class SiteSearch:
         return self.request.account_id
 
 
-Find = Callable[[SiteSearch], Found]
+Find = Callable[[SiteSearch], Matches]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,15 +79,15 @@ class Group:
     """The results of one provider."""
 
     provider: Provider
-    found: Found
+    matches: Matches
 
     @property
     def count(self) -> str:
-        return format_count(self.found.number)
+        return format_count(self.matches.number)
 
     @property
     def has_more(self) -> bool:
-        return self.found.number > len(self.found.hits)
+        return self.matches.number > len(self.matches.hits)
 
 
 _registered: dict[str, Provider] = {}
@@ -115,9 +115,9 @@ def search_everything(request: WebRequest, query: SiteQuery, *, limit: int) -> l
         return []
     search = SiteSearch(request=request, query=query, limit=limit)
     groups = [
-        Group(provider=each, found=each.find(search)) for each in providers if each.accepts(query)
+        Group(provider=each, matches=each.find(search)) for each in providers if each.accepts(query)
     ]
-    return [group for group in groups if group.found.hits]
+    return [group for group in groups if group.matches.hits]
 
 
 def filter_values(providers: Sequence[Provider]) -> dict[str, list[str] | None]:

@@ -56,8 +56,8 @@ class SiteQuery:
     @cached_property
     def terms(self) -> list[str]:
         """Return the distinct terms of the words and phrases."""
-        found = terms(" ".join([self.words, *self.phrases]))
-        return list(dict.fromkeys(found))[:MOST_TERMS]
+        query_terms = terms(" ".join([self.words, *self.phrases]))
+        return list(dict.fromkeys(query_terms))[:MOST_TERMS]
 
     @cached_property
     def required(self) -> list[str]:
