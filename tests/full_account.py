@@ -35,9 +35,9 @@ from memory.models import (
 from rules.models import Rule, RuleDecision, RulePromotion
 from tests import makers
 from tests.agent import Agent
-from tests.context.calling import fill_calls
+from tests.context.builders import fill_calls
 from tests.knowledge.deliveries import fill_knowledge
-from tests.rules.filling import fill_rules
+from tests.rules.builders import fill_rules
 
 # What has an address of its own.
 OWNED: dict[type[Model], Callable[[Account], QuerySet[Any]]] = {

@@ -3,9 +3,11 @@
 import pytest
 from rest_framework.test import APIClient
 
-from kmapp.accounts.models import ApiKey
+from context.assembly.policies import Policy
+from kmapp.accounts.models import Account, ApiKey
 from kmapp.text import tokens
 from tests.agent import Agent
+from tests.context.builders import configure
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -17,3 +19,17 @@ def tokenizer() -> None:
 @pytest.fixture
 def agent(key: tuple[ApiKey, str]) -> Agent:
     return Agent(APIClient(headers={"authorization": f"Bearer {key[1]}"}))
+
+
+@pytest.fixture
+def low_threshold(acme: Account) -> None:
+    """Archive short results, because long ones take long to embed."""
+    configure(acme, archive_threshold=1_000, language="en")
+
+
+@pytest.fixture(autouse=True)
+def patient_retrieval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let sources answer on a busy machine, too."""
+    defaults = Policy.__init__.__kwdefaults__
+    assert defaults
+    monkeypatch.setitem(defaults, "retrieval_ms", 10_000)
