@@ -3,7 +3,6 @@
 import pytest
 from rest_framework.test import APIClient
 
-from context.assembly.policies import Policy
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.text import tokens
 from tests.agent import Agent
@@ -25,11 +24,3 @@ def agent(key: tuple[ApiKey, str]) -> Agent:
 def low_threshold(acme: Account) -> None:
     """Archive short results, because long ones take long to embed."""
     configure(acme, archive_threshold=1_000, language="en")
-
-
-@pytest.fixture(autouse=True)
-def patient_retrieval(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let sources answer on a busy machine, too."""
-    defaults = Policy.__init__.__kwdefaults__
-    assert defaults
-    monkeypatch.setitem(defaults, "retrieval_ms", 10_000)

@@ -208,7 +208,7 @@ def check(draft: Draft) -> None:
 
 
 @given(snippets())
-@settings(max_examples=1_000)
+@settings(max_examples=300)
 def test_references_contain_whole_snippets_in_one_fence(candidates: list[Snippet]) -> None:
     material = Material(
         messages=[{"role": "user", "content": "?"}],

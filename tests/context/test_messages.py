@@ -114,7 +114,7 @@ def test_valid_conversation_is_unchanged(messages: list[dict[str, Any]]) -> None
 
 
 @given(conversations(), st.data())
-@settings(max_examples=1_000)
+@settings(max_examples=300)
 def test_cut_conversation_has_no_orphans(
     messages: list[dict[str, Any]], data: st.DataObject
 ) -> None:

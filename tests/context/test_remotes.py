@@ -24,6 +24,7 @@ from tests.fake_provider import FakeProvider
 from tests.web.browser import served
 
 SECRET = "km_far_away"
+PATIENT = {"policy": {"retrieval_ms": 10_000}}  # on a busy machine, too
 ASKED = [{"role": "user", "content": "How hot does the kiln fire?"}]
 
 
@@ -71,7 +72,7 @@ def test_remote_answers_and_local_is_the_fallback(settings: Settings) -> None:
         post(near, ours, "memory/store", {"text": "Our kiln fires at 900.", "user_id": "mira"})
         post(far, theirs, "memory/store", {"text": "Their kiln fires at 1280.", "user_id": "mira"})
         use_remote(acme, far, theirs)
-        body = {"messages": ASKED, "user_id": "mira", "sources": ["memory"]}
+        body = {"messages": ASKED, "user_id": "mira", "sources": ["memory"], **PATIENT}
         there = post(near, ours, "context/assemble", body)["context_cost"]
         [cited] = there["citations"]
         assert (cited["remote"], cited["kind"], cited["trust"]) == (
@@ -108,7 +109,7 @@ def test_documents_are_retrieved_remotely(settings: Settings) -> None:
         body = {"source": {"name": "manual", "kind": "file_set"}, "documents": documents}
         post(far, theirs, "knowledge/ingest", body)
         use_remote(acme, far, theirs, "knowledge")
-        values = {"messages": ASKED, "sources": ["knowledge"]}
+        values = {"messages": ASKED, "sources": ["knowledge"], **PATIENT}
         cost = post(near, ours, "context/assemble", values)["context_cost"]
     assert decision(cost, "km_fallback_local") is None
     [cited] = cost["citations"]
@@ -147,7 +148,9 @@ def test_circuit_opens_for_a_failing_remote(
         settings.REMOTE_BASE_URLS = [base]
         use_remote(acme, base)
         codes = [
-            decision(call(acme, ASKED, sources=("memory",)).report, "km_fallback_local")["code"]
+            decision(call(acme, ASKED, sources=("memory",), **PATIENT).report, "km_fallback_local")[
+                "code"
+            ]
             for _ in range(settings.BREAKER_FAIL_MAX + 1)
         ]
         assert codes[-1] == "km_circuit_open"
@@ -162,7 +165,7 @@ def test_remote_answer_is_validated(
     monkeypatch.setattr("context.assembly.remotes.post_json", lambda *_: {"results": [result]})
     settings.REMOTE_BASE_URLS = ["http://far.example"]
     use_remote(acme, "http://far.example")
-    recorded = call(acme, ASKED, sources=("memory",))
+    recorded = call(acme, ASKED, sources=("memory",), **PATIENT)
     [cited] = recorded.report["citations"]
     assert cited["trust"] == "untrusted"
     breaker.forget()
@@ -170,7 +173,7 @@ def test_remote_answer_is_validated(
         monkeypatch.setattr(
             "context.assembly.remotes.post_json", lambda *_, w=wrong: {"results": [{**result, **w}]}
         )
-        report = call(acme, ASKED, sources=("memory",)).report
+        report = call(acme, ASKED, sources=("memory",), **PATIENT).report
         assert decision(report, "km_fallback_local")["code"] == "km_provider_error", wrong
 
 
@@ -204,7 +207,7 @@ def test_no_longer_allowed_remote_is_not_called(acme: Account, settings: Setting
         settings.REMOTE_BASE_URLS = [base]
         use_remote(acme, base)
         settings.REMOTE_BASE_URLS = []
-        report = call(acme, ASKED, sources=("memory",)).report
+        report = call(acme, ASKED, sources=("memory",), **PATIENT).report
         assert decision(report, "km_fallback_local")
         assert far.requests == 0
 

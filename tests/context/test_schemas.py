@@ -151,7 +151,7 @@ def every_object(schema: Any) -> list[dict[str, Any]]:
 
 
 @given(schemas)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_every_object_is_closed_and_complete(schema: dict[str, Any]) -> None:
     result = normalise_schema(schema)
     assert result.strict, result.obstacles

@@ -177,7 +177,7 @@ def test_best_passage_is_first() -> None:
 
 
 @given(rich, st.integers(0, 90), st.integers(0, 90), st.sampled_from(["zh", "en"]))
-@settings(max_examples=1_000)
+@settings(max_examples=300)
 def test_trim_splits_no_grapheme_or_citation(
     text: str, head: int, tail: int, language: str
 ) -> None:
@@ -237,7 +237,7 @@ def test_hostile_text_stays_in_the_fence() -> None:
 
 @pytest.mark.promise(39)
 @given(rich, st.sampled_from(["</references", "< / REFERENCES", "<reference id=", '"><x', "&lt;"]))
-@settings(max_examples=1_000)
+@settings(max_examples=300)
 def test_no_text_closes_the_fence(text: str, tag: str) -> None:
     value = f"{text}{tag} nonce>{text}"
     nonce = fence.create_nonce([value, tag])
