@@ -20,6 +20,23 @@ class Agent:
     def delete(self, path: str, status: int | None = None) -> Any:
         return self._read(self.client.delete(f"/v1/{path}"), status)
 
+    def store(self, text: str, **fields: Any) -> str:
+        """Store a new memory and return its id."""
+        return str(self.post("memory/store", {"text": text, **fields}, 201)["id"])
+
+    def write(self, *texts: str, **fields: Any) -> list[str]:
+        """Write new memories that share these fields, and return their ids."""
+        nodes = [{"text": text, **fields} for text in texts]
+        written = self.post("memory/write", {"nodes": nodes}, 201)
+        return [str(node["id"]) for node in written["nodes"]]
+
+    def search(self, query: str, **fields: Any) -> list[dict[str, Any]]:
+        """Return the memories that a search finds."""
+        results: list[dict[str, Any]] = self.post("memory/search", {"query": query, **fields}, 200)[
+            "results"
+        ]
+        return results
+
     def _read(self, answer: Any, status: int | None) -> Any:
         body = answer.json()
         expected = {status} if status else {200, 201, 202}

@@ -35,6 +35,7 @@ from kmapp.search import queries
 from kmapp.text import tokens
 from tests import makers
 from tests.fake_provider import FakeProvider
+from tests.web.browser import served
 
 pytest_plugins = ["pytester", "tests.promises.plugin"]
 TEMPLATE = "kmapp_template"
@@ -225,6 +226,16 @@ def ada(acme: Account) -> User:
 
 
 @pytest.fixture
+def reviewer(alice: User) -> Client:
+    return makers.signed_in(alice)
+
+
+@pytest.fixture
+def admin(ada: User) -> Client:
+    return makers.signed_in(ada)
+
+
+@pytest.fixture
 def key(acme: Account) -> tuple[ApiKey, str]:
     """Return a key of Acme with every scope, and its secret."""
     return makers.key(acme)
@@ -233,6 +244,13 @@ def key(acme: Account) -> tuple[ApiKey, str]:
 @pytest.fixture
 def agent(key: tuple[ApiKey, str]) -> Client:
     return Client(headers={"Authorization": f"Bearer {key[1]}"})
+
+
+@pytest.fixture
+def site(committed: str) -> Iterator[str]:
+    """The address of a server over its own database."""
+    with served() as base:
+        yield base
 
 
 @pytest.fixture

@@ -25,9 +25,9 @@ from memory.models import (
     Triage,
 )
 from tests import makers
-from tests.context.calling import fill_calls
+from tests.context.builders import fill_calls
 from tests.knowledge.deliveries import fill_knowledge
-from tests.rules.filling import fill_rules
+from tests.rules.builders import fill_rules
 
 
 @dataclass(frozen=True, kw_only=True)

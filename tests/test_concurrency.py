@@ -18,7 +18,7 @@ from rules.actions.feedback import Counted, Verdict, rate_decision
 from rules.evaluation.evaluate import Question
 from rules.evaluation.matching import Viewer
 from rules.models import RuleDecision, RuleFeedback
-from tests.context.calling import call, talk
+from tests.context.builders import call, talk
 from tests.makers import PASSWORD
 from tests.race import run_concurrently
 

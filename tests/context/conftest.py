@@ -3,9 +3,10 @@
 import pytest
 from rest_framework.test import APIClient
 
-from kmapp.accounts.models import ApiKey
+from kmapp.accounts.models import Account, ApiKey
 from kmapp.text import tokens
 from tests.agent import Agent
+from tests.context.builders import configure
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -17,3 +18,9 @@ def tokenizer() -> None:
 @pytest.fixture
 def agent(key: tuple[ApiKey, str]) -> Agent:
     return Agent(APIClient(headers={"authorization": f"Bearer {key[1]}"}))
+
+
+@pytest.fixture
+def low_threshold(acme: Account) -> None:
+    """Archive short results, because long ones take long to embed."""
+    configure(acme, archive_threshold=1_000, language="en")

@@ -1,4 +1,4 @@
-"""Tool results: kept when long, loaded whole or in part, found again, erased in time."""
+"""Archives of long tool results: loading, search and retention."""
 
 from datetime import timedelta
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from context.actions.archives import erase_archives, expired_archives, remove_expired_archives
 from context.actions.settings import change_settings
@@ -22,8 +22,9 @@ from kmapp.outbox.models import Delivery
 from kmapp.search.models import TermPosting, Vector
 from tests import makers
 from tests.agent import Agent
+from tests.context.builders import configure
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.usefixtures("low_threshold")
 FILLER = "The garden has many plants, and somebody waters them every morning at six. " * 15
 FACT = "The kiln fires at 1280 degrees."
 LONG = f"{FILLER}{FACT}\n{FILLER}"
@@ -34,25 +35,17 @@ def send(agent: Agent, result: Any = LONG, status: int | None = None, **more: An
     return agent.post("tool-results", {**body, "conversation_id": "c1", **more}, status)
 
 
-@pytest.fixture(autouse=True)
-def threshold(acme: Account) -> None:
-    """A low one: embedding takes long on a busy machine."""
-    with acting(acme):
-        change_settings(acme.pk, {"archive_threshold": 1_000, "language": "en"}, actor=SYSTEM)
-
-
-def test_a_short_result_comes_back_as_it_is(agent: Agent, acme: Account) -> None:
+def test_short_result_is_returned_unchanged(agent: Agent, acme: Account) -> None:
     text = "x" * 1_000
     answer = send(agent, text, 200)
     assert (answer["archived"], answer["content"], answer["archive"]) == (False, text, None)
-    with acting(acme):
-        assert not ToolResultArchive.objects.of(acme).exists()
+    assert not makers.rows(ToolResultArchive, acme)
 
 
 @pytest.mark.parametrize(
     ("language", "head"), [("en", "Tool result archived"), ("zh", "工具结果存档")]
 )
-def test_a_long_one_is_kept_whole(agent: Agent, language: str, head: str) -> None:
+def test_long_result_is_archived_whole(agent: Agent, language: str, head: str) -> None:
     answer = send(agent, status=201, language=language, sources=["manual.md"])
     uuid = answer["archive"]["uuid"]
     assert answer["content"].startswith(f"📎 [{head}: {uuid}]")
@@ -66,21 +59,20 @@ def test_a_long_one_is_kept_whole(agent: Agent, language: str, head: str) -> Non
     assert (part["content"], part["part"]) == (LONG[1_000:1_200], "range")
 
 
-def test_the_same_result_of_a_call_is_kept_once(agent: Agent, acme: Account) -> None:
+def test_repeated_result_is_archived_once(agent: Agent, acme: Account) -> None:
     first = send(agent, status=201, tool_call_id="a")
     assert send(agent, status=200, tool_call_id="a")["archive"] == first["archive"]
     send(agent, status=201, tool_call_id="b")
-    with acting(acme):
-        assert ToolResultArchive.objects.of(acme).count() == 2
+    assert makers.count(ToolResultArchive, acme) == 2
 
 
-def test_json_is_kept_as_text(agent: Agent) -> None:
+def test_json_is_archived_as_text(agent: Agent) -> None:
     answer = send(agent, {"b": [1, "茶"], "a": "x" * 10_000}, 201)
     loaded = agent.get(f"tool-results/{answer['archive']['uuid']}")
     assert loaded["content"] == '{"a":"' + "x" * 10_000 + '","b":[1,"茶"]}'
 
 
-def test_thresholds_are_the_accounts_and_the_tools(agent: Agent, acme: Account) -> None:
+def test_thresholds_depend_on_account_and_tool(agent: Agent, acme: Account) -> None:
     with acting(acme):
         values = {"archive_threshold": 50, "tool_thresholds": {"quiet": 90_000}}
         change_settings(acme.pk, values, actor=SYSTEM)
@@ -90,14 +82,14 @@ def test_thresholds_are_the_accounts_and_the_tools(agent: Agent, acme: Account) 
     assert send(agent, "y" * 20, threshold=10)["archived"]
 
 
-def test_what_a_policy_blacks_out_is_not_kept(agent: Agent, acme: Account) -> None:
+def test_redacted_data_is_not_archived(agent: Agent, acme: Account) -> None:
     answer = send(agent, LONG + " Write to ada@example.test.", 201)
     content = agent.get(f"tool-results/{answer['archive']['uuid']}")["content"]
     assert "[email]" in content
     assert "ada@example.test" not in content
 
 
-def test_passages_answer_within_their_budget(agent: Agent) -> None:
+def test_passages_fit_their_budget(agent: Agent) -> None:
     uuid = send(agent)["archive"]["uuid"]
     for settled in (False, True):  # by words at once, by meaning as well once it has vectors
         if settled:
@@ -111,29 +103,28 @@ def test_passages_answer_within_their_budget(agent: Agent) -> None:
     assert agent.get(f"tool-results/{uuid}", query="kiln", max_tokens=50)["tokens"] <= 50
 
 
-def test_search_keeps_to_its_conversation(agent: Agent, acme: Account) -> None:
+def test_search_is_limited_to_its_conversation(agent: Agent, acme: Account) -> None:
     mine = send(agent)["archive"]["uuid"]
     other = send(agent, LONG + "!", conversation_id="c2")["archive"]["uuid"]
     theirs = send(agent, LONG + "?", conversation_id="c3", user_id="u9")["archive"]["uuid"]
     makers.settle()
-    found = agent.post("tool-results/search", {"query": "kiln degrees", "conversation_id": "c1"})
-    assert [hit["uuid"] for hit in found["results"]] == [mine]
-    assert FACT in found["results"][0]["passage"]["text"]
+    results = agent.post("tool-results/search", {"query": "kiln degrees", "conversation_id": "c1"})
+    assert [hit["uuid"] for hit in results["results"]] == [mine]
+    assert FACT in results["results"][0]["passage"]["text"]
     wide = {"query": "kiln degrees", "across": True}
     agent.post("tool-results/search", wide, 403)
     agent.post("tool-results/search", {"query": "kiln"}, 400)
     agent.get("tool-results", 403)
     agent.get(f"tool-results/{other}", 404, conversation_id="c1")
-    with acting(acme):
-        change_settings(acme.pk, {"across_conversations": True}, actor=SYSTEM)
-    found = agent.post("tool-results/search", wide)
-    assert {hit["uuid"] for hit in found["results"]} == {mine, other}
-    found = agent.post("tool-results/search", {**wide, "user_id": "u9"})
-    assert {hit["uuid"] for hit in found["results"]} == {mine, other, theirs}
+    configure(acme, across_conversations=True)
+    results = agent.post("tool-results/search", wide)
+    assert {hit["uuid"] for hit in results["results"]} == {mine, other}
+    results = agent.post("tool-results/search", {**wide, "user_id": "u9"})
+    assert {hit["uuid"] for hit in results["results"]} == {mine, other, theirs}
     assert agent.get(f"tool-results/{other}", conversation_id="c1")["part"] == "whole"
 
 
-def test_lists_are_paged_and_narrowed(agent: Agent) -> None:
+def test_list_is_paginated_and_filtered(agent: Agent) -> None:
     for number in range(5):
         send(agent, LONG + str(number), thread_id=f"t{number % 2}", tool_name=f"tool{number % 2}")
     first = agent.get("tool-results", conversation_id="c1", limit=3)
@@ -146,7 +137,7 @@ def test_lists_are_paged_and_narrowed(agent: Agent) -> None:
     assert len(agent.get("tool-results", conversation_id="c1", tool_name="tool1")["results"]) == 2
 
 
-def test_what_outlived_its_time_is_erased(agent: Agent, acme: Account) -> None:
+def test_expired_archives_are_erased(agent: Agent, acme: Account) -> None:
     old, young = send(agent)["archive"]["uuid"], send(agent, LONG + "!")["archive"]["uuid"]
     makers.settle()
     with acting(acme):
@@ -168,32 +159,30 @@ def test_what_outlived_its_time_is_erased(agent: Agent, acme: Account) -> None:
         assert not Delivery.objects.of(acme).exclude(last_error="").exists()
 
 
-def test_where_nothing_goes_nothing_is_looked_through(agent: Agent, acme: Account) -> None:
+def test_retention_without_expired_rows_reads_no_other_tables(agent: Agent, acme: Account) -> None:
     send(agent)
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert remove_expired_archives(acme.pk) == 0
-    read = " ".join(each["sql"] for each in asked)
+    read = " ".join(each["sql"] for each in queries)
     assert "context_toolresultarchive" in read
     for others in ("api_idempotentrequest", "outbox_delivery", "context_contextbody"):
         assert others not in read
 
 
-def test_what_was_answered_about_an_erased_result_is_erased_too(
-    agent: Agent, acme: Account
-) -> None:
+def test_stored_responses_are_erased_with_the_result(agent: Agent, acme: Account) -> None:
     body = {"tool_name": "t", "tool_input": {}, "result": LONG, "conversation_id": "c1"}
     agent.post("tool-results", body, 201, **{"Idempotency-Key": "k"})
     with acting(acme):
-        [kept] = IdempotentRequest.objects.of(acme)
-        assert kept.answer
+        [stored] = IdempotentRequest.objects.of(acme)
+        assert stored.answer
         reason = "Asked by m@example.test"
         erase_archives(acme.pk, SYSTEM, list(ToolResultArchive.objects.of(acme)), reason=reason)
-        kept.refresh_from_db()
-        assert (kept.state, kept.answer) == ("forgotten", "")
+        stored.refresh_from_db()
+        assert (stored.state, stored.answer) == ("forgotten", "")
         assert Note.objects.of(acme).latest("commit__seq").reason == "Asked by [email]"
 
 
-def test_nothing_is_erased_where_no_days_are_set(agent: Agent, acme: Account) -> None:
+def test_unlimited_retention_erases_nothing(agent: Agent, acme: Account) -> None:
     send(agent)
     with acting(acme):
         change_settings(acme.pk, {"retention_days": None}, actor=SYSTEM)
@@ -202,21 +191,19 @@ def test_nothing_is_erased_where_no_days_are_set(agent: Agent, acme: Account) ->
     assert remove_expired_archives(acme.pk) == 0
 
 
-def test_requests_take_few_queries(
-    agent: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_query_count(agent: Agent, max_queries: MaxQueries) -> None:
     uuid = send(agent)["archive"]["uuid"]
     makers.settle()
     agent.get(f"tool-results/{uuid}", query="kiln")
-    with django_assert_max_num_queries(26):
+    with max_queries(26):
         send(agent, LONG + "!", 201)
-    with django_assert_max_num_queries(9):
+    with max_queries(9):
         agent.get(f"tool-results/{uuid}")
-    with django_assert_max_num_queries(12):
+    with max_queries(12):
         agent.get(f"tool-results/{uuid}", query="kiln")
-    with django_assert_max_num_queries(18):
+    with max_queries(18):
         agent.post("tool-results/search", {"query": "kiln", "conversation_id": "c1"})
-    with django_assert_max_num_queries(8):
+    with max_queries(8):
         agent.get("tool-results", conversation_id="c1")
 
 
@@ -232,11 +219,11 @@ def test_requests_take_few_queries(
         {"tool_name": "t", "result": "x", "conversation_id": {"a": 1}},
     ],
 )
-def test_what_makes_no_sense_is_refused(agent: Agent, body: dict[str, Any]) -> None:
+def test_rejects_invalid_requests(agent: Agent, body: dict[str, Any]) -> None:
     assert agent.post("tool-results", body, 400)["issues"]
 
 
-def test_the_tool_is_ready_for_a_model(agent: Agent) -> None:
+def test_load_tool_is_strict_and_translated(agent: Agent) -> None:
     for language, word in (("zh", "历史工具结果管理"), ("en", "Earlier tool results")):
         answer = agent.get("context/load-tool", language=language)
         assert answer["tool"]["function"]["name"] == "load_tool_history"

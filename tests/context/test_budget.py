@@ -1,4 +1,4 @@
-"""Fitting calls into budgets, for any conversation: never over, and every token accounted for."""
+"""Fitting of any conversation into a budget, with every token counted."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from context.assembly.prompt import build_messages
 from context.assembly.pruning import CITATION
 from context.reports.call_report import SECTIONS, build_report
 from kmapp.text.tokens import count
-from tests.context.messages_made import conversations, unpaired, words
+from tests.context.builders import conversations, unpaired, words
 from tests.promises.plugin import Measured
 
 pytestmark = pytest.mark.promise(21)
@@ -48,17 +48,17 @@ def snippets(draw: Any) -> list[Snippet]:
     ]
 
 
-def _tool(name: str, said: str) -> Mapping[str, Any]:
+def _tool(name: str, serialize: str) -> Mapping[str, Any]:
     schema = {"type": "object", "properties": {"q": {"type": "string"}}}
     return {
         "type": "function",
-        "function": {"name": name, "description": said, "parameters": schema},
+        "function": {"name": name, "description": serialize, "parameters": schema},
     }
 
 
 @st.composite
 def materials(draw: Any) -> Material:
-    found = draw(snippets())
+    candidates = draw(snippets())
     names = ["read_file", "web_fetch", "search", "memory_get", "order_pizza"]
     stable = [Section(name="system", text=draw(texts))]
     moving = [Section(name="clock", text=draw(texts), stable=False)]
@@ -68,7 +68,7 @@ def materials(draw: Any) -> Material:
         reserve=draw(st.integers(0, 100)),
         sections=[*stable, *moving],
         tools=[_tool(name, draw(texts)) for name in draw(st.lists(st.sampled_from(names)))],
-        snippets=found,
+        snippets=candidates,
         bound=RuleOutcome(text=draw(words), barred=tuple(draw(st.lists(st.sampled_from(names))))),
         provider=draw(st.sampled_from(["openai", "anthropic"])),
         language=draw(st.sampled_from(["en", "zh"])),
@@ -91,7 +91,7 @@ policies = st.builds(
 
 
 def counted(messages: list[Message], tools: list[Mapping[str, Any]]) -> int:
-    """Counted without the product's own ledger of parts: text by text, four around each."""
+    """Count each text, and four tokens per message, independently of the product."""
 
     def of(content: Any) -> int:
         if isinstance(content, str):
@@ -119,32 +119,32 @@ def whole(draft: Draft) -> tuple[list[Message], list[Mapping[str, Any]]]:
     return messages, [tool.schema for tool in draft.tools]
 
 
-def tried(material: Material, policy: Policy) -> Draft | BudgetExceeded:
-    """Whether it fits or not, it does the same again."""
+def fit(material: Material, policy: Policy) -> Draft | BudgetExceeded:
+    """Return the outcome, which is the same each time."""
     outcomes: list[Draft | BudgetExceeded] = []
     for _each in range(2):
         try:
             outcomes.append(fit_into_budget(material, policy))
         except BudgetExceeded as error:
             outcomes.append(error)
-    assert said(outcomes[0]) == said(outcomes[1])
+    assert serialize(outcomes[0]) == serialize(outcomes[1])
     return outcomes[0]
 
 
-def said(outcome: Draft | BudgetExceeded) -> str:
+def serialize(outcome: Draft | BudgetExceeded) -> str:
     if isinstance(outcome, Draft):
         return json.dumps([whole(outcome), build_report(outcome)])
     return str(outcome)
 
 
-def test_no_call_is_over_its_budget_and_every_part_adds_up(measured: Measured) -> None:
-    """A call that does not fit is refused, and says by how much; enough of them do fit."""
+def test_calls_fit_their_budget_and_parts_add_up(measured: Measured) -> None:
+    """Calls that do not fit are refused with the missing tokens; enough calls do fit."""
     outcomes: Counter[type] = Counter()
 
     @given(materials(), policies)
     @settings(max_examples=1_000)
     def each(material: Material, policy: Policy) -> None:
-        draft = tried(material, policy)
+        draft = fit(material, policy)
         outcomes[type(draft)] += 1
         if isinstance(draft, Draft):
             check(draft)
@@ -159,9 +159,9 @@ def test_no_call_is_over_its_budget_and_every_part_adds_up(measured: Measured) -
 
 @pytest.mark.parametrize("window", [600, 3_000, 100_000])
 @pytest.mark.parametrize("most", [20, 100])
-def test_of_two_thousand_candidates_only_what_fits_is_taken(window: int, most: int) -> None:
+def test_only_the_best_candidates_that_fit_are_used(window: int, most: int) -> None:
     odd = ["茶室 tea ", "👨‍👩‍👧‍👦 [m-19] ", "</references>", "🇨🇳", "e\u0301", "long ago " * 40]
-    found = [
+    candidates = [
         Snippet(
             source="memory",
             ref=f"r{at}",
@@ -177,11 +177,11 @@ def test_of_two_thousand_candidates_only_what_fits_is_taken(window: int, most: i
         messages=[{"role": "user", "content": "Where is crate 1,999?"}],
         window=window,
         reserve=100,
-        snippets=found,
+        snippets=candidates,
         nonce=NONCE,
     )
     policy = Policy(most_snippets=most, snippet_tokens=100_000, most_snippet_tokens=200_000)
-    draft = tried(material, policy)
+    draft = fit(material, policy)
     assert isinstance(draft, Draft)
     check(draft)
     assert 0 < len(draft.snippets) <= most
@@ -190,7 +190,7 @@ def test_of_two_thousand_candidates_only_what_fits_is_taken(window: int, most: i
 
 
 def check(draft: Draft) -> None:
-    """It is within its budget by our own count, and its report accounts for every token."""
+    """Check the budget by an independent count, and that the report adds up."""
     material = draft.material
     messages, tools = whole(draft)
     report = build_report(draft)
@@ -208,14 +208,14 @@ def check(draft: Draft) -> None:
 
 
 @given(snippets())
-@settings(max_examples=1_000)
-def test_references_hold_whole_snippets_behind_one_fence(found: list[Snippet]) -> None:
+@settings(max_examples=300)
+def test_references_contain_whole_snippets_in_one_fence(candidates: list[Snippet]) -> None:
     material = Material(
         messages=[{"role": "user", "content": "?"}],
         window=100_000,
         reserve=0,
-        snippets=found,
-        nonce=create_nonce([each.text for each in found]),
+        snippets=candidates,
+        nonce=create_nonce([each.text for each in candidates]),
     )
     draft = fit_into_budget(material, Policy())
     text = "".join(part.text for part in draft.tail)
@@ -226,7 +226,7 @@ def test_references_hold_whole_snippets_behind_one_fence(found: list[Snippet]) -
             assert citation in text
 
 
-def test_the_steps_of_the_ladder_stand_in_their_order() -> None:
+def test_order_of_reductions() -> None:
     names = [step.__name__ for step in STEPS]
     assert names == [
         "drop_snippets",

@@ -1,4 +1,4 @@
-"""What calls keep of a tool result goes when that is erased, and nothing of anybody else's."""
+"""Erasure of a tool result removes its copies in recorded calls, and nothing else."""
 
 from functools import partial
 from typing import Any
@@ -19,28 +19,27 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.api.models import IdempotentRequest
+from tests import makers
 from tests.agent import Agent
-from tests.context.calling import call, talk
-from tests.context.messages_made import tool_turn
+from tests.context.builders import call, talk, tool_turn
 
-pytestmark = pytest.mark.django_db
 SECRET = "The safe opens with a sparrow. " * 10
 
 
-def said(result: str, name: str = "search_manual") -> list[dict[str, Any]]:
+def conversation(result: str, name: str = "search_manual") -> list[dict[str, Any]]:
     messages = tool_turn(0, "How does the safe open?", result)
     messages[1]["tool_calls"][0]["function"]["name"] = name
     return [*messages, {"role": "user", "content": "And the gate?"}]
 
 
-def loaded_part(stands: Any, text: str) -> list[dict[str, Any]]:
-    messages = said(text, "load_tool_history")
-    asked = f'{{"uuid": "{stands["archive"]["uuid"]}"}}'
-    messages[1]["tool_calls"][0]["function"]["arguments"] = asked
+def loaded_part(archived: Any, text: str) -> list[dict[str, Any]]:
+    messages = conversation(text, "load_tool_history")
+    arguments = f'{{"uuid": "{archived["archive"]["uuid"]}"}}'
+    messages[1]["tool_calls"][0]["function"]["arguments"] = arguments
     return messages
 
 
-def keep(agent: Agent, text: str = SECRET, **more: Any) -> Any:
+def archive_result(agent: Agent, text: str = SECRET, **more: Any) -> Any:
     result = {"tool_name": "search_manual", "result": text, "threshold": 0}
     return agent.post("tool-results", {**result, "conversation_id": "c1", **more}, 201)
 
@@ -59,19 +58,18 @@ def erase_all(account: Account, **which: Any) -> None:
         erase_archives(account.pk, SYSTEM, rows, reason="asked for")
 
 
-def kept(account: Account, word: str) -> int:
-    with acting(account):
-        return ContextBody.objects.of(account).filter(text__contains=word).count()
+def count_bodies(account: Account, word: str) -> int:
+    return makers.count(ContextBody, account, text__contains=word)
 
 
-def test_the_call_can_no_longer_be_made_again(agent: Agent, acme: Account) -> None:
-    keep(agent)
-    made, other = assemble(agent, said(SECRET)), assemble(agent, talk(1), user_id="u")
-    assert (kept(acme, "sparrow"), kept(acme, "kiln") > 0) == (1, True)
+def test_call_cannot_be_replayed_after_erasure(agent: Agent, acme: Account) -> None:
+    archive_result(agent)
+    calls, other = assemble(agent, conversation(SECRET)), assemble(agent, talk(1), user_id="u")
+    assert (count_bodies(acme, "sparrow"), count_bodies(acme, "kiln") > 0) == (1, True)
     erase_all(acme)
-    assert kept(acme, "sparrow") == 0
-    assert kept(acme, "How does the safe open?") == 1
-    for each, status in ((made, 410), (other, 200)):
+    assert count_bodies(acme, "sparrow") == 0
+    assert count_bodies(acme, "How does the safe open?") == 1
+    for each, status in ((calls, 410), (other, 200)):
         agent.post(f"context/reports/{each['report_id']}/replay", {}, status)
         report = agent.get(f"context/reports/{each['report_id']}")
         assert (report["inputs_expire_at"] is None) == (status == 410)
@@ -81,80 +79,83 @@ def test_the_call_can_no_longer_be_made_again(agent: Agent, acme: Account) -> No
         assert answers.filter(answer__contains="kiln").count() == 1
 
 
-def test_the_rest_of_the_call_still_goes_with_the_person(agent: Agent, acme: Account) -> None:
-    keep(agent, user_id="ann")
-    assemble(agent, said(SECRET), user_id="ann")
+def test_rest_of_the_call_is_erased_with_the_user(agent: Agent, acme: Account) -> None:
+    archive_result(agent, user_id="ann")
+    assemble(agent, conversation(SECRET), user_id="ann")
     erase_all(acme)
-    assert kept(acme, "How does the safe open?") == 1
+    assert count_bodies(acme, "How does the safe open?") == 1
     token = agent.post("memory/erase", {"user_id": "ann"})["confirm_token"]
     agent.post("memory/erase", {"user_id": "ann", "confirm_token": token})
-    assert kept(acme, "How does the safe open?") == 0
+    assert count_bodies(acme, "How does the safe open?") == 0
 
 
 @pytest.mark.parametrize("way", ["placeholder", "loaded"])
-def test_what_stood_for_it_goes_too(agent: Agent, acme: Account, way: str) -> None:
-    stands = keep(agent)
-    messages = said(stands["content"])
+def test_placeholders_and_loaded_parts_are_erased(agent: Agent, acme: Account, way: str) -> None:
+    archived = archive_result(agent)
+    messages = conversation(archived["content"])
     if way == "loaded":  # a part of it: known by what its call asked for
-        messages = loaded_part(stands, "with a sparrow")
+        messages = loaded_part(archived, "with a sparrow")
     assemble(agent, messages)
-    assert kept(acme, "sparrow") == 1
+    assert count_bodies(acme, "sparrow") == 1
     erase_all(acme)
-    assert kept(acme, "sparrow") == 0
+    assert count_bodies(acme, "sparrow") == 0
 
 
-def test_what_is_left_of_it_goes_too(agent: Agent, acme: Account) -> None:
-    """A listing names so many things before our marker that ours would be one too many."""
-    archive = UUID(keep(agent)["archive"]["uuid"])
+def test_trimmed_results_are_erased(agent: Agent, acme: Account) -> None:
+    """The marker is found behind many other ids."""
+    archive = UUID(archive_result(agent)["archive"]["uuid"])
     listing = "".join(f"{uuid4()} is a sparrow.\n" for _ in range(100))
-    left = soft_trim(listing, head=1_500, tail=100, language="en", archive=archive)
-    assert left.index(str(archive)) > 1_000
-    assemble(agent, said(left))
-    assert kept(acme, "sparrow") == 1
+    trimmed = soft_trim(listing, head=1_500, tail=100, language="en", archive=archive)
+    assert trimmed.index(str(archive)) > 1_000
+    assemble(agent, conversation(trimmed))
+    assert count_bodies(acme, "sparrow") == 1
     erase_all(acme)
-    assert kept(acme, "sparrow") == 0
+    assert count_bodies(acme, "sparrow") == 0
 
 
-def test_personal_data_in_it_does_not_hide_it(agent: Agent, acme: Account) -> None:
+def test_redacted_copies_are_erased(agent: Agent, acme: Account) -> None:
     text = f"{SECRET} ada@example.test knows."
-    archive = keep(agent, text)["archive"]["uuid"]
+    archive = archive_result(agent, text)["archive"]["uuid"]
     loaded = agent.get(f"tool-results/{archive}", conversation_id="c1")["content"]
     assert loaded != text
     for each in (text, loaded):
-        assemble(agent, said(each), user_id=str(len(each)))
-    assert kept(acme, "sparrow") == 1 + (len(loaded) != len(text))
+        assemble(agent, conversation(each), user_id=str(len(each)))
+    assert count_bodies(acme, "sparrow") == 1 + (len(loaded) != len(text))
     erase_all(acme)
-    assert kept(acme, "sparrow") == 0
+    assert count_bodies(acme, "sparrow") == 0
 
 
 @pytest.mark.parametrize("text", [SECRET, f"{SECRET} ada@example.test knows."])
 @pytest.mark.parametrize("first", ["result", "call"])
-def test_an_exchange_of_the_secret_does_not_hide_it(
+def test_copies_under_a_former_key_are_erased(
     agent: Agent, acme: Account, settings: Settings, text: str, first: str
 ) -> None:
-    deeds = {"result": partial(keep, agent, text), "call": partial(assemble, agent, said(text))}
-    deeds.pop(first)()
+    actions = {
+        "result": partial(archive_result, agent, text),
+        "call": partial(assemble, agent, conversation(text)),
+    }
+    actions.pop(first)()
     settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "another"
-    for deed in deeds.values():
-        deed()
-    assert kept(acme, "sparrow") == 1
+    for action in actions.values():
+        action()
+    assert count_bodies(acme, "sparrow") == 1
     erase_all(acme)
-    assert kept(acme, "sparrow") == 0
+    assert count_bodies(acme, "sparrow") == 0
 
 
 @pytest.mark.parametrize("swept", [True, False])
-def test_what_an_older_release_kept_of_it_goes_too(
+def test_copies_of_an_older_release_are_erased(
     agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch, *, swept: bool
 ) -> None:
-    """It made no marks: a worker makes them later, or whoever erases the result."""
+    """Missing markers are filled in by a worker, or by the erasure."""
     monkeypatch.setattr(backfill_markers, "CALLS", 2)
     monkeypatch.setattr(backfill_markers, "PARTS", 2)
     text = f"{SECRET} ada@example.test knows."
-    stands = keep(agent, text)
-    for number, each in enumerate((text, stands["content"])):
+    archived = archive_result(agent, text)
+    for number, each in enumerate((text, archived["content"])):
         odd = [{"name": name, "role": "assistant", "tool_calls": 5} for name in "abc"]
-        assemble(agent, said(each), user_id=str(number), tools=odd)
-    assemble(agent, loaded_part(stands, "with a sparrow"), user_id="3")
+        assemble(agent, conversation(each), user_id=str(number), tools=odd)
+    assemble(agent, loaded_part(archived, "with a sparrow"), user_id="3")
     with acting(acme):
         parts = ContextBody.objects.of(acme)
         parts.update(results=None)
@@ -163,34 +164,34 @@ def test_what_an_older_release_kept_of_it_goes_too(
         with acting(acme):
             assert not parts.filter(results=None).exists()
             assert parts.exclude(results=[]).count() == 3
-    assert kept(acme, "sparrow") == 3
+    assert count_bodies(acme, "sparrow") == 3
     erase_all(acme)
-    assert kept(acme, "sparrow") == 0
-    assert kept(acme, "How does the safe open?") == 1
+    assert count_bodies(acme, "sparrow") == 0
+    assert count_bodies(acme, "How does the safe open?") == 1
 
 
-def test_what_another_person_was_told_stays_with_them(agent: Agent, acme: Account) -> None:
-    made: list[str] = []
+def test_copies_of_other_users_stay(agent: Agent, acme: Account) -> None:
+    calls: list[str] = []
     for user in ("ann", "ben"):
-        keep(agent, user_id=user)
-        made.append(assemble(agent, said(SECRET), user_id=user)["report_id"])
+        archive_result(agent, user_id=user)
+        calls.append(assemble(agent, conversation(SECRET), user_id=user)["report_id"])
     erase_all(acme, user_id="ann")
-    assert kept(acme, "sparrow") == 1
-    for each, status in zip(made, (410, 200), strict=True):
+    assert count_bodies(acme, "sparrow") == 1
+    for each, status in zip(calls, (410, 200), strict=True):
         agent.post(f"context/reports/{each}/replay", {}, status)
     erase_all(acme, user_id="ben")
-    assert kept(acme, "sparrow") == 0
+    assert count_bodies(acme, "sparrow") == 0
 
 
-def test_a_summary_of_it_goes(agent: Agent, acme: Account) -> None:
+def test_summaries_are_erased(agent: Agent, acme: Account) -> None:
     policy = {"least_turns": 6, "summary_tokens": 100, "prune": []}
-    messages = [*said(SECRET)[:-1], *talk(6, characters=600)]
+    messages = [*conversation(SECRET)[:-1], *talk(6, characters=600)]
     tight: dict[str, Any] = {"window": 1_000, "reserve": 100, "policy": policy}
     for user in ("", "ben"):
         within = ArchiveScope(conversation_id="c1", user_id=user)
         call(acme, messages if not user else talk(6, characters=600), within=within, **tight)
     call(acme, messages, within=ArchiveScope(conversation_id="c1"), **tight)
-    keep(agent)
+    archive_result(agent)
     with acting(acme):
         assert ContextSummary.objects.of(acme).count() == 2
         assert ContextInput.objects.of(acme).filter(rest__has_key="compacted").exists()
@@ -201,11 +202,9 @@ def test_a_summary_of_it_goes(agent: Agent, acme: Account) -> None:
         assert {*held.values_list("report__user_id", flat=True)} <= {"ben"}
 
 
-def test_marks_are_digests_that_nobody_can_make(
-    agent: Agent, acme: Account, rival: Account
-) -> None:
-    keep(agent)
-    assemble(agent, said(SECRET))
+def test_markers_are_keyed_digests(agent: Agent, acme: Account, rival: Account) -> None:
+    archive_result(agent)
+    assemble(agent, conversation(SECRET))
     with acting(acme):
         [marks] = ContextBody.objects.of(acme).exclude(results=[]).values_list("results", flat=True)
         [archive] = ToolResultArchive.objects.of(acme)
@@ -214,11 +213,11 @@ def test_marks_are_digests_that_nobody_can_make(
     assert UUID(archive.markers()[0]) == archive.pk
 
 
-def test_only_parts_that_hold_results_are_read(agent: Agent, acme: Account) -> None:
-    keep(agent)
-    with CaptureQueriesContext(connection) as heard:
+def test_only_bodies_with_results_are_read(agent: Agent, acme: Account) -> None:
+    archive_result(agent)
+    with CaptureQueriesContext(connection) as queries:
         erase_all(acme)
-    [sql] = [each["sql"] for each in heard if '"results" &&' in each["sql"]]
+    [sql] = [each["sql"] for each in queries if '"results" &&' in each["sql"]]
     with acting(acme), connection.cursor() as cursor:
         for dear in ("seqscan", "bitmapscan"):  # over so few rows any plan is cheap
             cursor.execute(f"SET LOCAL enable_{dear} = off")

@@ -1,4 +1,4 @@
-"""Message lists: read, changed in places, cut anywhere, and never left with half a tool call."""
+"""Parsing and cutting of message lists."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context.assembly import messages as m
-from tests.context.messages_made import conversations, unpaired
+from tests.context.builders import conversations, unpaired
 
 OPENAI: list[m.Message] = [
     {"role": "system", "content": "Be kind."},
@@ -47,7 +47,7 @@ ANTHROPIC: list[m.Message] = [
 ]
 
 
-def test_both_makes_are_read() -> None:
+def test_both_formats_are_parsed() -> None:
     assert [(slot.index, slot.call_id, slot.text) for slot in m.list_slots(OPENAI)] == [
         (3, "c1", "At nine.")
     ]
@@ -60,7 +60,7 @@ def test_both_makes_are_read() -> None:
     assert [m.message_text(each) for each in ANTHROPIC] == ["When?", "", "", "At nine."]
 
 
-def test_a_place_is_changed_and_nothing_else() -> None:
+def test_only_the_given_slot_is_replaced() -> None:
     slot = m.list_slots(ANTHROPIC)[1]
     changed = m.replace_texts(ANTHROPIC, {(slot.index, slot.path): "gone"})
     assert [each.text for each in m.list_slots(changed)] == ["At nine.", "gone"]
@@ -96,7 +96,7 @@ def test_a_place_is_changed_and_nothing_else() -> None:
         ({"role": "assistant", "content": [{"type": "tool_use"}]}, "messages.0.content.0.id"),
     ],
 )
-def test_what_is_no_message_is_named(message: Any, path: str) -> None:
+def test_rejects_invalid_messages(message: Any, path: str) -> None:
     with pytest.raises(m.InvalidMessages) as refused:
         m.check_messages([message])
     assert refused.value.path == path
@@ -104,7 +104,7 @@ def test_what_is_no_message_is_named(message: Any, path: str) -> None:
 
 @given(conversations())
 @settings(max_examples=200)
-def test_a_sound_conversation_stays_as_it_is(messages: list[dict[str, Any]]) -> None:
+def test_valid_conversation_is_unchanged(messages: list[dict[str, Any]]) -> None:
     m.check_messages(messages)
     assert unpaired(messages) == []
     assert m.drop_orphans(messages) == messages
@@ -114,17 +114,17 @@ def test_a_sound_conversation_stays_as_it_is(messages: list[dict[str, Any]]) -> 
 
 
 @given(conversations(), st.data())
-@settings(max_examples=1_000)
-def test_whatever_is_cut_no_half_of_a_call_is_left(
+@settings(max_examples=300)
+def test_cut_conversation_has_no_orphans(
     messages: list[dict[str, Any]], data: st.DataObject
 ) -> None:
-    kept = [each for each in messages if data.draw(st.booleans())]
-    sound = m.drop_orphans(kept)
+    remaining = [each for each in messages if data.draw(st.booleans())]
+    sound = m.drop_orphans(remaining)
     assert unpaired(sound) == []
     assert m.drop_orphans(sound) == sound
 
 
-def test_calls_that_are_still_to_be_answered_stay() -> None:
+def test_open_tool_calls_stay() -> None:
     assert m.drop_orphans(OPENAI[:3]) == OPENAI[:3]
     assert [each["role"] for each in m.drop_orphans([*OPENAI[:3], OPENAI[5]])] == [
         "system",

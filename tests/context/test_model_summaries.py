@@ -1,4 +1,4 @@
-"""Summaries by a chat model, which replace the first ones if they pass the checks."""
+"""Summaries by a chat model, which replace extractive ones."""
 
 import json
 from collections.abc import Mapping
@@ -7,21 +7,20 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from context.actions.settings import change_settings
 from context.models import ContextSummary, ToolResultArchive
 from context.summaries.model_summaries import GAP, MAX_SOURCE_LENGTH, take_excerpt
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.verify import verify
 from kmapp.outbox.models import OutboxEvent
 from kmapp.providers import breaker
+from tests import makers
 from tests.agent import Agent
-from tests.context.calling import call, talk
+from tests.context.builders import call, talk
 from tests.fake_provider import FakeProvider
 from tests.memory.chat_model import configure_chat, run_due_jobs
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.usefixtures("low_threshold")
 FILLER = "The garden has many plants, and somebody waters them every morning at six. " * 15
 LONG = f"{FILLER}The kiln fires at 1280 degrees.\n{FILLER}"
 GOOD = (
@@ -32,62 +31,55 @@ GOOD = (
 GOOD_ZH = "这是陶艺坊的手册，讲花园和窑炉。" * 13
 
 
-def sums_up(provider: FakeProvider, told: str) -> None:
-    provider.become(reply=json.dumps({"summary": told}, ensure_ascii=False))
-
-
-@pytest.fixture(autouse=True)
-def account(acme: Account) -> Account:
-    with acting(acme):
-        change_settings(acme.pk, {"archive_threshold": 1_000, "language": "en"}, actor=SYSTEM)
-    return acme
+def reply_with(provider: FakeProvider, summary: str) -> None:
+    provider.become(reply=json.dumps({"summary": summary}, ensure_ascii=False))
 
 
 @pytest.fixture
-def talker(settings: Settings, provider: FakeProvider) -> FakeProvider:
+def chat(settings: Settings, provider: FakeProvider) -> FakeProvider:
     configure_chat(settings, provider)
     return provider
 
 
 def send(agent: Agent, text: str = LONG) -> Any:
-    said = {"tool_name": "search_manual", "tool_input": {"query": "kiln"}, "result": text}
-    return agent.post("tool-results", {**said, "conversation_id": "c1"}, 201)["archive"]
+    body = {"tool_name": "search_manual", "tool_input": {"query": "kiln"}, "result": text}
+    return agent.post("tool-results", {**body, "conversation_id": "c1"}, 201)["archive"]
 
 
-def seen(agent: Agent, archive: Mapping[str, Any]) -> Any:
+def read(agent: Agent, archive: Mapping[str, Any]) -> Any:
     return agent.get(f"tool-results/{archive['uuid']}")["archive"]
 
 
-def test_nobody_waits_for_the_model(agent: Agent, acme: Account, talker: FakeProvider) -> None:
-    sums_up(talker, GOOD)
+def test_summary_is_replaced_in_the_background(
+    agent: Agent, acme: Account, chat: FakeProvider
+) -> None:
+    reply_with(chat, GOOD)
     first = send(agent)
-    assert talker.requests == 0
+    assert chat.requests == 0
     assert (first["summary_by"], first["extractive"]) == ("extractive", "waiting")
     assert first["result_summary"] in " ".join(LONG.split())
     run_due_jobs()
-    then = seen(agent, first)
+    then = read(agent, first)
     assert (then["summary_by"], then["extractive"]) == ("talker", None)
     assert then["result_summary"] == GOOD
     assert verify(acme.pk).ok
-    asked = talker.seen[-1]["messages"]
-    assert "<question>\nkiln\n</question>" in asked[1]["content"]
-    assert LONG.strip() in asked[1]["content"]
+    prompt = chat.seen[-1]["messages"]
+    assert "<question>\nkiln\n</question>" in prompt[1]["content"]
+    assert LONG.strip() in prompt[1]["content"]
 
 
-def test_the_placeholder_tells_the_better_summary(
-    agent: Agent, acme: Account, talker: FakeProvider
+def test_placeholder_shows_the_better_summary(
+    agent: Agent, acme: Account, chat: FakeProvider
 ) -> None:
-    sums_up(talker, GOOD)
+    reply_with(chat, GOOD)
     first = send(agent)
     run_due_jobs()
-    with acting(acme):
-        assert (
-            ToolResultArchive.objects.of(acme).get(pk=first["uuid"]).to_placeholder().summary
-            == GOOD
-        )
+    assert makers.get(ToolResultArchive, acme, pk=first["uuid"]).to_placeholder().summary == GOOD
 
 
-def test_without_a_model_nothing_is_owed(agent: Agent, acme: Account, settings: Settings) -> None:
+def test_without_a_model_no_job_is_published(
+    agent: Agent, acme: Account, settings: Settings
+) -> None:
     settings.CHAT_MODEL = ""
     archive = send(agent)
     assert (archive["summary_by"], archive["extractive"]) == ("extractive", "no_chat_model")
@@ -109,45 +101,45 @@ def test_without_a_model_nothing_is_owed(agent: Agent, acme: Account, settings: 
     ],
     ids=["short", "long", "language", "hostile", "echo"],
 )
-def test_what_is_no_summary_is_not_used(agent: Agent, talker: FakeProvider, bad: str) -> None:
-    sums_up(talker, bad)
+def test_rejects_invalid_summaries(agent: Agent, chat: FakeProvider, bad: str) -> None:
+    reply_with(chat, bad)
     first = send(agent)
     run_due_jobs()
-    then = seen(agent, first)
+    then = read(agent, first)
     assert (then["summary_by"], then["extractive"]) == ("extractive", "bad_answer")
     assert then["result_summary"] == first["result_summary"]
 
 
-def test_an_answer_is_mended_once(agent: Agent, talker: FakeProvider) -> None:
+def test_invalid_answer_is_repaired_once(agent: Agent, chat: FakeProvider) -> None:
     answers = iter(["too short", GOOD])
-    talker.become(reply=lambda _body: json.dumps({"summary": next(answers)}))
+    chat.become(reply=lambda _body: json.dumps({"summary": next(answers)}))
     first = send(agent)
     run_due_jobs()
-    assert seen(agent, first)["summary_by"] == "talker"
+    assert read(agent, first)["summary_by"] == "talker"
 
 
-def test_a_model_that_is_away_is_waited_for(agent: Agent, talker: FakeProvider) -> None:
-    talker.become("rate_limited")
+def test_unavailable_model_is_retried(agent: Agent, chat: FakeProvider) -> None:
+    chat.become("rate_limited")
     first = send(agent)
     run_due_jobs()
-    assert seen(agent, first)["extractive"] == "waiting"
+    assert read(agent, first)["extractive"] == "waiting"
 
 
-def test_a_summary_keeps_its_language_and_no_personal_data(
-    agent: Agent, acme: Account, talker: FakeProvider
+def test_summary_keeps_its_language_and_is_redacted(
+    agent: Agent, acme: Account, chat: FakeProvider
 ) -> None:
     Account.objects.filter(pk=acme.pk).update(redact=["email"])
-    sums_up(talker, f"{GOOD_ZH}联系 mira@example.org。")
+    reply_with(chat, f"{GOOD_ZH}联系 mira@example.org。")
     first = send(agent, "花园里有许多植物，每天早上六点有人浇水，窑炉烧到一千二百八十度。" * 60)
     run_due_jobs()
-    then = seen(agent, first)
+    then = read(agent, first)
     assert then["summary_by"] == "talker"
     assert "mira@example.org" not in then["result_summary"]
 
 
-def test_a_conversation_is_summed_up_for_the_next_call(acme: Account, talker: FakeProvider) -> None:
-    told = "The user asked after the kiln in every turn and was told it is looked after at six."
-    sums_up(talker, told)
+def test_conversation_is_summarised_for_the_next_call(acme: Account, chat: FakeProvider) -> None:
+    summary = "The user asked after the kiln in every turn and was told it is looked after at six."
+    reply_with(chat, summary)
     tight = {"least_turns": 6, "summary_tokens": 100, "prune": []}
     small: dict[str, Any] = {"window": 1_000, "reserve": 100, "policy": tight}
     first = call(acme, talk(6, characters=600), **small)
@@ -155,17 +147,16 @@ def test_a_conversation_is_summed_up_for_the_next_call(acme: Account, talker: Fa
     assert (step["summary_by"], step["extractive"]) == ("extractive", "waiting")
     breaker.forget()
     run_due_jobs()
-    with acting(acme):
-        kept = ContextSummary.objects.of(acme).get()
-    assert (kept.text, kept.summary_by, kept.extractive) == (told, "talker", "")
+    row = makers.get(ContextSummary, acme)
+    assert (row.text, row.summary_by, row.extractive) == (summary, "talker", "")
     second = call(acme, talk(6, characters=600), **small)
     [step] = [e for e in second.report["decisions"] if e["action"] == "auto_compact"]
     assert (step["summary_by"], step["reused"]) == ("talker", True)
-    asked = next(b for b in talker.seen if "<conversation>" in b["messages"][1]["content"])
-    assert "How is the kiln 0?" in asked["messages"][1]["content"]
+    prompt = next(b for b in chat.seen if "<conversation>" in b["messages"][1]["content"])
+    assert "How is the kiln 0?" in prompt["messages"][1]["content"]
 
 
-def test_a_model_is_given_a_part_of_what_is_long_evenly() -> None:
+def test_long_text_is_sampled_evenly() -> None:
     text = "".join(f"{at:06}" for at in range(100_000))
     some = take_excerpt(text)
     assert len(some) <= MAX_SOURCE_LENGTH + 11 * len(GAP)

@@ -1,28 +1,28 @@
-"""Conversations on their way to a model and back: placeholders in, wanted results whole."""
+"""Preparation of conversations: placeholders in, requested results loaded."""
 
+from collections.abc import Sequence
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
 
-from context.actions.settings import change_settings
+from context.actions.prepare_messages import Preparation, prepare_messages, restore_placeholders
+from context.archives.placeholder_swap import find_references
 from context.archives.placeholders import parse_placeholder
+from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from tests import makers
 from tests.agent import Agent
+from tests.context.builders import configure, conversations, unpaired
 from tests.context.test_archives import FACT, LONG
 from tests.fake_provider import FakeProvider
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def threshold(acme: Account) -> None:
-    """A low one: embedding takes long on a busy machine."""
-    with acting(acme):
-        change_settings(acme.pk, {"archive_threshold": 1_000, "language": "en"}, actor=SYSTEM)
+pytestmark = pytest.mark.usefixtures("low_threshold")
 
 
 def conversation(*results: str) -> list[dict[str, Any]]:
@@ -43,47 +43,45 @@ def texts(answer: Any) -> list[str]:
     return [each["content"] for each in answer["messages"] if each["role"] == "tool"]
 
 
-def test_a_conversation_is_prepared_and_restored(agent: Agent) -> None:
+def test_conversation_is_prepared_and_restored(agent: Agent) -> None:
     messages = conversation(LONG, "short", LONG + "!")
-    asked = {"messages": messages, "conversation_id": "c1"}
-    first = agent.post("context/prepare", asked)
+    body = {"messages": messages, "conversation_id": "c1"}
+    first = agent.post("context/prepare", body)
     uuid = parse_placeholder(texts(first)[0])
     assert [each["fresh"] for each in first["archived"]] == [True]
     assert texts(first)[1:] == ["short", LONG + "!"]  # the last turn stays whole
     assert first["tokens"]["after"] < first["tokens"]["before"]
-    again = agent.post("context/prepare", asked)
+    again = agent.post("context/prepare", body)
     assert again["messages"] == first["messages"]
     assert [each["fresh"] for each in again["archived"]] == [False]
-    loaded = agent.post("context/prepare", {**asked, "load_uuids": [str(uuid)]})
+    loaded = agent.post("context/prepare", {**body, "load_uuids": [str(uuid)]})
     assert loaded["messages"] == messages
     assert loaded["loaded"][0]["why"] == {"strategy": "named"}
-    back = agent.post("context/restore", {**asked, "messages": loaded["messages"]})
+    back = agent.post("context/restore", {**body, "messages": loaded["messages"]})
     assert back["messages"] == first["messages"]
 
 
-def test_passages_go_as_they_came(agent: Agent) -> None:
-    asked = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
-    first = agent.post("context/prepare", asked)
-    said = {"query": "You said how hot the kiln fires?", "load": "hybrid", "max_tokens": 400}
-    loaded = agent.post("context/prepare", {**asked, "messages": first["messages"], **said})
+def test_loaded_passages_become_placeholders_again(agent: Agent) -> None:
+    body = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
+    first = agent.post("context/prepare", body)
+    query = {"query": "You said how hot the kiln fires?", "load": "hybrid", "max_tokens": 400}
+    loaded = agent.post("context/prepare", {**body, "messages": first["messages"], **query})
     assert loaded["loaded"][0]["part"] == "passages"
     assert FACT in texts(loaded)[0]
-    back = agent.post("context/restore", {**asked, "messages": loaded["messages"]})
+    back = agent.post("context/restore", {**body, "messages": loaded["messages"]})
     assert back["messages"] == first["messages"]
 
 
-def test_the_embedder_is_asked_once_whatever_is_loaded(
-    agent: Agent, provider: FakeProvider
-) -> None:
-    """Also one that is away: whoever waits for it waits once."""
+def test_query_is_embedded_once(agent: Agent, provider: FakeProvider) -> None:
+    """An unavailable embedder is waited for once."""
     provider.become("error")
-    asked = {"messages": conversation(LONG, LONG + "?", "short"), "conversation_id": "c1"}
-    first = agent.post("context/prepare", asked)
+    body = {"messages": conversation(LONG, LONG + "?", "short"), "conversation_id": "c1"}
+    first = agent.post("context/prepare", body)
     ids = [each["uuid"] for each in first["archived"]]
     assert len(ids) == 2
     before = provider.requests
-    said = {"query": "How hot is the kiln?", "load": "semantic", "max_tokens": 400}
-    loaded = agent.post("context/prepare", {**asked, **said, "load_uuids": ids})
+    query = {"query": "How hot is the kiln?", "load": "semantic", "max_tokens": 400}
+    loaded = agent.post("context/prepare", {**body, **query, "load_uuids": ids})
     assert [each["part"] for each in loaded["loaded"]] == ["passages", "passages"]
     assert provider.requests == before + 1
 
@@ -99,24 +97,96 @@ def test_the_embedder_is_asked_once_whatever_is_loaded(
         ("semantic", "zzz qqq", 0),
     ],
 )
-def test_what_is_asked_for_is_loaded_and_said_why(
+def test_requested_results_are_loaded_with_the_reason(
     agent: Agent, load: str, query: str, loads: int
 ) -> None:
-    asked = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
-    agent.post("context/prepare", asked)
+    body = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
+    agent.post("context/prepare", body)
     makers.settle()
-    answer = agent.post("context/prepare", {**asked, "load": load, "query": query})
+    answer = agent.post("context/prepare", {**body, "load": load, "query": query})
     assert len(answer["loaded"]) == loads
     assert all(each["why"]["strategy"] == load for each in answer["loaded"])
 
 
-def test_what_is_gone_is_said_to_be_missing(agent: Agent) -> None:
-    asked = {"messages": conversation("short", "short"), "load_uuids": [str(uuid4())]}
-    assert agent.post("context/prepare", asked)["loaded"][0]["part"] == "missing"
+def test_unknown_result_is_missing(agent: Agent) -> None:
+    body = {"messages": conversation("short", "short"), "load_uuids": [str(uuid4())]}
+    assert agent.post("context/prepare", body)["loaded"][0]["part"] == "missing"
 
 
-def test_messages_that_make_no_sense_are_named(agent: Agent) -> None:
+def test_rejects_invalid_messages(agent: Agent) -> None:
     refused = agent.post("context/prepare", {"messages": [{"role": "robot"}]}, 400)
     assert "messages.0.role" in str(refused["issues"])
     agent.post("context/restore", {"messages": "all"}, 400)
     agent.post("context/restore", {}, 400)
+
+
+WITHIN = ArchiveScope(conversation_id="c1")
+THRESHOLD = 300
+NUMBERS = [120, pytest.param(1_000, marks=pytest.mark.long)]  # of examples
+FIRST = ("a", "窑", "k", "")
+RESULTS = [(f"{word} 茶 tea 👨‍👩‍👧 " * 30)[: 290 + 40 * at] for at, word in enumerate(FIRST)]
+
+
+def filled(messages: list[dict[str, Any]], texts: list[str]) -> list[dict[str, Any]]:
+    """Replace the tool results of a conversation by these texts, in turn."""
+    replacements = iter(texts)
+
+    def put(content: Any) -> Any:
+        text = next(replacements, "short")
+        return text if isinstance(content, str) else [{"type": "text", "text": text}]
+
+    for message in messages:
+        if message["role"] == "tool":
+            message["content"] = put(message["content"])
+        elif isinstance(message["content"], list):
+            for part in message["content"]:
+                if part["type"] == "tool_result":
+                    part["content"] = put(part["content"])
+    return messages
+
+
+long_talks = st.builds(
+    filled, conversations(most=3), st.lists(st.sampled_from([*RESULTS, "short"]), max_size=12)
+)
+
+
+@pytest.fixture
+def account(acme: Account) -> Account:
+    configure(acme, archive_threshold=THRESHOLD)
+    return acme
+
+
+def preparation(keep_turns: int, references: Sequence[UUID] = ()) -> Preparation:
+    return Preparation(within=WITHIN, keep_turns=keep_turns, load_uuids=references)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_placeholders_are_restored_exactly(account: Account, number: int) -> None:
+    @given(long_talks, st.integers(0, 2))
+    @examples(max_examples=number, database=None)
+    def each(messages: list[dict[str, Any]], keep_turns: int) -> None:
+        check(account, messages, keep_turns)
+
+    each()
+
+
+def check(account: Account, messages: list[dict[str, Any]], keep_turns: int) -> None:
+    short = prepare_messages(account.pk, SYSTEM, messages, preparation(keep_turns)).messages
+    assert unpaired(short) == unpaired(messages)
+    references = list(find_references(short))
+    whole = (
+        prepare_messages(account.pk, SYSTEM, short, preparation(keep_turns, references)).messages
+        if references
+        else short
+    )
+    assert whole == messages
+    with acting(account):  # everything that was ever kept is a placeholder, wherever it stands
+        placeholders = restore_placeholders(account.pk, whole, WITHIN).messages
+    if placeholders != short:
+        references = list(find_references(placeholders))
+        whole = prepare_messages(
+            account.pk, SYSTEM, placeholders, preparation(keep_turns, references)
+        ).messages
+        assert whole == messages
+    with acting(account):
+        assert restore_placeholders(account.pk, placeholders, WITHIN).messages == placeholders

@@ -1,30 +1,30 @@
-"""The accounts of calls over the API: listed, read, and told how it went."""
+"""Reports of calls over the API, and their outcomes."""
 
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from context.actions.settings import change_settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from tests.agent import Agent
+from tests.context.builders import configure
 
-pytestmark = pytest.mark.django_db
 
-
-def made(agent: Agent, **more: Any) -> str:
-    said = [{"role": "user", "content": "Hello."}]
-    body = {"messages": said, "model": "small", "agent_id": "a1", "sources": [], **more}
+def create_report(agent: Agent, **more: Any) -> str:
+    messages = [{"role": "user", "content": "Hello."}]
+    body = {"messages": messages, "model": "small", "agent_id": "a1", "sources": [], **more}
     return str(agent.post("context/assemble", body, 201)["report_id"])
 
 
-def test_lists_are_paged_and_narrowed(agent: Agent) -> None:
+def test_list_is_paginated_and_filtered(agent: Agent) -> None:
     ids = [
-        made(agent, conversation_id=f"c{number % 2}", agent_id=f"a{number}") for number in range(5)
+        create_report(agent, conversation_id=f"c{number % 2}", agent_id=f"a{number}")
+        for number in range(5)
     ]
     first = agent.get("context/reports", limit=3)
     rest = agent.get("context/reports", limit=3, before=first["next"])
@@ -42,8 +42,8 @@ def test_lists_are_paged_and_narrowed(agent: Agent) -> None:
         assert len(agent.get("context/reports", **narrowed)["results"]) == number
 
 
-def test_a_report_has_the_agreed_names(agent: Agent) -> None:
-    report = agent.get(f"context/reports/{made(agent, conversation_id='c1')}")
+def test_report_has_the_documented_fields(agent: Agent) -> None:
+    report = agent.get(f"context/reports/{create_report(agent, conversation_id='c1')}")
     cost = report["context_cost"]
     names = {"context_window_tokens", "reserved_output_tokens", "estimated_tokens", "decisions"}
     assert names <= cost.keys()
@@ -78,14 +78,14 @@ def test_a_report_has_the_agreed_names(agent: Agent) -> None:
         },
     ],
 )
-def test_an_outcome_is_kept_and_priced(agent: Agent, acme: Account, usage: Any) -> None:
+def test_outcome_is_stored_and_priced(agent: Agent, acme: Account, usage: Any) -> None:
     with acting(acme):
         prices = {"small": {"input": 2, "output": 10, "cached": 0.5}}
         change_settings(acme.pk, {"prices": prices}, actor=SYSTEM)
-    pk = made(agent)
+    pk = create_report(agent)
     assert agent.get(f"context/reports/{pk}")["cost"] > 0
-    told = {"success": True, "usage": usage, "latency_ms": 900}
-    report = agent.post(f"context/reports/{pk}/outcome", told, 200)
+    outcome = {"success": True, "usage": usage, "latency_ms": 900}
+    report = agent.post(f"context/reports/{pk}/outcome", outcome, 200)
     assert report["outcome"]["success"] is True
     assert report["outcome"]["latency_ms"] == 900
     assert report["cost"] == pytest.approx((600 * 2 + 400 * 0.5 + 200 * 10) / 1_000_000)
@@ -93,10 +93,10 @@ def test_an_outcome_is_kept_and_priced(agent: Agent, acme: Account, usage: Any) 
     assert report["attributes"]["gen_ai.usage.cache_read.input_tokens"] == 400
 
 
-def test_an_outcome_that_makes_no_sense_is_refused(agent: Agent) -> None:
-    pk = made(agent)
-    for wrong in ({"usage": {"input_tokens": -1}}, {"success": "perhaps"}, {"latency_ms": "long"}):
-        assert agent.post(f"context/reports/{pk}/outcome", wrong, 400)["issues"]
+def test_rejects_invalid_outcomes(agent: Agent) -> None:
+    pk = create_report(agent)
+    for body in ({"usage": {"input_tokens": -1}}, {"success": "perhaps"}, {"latency_ms": "long"}):
+        assert agent.post(f"context/reports/{pk}/outcome", body, 400)["issues"]
 
 
 @pytest.mark.parametrize(
@@ -110,44 +110,39 @@ def test_an_outcome_that_makes_no_sense_is_refused(agent: Agent) -> None:
         {"inputs_days": 0},
     ],
 )
-def test_settings_that_make_no_sense_are_refused(acme: Account, values: Any) -> None:
+def test_rejects_invalid_settings(acme: Account, values: Any) -> None:
     from kmapp.errors import Invalid
 
     with acting(acme), pytest.raises(Invalid):
         change_settings(acme.pk, values, actor=SYSTEM)
 
 
-def test_the_accounts_policy_holds_unless_the_call_says_otherwise(
-    agent: Agent, acme: Account
-) -> None:
-    with acting(acme):
-        change_settings(acme.pk, {"policy": {"protected_turns": 5}}, actor=SYSTEM)
-    policy = agent.get(f"context/reports/{made(agent)}")["context_cost"]["policy"]
+def test_call_policy_overrides_the_account(agent: Agent, acme: Account) -> None:
+    configure(acme, policy={"protected_turns": 5})
+    policy = agent.get(f"context/reports/{create_report(agent)}")["context_cost"]["policy"]
     assert policy["protected_turns"] == 5
-    other = made(agent, policy={"protected_turns": 1})
+    other = create_report(agent, policy={"protected_turns": 1})
     assert agent.get(f"context/reports/{other}")["context_cost"]["policy"]["protected_turns"] == 1
 
 
-def test_reading_takes_few_queries(
-    agent: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    pk, *_others = [made(agent) for _ in range(6)]
-    with django_assert_max_num_queries(8):
+def test_query_count(agent: Agent, max_queries: MaxQueries) -> None:
+    pk, *_others = [create_report(agent) for _ in range(6)]
+    with max_queries(8):
         agent.get("context/reports")
-    with django_assert_max_num_queries(10):
+    with max_queries(10):
         agent.get(f"context/reports/{pk}")
 
 
-def test_whether_a_call_can_be_made_again_is_told_without_reading_it(agent: Agent) -> None:
-    pk = made(agent)
-    with CaptureQueriesContext(connection) as asked:
+def test_report_reads_no_bodies(agent: Agent) -> None:
+    pk = create_report(agent)
+    with CaptureQueriesContext(connection) as queries:
         assert agent.get(f"context/reports/{pk}")["inputs_expire_at"]
         agent.post(f"context/reports/{pk}/outcome", {"success": True}, 200)
-    of_bodies = [each["sql"] for each in asked if "context_contextbody" in each["sql"]]
+    of_bodies = [each["sql"] for each in queries if "context_contextbody" in each["sql"]]
     assert len(of_bodies) == 2
     assert not any('"text"' in sql for sql in of_bodies)
 
 
-def test_the_tool_that_loads_results_is_offered(agent: Agent) -> None:
+def test_load_tool_is_offered(agent: Agent) -> None:
     offered = agent.get("agent-tools")
     assert offered["paths"]["load_tool_history"] == "/v1/tool-results/load"

@@ -1,4 +1,4 @@
-"""Rules that hold join a call: as instructions, as tools left out, with their tokens."""
+"""Matching rules in calls: instructions and removed tools."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import pytest
 
 from kmapp.accounts.models import Account
 from tests.agent import Agent
-from tests.context.calling import tool
-from tests.rules.making import rule
+from tests.context.builders import tool
+from tests.rules.builders import rule
 
 TOOLS = [tool(name) for name in ("search", "pay", "mail")]
 SAID = [{"role": "user", "content": "I want my money back."}]
@@ -16,7 +16,7 @@ REFUND = {"intent": "refund"}
 
 @pytest.fixture
 def rules(acme: Account) -> dict[str, Any]:
-    """Two that count, one that watches, one for another scope."""
+    """Two active rules, one in shadow mode, one of another scope."""
     return {
         "no pay": rule(acme, "No pay", "active", when=REFUND, then={"tool": {"deny": ["pay"]}}),
         "as json": rule(
@@ -38,15 +38,18 @@ def assemble(agent: Agent, **more: Any) -> Any:
     return agent.post("context/assemble", {**body, "sources": ["rules"], **more}, 201)
 
 
-def test_rules_are_told_obeyed_cited_and_counted(agent: Agent, rules: dict[str, Any]) -> None:
+def test_matching_rules_are_applied_cited_and_counted(agent: Agent, rules: dict[str, Any]) -> None:
     answer = assemble(agent, rules_context=REFUND, agent_id="bot", scope="default")
-    told = answer["messages"][-2]["content"]
-    assert told.splitlines()[1:] == ['- output: {"format":"json"}', '- tool.prefer: ["mail"]']
+    instructions = answer["messages"][-2]["content"]
+    assert instructions.splitlines()[1:] == [
+        '- output: {"format":"json"}',
+        '- tool.prefer: ["mail"]',
+    ]
     assert [each["function"]["name"] for each in answer["tools"]] == ["search", "mail"]
     cost = answer["context_cost"]
-    [barred] = [each for each in cost["decisions"] if each["action"] == "bar_tools"]
-    assert barred["tools"] == ["pay"]
-    assert barred["tokens_before"] > barred["tokens_after"] > 0
+    [removed] = [each for each in cost["decisions"] if each["action"] == "bar_tools"]
+    assert removed["tools"] == ["pay"]
+    assert removed["tokens_before"] > removed["tokens_after"] > 0
     cited = {each["ref"] for each in cost["citations"] if each["kind"] == "rule"}
     assert cited == {str(rules[name].pk) for name in ("no pay", "as json")}
     [item] = [each for each in cost["items"] if each.get("name") == "rules"]
@@ -55,11 +58,11 @@ def test_rules_are_told_obeyed_cited_and_counted(agent: Agent, rules: dict[str, 
     assert tokens["total"] == sum(tokens[name] for name in tokens if name != "total")
 
 
-def test_rules_that_do_not_hold_cost_nothing(agent: Agent, rules: dict[str, Any]) -> None:
+def test_other_rules_cost_nothing(agent: Agent, rules: dict[str, Any]) -> None:
     cost = assemble(agent, rules_context={"intent": "question"})["context_cost"]
     assert (cost["tail_tokens"], cost["citations"], cost["decisions"]) == (0, [], [])
 
 
-def test_rules_of_a_scope_hold_in_that_scope_only(agent: Agent, rules: dict[str, Any]) -> None:
+def test_rules_apply_in_their_scope_only(agent: Agent, rules: dict[str, Any]) -> None:
     answer = assemble(agent, rules_context=REFUND, scope="x")
     assert [each["function"]["name"] for each in answer["tools"]] == ["search", "pay"]

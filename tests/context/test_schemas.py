@@ -1,4 +1,4 @@
-"""Strict schemas: a table of forms, and what holds for any of them."""
+"""Strict tool schemas."""
 
 from typing import Any
 
@@ -65,11 +65,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_schema_becomes_strict(name: str) -> None:
-    given_schema, wanted = CASES[name]
-    made = normalise_schema(given_schema)
-    assert made.schema == wanted
-    assert made.strict
+def test_schema_becomes_strict(name: str) -> None:
+    given_schema, expected = CASES[name]
+    result = normalise_schema(given_schema)
+    assert result.schema == expected
+    assert result.strict
 
 
 @pytest.mark.parametrize(
@@ -92,23 +92,23 @@ def test_a_schema_becomes_strict(name: str) -> None:
         (an_object(a=3), "a schema that is not an object"),
     ],
 )
-def test_what_has_no_strict_form_is_named(schema: dict[str, Any], obstacle: str) -> None:
-    made = normalise_schema(schema)
-    assert not made.strict
-    assert obstacle in made.obstacles
+def test_obstacle_to_strictness_is_named(schema: dict[str, Any], obstacle: str) -> None:
+    result = normalise_schema(schema)
+    assert not result.strict
+    assert obstacle in result.obstacles
 
 
-def test_references_that_multiply_end() -> None:
+def test_exponential_references_end() -> None:
     definitions = {
         f"d{level}": an_object(
             a={"$ref": f"#/$defs/d{level + 1}"}, b={"$ref": f"#/$defs/d{level + 1}"}
         )
         for level in range(22)
     }
-    made = normalise_schema(
+    result = normalise_schema(
         {**an_object(a={"$ref": "#/$defs/d0"}), "$defs": {**definitions, "d22": TEXT}}
     )
-    assert "references that do not end" in made.obstacles
+    assert "references that do not end" in result.obstacles
 
 
 leaves = st.sampled_from(
@@ -139,27 +139,27 @@ schemas = st.builds(
 
 def every_object(schema: Any) -> list[dict[str, Any]]:
     if isinstance(schema, list):
-        return [found for each in schema for found in every_object(each)]
+        return [objects for each in schema for objects in every_object(each)]
     if not isinstance(schema, dict):
         return []
-    found = [each for value in schema.values() for each in every_object(value)]
+    objects = [each for value in schema.values() for each in every_object(value)]
     return (
-        [schema, *found]
+        [schema, *objects]
         if "properties" in schema and isinstance(schema["properties"], dict)
-        else found
+        else objects
     )
 
 
 @given(schemas)
-@settings(max_examples=300)
-def test_every_object_is_closed_whole_and_stays_so(schema: dict[str, Any]) -> None:
-    made = normalise_schema(schema)
-    assert made.strict, made.obstacles
-    Draft202012Validator.check_schema(made.schema)
-    for each in every_object(made.schema):
+@settings(max_examples=100)
+def test_every_object_is_closed_and_complete(schema: dict[str, Any]) -> None:
+    result = normalise_schema(schema)
+    assert result.strict, result.obstacles
+    Draft202012Validator.check_schema(result.schema)
+    for each in every_object(result.schema):
         assert each["additionalProperties"] is False
         assert each["required"] == list(each["properties"])
-    assert "oneOf" not in str(made.schema)
-    assert "$ref" not in str(made.schema)
-    again = normalise_schema(made.schema)
-    assert (again.schema, again.changes) == (made.schema, ())
+    assert "oneOf" not in str(result.schema)
+    assert "$ref" not in str(result.schema)
+    again = normalise_schema(result.schema)
+    assert (again.schema, again.changes) == (result.schema, ())

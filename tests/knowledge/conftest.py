@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
-from django.test import Client
 from rest_framework.test import APIClient
 
-from kmapp.accounts.models import ApiKey, User
+from kmapp.accounts.models import ApiKey
 from tests.agent import Agent
 from tests.knowledge.websites import Canary, Site, served
 
@@ -15,13 +14,6 @@ from tests.knowledge.websites import Canary, Site, served
 @pytest.fixture
 def agent(key: tuple[ApiKey, str]) -> Agent:
     return Agent(APIClient(headers={"authorization": f"Bearer {key[1]}"}))
-
-
-@pytest.fixture
-def reviewer(client: Client, alice: User) -> Client:
-    """A browser signed in as a reviewer."""
-    client.force_login(alice)
-    return client
 
 
 @pytest.fixture

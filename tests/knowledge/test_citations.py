@@ -1,6 +1,6 @@
 """A thousand citations return their exact text and state how the document has changed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -16,8 +16,62 @@ from knowledge.actions.erasure import erase_document
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
 from knowledge.retrieval.citations import Place, Quoted, citation_of, quote
 from tests.agent import Agent
-from tests.knowledge.corpus import corpus, paragraph
 from tests.knowledge.deliveries import deliver
+
+SENTENCE = (
+    "the harvest of oolong leaves was early this spring and every basket stood in shade "
+    "until noon when buyers came up from the valley to taste weigh and argue about price "
+    "naïve café"
+)
+ENGLISH = SENTENCE.split()
+CHINESE = "今年春茶采摘很早每一篮都放在阴凉处等到中午山下买家上来品尝称重讨价还价水温时间香气"
+ODD = [
+    "😀",
+    "👩‍🌾",
+    "e\u0301",
+    "𠮷野家",
+    "\t",
+    "\u00a0",
+    "**bold**",
+    "`code`",
+    "<b>",
+    "&amp;",
+    "--",
+]
+ENDS = ["\n", "\n", "\n", "\r\n"]
+
+
+def corpus(random: Random, number: int) -> dict[str, str]:
+    """Return files of some thousand characters each, by name."""
+    return {f"{i:03d}.{random.choice(('md', 'txt', 'py'))}": text(random) for i in range(number)}
+
+
+def text(random: Random) -> str:
+    end = random.choice(ENDS)
+    return end.join(_lines(random))
+
+
+def paragraph(random: Random) -> str:
+    """Return a paragraph in English or Chinese that contains an unusual character."""
+    if random.random() < 0.5:
+        words = [random.choice(ENGLISH) for _ in range(random.randint(20, 120))]
+        words.insert(random.randrange(len(words)), random.choice(ODD))
+        return " ".join(words) + "."
+    sentences = [
+        "".join(random.choice(CHINESE) for _ in range(random.randint(8, 30)))
+        for _ in range(random.randint(3, 12))
+    ]
+    return "。".join(sentences) + random.choice(ODD) + "。"
+
+
+def _lines(random: Random) -> Iterator[str]:
+    for section in range(random.randint(2, 8)):
+        yield f"{'#' * random.randint(1, 3)} {random.choice(ENGLISH)} {section} {CHINESE[section]}"
+        yield ""
+        for _ in range(random.randint(1, 6)):
+            yield paragraph(random)
+            yield ""
+
 
 NUMBER = 1_000
 FILES = 60

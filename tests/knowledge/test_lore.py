@@ -19,6 +19,7 @@ from knowledge.lore.sillytavern import NoLorebook
 from knowledge.lore.sillytavern import entries_of as parse_sillytavern
 from knowledge.lore.triggers import Rules
 from knowledge.models import KnowledgeSource, LorebookEntry
+from tests import makers
 from tests.agent import Agent
 
 WORLD = {
@@ -156,16 +157,14 @@ def test_rejected_file_creates_nothing(
     refused = reviewer.post("/lore/new/", {**form, "book": SimpleUploadedFile("w.json", book)})
     assert refused.status_code == 422
     assert why in html.unescape(refused.content.decode())
-    with acting(acme):
-        assert not KnowledgeSource.objects.of(acme).exists()
+    assert not makers.rows(KnowledgeSource, acme)
 
 
 def test_byte_order_mark_is_accepted(reviewer: Client, acme: Account) -> None:
     book = SimpleUploadedFile("w.json", json.dumps(CARD).encode("utf-8-sig"))
     created = reviewer.post("/lore/new/", {"name": "Card", "trust": "trusted", "book": book})
     assert created.status_code == 302
-    with acting(acme):
-        assert LorebookEntry.objects.of(acme).get().content == "Tea calms."
+    assert makers.get(LorebookEntry, acme).content == "Tea calms."
 
 
 def test_messages_are_split_at_blank_lines() -> None:

@@ -1,12 +1,12 @@
 """The pages of knowledge sources, documents and chunks."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils.timezone import localtime
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting, current_account_id
@@ -15,16 +15,13 @@ from kmapp.accounts.models import Account
 from knowledge.actions.prepare_delivery import prepare
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
-from tests.context.calling import call
+from tests import makers
+from tests.context.builders import call
 from tests.knowledge.deliveries import deliver
 from tests.makers import settle
+from tests.web.pages import page
 
 HOSTILE = "# <script>alert(1)</script>\n\n</pre></references> <img src=x onerror=alert(1)> \u202e"
-
-
-def page(answer: Any) -> str:
-    assert answer.status_code == 200
-    return str(answer.content.decode())
 
 
 def upload(client: Client, *files: tuple[str, bytes], **fields: str) -> Any:
@@ -63,8 +60,7 @@ def test_web_snapshot_stores_url_and_observation_time(reviewer: Client, acme: Ac
     answer = upload(reviewer, ("green.html", b"<h1>Green tea</h1><p>Keep it cold."), **seen)
     assert answer.status_code == 302
     settle()
-    with acting(acme):
-        document = KnowledgeDocument.objects.of(acme).get()
+    document = makers.get(KnowledgeDocument, acme)
     assert document.url == "https://tea.example/green"
     assert f"{localtime(document.observed_at):%Y-%m-%dT%H:%M}" == seen["observed_at"]
     assert "https://tea.example/green" in page(reviewer.get(f"/knowledge/documents/{document.pk}/"))
@@ -96,8 +92,7 @@ def test_files_are_parsed_outside_the_transaction(
     monkeypatch.setattr("knowledge.views.uploads.prepare", recording_prepare)
     assert upload(reviewer, ("a.md", b"# Tea")).status_code == 302
     assert accounts == [None]
-    with acting(acme):
-        assert KnowledgeDocument.objects.of(acme).get().title == "Tea"
+    assert makers.get(KnowledgeDocument, acme).title == "Tea"
 
 
 def test_rejects_an_upload_to_a_lorebook(reviewer: Client, acme: Account) -> None:
@@ -133,8 +128,7 @@ def test_progress_is_sent_again_when_it_changes(
 
 def test_document_text_is_escaped(reviewer: Client, acme: Account) -> None:
     result = deliver(acme, {"<b>.md": HOSTILE}, name="<i>docs</i>")
-    with acting(acme):
-        chunk = KnowledgeChunk.objects.of(acme).get()
+    chunk = makers.get(KnowledgeChunk, acme)
     source, document = result.documents[0].source_id, result.documents[0].pk
     for path in (
         "",
@@ -161,10 +155,7 @@ def test_erasing_asks_for_confirmation(reviewer: Client, acme: Account) -> None:
 
 @pytest.mark.parametrize("number", [2, 40])
 def test_query_count_does_not_grow_with_rows(
-    reviewer: Client,
-    acme: Account,
-    number: int,
-    django_assert_max_num_queries: Callable[[int], Any],
+    reviewer: Client, acme: Account, number: int, max_queries: MaxQueries
 ) -> None:
     text = "\n\n".join(f"# Part {i}\n\n" + "Words of tea. " * 90 for i in range(number))
     result = deliver(acme, {f"{i}.md": text if i == 0 else f"T{i}." for i in range(number)})
@@ -178,15 +169,12 @@ def test_query_count_does_not_grow_with_rows(
         f"chunks/{chunk.pk}/",
         "failures/",
     ):
-        with django_assert_max_num_queries(18):
+        with max_queries(18):
             assert reviewer.get(f"/knowledge/{path}").status_code == 200
 
 
 def test_chunk_page_lists_calls_that_cite_it(
-    reviewer: Client,
-    acme: Account,
-    rival: Account,
-    django_assert_max_num_queries: Callable[[int], Any],
+    reviewer: Client, acme: Account, rival: Account, max_queries: MaxQueries
 ) -> None:
     parts = [f"## Part {i}\n\n" + f"The oolong harvest of part {i} was good. " * 40 for i in (1, 2)]
     for account in (acme, rival):
@@ -202,14 +190,13 @@ def test_chunk_page_lists_calls_that_cite_it(
     ]
     call(rival, messages, sources=("knowledge",), within=ArchiveScope(conversation_id="theirs"))
     for chunk in (first, last):  # both are in one passage
-        with django_assert_max_num_queries(14):
+        with max_queries(14):
             text = page(reviewer.get(f"/knowledge/chunks/{chunk.pk}/"))
         shown = [each.report_id for each in calls_made if f"/calls/{each.report_id}/" in text]
         assert shown == [each.report_id for each in calls_made[-10:]]
         assert "theirs" not in text
         calls = page(reviewer.get("/calls/", {"cites": str(chunk.pk)}))
         assert calls.count('href="/calls/0') == len(calls_made)
-    with acting(acme):
-        unused = KnowledgeChunk.objects.of(acme).get(document__ref="other.md")
+    unused = makers.get(KnowledgeChunk, acme, document__ref="other.md")
     assert "No calls cite this chunk yet." in page(reviewer.get(f"/knowledge/chunks/{unused.pk}/"))
     assert "Nothing matches" in page(reviewer.get("/calls/", {"cites": str(unused.pk)}))

@@ -8,6 +8,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
 from knowledge.models import KnowledgeChunk, KnowledgeText
+from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.knowledge.deliveries import deliver
@@ -54,8 +55,7 @@ def test_finds_by_words_before_embedding_and_by_meaning_after(agent: Agent, acme
 
 def test_result_states_a_failed_embedding(agent: Agent, acme: Account) -> None:
     deliver(acme, {"cups.md": CUPS})
-    with acting(acme):
-        Vector.objects.of(acme).update(state="FAILED", error="bad")
+    makers.update(Vector, acme, {}, state="FAILED", error="bad")
     assert find(agent, "gaiwan lid")["results"][0]["embedding_status"] == "FAILED"
 
 
@@ -192,8 +192,7 @@ def test_erased_document_returns_410_with_its_commit(agent: Agent, acme: Account
     source = f"/v1/knowledge/sources/{result.documents[0].source_id}"
     assert agent.client.delete(source).status_code == 200
     assert agent.client.get(source).status_code == 410
-    with acting(acme):
-        assert not KnowledgeText.objects.of(acme).exists()
+    assert not makers.rows(KnowledgeText, acme)
     assert agent.get("memory/verify")["ok"]
 
 

@@ -1,4 +1,4 @@
-"""Servers on the loopback interface: a canary that must not be connections, and a small website."""
+"""Servers on the loopback interface: a canary that counts connections, and a small website."""
 
 import gzip
 import socket
@@ -19,17 +19,28 @@ class Canary:
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = int(self.socket.getsockname()[1])
         self.address = f"127.0.0.1:{self.port}"
-        self.connections = 0
+        self._callers: list[int] = []  # their ports
+        self._called = threading.Condition()
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
         while True:
             try:
-                caller, _ = self.socket.accept()
+                caller, (_host, port) = self.socket.accept()
             except OSError:
                 return
-            self.connections += 1
+            with self._called:
+                self._callers.append(port)
+                self._called.notify_all()
             caller.close()
+
+    def count_connections(self) -> int:
+        """Return the number of connections: a connection of its own is accepted after them."""
+        with socket.create_connection(self.socket.getsockname()) as own, self._called:
+            port = own.getsockname()[1]
+            assert self._called.wait_for(lambda: port in self._callers, timeout=60)
+            self._callers.remove(port)
+            return len(self._callers)
 
 
 class Site(ThreadingHTTPServer):

@@ -1,4 +1,4 @@
-"""The demo contains every kind of entry."""
+"""The demo contains every kind of memory, rule and document."""
 
 import io
 from dataclasses import dataclass
@@ -10,9 +10,16 @@ from pytest_django import DjangoDbBlocker
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
+from knowledge.lore.evaluate import entries_of, fire
+from knowledge.lore.triggers import Rules
+from knowledge.models import KnowledgeDocument, KnowledgeQuestion
+from knowledge.retrieval import search as knowledge
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion, Viewer
 from memory.retrieval.search import Search, search
+from rules.models import Rule, RuleDecision
+from rules.promotion.evidence import book_of, evidence_of, gate_of
 from tests import makers
+from tests.fake_provider import FakeProvider
 from tests.makers import missing
 
 Status = MemoryEntry.Status
@@ -32,7 +39,7 @@ class LoadedDemo:
 
 
 @pytest.fixture(scope="module")
-def loaded(module_database: None, django_db_blocker: DjangoDbBlocker) -> LoadedDemo:
+def loaded_once(module_database: None, django_db_blocker: DjangoDbBlocker) -> LoadedDemo:
     """The demo data, loaded once for all tests of this module."""
     with django_db_blocker.unblock():
         account = makers.account("Acme")
@@ -40,7 +47,11 @@ def loaded(module_database: None, django_db_blocker: DjangoDbBlocker) -> LoadedD
         return LoadedDemo(account, reviewer, demo())
 
 
-@pytest.mark.django_db
+@pytest.fixture
+def loaded(loaded_once: LoadedDemo, db: None) -> LoadedDemo:
+    return loaded_once
+
+
 def test_demo_contains_every_kind_of_entry(loaded: LoadedDemo) -> None:
     acme, ada = loaded.account, loaded.reviewer
     with acting(acme):
@@ -60,7 +71,6 @@ def test_demo_contains_every_kind_of_entry(loaded: LoadedDemo) -> None:
         assert set(decided.values_list("actor", flat=True)) == {f"user:{ada.pk}"}
 
 
-@pytest.mark.django_db
 def test_output_states_counts_and_addresses(loaded: LoadedDemo) -> None:
     acme, page = loaded.account, loaded.output
     with acting(acme):
@@ -70,14 +80,16 @@ def test_output_states_counts_and_addresses(loaded: LoadedDemo) -> None:
     assert missing(page, f"{waiting} pending proposals", "/review/") == []
 
 
-@pytest.mark.django_db
 def test_loading_again_changes_nothing(loaded: LoadedDemo) -> None:
     acme = loaded.account
     with acting(acme):
         before = Commit.objects.count()
         forgotten = MemoryEntry.objects.filter(pinned=True)[0]
         MemoryEntry.objects.filter(pk=forgotten.pk).update(pinned=False)
-    assert "0 memories added to Acme" in demo()
+    output = demo()
+    assert "0 memories added to Acme" in output
+    assert "0 rules added to Acme, with 0 decisions." in output
+    assert "0 documents and 0 lore entries added" in output
     with acting(acme):
         assert Commit.objects.count() == before
         assert MemoryEntry.objects.filter(pinned=True).count() == 3
@@ -91,12 +103,43 @@ QUESTIONS = [
 ]
 
 
-def test_demo_queries_are_answered(committed: str, acme: Account) -> None:
-    demo()
+def test_demo_queries_are_answered(loaded: LoadedDemo) -> None:
     makers.settle()
     for question, user, expected in QUESTIONS:
-        result = search(acme.pk, Search(query=question, viewer=Viewer(user_id=user), limit=3))
+        query = Search(query=question, viewer=Viewer(user_id=user), limit=3)
+        result = search(loaded.account.pk, query)
         assert any(expected in hit.entry.content for hit in result.hits), question
+
+
+def test_demo_contains_rules_of_every_state(loaded: LoadedDemo) -> None:
+    assert "8 rules added to Acme, with 120 decisions." in loaded.output
+    with acting(loaded.account) as account_id:
+        rules = Rule.objects.of(account_id)
+        assert set(rules.values_list("state", flat=True)) == {*Rule.State.values}
+        assert all(rule.summary.isascii() or not rule.name.isascii() for rule in rules)
+        angry = rules.get(client_id="demo-angry")
+        assert gate_of(evidence_of(angry), book_of(account_id)).open
+        limit = rules.get(client_id="demo-refund-limit")
+        editions = rules.filter(lineage=limit.lineage).values_list("state", flat=True)
+        assert sorted(editions) == ["active", "draft"]
+        decisions = RuleDecision.objects.of(account_id)
+        assert decisions.exclude(conflicts=[]).exists()
+        assert decisions.filter(differs=True).exists()
+
+
+def test_demo_contains_documents_and_lore(loaded: LoadedDemo, provider: FakeProvider) -> None:
+    assert "6 documents and 4 lore entries added" in loaded.output
+    makers.settle()
+    with acting(loaded.account) as account_id:
+        rows = KnowledgeDocument.objects.of(account_id)
+        assert set(rows.filter(state="failed").values_list("ref", flat=True)) == {"price-list.docx"}
+        assert rows.get(ref="rooms/harrowgate.md").version == 2
+        assert KnowledgeQuestion.objects.of(account_id).count() == 2
+        fired = fire(entries_of(account_id), ["Tell me of rock tea."], Rules()).included
+    assert [each.entry.id and each.reason for each in fired] == ["constant", "key"]
+    question = knowledge.Search(query="What takes forty seconds with oolong?")
+    [best, *_] = knowledge.search(loaded.account.pk, question).snippets
+    assert best.chunks[0].document.ref == "brewing.md"
 
 
 def test_system_decides_without_a_reviewer(committed: str, acme: Account) -> None:

@@ -1,6 +1,5 @@
-"""The published client, as its users have it, against the product at a real port."""
+"""The published Aionis client against a running server."""
 
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -10,11 +9,9 @@ from aionis_sdk.client import AionisApiError
 from django.conf import settings
 from django.test import override_settings
 
-from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey
 from memory.models import MemoryEntry
 from tests import makers
-from tests.web.browser import served
 
 TOOLS = ["bash", "curl", "grep"]
 CONTEXT = {"intent": "fetch", "agent": {"id": "bot-7"}}
@@ -34,12 +31,6 @@ NODE = {
 
 
 @pytest.fixture
-def site(committed: str) -> Iterator[str]:
-    with served() as base:
-        yield base
-
-
-@pytest.fixture
 def client(site: str, key: tuple[ApiKey, str]) -> Any:
     return AionisClient(base_url=site, api_key=key[1])
 
@@ -51,14 +42,14 @@ def refusal(call: Any, payload: dict[str, Any]) -> tuple[int, str]:
 
 
 def shadowed(client: Any) -> tuple[str, dict[str, Any]]:
-    """A rule that watches, and what is said to change its state."""
+    """Return a rule in shadow mode, and the request that changes its state."""
     [node] = client.write({"input_text": "a talk", "nodes": [NODE]})["data"]["nodes"]
     state = {"rule_node_id": node["id"], "input_text": "tried out by hand"}
     client.rules_state({**state, "state": "shadow"})
     return node["id"], state
 
 
-def test_a_rule_is_written_once(client: Any) -> None:
+def test_rule_is_written_once(client: Any) -> None:
     batch = {"scope": "default", "input_text": "a talk", "nodes": [NODE]}
     answer = client.write(batch)
     assert answer["status"] == 201
@@ -78,7 +69,7 @@ def test_a_rule_is_written_once(client: Any) -> None:
     assert refusal(client.rules_state, jump) == (409, "shadow_first")
 
 
-def test_a_rule_goes_from_shadow_to_active(client: Any) -> None:
+def test_rule_moves_from_shadow_to_active(client: Any) -> None:
     rule, state = shadowed(client)
     evaluated = client.rules_evaluate({"context": CONTEXT, "include_shadow": True})["data"]
     assert [each["rule_node_id"] for each in evaluated["shadow"]] == [rule]
@@ -103,11 +94,11 @@ def test_a_rule_goes_from_shadow_to_active(client: Any) -> None:
     assert held_off["matched"] == 0
 
 
-def test_a_tool_is_selected_and_its_use_is_rated(client: Any) -> None:
+def test_selection_is_recorded_and_rated(client: Any) -> None:
     rule, state = shadowed(client)
     client.rules_state({**state, "state": "active"})
-    asked = {"context": CONTEXT, "candidates": TOOLS, "run_id": "run-1"}
-    selected = client.tools_select(asked)["data"]
+    query = {"context": CONTEXT, "candidates": TOOLS, "run_id": "run-1"}
+    selected = client.tools_select(query)["data"]
     assert selected["selection"]["ordered"] == ["grep", "bash"]
     assert selected["selection"]["denied"] == [{"name": "curl", "reason": "deny_list"}]
     decision = selected["decision"]
@@ -121,7 +112,7 @@ def test_a_tool_is_selected_and_its_use_is_rated(client: Any) -> None:
     run = client.tools_run({"run_id": "run-1"})["data"]
     assert run["lifecycle"]["status"] == "decision_recorded"
 
-    feedback = {**asked, "selected_tool": "grep", "outcome": "positive", "input_text": "worked"}
+    feedback = {**query, "selected_tool": "grep", "outcome": "positive", "input_text": "worked"}
     named = {**feedback, "decision_id": decision["decision_id"]}
     counted = client.tools_feedback(named)["data"]
     assert (counted["ok"], counted["updated_rules"]) == (True, 1)
@@ -143,7 +134,7 @@ def test_a_tool_is_selected_and_its_use_is_rated(client: Any) -> None:
     assert active["rank"]["score"] == 5201
 
 
-def test_feedback_counts_the_rules_of_the_tool_or_all_matching_rules(client: Any) -> None:
+def test_feedback_target_selects_the_rated_rules(client: Any) -> None:
     as_json = {"if": {"intent": "fetch"}, "then": {"output": {"format": "json"}}}
     others = [{**NODE, "client_id": name, "slots": as_json} for name in ("json", "trial", "draft")]
     batch = {"input_text": "a talk", "nodes": [NODE, *others]}
@@ -151,9 +142,9 @@ def test_feedback_counts_the_rules_of_the_tool_or_all_matching_rules(client: Any
     for rule in (by_tool, plain, trial):
         for state in ("shadow", "active") if rule != trial else ("shadow",):
             client.rules_state({"rule_node_id": rule, "state": state, "input_text": "tried"})
-    asked = {"context": CONTEXT, "candidates": TOOLS, "run_id": "run-1"}
-    client.tools_select(asked)
-    feedback = {**asked, "selected_tool": "grep", "input_text": "worked"}
+    query = {"context": CONTEXT, "candidates": TOOLS, "run_id": "run-1"}
+    client.tools_select(query)
+    feedback = {**query, "selected_tool": "grep", "input_text": "worked"}
     for outcome, options, expected in (
         ("positive", {}, {by_tool}),
         ("neutral", {"target": "all"}, {by_tool, plain}),
@@ -164,36 +155,35 @@ def test_feedback_counts_the_rules_of_the_tool_or_all_matching_rules(client: Any
         assert counted["updated_rules"] == len(expected)
 
 
-def test_a_node_without_text_is_its_title(client: Any, acme: Account) -> None:
+def test_node_without_text_uses_its_title(client: Any, acme: Account) -> None:
     nodes = [{"type": "entity", "title": "Kiln 4"}, {"type": "topic", "title": "x", "slots": {}}]
     answer = client.write({"input_text": "a talk", "nodes": nodes})
     assert answer["status"] == 201
-    with acting(acme):
-        assert MemoryEntry.objects.of(acme).get(title="Kiln 4").content == "Kiln 4"
+    assert makers.get(MemoryEntry, acme, title="Kiln 4").content == "Kiln 4"
     for node in ({"type": "entity"}, {"type": "entity", "title": " "}):
         assert refusal(client.write, {"input_text": "a", "nodes": [node]})[0] == 400
 
 
-def test_a_rule_is_rated_once_for_each_occasion(client: Any) -> None:
+def test_rule_is_rated_once_per_run_and_outcome(client: Any) -> None:
     rule, state = shadowed(client)
     client.rules_state({**state, "state": "active"})
-    said = {"rule_node_id": rule, "outcome": "positive", "input_text": "it helped"}
-    first = client.feedback({**said, "run_id": "run-1"})
+    rating = {"rule_node_id": rule, "outcome": "positive", "input_text": "it helped"}
+    first = client.feedback({**rating, "run_id": "run-1"})
     assert (first["status"], first["data"]["rule_node_ids"]) == (201, [rule])
-    again = client.feedback({**said, "run_id": "run-1"})
+    again = client.feedback({**rating, "run_id": "run-1"})
     assert (again["status"], again["data"]["updated_rules"]) == (200, 0)
     assert again["data"]["commit_id"] == first["data"]["commit_id"]
     for other in ({"run_id": "run-2"}, {"run_id": "run-1", "outcome": "negative"}, {}):
-        assert client.feedback({**said, **other})["status"] == 201
+        assert client.feedback({**rating, **other})["status"] == 201
     [active] = client.rules_evaluate({"context": CONTEXT})["data"]["active"]
     assert active["stats"] == {"positive": 3, "negative": 1}
-    assert refusal(client.feedback, {**said, "outcome": "great"}) == (400, "invalid_request")
-    nobody = {**said, "rule_node_id": str(uuid4())}
+    assert refusal(client.feedback, {**rating, "outcome": "great"}) == (400, "invalid_request")
+    nobody = {**rating, "rule_node_id": str(uuid4())}
     missing = (404, "node_not_found_in_scope_or_visibility")
     assert refusal(client.feedback, nobody) == missing
 
 
-def test_refusals_have_the_codes_that_the_client_knows(client: Any) -> None:
+def test_errors_have_the_codes_of_the_client(client: Any) -> None:
     nodes = [
         {**NODE, "client_id": "only", "slots": {"then": {"tool": {"allow": ["vim"]}}}},
         {**NODE, "client_id": "wrong", "slots": {"then": {"output": {"format": "xml"}}}},
@@ -201,14 +191,14 @@ def test_refusals_have_the_codes_that_the_client_knows(client: Any) -> None:
     ]
     written = client.write({"input_text": "said", "nodes": nodes})["data"]
     assert [node["type"] for node in written["nodes"]] == ["rule", "rule", "event"]
-    only, wrong = written["nodes"][0]["id"], written["nodes"][1]["id"]
-    state = {"rule_node_id": wrong, "state": "shadow", "input_text": "why"}
+    only, invalid = written["nodes"][0]["id"], written["nodes"][1]["id"]
+    state = {"rule_node_id": invalid, "state": "shadow", "input_text": "why"}
     assert refusal(client.rules_state, state) == (400, "invalid_rule_then_json")
     for to in ("shadow", "active"):
         client.rules_state({"rule_node_id": only, "state": to, "input_text": "why"})
-    asked = {"context": {}, "candidates": TOOLS}
-    assert refusal(client.tools_select, asked) == (400, "no_tools_allowed")
-    loose = client.tools_select({**asked, "strict": False})["data"]["selection"]
+    query = {"context": {}, "candidates": TOOLS}
+    assert refusal(client.tools_select, query) == (400, "no_tools_allowed")
+    loose = client.tools_select({**query, "strict": False})["data"]["selection"]
     assert loose["fallback"]["reason"] == "allowlist_filtered_all"
     assert loose["fallback"]["applied"]
     assert loose["selected"] == "bash"
@@ -217,8 +207,8 @@ def test_refusals_have_the_codes_that_the_client_knows(client: Any) -> None:
     assert refusal(client.tools_decision, {"decision_id": nobody}) == missing
     unknown = {"rule_node_id": nobody, "state": "shadow", "input_text": "why"}
     assert refusal(client.rules_state, unknown) == (404, "node_not_found_in_scope_or_visibility")
-    selected = client.tools_select({**asked, "strict": False})["data"]["decision"]
-    feedback = {**asked, "outcome": "negative", "input_text": "x", "selected_tool": "grep"}
+    selected = client.tools_select({**query, "strict": False})["data"]["decision"]
+    feedback = {**query, "outcome": "negative", "input_text": "x", "selected_tool": "grep"}
     mismatch = (400, "decision_selected_tool_mismatch")
     named = {**feedback, "decision_id": selected["decision_id"]}
     assert refusal(client.tools_feedback, named) == mismatch
@@ -228,9 +218,7 @@ def test_refusals_have_the_codes_that_the_client_knows(client: Any) -> None:
     assert refusal(client.rules_evaluate, other) == (403, "identity_mismatch")
 
 
-def test_the_gate_opens_for_keys_that_may_override_and_say_why(
-    site: str, client: Any, acme: Account
-) -> None:
+def test_override_needs_a_scope_and_a_reason(site: str, client: Any, acme: Account) -> None:
     [node] = client.write({"input_text": "said", "nodes": [NODE]})["data"]["nodes"]
     scopes = ("rules:read", "rules:write", "memory:write")
     plain = AionisClient(base_url=site, api_key=makers.key(acme, scopes)[1])

@@ -1,4 +1,4 @@
-"""When a rule holds: the whole table."""
+"""Matching of conditions."""
 
 from typing import Any
 
@@ -178,7 +178,7 @@ CASES: list[tuple[dict[str, Any], bool]] = [
     ({"text": {"$regex": "["}}, False),
     ({"text": {"$regex": 3}}, False),
     ({"text": {"$regex": "d" + "e?" * 128}}, False),
-    # $and, $or, $not, and what they stand in.
+    # $and, $or and $not, at the top and inside a path.
     ({"$and": [{"intent": "json"}, {"count": 3}]}, True),
     ({"$and": [{"intent": "json"}, {"count": 4}]}, False),
     ({"$and": []}, False),
@@ -199,7 +199,7 @@ CASES: list[tuple[dict[str, Any], bool]] = [
     ({"user": {"name": "Ada", "$not": {"tier": "free"}}}, True),
     ({"intent": "json", "$or": [{"flag": False}, {"off": False}]}, True),
     ({"intent": "xml", "$or": [{"flag": True}]}, False),
-    # What is no operator never holds.
+    # Unknown operators never match.
     ({"intent": {"$like": "json"}}, False),
     ({"$where": "true"}, False),
     ({"intent": {"$eq": "json", "$like": "json"}}, False),
@@ -209,12 +209,12 @@ CASES: list[tuple[dict[str, Any], bool]] = [
 @pytest.mark.parametrize(
     ("condition", "holds"), CASES, ids=[f"{i}-{str(case[0])[:60]}" for i, case in enumerate(CASES)]
 )
-def test_a_condition_holds(condition: dict[str, Any], *, holds: bool) -> None:
+def test_condition_matches(condition: dict[str, Any], *, holds: bool) -> None:
     assert compiled(condition).holds(CONTEXT) is holds
 
 
 @pytest.mark.parametrize("context", [None, [], "json", 3, True])
-def test_a_context_that_is_no_object_has_no_places(context: Any) -> None:
+def test_other_context_matches_only_the_empty_condition(context: Any) -> None:
     assert not compiled({"intent": "json"}).holds(context)
     assert compiled({}).holds(context)
 
@@ -233,9 +233,7 @@ def test_a_context_that_is_no_object_has_no_places(context: Any) -> None:
         ({"a": {}, "b": []}, ("a", "b")),
     ],
 )
-def test_the_places_that_a_condition_looks_at(
-    condition: dict[str, Any], paths: tuple[str, ...]
-) -> None:
+def test_paths_of_a_condition(condition: dict[str, Any], paths: tuple[str, ...]) -> None:
     assert compiled(condition).paths == paths
 
 
@@ -250,14 +248,14 @@ def test_the_places_that_a_condition_looks_at(
         ({"a": {"b": "x"}}, set()),
     ],
 )
-def test_the_equalities_that_a_condition_implies(
+def test_required_equalities_of_a_condition(
     condition: dict[str, Any], needs: set[tuple[str, Any]]
 ) -> None:
     assert set(compiled(condition).needs) == needs
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(.*a){20}", "(x+x+)+y"])
-def test_a_hostile_pattern_takes_linear_time(pattern: str) -> None:
+def test_hostile_pattern_takes_linear_time(pattern: str) -> None:
     test = compiled({"text": {"$regex": pattern}})
     assert_linear(lambda size: test.holds({"text": "a" * size}), 20_000)
 

@@ -1,4 +1,4 @@
-"""Rules among others: which hold, and what one more would have changed."""
+"""Matching of rules, and observation of rules in shadow mode."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -72,11 +72,11 @@ RULES = [
     ],
     ids=range(10),
 )
-def test_the_rules_that_hold_are_found(
+def test_matching_rules_are_found(
     context: dict[str, Any], viewer: Viewer, live: str, watching: str
 ) -> None:
-    made = rule_set(RULES)
-    matched = made.match(context, viewer)
+    rules = rule_set(RULES)
+    matched = rules.match(context, viewer)
     assert " ".join(one.rule.id for one in matched.live) == live
     assert " ".join(one.rule.id for one in matched.watching) == watching
     tried = [one for one in RULES if one.addresses(viewer)]
@@ -101,7 +101,7 @@ def test_the_rules_that_hold_are_found(
     ],
     ids=range(9),
 )
-def test_what_a_watching_rule_would_have_changed(
+def test_shadow_rule_is_observed(
     shadow: Compiled, context: dict[str, Any], live: list[Compiled], expected: Any
 ) -> None:
     question = Question(context=context, candidates=CANDIDATES)
@@ -109,7 +109,7 @@ def test_what_a_watching_rule_would_have_changed(
     assert (seen and (seen.matched, seen.changed)) == expected
 
 
-def test_a_rule_takes_the_place_of_its_live_edition() -> None:
+def test_shadow_edition_replaces_its_active_edition() -> None:
     live = rule("l", {"a": "x"}, JSON)
     narrower = rule("w", {"a": "x", "b": 1}, JSON, lineage="l", live=False)
     silent = observe(narrower, Question(context={"a": "x"}), [live], live, {})

@@ -1,10 +1,11 @@
-"""What several rules say together: the whole table."""
+"""The policy that several rules give together, and the tool that it leaves."""
 
 from typing import Any
 
 import pytest
 
-from rules.evaluation.policy import Rank, RankedEffect, merge_effects
+from rules.evaluation.evaluate import select
+from rules.evaluation.policy import Policy, Rank, RankedEffect, merge_effects
 
 JSON = {"output": {"format": "json"}}
 TEXT = {"output": {"format": "text"}}
@@ -16,8 +17,12 @@ def rule(name: str, then: dict[str, Any], age: int = 0, **rank: Any) -> RankedEf
     return RankedEffect(id=name, then=then, rank=Rank(**values), age=(age,))
 
 
-def tool(**lists: list[str]) -> dict[str, Any]:
-    return {"tool": lists}
+def extends(name: str, value: Any, **rank: Any) -> RankedEffect:
+    return rule(name, {"extensions": {"x": value}}, **rank)
+
+
+def tools(name: str = "a", priority: int = 0, **lists: Any) -> RankedEffect:
+    return rule(name, {"tool": lists}, priority=priority)
 
 
 @pytest.mark.parametrize(
@@ -34,12 +39,12 @@ def tool(**lists: list[str]) -> dict[str, Any]:
         ({"priority": 1, "positive": 1, "weight": 2.0, "specificity": 2}, 1202),
     ],
 )
-def test_the_rank_of_a_rule(rank: dict[str, Any], score: float) -> None:
+def test_rank_is_computed_from_its_parts(rank: dict[str, Any], score: float) -> None:
     assert rule("a", {}, **rank).rank.score == score
 
 
 @pytest.mark.parametrize(
-    ("said", "values"),
+    ("effects", "values"),
     [
         ([], {}),
         ([rule("a", JSON)], JSON),
@@ -52,153 +57,147 @@ def test_the_rank_of_a_rule(rank: dict[str, Any], score: float) -> None:
         ([rule("a", JSON, priority=-1, positive=9), rule("b", TEXT)], TEXT),
         ([rule("a", JSON, age=1), rule("b", TEXT, age=2)], TEXT),
         ([rule("b", JSON, age=1), rule("a", TEXT, age=1)], JSON),
-        (
-            [
-                rule("a", {"extensions": {"x": {"y": 1}}}),
-                rule("b", {"extensions": {"x": {"z": 2}}}),
-            ],
-            {"extensions": {"x": {"y": 1, "z": 2}}},
-        ),
-        (
-            [
-                rule("a", {"extensions": {"x": [1]}}),
-                rule("b", {"extensions": {"x": [2]}}, priority=1),
-            ],
-            {"extensions": {"x": [2]}},
-        ),
-        (
-            [
-                rule("a", {"extensions": {"x": {"y": 1}}}),
-                rule("b", {"extensions": {"x": 3}}, priority=1),
-            ],
-            {"extensions": {"x": 3}},
-        ),
-        (
-            [
-                rule("a", {"extensions": {"x": 3}}),
-                rule("b", {"extensions": {"x": {"y": 1}}}, priority=1),
-            ],
-            {"extensions": {"x": {"y": 1}}},
-        ),
-        (
-            [
-                rule("a", {"extensions": {"x": 1}}),
-                rule("b", {"extensions": {"x": None}}, priority=1),
-            ],
-            {"extensions": {"x": None}},
-        ),
+        ([extends("a", {"y": 1}), extends("b", {"z": 2})], {"extensions": {"x": {"y": 1, "z": 2}}}),
+        ([extends("a", [1]), extends("b", [2], priority=1)], {"extensions": {"x": [2]}}),
+        ([extends("a", {"y": 1}), extends("b", 3, priority=1)], {"extensions": {"x": 3}}),
+        ([extends("a", 3), extends("b", {"y": 1}, priority=1)], {"extensions": {"x": {"y": 1}}}),
+        ([extends("a", 1), extends("b", None, priority=1)], {"extensions": {"x": None}}),
         ([rule("a", {"extensions": {"a\x1fb": 1}})], {"extensions": {"a": {"b": 1}}}),
     ],
     ids=range(17),
 )
-def test_the_higher_rule_wins_a_value(said: list[RankedEffect], values: dict[str, Any]) -> None:
-    assert merge_effects(said).values == values
-    assert merge_effects(said[::-1]).values == values, "whatever the order they come in"
+def test_higher_rule_wins_a_value(effects: list[RankedEffect], values: dict[str, Any]) -> None:
+    assert merge_effects(effects).values == values
+    assert merge_effects(effects[::-1]).values == values, "in any order"
 
 
 @pytest.mark.parametrize(
-    ("said", "clashes"),
+    ("effects", "clash"),
     [
-        ([rule("a", JSON), rule("b", JSON)], []),
-        ([rule("a", JSON), rule("b", STRICT)], []),
-        (
-            [rule("a", JSON, priority=1), rule("b", TEXT)],
-            [("output.format", "a", ("b",), "value_overridden", "priority 1 over 0")],
-        ),
-        (
-            [rule("a", JSON, positive=1), rule("b", TEXT)],
-            [("output.format", "a", ("b",), "value_overridden", "evidence 100 over 0")],
-        ),
-        (
-            [rule("a", JSON, specificity=3), rule("b", TEXT)],
-            [("output.format", "a", ("b",), "value_overridden", "3 condition paths over 1")],
-        ),
-        (
-            [rule("a", JSON, age=1), rule("b", TEXT)],
-            [("output.format", "a", ("b",), "value_overridden", "equal rank: the younger rule")],
-        ),
+        ([rule("a", JSON), rule("b", JSON)], None),
+        ([rule("a", JSON), rule("b", STRICT)], None),
+        ([rule("a", JSON, priority=1), rule("b", TEXT)], "priority 1 over 0"),
+        ([rule("a", JSON, positive=1), rule("b", TEXT)], "evidence 100 over 0"),
+        ([rule("a", JSON, specificity=3), rule("b", TEXT)], "3 condition paths over 1"),
+        ([rule("a", JSON, age=1), rule("b", TEXT)], "equal rank: the younger rule"),
         (
             [rule("a", JSON, priority=2), rule("b", TEXT), rule("c", JSON, priority=1)],
-            [("output.format", "a", ("b",), "value_overridden", "priority 2 over 0")],
+            "priority 2 over 0",
         ),
         (
-            [
-                rule("a", {"extensions": {"n": 1}}, priority=1),
-                rule("b", {"extensions": {"n": True}}),
-            ],
-            [("extensions.n", "a", ("b",), "value_overridden", "priority 1 over 0")],
+            [extends("a", 1, priority=1), extends("b", value=True)],
+            ("extensions.x", "value_overridden", "priority 1 over 0"),
         ),
         (
-            [rule("a", tool(deny=["x"])), rule("b", tool(prefer=["x"]), priority=9)],
-            [("tool.x", "a", ("b",), "preferred_but_denied", "a denied tool stays denied")],
+            [tools(deny=["x"]), tools("b", prefer=["x"], priority=9)],
+            ("tool.x", "preferred_but_denied", "a denied tool stays denied"),
         ),
         (
-            [rule("a", tool(deny=["x"])), rule("b", tool(allow=["x", "y"]))],
-            [("tool.x", "a", ("b",), "allowed_but_denied", "a denied tool stays denied")],
+            [tools(deny=["x"]), tools("b", allow=["x", "y"])],
+            ("tool.x", "allowed_but_denied", "a denied tool stays denied"),
         ),
-        ([rule("a", tool(deny=["x"], prefer=["x"]))], []),
+        ([tools(deny=["x"], prefer=["x"])], None),
         (
-            [rule("a", tool(allow=["x"]), priority=1), rule("b", tool(allow=["y"]))],
-            [
-                (
-                    "tool.allow",
-                    "a",
-                    ("b",),
-                    "allow_intersection_empty",
-                    "no tool is on every allow-list",
-                )
-            ],
+            [tools(allow=["x"], priority=1), tools("b", allow=["y"])],
+            ("tool.allow", "allow_intersection_empty", "no tool is on every allow-list"),
         ),
-        ([rule("a", tool(allow=["x", "y"])), rule("b", tool(allow=["y"]))], []),
+        ([tools(allow=["x", "y"]), tools("b", allow=["y"])], None),
     ],
     ids=range(13),
 )
-def test_who_loses_is_told_why(said: list[RankedEffect], clashes: list[tuple[Any, ...]]) -> None:
-    found = merge_effects(said).clashes
-    assert [(c.path, c.winner, c.losers, c.code, c.reason) for c in found] == clashes
+def test_a_overrules_b_for_the_stated_reason(effects: list[RankedEffect], clash: Any) -> None:
+    if isinstance(clash, str):
+        clash = ("output.format", "value_overridden", clash)
+    expected = [(clash[0], "a", ("b",), *clash[1:])] if clash else []
+    found = merge_effects(effects).clashes
+    assert [(c.path, c.winner, c.losers, c.code, c.reason) for c in found] == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "allow", "deny", "prefer"),
+    ("effects", "allow", "deny", "prefer"),
     [
         ([], None, (), ()),
-        ([rule("a", tool(deny=["x"])), rule("b", tool(deny=["y", "x"]))], None, ("x", "y"), ()),
-        ([rule("a", tool(allow=["x", "y"]))], ("x", "y"), (), ()),
-        ([rule("a", tool(allow=["x", "y"])), rule("b", tool(allow=["y", "z"]))], ("y",), (), ()),
-        ([rule("a", tool(allow=["x"])), rule("b", tool(allow=["y"]))], (), (), ()),
-        ([rule("a", tool(allow=[]))], (), (), ()),
-        (
-            [rule("a", tool(prefer=["x"])), rule("b", tool(prefer=["y"]), priority=1)],
-            None,
-            (),
-            ("y", "x"),
-        ),
-        (
-            [rule("a", tool(prefer=["x", "y"])), rule("b", tool(prefer=["y", "z"]), priority=1)],
-            None,
-            (),
-            ("y", "z", "x"),
-        ),
-        (
-            [rule("a", tool(prefer=["y"], deny=["x"])), rule("b", tool(prefer=["x"]))],
-            None,
-            ("x",),
-            ("x", "y"),
-        ),
-        ([rule("a", {"tool": "x"}), rule("b", {"tool": {"deny": "x"}})], None, (), ()),
+        ([tools(deny=["x"]), tools("b", deny=["y", "x"])], None, ("x", "y"), ()),
+        ([tools(allow=["x", "y"])], ("x", "y"), (), ()),
+        ([tools(allow=["x", "y"]), tools("b", allow=["y", "z"])], ("y",), (), ()),
+        ([tools(allow=["x"]), tools("b", allow=["y"])], (), (), ()),
+        ([tools(allow=[])], (), (), ()),
+        ([tools(prefer=["x"]), tools("b", 1, prefer=["y"])], None, (), ("y", "x")),
+        ([tools(prefer=["x", "y"]), tools("b", 1, prefer=["y", "z"])], None, (), ("y", "z", "x")),
+        ([tools(prefer=["y"], deny=["x"]), tools("b", prefer=["x"])], None, ("x",), ("x", "y")),
+        ([rule("a", {"tool": "x"}), tools("b", deny="x")], None, (), ()),
     ],
     ids=range(10),
 )
-def test_what_rules_say_of_tools(
-    said: list[RankedEffect], allow: Any, deny: tuple[str, ...], prefer: tuple[str, ...]
+def test_lists_of_tools_are_combined(
+    effects: list[RankedEffect], allow: Any, deny: tuple[str, ...], prefer: tuple[str, ...]
 ) -> None:
-    policy = merge_effects(said)
+    policy = merge_effects(effects)
     assert (policy.allow, policy.deny, policy.prefer) == (allow, deny, prefer)
     assert ("allow" in policy.body()["tool"]) == (allow is not None)
 
 
-def test_what_a_rule_says_is_not_filled_by_another() -> None:
+def test_empty_object_is_kept_until_a_rule_fills_it() -> None:
     says_little = rule("a", {"output": {}})
     both = merge_effects([says_little, rule("b", JSON, priority=2)])
     assert both.values == JSON
     assert merge_effects([says_little]).values == {"output": {}}
+
+
+CANDIDATES = ["bash", "curl", "grep"]
+UNLISTED, DENIED = "not_in_allow_list", "deny_list"
+ALLOW_FILTERED, DENY_FILTERED = "allowlist_filtered_all", "deny_filtered_all"
+
+
+@pytest.mark.parametrize(
+    ("strict", "lists", "ordered", "denied", "fallback"),
+    [
+        (True, {}, "bash curl grep", {}, "none"),
+        (True, {"deny": ["bash"]}, "curl grep", {"bash": DENIED}, "none"),
+        (True, {"allow": ["grep"]}, "grep", {"bash": UNLISTED, "curl": UNLISTED}, "none"),
+        (
+            True,
+            {"allow": ["grep", "bash"], "deny": ["bash"]},
+            "grep",
+            {"bash": DENIED, "curl": UNLISTED},
+            "none",
+        ),
+        (True, {"prefer": ["grep"]}, "grep bash curl", {}, "none"),
+        (True, {"prefer": ["grep", "curl"]}, "grep curl bash", {}, "none"),
+        (True, {"prefer": ["grep"], "deny": ["grep"]}, "bash curl", {"grep": DENIED}, "none"),
+        (True, {"prefer": ["vim"]}, "bash curl grep", {}, "none"),
+        (True, {"allow": ["vim"]}, "", dict.fromkeys(CANDIDATES, UNLISTED), ALLOW_FILTERED),
+        (False, {"allow": ["vim"]}, "bash curl grep", {}, ALLOW_FILTERED),
+        (
+            False,
+            {"allow": ["vim"], "deny": ["bash"], "prefer": ["grep"]},
+            "grep curl",
+            {"bash": DENIED},
+            ALLOW_FILTERED,
+        ),
+        (True, {"allow": []}, "", dict.fromkeys(CANDIDATES, UNLISTED), ALLOW_FILTERED),
+        (True, {"deny": CANDIDATES}, "", dict.fromkeys(CANDIDATES, DENIED), DENY_FILTERED),
+        (False, {"deny": CANDIDATES}, "", dict.fromkeys(CANDIDATES, DENIED), DENY_FILTERED),
+        (
+            False,
+            {"allow": ["grep"], "deny": ["grep"]},
+            "bash curl",
+            {"grep": DENIED},
+            ALLOW_FILTERED,
+        ),
+    ],
+    ids=range(15),
+)
+def test_first_remaining_tool_is_selected(
+    lists: dict[str, Any], *, strict: bool, ordered: str, denied: dict[str, str], fallback: str
+) -> None:
+    """The fallback ignores the allow-lists; it applies if not strict."""
+    chosen = select(merge_effects([tools(**lists)]), CANDIDATES, strict=strict)
+    order = tuple(ordered.split())
+    assert (chosen.selected, chosen.ordered) == (order[0] if order else None, order)
+    assert (dict(chosen.denied), chosen.fallback_reason) == (denied, fallback)
+    assert chosen.fallback_applied == (fallback == ALLOW_FILTERED and not strict)
+
+
+def test_repeated_candidate_counts_once() -> None:
+    assert select(Policy(), ["a", "b", "a"], strict=True).candidates == ("a", "b")

@@ -11,7 +11,7 @@ from kmapp.accounts.models import Account
 from rules.actions.suggestions import suggest
 from rules.models import Rule, RulePromotion
 from tests import makers
-from tests.rules.making import NO_CURL, gate, now, rule, watched
+from tests.rules.builders import NO_CURL, gate, now, rule, watched
 from tests.web.staff import address, staff
 
 PLAIN = ("rules:read", "rules:write", "memory:write")
@@ -19,7 +19,7 @@ JSON = "application/json"
 
 
 class People:
-    """Who tries: an admin who may use the stock admin, a reviewer, and two keys."""
+    """A staff admin, a reviewer, and keys with and without the right to override."""
 
     def __init__(self, account: Account) -> None:
         self.account = account
@@ -40,158 +40,148 @@ def people(acme: Account) -> People:
     return People(acme)
 
 
-def state(client: Client, made: Rule, to: str, **more: Any) -> Any:
-    said = {"rule_node_id": str(made.pk), "state": to, "input_text": "Now.", **more}
-    return client.post("/v1/memory/rules/state", said, content_type=JSON)
+def post(client: Client, path: str, body: dict[str, Any]) -> Any:
+    return client.post(f"/v1/{path}", body, content_type=JSON)
 
 
-def bulk(client: Client, made: Rule, verb: str) -> Any:
-    form = {"action": verb, "_selected_action": [str(made.pk)]}
+def state(client: Client, target: Rule, to: str, **more: Any) -> Any:
+    body = {"rule_node_id": str(target.pk), "state": to, "input_text": "Now.", **more}
+    return post(client, "memory/rules/state", body)
+
+
+def patch(client: Client, target: Rule, **body: Any) -> Any:
+    return client.patch(f"/v1/rules/{target.pk}", body, content_type=JSON)
+
+
+def delete(client: Client, target: Rule, **body: Any) -> Any:
+    return client.delete(f"/v1/rules/{target.pk}", body, content_type=JSON)
+
+
+def submit(client: Client, target: Rule, action: str, **more: Any) -> Any:
+    """Post the form of a page: move, promotion or rollback."""
+    form = {"version": target.version, "reason": "Now.", **more}
+    return client.post(f"/rules/{target.pk}/{action}/", form)
+
+
+def run_admin_action(client: Client, target: Rule, name: str) -> Any:
+    form = {"action": name, "_selected_action": [str(target.pk)]}
     return client.post(address(Rule), form, follow=True)
 
 
-def form(made: Rule, **more: Any) -> dict[str, Any]:
-    return {"version": made.version, "reason": "Now.", **more}
+def save_in_admin(client: Client, target: Rule, **fields: Any) -> Any:
+    return client.post(address(Rule, f"{target.pk}/change/"), {**fields, "_save": "Save"})
 
 
-Way = Callable[[People, Rule], Any]
-AROUND_SHADOW: dict[str, Way] = {
-    "a key that may override": lambda people, made: state(people.may, made, "active"),
-    "a change that names a state": lambda people, made: people.may.patch(
-        f"/v1/rules/{made.pk}", {"state": "active", "name": "Same"}, content_type=JSON
-    ),
-    "the page's moves": lambda people, made: people.boss.post(
-        f"/rules/{made.pk}/move/", form(made, to="active")
-    ),
-    "the promotion page": lambda people, made: people.boss.post(
-        f"/rules/{made.pk}/promotion/", form(made, override="yes")
-    ),
-    "a rollback": lambda people, made: people.boss.post(f"/rules/{made.pk}/rollback/", form(made)),
-    "a rollback by key": lambda people, made: people.may.post(
-        f"/v1/rules/{made.pk}/rollback", {}, content_type=JSON
-    ),
-    "the stock admin's action": lambda people, made: bulk(people.boss, made, "count"),
-    "the stock admin's rollback": lambda people, made: bulk(people.boss, made, "roll_back"),
-    "the stock admin's form": lambda people, made: people.boss.post(
-        address(Rule, f"{made.pk}/change/"), {"state": "active", "_save": "Save"}
-    ),
-    "the stock admin's list": lambda people, made: people.boss.post(
-        address(Rule), {"form-0-id": str(made.pk), "form-0-state": "active", "_save": "Save"}
-    ),
-    "the job": lambda people, made: job(people.account),
-}
-
-
-def job(account: Account) -> None:
+def run_suggestions(account: Account) -> None:
     with acting(account):
         suggest(account.pk)
 
 
-@pytest.mark.parametrize("way", AROUND_SHADOW)
-@pytest.mark.parametrize("before", ["draft", "disabled"])
-def test_no_way_leads_past_shadow(people: People, acme: Account, way: str, before: str) -> None:
-    made = rule(acme, "A rule", before)
-    AROUND_SHADOW[way](people, made)
-    assert now(made).state == before
-
-
-AROUND_GATE: dict[str, Way] = {
-    "a key that may not override": lambda people, made: state(people.plain, made, "active"),
-    "an override without words": lambda people, made: state(
-        people.may, made, "active", input_text=" ", input_sha256="a" * 64
+Attempt = Callable[[People, Rule], Any]
+PAST_SHADOW: dict[str, Attempt] = {
+    "a key that may override": lambda who, rule: state(who.may, rule, "active"),
+    "a change of the state": lambda who, rule: patch(who.may, rule, state="active", name="Same"),
+    "the page's move": lambda who, rule: submit(who.boss, rule, "move", to="active"),
+    "the promotion page": lambda who, rule: submit(who.boss, rule, "promotion", override="yes"),
+    "a rollback": lambda who, rule: submit(who.boss, rule, "rollback"),
+    "a rollback by key": lambda who, rule: post(who.may, f"rules/{rule.pk}/rollback", {}),
+    "the admin's action": lambda who, rule: run_admin_action(who.boss, rule, "count"),
+    "the admin's rollback": lambda who, rule: run_admin_action(who.boss, rule, "roll_back"),
+    "the admin's form": lambda who, rule: save_in_admin(who.boss, rule, state="active"),
+    "the admin's list": lambda who, rule: who.boss.post(
+        address(Rule), {"form-0-id": str(rule.pk), "form-0-state": "active", "_save": "Save"}
     ),
-    "an override without anything": lambda people, made: state(
-        people.may, made, "active", input_text=""
-    ),
-    "the promotion page": lambda people, made: people.boss.post(
-        f"/rules/{made.pk}/promotion/", form(made)
-    ),
-    "its override without a reason": lambda people, made: people.boss.post(
-        f"/rules/{made.pk}/promotion/", form(made, override="yes", reason=" ")
-    ),
-    "a reviewer's override": lambda people, made: people.reviewer.post(
-        f"/rules/{made.pk}/promotion/", form(made, override="yes")
-    ),
-    "the stock admin's action": lambda people, made: bulk(people.boss, made, "count"),
-    "the job": lambda people, made: job(people.account),
+    "the job": lambda who, rule: run_suggestions(who.account),
 }
 
 
-@pytest.mark.parametrize("way", AROUND_GATE)
-def test_no_way_leads_around_the_gate(people: People, acme: Account, way: str) -> None:
-    made = rule(acme, "A rule", "shadow")
-    AROUND_GATE[way](people, made)
-    assert now(made).state == "shadow"
+@pytest.mark.parametrize("way", PAST_SHADOW)
+@pytest.mark.parametrize("before", ["draft", "disabled"])
+def test_shadow_cannot_be_skipped(people: People, acme: Account, way: str, before: str) -> None:
+    target = rule(acme, "A rule", before)
+    PAST_SHADOW[way](people, target)
+    assert now(target).state == before
 
 
-ALONE: dict[str, Way] = {
-    "a key": lambda people, made: state(people.plain, made, "active"),
-    "a key that may override": lambda people, made: state(people.may, made, "active"),
-    "an admin": lambda people, made: people.boss.post(
-        f"/rules/{made.pk}/promotion/", form(made, override="yes")
+PAST_GATE: dict[str, Attempt] = {
+    "a key that may not override": lambda who, rule: state(who.plain, rule, "active"),
+    "an override of blanks": lambda who, rule: state(
+        who.may, rule, "active", input_text=" ", input_sha256="a" * 64
     ),
-    "the stock admin's action": lambda people, made: bulk(people.boss, made, "count"),
+    "an override without text": lambda who, rule: state(who.may, rule, "active", input_text=""),
+    "the promotion page": lambda who, rule: submit(who.boss, rule, "promotion"),
+    "its override without a reason": lambda who, rule: submit(
+        who.boss, rule, "promotion", override="yes", reason=" "
+    ),
+    "a reviewer's override": lambda who, rule: submit(
+        who.reviewer, rule, "promotion", override="yes"
+    ),
+    "the admin's action": lambda who, rule: run_admin_action(who.boss, rule, "count"),
+    "the job": lambda who, rule: run_suggestions(who.account),
+}
+
+
+@pytest.mark.parametrize("way", PAST_GATE)
+def test_gate_cannot_be_passed_without_evidence_or_reason(
+    people: People, acme: Account, way: str
+) -> None:
+    target = rule(acme, "A rule", "shadow")
+    PAST_GATE[way](people, target)
+    assert now(target).state == "shadow"
+
+
+ALONE: dict[str, Attempt] = {
+    "a key": lambda who, rule: state(who.plain, rule, "active"),
+    "a key that may override": PAST_SHADOW["a key that may override"],
+    "an admin": PAST_SHADOW["the promotion page"],
+    "the admin's action": PAST_SHADOW["the admin's action"],
 }
 
 
 @pytest.mark.parametrize("way", ALONE)
-def test_nobody_does_alone_what_takes_two(people: People, acme: Account, way: str) -> None:
-    made = watched(acme)
+def test_second_person_cannot_be_skipped(people: People, acme: Account, way: str) -> None:
+    target = watched(acme)
     gate(acme, second_person=True)
-    ALONE[way](people, made)
-    assert now(made).state == "shadow"
+    ALONE[way](people, target)
+    assert now(target).state == "shadow"
     with acting(acme):
         for wish in RulePromotion.objects.of(acme):
             here = f"/rules/promotions/{wish.pk}/approve/"
-            assert people.boss.post(here, {"version": made.version}).status_code == 403
-    assert now(made).state == "shadow"
-
-
-IN_PLACE: dict[str, Way] = {
-    "a change by key": lambda people, made: people.may.patch(
-        f"/v1/rules/{made.pk}", {"then": {"tool": {"deny": ["bash"]}}}, content_type=JSON
-    ),
-    "a change of its audience": lambda people, made: people.may.patch(
-        f"/v1/rules/{made.pk}", {"audience": "user", "audience_id": "ada"}, content_type=JSON
-    ),
-    "the same client id with another body": lambda people, made: write(
-        people.may, {"then": {"tool": {"deny": ["bash"]}}, "state": "active"}
-    ),
-    "the same id": lambda people, made: people.may.post(
-        "/v1/rules", {"name": "Mine", "id": str(made.pk), "then": NO_CURL}, content_type=JSON
-    ),
-    "the stock admin's form": lambda people, made: people.boss.post(
-        address(Rule, f"{made.pk}/change/"), {"then": "{}", "priority": 9, "_save": "Save"}
-    ),
-}
+            assert people.boss.post(here, {"version": target.version}).status_code == 403
+    assert now(target).state == "shadow"
 
 
 def write(client: Client, slots: dict[str, Any], **node: Any) -> Any:
-    said = {"type": "rule", "client_id": "one", "title": "One", "slots": slots, **node}
-    return client.post(
-        "/v1/memory/write", {"input_text": "said", "nodes": [said]}, content_type=JSON
-    )
+    node = {"type": "rule", "client_id": "one", "title": "One", "slots": slots, **node}
+    return post(client, "memory/write", {"input_text": "said", "nodes": [node]})
+
+
+NO_BASH = {"tool": {"deny": ["bash"]}}
+IN_PLACE: dict[str, Attempt] = {
+    "a change by key": lambda who, rule: patch(who.may, rule, then=NO_BASH),
+    "a new audience": lambda who, rule: patch(who.may, rule, audience="user", audience_id="ada"),
+    "the same client id": lambda who, rule: write(who.may, {"then": NO_BASH, "state": "active"}),
+    "the same id": lambda who, rule: post(
+        who.may, "rules", {"name": "Mine", "id": str(rule.pk), "then": NO_CURL}
+    ),
+    "the admin's form": lambda who, rule: save_in_admin(who.boss, rule, then="{}", priority=9),
+}
 
 
 @pytest.mark.parametrize("way", IN_PLACE)
-def test_no_way_changes_in_place_what_counts(people: People, acme: Account, way: str) -> None:
+def test_active_rule_cannot_be_changed_in_place(people: People, acme: Account, way: str) -> None:
     live = rule(acme, "Live", "active", client_id="one")
     IN_PLACE[way](people, live)
     after = now(live)
-    assert (after.definition(), after.state, after.version) == (
-        live.definition(),
-        "active",
-        live.version,
-    )
+    assert after.definition() == live.definition()
+    assert (after.state, after.version) == ("active", live.version)
 
 
-def test_a_rule_is_a_draft_whatever_its_writer_says(people: People, acme: Account) -> None:
+def test_new_rule_is_always_a_draft(people: People, acme: Account) -> None:
     slots = {"then": NO_CURL, "state": "active", "shadowed_at": "2030-01-01T00:00:00Z"}
     written = write(people.may, slots, state="active", status="active")
     assert [node["status"] for node in written.json()["nodes"]] == ["draft"]
-    posted = people.may.post(
-        "/v1/rules", {"name": "Two", "then": NO_CURL, "state": "active"}, content_type=JSON
-    )
+    posted = post(people.may, "rules", {"name": "Two", "then": NO_CURL, "state": "active"})
     assert posted.json()["state"] == "draft"
 
 
@@ -203,41 +193,31 @@ def test_a_rule_is_a_draft_whatever_its_writer_says(people: People, acme: Accoun
         ({"agent_id": "bot"}, ("agent", "bot")),
     ],
 )
-def test_a_rule_that_names_nobody_is_for_whom_its_batch_names(
+def test_batch_owner_is_the_audience_of_its_rules(
     people: People, acme: Account, node: dict[str, str], audience: tuple[str, str]
 ) -> None:
-    said = {"type": "rule", "title": "One", "slots": {"then": NO_CURL}, **node}
-    body = {"user_id": "ada", "run_id": "s", "visibility": "user", "nodes": [said]}
-    assert people.may.post("/v1/memory/write", body, content_type=JSON).status_code == 201
+    rule_node = {"type": "rule", "title": "One", "slots": {"then": NO_CURL}, **node}
+    body = {"user_id": "ada", "run_id": "s", "visibility": "user", "nodes": [rule_node]}
+    assert post(people.may, "memory/write", body).status_code == 201
     with acting(acme):
         assert Rule.objects.values_list("audience", "audience_id").get() == audience
 
 
-STALE: dict[str, Way] = {
-    "a page's move": lambda people, made: people.boss.post(
-        f"/rules/{made.pk}/move/", form(made, to="disabled")
+STALE: dict[str, Attempt] = {
+    "a page's move": lambda who, rule: submit(who.boss, rule, "move", to="disabled"),
+    "a page's rollback": lambda who, rule: submit(who.boss, rule, "rollback"),
+    "a promotion": lambda who, rule: submit(who.boss, rule, "promotion", override="yes"),
+    "a key's move": lambda who, rule: state(who.may, rule, "disabled", version=rule.version),
+    "a key's change": lambda who, rule: patch(who.may, rule, priority=3, version=rule.version),
+    "a key's rollback": lambda who, rule: post(
+        who.may, f"rules/{rule.pk}/rollback", {"version": rule.version}
     ),
-    "a page's rollback": lambda people, made: people.boss.post(
-        f"/rules/{made.pk}/rollback/", form(made)
-    ),
-    "a promotion": lambda people, made: people.boss.post(
-        f"/rules/{made.pk}/promotion/", form(made, override="yes")
-    ),
-    "a key's move": lambda people, made: state(people.may, made, "disabled", version=made.version),
-    "a key's change": lambda people, made: people.may.patch(
-        f"/v1/rules/{made.pk}", {"priority": 3, "version": made.version}, content_type=JSON
-    ),
-    "a key's rollback": lambda people, made: people.may.post(
-        f"/v1/rules/{made.pk}/rollback", {"version": made.version}, content_type=JSON
-    ),
-    "a key's removal": lambda people, made: people.may.delete(
-        f"/v1/rules/{made.pk}", {"version": made.version}, content_type=JSON
-    ),
+    "a key's removal": lambda who, rule: delete(who.may, rule, version=rule.version),
 }
 
 
 @pytest.mark.parametrize("way", STALE)
-def test_who_looked_at_another_version_is_told(people: People, acme: Account, way: str) -> None:
+def test_stale_version_is_a_conflict(people: People, acme: Account, way: str) -> None:
     seen = rule(acme, "A rule", "active")
     assert state(people.may, seen, "shadow").status_code == 200  # somebody was faster
     before = now(seen)
@@ -245,27 +225,16 @@ def test_who_looked_at_another_version_is_told(people: People, acme: Account, wa
     assert (now(seen).state, now(seen).version) == ("shadow", before.version)
 
 
-def test_a_key_that_looked_decides_for_a_reason(people: People, acme: Account) -> None:
+def test_removal_records_its_reason(people: People, acme: Account) -> None:
     live = rule(acme, "Live", "active")
-    said = {"version": live.version, "reason": "An incident."}
-    gone = people.may.delete(f"/v1/rules/{live.pk}", said, content_type=JSON)
+    gone = delete(people.may, live, version=live.version, reason="An incident.")
     assert gone.json()["state"] == "disabled"
     with acting(acme):
         assert live.versions.latest("version").reason == "An incident."
 
 
-def test_what_belongs_to_another_account_is_not_there(
-    people: People, acme: Account, rival: Account
-) -> None:
+def test_id_of_another_account_cannot_be_used(people: People, rival: Account) -> None:
     theirs = rule(rival, "Theirs", "shadow")
     taken = {"name": "Mine", "id": str(theirs.pk), "then": NO_CURL}
-    assert state(people.may, theirs, "disabled").status_code == 404
-    assert (
-        people.may.post(f"/v1/rules/{theirs.pk}/rollback", {}, content_type=JSON).status_code == 404
-    )
-    assert people.may.post("/v1/rules", taken, content_type=JSON).status_code == 409
-    said = {"rule_node_id": str(theirs.pk), "outcome": "negative", "input_text": "bad"}
-    assert people.may.post("/v1/memory/feedback", said, content_type=JSON).status_code == 404
-    for tail in ("", "edit/", "promotion/", "backtest/progress/"):
-        assert people.boss.get(f"/rules/{theirs.pk}/{tail}").status_code == 404
+    assert post(people.may, "rules", taken).status_code == 409
     assert now(theirs).version == theirs.version

@@ -38,9 +38,9 @@ from memory.models import (
 )
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
-from tests.context.calling import fill_calls
+from tests.context.builders import fill_calls
 from tests.knowledge.deliveries import fill_knowledge
-from tests.rules.filling import fill_rules
+from tests.rules.builders import fill_rules
 
 OURS = ("kmapp", "memory", "knowledge", "rules", "context")
 # Postings are too many to look at; sessions belong to people, not to an account.

@@ -15,7 +15,7 @@ from kmapp.outbox.models import Delivery
 from memory.models import MemoryEntry
 from rules.models import Rule
 from tests import makers
-from tests.rules.making import gate, now, rule, watched
+from tests.rules.builders import gate, now, rule, watched
 from tests.web.pages import html
 from tests.web.staff import MODELS, address, fill, staff
 

@@ -13,7 +13,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
 from tests import makers
-from tests.context.calling import call, fill_calls, priced, talk, tool
+from tests.context.builders import call, fill_calls, set_prices, talk, tool
 from tests.makers import missing, settle
 from tests.web.pages import html, page
 
@@ -126,7 +126,7 @@ def test_empty_period(reviewer: Client, acme: Account) -> None:
 
 
 def test_every_breakdown_is_shown(reviewer: Client, acme: Account) -> None:
-    priced(acme, small={"input": 2})
+    set_prices(acme, small={"input": 2})
     call(acme, talk(1), agent_id="<shop>", model="small", tools=[tool("read_file")])
     for by, text in (
         ("section", "Conversation"),

@@ -16,7 +16,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from tests import makers
-from tests.context.calling import call, fill_calls, priced, talk, tool
+from tests.context.builders import call, fill_calls, set_prices, talk, tool
 from tests.web.browser import Visitor
 
 pytestmark = pytest.mark.browser
@@ -89,7 +89,7 @@ def test_settings_pages_are_accessible(visitor: Visitor, acme: Account, ada: Use
 
 def fill_days(account: Account) -> None:
     """Some weeks of calls of many agents, with a tool that is never called."""
-    priced(account, small={"input": 2, "cached": 0.5, "output": 8})
+    set_prices(account, small={"input": 2, "cached": 0.5, "output": 8})
     tools = [tool("search_manual"), tool("book_room", words=400)]
     for ago in range(24):
         for number in range(1 + ago * 7 % 4):

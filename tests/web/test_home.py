@@ -11,7 +11,7 @@ from memory.models.entry_input import NewEntry
 from tests import makers
 from tests.fake_provider import FakeProvider
 from tests.makers import missing
-from tests.rules.filling import fill_rules
+from tests.rules.builders import fill_rules
 from tests.web.pages import HTMX
 
 PANELS = ("/memory/summary/", "/rules/summary/", "/ledger/summary/", "/operations/summary/")

@@ -18,14 +18,14 @@ from kmapp.api.errors import is_api
 from memory.models import MemoryEntry
 from memory.models.entry_input import NewEntry
 from tests import makers
-from tests.context.calling import call, talk, tool
+from tests.context.builders import call, talk, tool
 from tests.fake_provider import FakeProvider
 from tests.full_account import create_full_account
 from tests.kernel.fsck.tampering import Intruder
 from tests.kernel.names import list_actor_names
 from tests.kernel.probes import NOT_A_METHOD, PROBES, ROUTES
 from tests.payloads import PAYLOADS
-from tests.rules.making import rule, select
+from tests.rules.builders import rule, select
 from tests.web.browser import Visitor
 from tests.web.crawler import SiteData, Walk, Watch
 from tests.web.proposals import propose

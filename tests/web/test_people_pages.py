@@ -11,7 +11,7 @@ from context.models.archives import ArchiveScope
 from kmapp.accounts.models import Account
 from memory.models import MemoryExport
 from tests import makers
-from tests.context.calling import call
+from tests.context.builders import call
 
 pytestmark = pytest.mark.django_db
 PAGE, EXPORT = reverse("context:person"), reverse("context:person_export")

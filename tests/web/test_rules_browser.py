@@ -11,8 +11,7 @@ from kmapp.accounts.models import Account, User
 from rules.models import Rule, RuleDecision, RuleVersion
 from tests import makers
 from tests.makers import settle
-from tests.rules.filling import fill_rules
-from tests.rules.making import gate, rate, rule, select
+from tests.rules.builders import fill_rules, gate, rate, rule, select
 from tests.web.browser import Visitor
 
 pytestmark = pytest.mark.browser

@@ -14,7 +14,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.models.entry_input import NewEntry
 from tests import makers
-from tests.context.calling import call
+from tests.context.builders import call
 
 pytestmark = pytest.mark.django_db
 LIST = reverse("context:sessions")

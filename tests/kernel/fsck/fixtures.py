@@ -25,10 +25,10 @@ from memory.actions.settings import update_policy
 from memory.models import MemoryExport
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from tests import makers
-from tests.context.calling import fill_calls
+from tests.context.builders import fill_calls
 from tests.kernel.fsck.tampering import Intruder
 from tests.knowledge.deliveries import fill_knowledge
-from tests.rules.filling import fill_rules
+from tests.rules.builders import fill_rules
 
 COMMITS = 12  # of each account below, at least
 

@@ -1,4 +1,4 @@
-"""Ten long tool results: what placeholders save, and that what was planted is found again."""
+"""Benchmarks of calls, and the scenario of ten long tool results."""
 
 from io import StringIO
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from context.benchmarks import placeholder_scenario
+from context.benchmarks import fixtures, placeholder_scenario
 from context.benchmarks.placeholder_scenario import render_table, run_scenario
 from kmapp.accounts.models import Account
 from tests import makers
@@ -15,25 +15,48 @@ from tests.web.browser import served
 
 
 @pytest.mark.django_db
-def test_the_conversation_costs_a_fraction(agent: Agent, acme: Account) -> None:
-    def ask(method: str, path: str, said: Any) -> Any:
-        return agent.post(path, said) if method == "POST" else agent.get(path, **said)
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("assemble", "--number", "2"), "all but retrieval"),
+        (("replay", "--calls", "2"), "2 calls replayed twice"),
+        (("pages", "--calls", "40", "--number", "1"), "costs by tool"),
+    ],
+)
+def test_benchmarks_print_results_and_clean_up(arguments: tuple[str, ...], expected: str) -> None:
+    before, out = Account.objects.count(), StringIO()
+    call_command("context_perf", *arguments, stdout=out)
+    assert expected in out.getvalue()
+    assert Account.objects.count() == before
+
+
+@pytest.mark.django_db
+def test_benchmark_conversation_has_the_stated_size() -> None:
+    messages = fixtures.conversation()
+    assert len(messages) == 200
+    assert fixtures.count_tokens(messages) == pytest.approx(100_000, rel=0.02)
+    assert len(fixtures.tools()) == 60
+
+
+def test_placeholders_save_most_tokens(agent: Agent, acme: Account) -> None:
+    def ask(method: str, path: str, body: Any) -> Any:
+        return agent.post(path, body) if method == "POST" else agent.get(path, **body)
 
     whole, placeholders, loads, passages = run_scenario(ask, "c-1")
-    told = render_table([whole, placeholders, loads, passages])
-    assert f"{placeholders.total:,}" in told
+    table = render_table([whole, placeholders, loads, passages])
+    assert f"{placeholders.total:,}" in table
     assert all(len(placeholder_scenario.build_manual("x", at)) == 50_000 for at in range(2))
     assert 1 - placeholders.total / whole.total >= 0.80
     assert 1 - loads.total / whole.total >= 0.64
     assert loads.fact_hits == 9
     assert 1 - passages.total / whole.total >= 0.78
     assert passages.fact_hits == 9
-    # Each turn reads its own result whole, once: nothing can save more than that.
+    # Each turn reads its own result whole once; no more can be saved.
     assert placeholders.total > 10 * whole.tokens[0] * 0.99
 
 
 @pytest.mark.usefixtures("committed", "provider")
-def test_the_script_runs_it_against_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scenario_command_uses_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(placeholder_scenario, "TURNS", 2)
     monkeypatch.setattr(placeholder_scenario, "RESULT_LENGTH", 12_000)
     secret, out = makers.key(makers.account("Acme"))[1], StringIO()

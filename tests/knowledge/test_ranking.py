@@ -1,12 +1,22 @@
-"""A reranker changes the order of search results; without it the fused score decides."""
+"""Rerankers, and the comparison of two search variants on saved questions."""
 
 from typing import Any
 
 import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 from pytest_django import Settings
 
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.search.reranking import MOST, SHARE
+from kmapp.search.variants import VARIANTS
+from knowledge.actions.reindex import reindex
+from knowledge.actions.sources import change_source
+from knowledge.models import KnowledgeQuestion, KnowledgeSource
+from knowledge.retrieval.variant_comparison import compare_variants
+from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.knowledge.deliveries import deliver
@@ -95,7 +105,7 @@ def test_number_of_reranked_texts_is_limited(
 
 def test_memories_are_reranked_too(agent: Agent, reranker: FakeProvider) -> None:
     for text in ("Oolong, oolong and again oolong.", "The leaf of which the oolong is made."):
-        agent.post("memory/store", {"text": text, "user_id": "u"}, 201)
+        agent.store(text, user_id="u")
     body_sent = {"query": "oolong", "user_id": "u", "explain": True, "limit": 1}
     reranker.become(reply=leaf_score)
     found = agent.post("memory/search", body_sent, 200)
@@ -107,3 +117,63 @@ def test_memories_are_reranked_too(agent: Agent, reranker: FakeProvider) -> None
     found = agent.post("memory/search", body_sent, 200)
     assert found["results"][0]["text"].startswith("Oolong, oolong")
     assert "km_rerank_failed" in codes(found)
+
+
+PAGE = "/knowledge/comparison/"
+PARTS = [f"## Part {i}\n\n" + f"The tea of hill {i} is picked by hand. " * 12 for i in range(6)]
+HILLS = {"long.md": "# Hills\n\n" + "\n\n".join(PARTS), "short.md": "# Cups\n\nA tea cup."}
+
+
+def index_both_versions(account: Account) -> None:
+    with acting(account):
+        source = KnowledgeSource.objects.of(account).get()
+        change_source(source, SYSTEM, {"index_versions": ["1", "2"]})
+    list(reindex(source))
+    settle()
+
+
+@pytest.mark.usefixtures("provider")
+def test_documents_found_by_one_variant_only(committed: str, acme: Account) -> None:
+    deliver(acme, HILLS)
+    settle()
+    found = compare_variants(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v2"])
+    assert [move.right for move in found.moves] == [None, None]
+    assert found.moved == 2
+    index_both_versions(acme)
+    again = compare_variants(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v2"])
+    assert all(move.left and move.right for move in again.moves)
+    assert {place.chunk.index_version for place in again.right.places.values()} == {"2"}
+    same = compare_variants(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v1"])
+    assert (same.moved, {move.rose for move in same.moves}) == (0, {0})
+
+
+@pytest.mark.usefixtures("provider")
+def test_questions_are_saved_run_and_deleted(reviewer: Client, acme: Account) -> None:
+    deliver(acme, HILLS)
+    settle()
+    assert "No questions yet" in reviewer.get(PAGE).content.decode()
+    here = f"{PAGE}?left=v1&right=v3"
+    for _ in range(2):  # a repeated question is saved once
+        saved = reviewer.post(f"{PAGE}ask/", {"text": "<b>Which hill?</b>", "next": here})
+        assert saved.headers["Location"] == here
+    shown = reviewer.get(here).content.decode()
+    assert "&lt;b&gt;Which hill?" in shown
+    assert "long.md" in shown
+    assert "manage.py knowledge index" in reviewer.get(PAGE).content.decode()
+    assert reviewer.get(PAGE, {"left": "v9"}).status_code == 400
+    assert reviewer.post(f"{PAGE}ask/", {"text": " "}).status_code == 400
+    [question] = makers.rows(KnowledgeQuestion, acme)
+    assert reviewer.post(f"{PAGE}{question.pk}/forget/").status_code == 302
+    assert reviewer.post(f"{PAGE}{question.pk}/forget/").status_code == 404
+
+
+@pytest.mark.usefixtures("provider")
+def test_page_shows_ten_questions(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:
+    deliver(acme, HILLS)
+    settle()
+    for i in range(12):
+        reviewer.post(f"{PAGE}ask/", {"text": f"Which hill is number {i}?"})
+    reviewer.get(PAGE)
+    with max_queries(20 + 10 * 2 * 12):
+        shown = reviewer.get(PAGE)
+    assert shown.content.decode().count("<section") == 10

@@ -1,10 +1,12 @@
-"""Frequent queries of knowledge use their indexes in large and small accounts."""
+"""Queries of knowledge: few per request, and read by indexes."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 from django.db import connection, connections
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
@@ -17,7 +19,71 @@ from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from knowledge.retrieval.citations import Place, quote
 from knowledge.retrieval.search import Search, search_with_vector
 from memory.benchmarks import query_plans
+from tests.agent import Agent
+from tests.fake_provider import FakeProvider
 from tests.knowledge.deliveries import deliver
+from tests.makers import settle
+
+TEXT = "\n\n".join(f"## Part {i}\n\n" + "Tea of the hill is good. " * 60 for i in range(6))
+
+
+@pytest.fixture
+def warm(agent: Agent, acme: Account, still: None, provider: FakeProvider) -> Agent:
+    """An agent whose first request has filled the caches."""
+    deliver(acme, {"warm.md": "Tea."})
+    settle()
+    agent.post("knowledge/search", {"query": "tea"})
+    return agent
+
+
+@pytest.mark.parametrize("number", [2, 60])
+def test_query_count_does_not_grow_with_documents(
+    warm: Agent, acme: Account, number: int, max_queries: MaxQueries
+) -> None:
+    for i in range(number // 2):
+        deliver(acme, {"a.md": TEXT, "b.md": f"Tea {i}."}, name=f"source {i}")
+    settle()
+    body: dict[str, Any] = {"query": "tea of the hill", "limit": 50, "explain": True}
+    with max_queries(16):
+        found = warm.post("knowledge/search", body, 200)["results"]
+    assert len(found) >= min(number, 50)
+    with max_queries(8):  # cached: only the rows are loaded
+        again = warm.post("knowledge/search", body, 200)
+    assert [each["id"] for each in again["results"]] == [each["id"] for each in found]
+    assert "km_cache_hit" in {each["code"] for each in again["decisions"]}
+    narrowed = {"sources": ["source 0"], "trust": ["untrusted"], "mime": ["text/markdown"]}
+    with max_queries(18):
+        warm.post("knowledge/search", {**body, **narrowed}, 200)
+    with max_queries(9):
+        warm.post("knowledge/get", {"citation": found[0]["citations"][0]}, 200)
+    with max_queries(10):
+        warm.post("knowledge/get", {"id": found[0]["id"]}, 200)
+    with max_queries(6):
+        listed = warm.get("knowledge/sources", limit=200)["sources"]
+    assert len(listed) == number // 2 + 1
+    with max_queries(6):
+        warm.get(f"knowledge/sources/{listed[0]['id']}")
+    with max_queries(6):
+        warm.get(f"knowledge/documents/{found[0]['citations'][0]['ref']}")
+    with max_queries(6):
+        warm.post("knowledge/lorebook/evaluate", {"messages": ["Tea?"]}, 200)
+
+
+def test_sources_are_paged_by_name(agent: Agent) -> None:
+    for scope in ("", "shop", "mill"):
+        for name in ("a/b", "b"):
+            agent.post("knowledge/sources", {"name": name, "scope": scope}, 201)
+    seen: list[tuple[str, str]] = []
+    page: dict[str, Any] = agent.get("knowledge/sources", limit=2)
+    while True:
+        seen += [(each["name"], each["scope"] or "") for each in page["sources"]]
+        if not page["next"]:
+            break
+        page = agent.get("knowledge/sources", limit=2, after=page["next"])
+    assert len(seen) == len(set(seen)) == 6
+    assert [name for name, _ in seen] == ["a/b"] * 3 + ["b"] * 3
+    agent.get("knowledge/sources", 400, after="b")
+
 
 LARGE, SMALL = 2_000, 30
 BATCH_SIZE = 250

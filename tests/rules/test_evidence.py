@@ -1,12 +1,14 @@
-"""Trying a rule on what was decided tells what it will see when it watches; and suggestions."""
+"""Evidence for rules: backtests, suggestions, and the gate over HTTP."""
 
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.accounts.scopes import Scope
 from kmapp.errors import Invalid
 from kmapp.outbox.actions import deliver_due
 from kmapp.outbox.registry import PermanentFailure
@@ -14,10 +16,10 @@ from rules.actions import backtests
 from rules.actions.backtests import start
 from rules.actions.rules import edit
 from rules.actions.suggestions import suggest
-from rules.models import Rule, RuleBacktest, RuleSuggestion
+from rules.models import Rule, RuleBacktest, RuleDecision, RuleSuggestion
 from rules.promotion.evidence import Evidence, Turn, evidence_of, turns_of
 from tests import makers
-from tests.rules.making import gate, go, now, rate, rule, select
+from tests.rules.builders import gate, go, now, rate, rule, select
 
 CONTEXTS: list[dict[str, Any]] = [
     {"intent": ("fetch", "build")[i % 2], "n": i, "user": {"tier": ("pro", "free")[i % 3 > 0]}}
@@ -25,21 +27,20 @@ CONTEXTS: list[dict[str, Any]] = [
 ]
 
 
-def tried(account: Account, made: Rule) -> RuleBacktest:
+def backtest(account: Account, created: Rule) -> RuleBacktest:
     with acting(account):
-        run = start(account.pk, SYSTEM, made.pk)
+        run = start(account.pk, SYSTEM, created.pk)
     makers.settle()
-    with acting(account):
-        return RuleBacktest.objects.get(pk=run.pk)
+    return makers.get(RuleBacktest, account, pk=run.pk)
 
 
-def evidence(made: Rule) -> Evidence:
-    with acting(made.account_id):
-        return evidence_of(now(made))
+def evidence(created: Rule) -> Evidence:
+    with acting(created.account_id):
+        return evidence_of(now(created))
 
 
 @pytest.mark.parametrize(
-    "said",
+    "fields",
     [
         {"when": {"intent": "fetch"}, "then": {"tool": {"deny": ["bash"]}}},
         {"when": {"user.tier": "pro"}, "then": {"tool": {"prefer": ["grep"]}}},
@@ -51,12 +52,14 @@ def evidence(made: Rule) -> Evidence:
     ],
     ids=range(7),
 )
-def test_a_backtest_tells_what_watching_then_shows(acme: Account, said: dict[str, Any]) -> None:
+def test_backtest_predicts_the_evidence_in_shadow_mode(
+    acme: Account, fields: dict[str, Any]
+) -> None:
     rule(acme, "live", "active", when={"user.tier": "free"}, then={"tool": {"prefer": ["curl"]}})
-    draft = rule(acme, "draft", **said)
+    draft = rule(acme, "draft", **fields)
     for i, context in enumerate(CONTEXTS):
         select(acme, context, agent_id=("bot-7", "")[i % 2])
-    test = tried(acme, draft)
+    test = backtest(acme, draft)
     go(acme, draft, "shadow")
     for i, context in enumerate(CONTEXTS):
         select(acme, context, agent_id=("bot-7", "")[i % 2])
@@ -66,13 +69,13 @@ def test_a_backtest_tells_what_watching_then_shows(acme: Account, said: dict[str
     assert test.seen > 0
 
 
-def test_a_new_edition_is_tried_in_the_place_of_the_live_one(acme: Account) -> None:
+def test_backtest_of_an_edition_replaces_the_active_one(acme: Account) -> None:
     live = rule(acme, "live", "active")
     for context in CONTEXTS:
         select(acme, context)
     with acting(acme):
         narrower = edit(acme.pk, SYSTEM, live.pk, {"when": {"intent": "fetch", "n": 0}})
-    test = tried(acme, narrower)
+    test = backtest(acme, narrower)
     go(acme, narrower, "shadow")
     for context in CONTEXTS:
         select(acme, context)
@@ -81,16 +84,16 @@ def test_a_new_edition_is_tried_in_the_place_of_the_live_one(acme: Account) -> N
     assert (seen.matched, seen.changed) == (1, 11)
 
 
-def test_one_that_broke_off_says_so(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = rule(acme, "Tried")
+def test_aborted_backtest_is_failed(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    created = rule(acme, "Tried")
     select(acme, {"intent": "fetch"})
     with acting(acme):
-        run = start(acme.pk, SYSTEM, made.pk)
+        run = start(acme.pk, SYSTEM, created.pk)
 
-    def gives_up(*_anything: object) -> None:
+    def fail(*_anything: object) -> None:
         raise PermanentFailure("It cannot be.")
 
-    monkeypatch.setattr(backtests, "_piece", gives_up)
+    monkeypatch.setattr(backtests, "_piece", fail)
     deliver_due("default", seconds=30)
     with acting(acme):
         run.refresh_from_db()
@@ -98,13 +101,13 @@ def test_one_that_broke_off_says_so(acme: Account, monkeypatch: pytest.MonkeyPat
     assert run.finished_at
 
 
-def test_a_rule_that_cannot_apply_is_not_tried(acme: Account) -> None:
+def test_invalid_rule_has_no_backtest(acme: Account) -> None:
     wrong = rule(acme, "wrong", then={"output": {"format": "xml"}})
     with acting(acme), pytest.raises(Invalid):
         start(acme.pk, SYSTEM, wrong.pk)
 
 
-def test_evidence_counts_feedback_on_both_sides(acme: Account) -> None:
+def test_evidence_counts_good_and_bad_feedback(acme: Account) -> None:
     watching = rule(acme, "no bash", "shadow", then={"tool": {"deny": ["bash"]}})
     outcomes = ["positive", "negative", "negative", "neutral"]
     for i, outcome in enumerate(outcomes):
@@ -116,7 +119,7 @@ def test_evidence_counts_feedback_on_both_sides(acme: Account) -> None:
     assert (seen.against.hits, seen.against.total) == (1, 3)
 
 
-def test_evidence_tells_what_would_turn_into_what(acme: Account) -> None:
+def test_evidence_lists_changed_selections(acme: Account) -> None:
     watching = rule(acme, "no bash", "shadow", then={"tool": {"deny": ["bash"]}})
     for outcome in ("positive", "negative", "very_negative", "neutral"):
         rate(acme, select(acme, {"intent": "fetch"}), outcome)
@@ -134,7 +137,7 @@ def test_evidence_tells_what_would_turn_into_what(acme: Account) -> None:
     ]
 
 
-def test_the_job_suggests_and_changes_no_state(acme: Account) -> None:
+def test_job_suggests_without_changing_states(acme: Account) -> None:
     gate(acme, min_seen=4, min_changed=2, max_against=0.7)
     good = rule(acme, "good", "shadow", then={"tool": {"deny": ["bash"]}})
     rule(acme, "silent", "shadow", when={"intent": "never"})
@@ -148,3 +151,80 @@ def test_the_job_suggests_and_changes_no_state(acme: Account) -> None:
         found = {s.rule_id: s.kind for s in RuleSuggestion.objects.of(acme)}
     assert found == {good.pk: "promote", bad.pk: "demote"}
     assert {one.pk: now(one).version for one in (good, bad)} == before
+
+
+JSON = "application/json"
+
+
+def change(agent: Client, **body: Any) -> Any:
+    return agent.patch("/v1/rules/gate", body, content_type=JSON)
+
+
+def test_gate_is_read_and_set_with_a_reason(agent: Client, acme: Account) -> None:
+    default = agent.get("/v1/rules/gate").json()
+    assert default == {
+        "min_seen": 100,
+        "min_changed": 20,
+        "max_against": 0.5,
+        "second_person": False,
+        "decision_days": None,
+    }
+    assert change(agent, min_seen=7).status_code == 400, "no reason"
+    changed = change(agent, min_seen=7, decision_days=30, reason="A small team.").json()
+    assert changed == {**default, "min_seen": 7, "decision_days": 30}
+    assert change(agent, decision_days=None, reason="Keep them.").json()["decision_days"] is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"min_seen": -1},
+        {"max_against": 1.5},
+        {"max_against": "most"},
+        {"decision_days": 0},
+        {"min_changed": 10**9},
+    ],
+)
+def test_rejects_invalid_gates(agent: Client, acme: Account, body: dict[str, Any]) -> None:
+    assert change(agent, **body, reason="Why not.").status_code == 400
+    assert agent.get("/v1/rules/gate").json()["min_seen"] == 100
+
+
+def test_changing_the_gate_needs_the_override_scope(acme: Account) -> None:
+    _key, secret = makers.key(acme, scopes=[Scope.RULES_READ, Scope.RULES_WRITE])
+    writer = Client(headers={"Authorization": f"Bearer {secret}"})
+    assert writer.get("/v1/rules/gate").status_code == 200
+    assert change(writer, min_seen=0, reason="Let me through.").status_code == 403
+
+
+def test_evidence_lists_changes_and_conflicts(agent: Client, acme: Account) -> None:
+    live = rule(acme, "Prefer", "active", when={}, then={"tool": {"prefer": ["bash"]}})
+    created = rule(acme, "Deny", "shadow", when={}, then={"tool": {"deny": ["bash"]}})
+    last = [select(acme, {"n": n}) for n in range(2)][-1]
+    rate(acme, last, "negative")
+    evidence = agent.get(f"/v1/rules/{created.pk}/evidence").json()
+    turn = {"selected": "bash", "would_select": "curl", "times": 2, "positive": 0, "negative": 1}
+    assert evidence["turns"] == [turn]
+    assert evidence["conflicts"] == [
+        {
+            "path": "tool.bash",
+            "code": "preferred_but_denied",
+            "winner_rule_node_id": str(created.pk),
+            "loser_rule_node_ids": [str(live.pk)],
+            "times": 2,
+            "latest_decision_id": str(last.decision.pk),
+        }
+    ]
+
+
+def test_repeated_selection_is_one_decision(agent: Client, acme: Account) -> None:
+    body = {"context": {}, "candidates": ["bash", "curl"], "run_id": "r"}
+    key = {"Idempotency-Key": "k"}
+    first, again = (
+        agent.post("/v1/memory/tools/select", body, content_type=JSON, headers=key)
+        for _ in range(2)
+    )
+    assert again.json() == first.json()
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert makers.count(RuleDecision, acme) == 1

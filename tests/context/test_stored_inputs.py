@@ -1,0 +1,162 @@
+"""Stored inputs of calls: digests, deduplication, retention and erasure with a user."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context.actions.retention import remove_expired_inputs
+from context.actions.settings import change_settings
+from context.models import (
+    ContextBody,
+    ContextCostReport,
+    ContextInput,
+    ContextSummary,
+    ToolResultArchive,
+)
+from context.models.archives import ArchiveScope
+from context.reports.stored_inputs import body_digest, encode_json, salted_digest
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from rules.models import RuleDecision, RuleFeedback
+from tests import makers
+from tests.agent import Agent
+from tests.context.builders import call, talk
+from tests.context.test_assembling import TOOLS, assemble
+
+ACCOUNT, OTHER = uuid4(), uuid4()
+leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+values = st.recursive(
+    leaves, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8
+)
+
+
+@given(values)
+def test_cached_digest_equals_a_fresh_one(value: object) -> None:
+    fresh = salted_digest(ACCOUNT, encode_json(value))
+    assert body_digest(ACCOUNT, value) == body_digest(ACCOUNT, value) == fresh
+    assert body_digest(OTHER, value) != fresh
+
+
+def test_different_json_has_another_digest() -> None:
+    alike = [{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": True, "b": 2}, {"a": 1.0, "b": 2}]
+    assert len({body_digest(ACCOUNT, value) for value in alike}) == len(alike)
+
+
+def test_parts_of_calls_are_stored_once(agent: Agent, acme: Account) -> None:
+    assemble(agent, talk(3), sources=[], tools=TOOLS)
+    before = makers.count(ContextBody, acme)
+    messages = [
+        *talk(3),
+        {"role": "assistant", "content": "Well."},
+        {"role": "user", "content": "?"},
+    ]
+    assemble(agent, messages, sources=[], tools=TOOLS)
+    with acting(acme):
+        assert ContextBody.objects.of(acme).count() == before + 2
+        newest = ContextInput.objects.of(acme).order_by("-created_at")[0]
+        assert len(newest.messages) == len(messages)
+        assert ContextBody.objects.of(acme).filter(text__contains="pizza").count() == 1
+
+
+def test_expired_inputs_are_deleted_and_reports_stay(agent: Agent, acme: Account) -> None:
+    assemble(agent, talk(2, word="ada@example.test"), sources=[])
+    with acting(acme):
+        assert not ContextBody.objects.of(acme).filter(text__contains="ada@example").exists()
+        change_settings(acme.pk, {"inputs_days": 3}, actor=SYSTEM)
+    assert remove_expired_inputs(acme.pk) == 0
+    with acting(acme):
+        long_ago = "2026-01-01T00:00:00Z"
+        ContextInput.objects.of(acme).update(created_at=long_ago)
+        ContextBody.objects.of(acme).update(used_on="2026-01-01")
+    assert remove_expired_inputs(acme.pk) == 1
+    with acting(acme):
+        assert not ContextBody.objects.of(acme).exists()
+        assert ContextCostReport.objects.of(acme).count() == 1
+
+
+def test_erased_memory_is_removed_from_inputs(agent: Agent, acme: Account) -> None:
+    memory = agent.post("memory/store", {"text": "The kiln is by the pond.", "user_id": "u"}, 201)
+    assemble(agent, [{"role": "user", "content": "Where is the kiln?"}], user_id="u")
+    assert makers.rows(ContextBody, acme, text__contains="pond")
+    counted = agent.post("memory/erase", {"ids": [memory["id"]]})
+    ticket = {"ids": [memory["id"]], "confirm_token": counted["confirm_token"]}
+    agent.post("memory/erase", ticket)
+    with acting(acme):
+        assert not ContextBody.objects.of(acme).filter(text__contains="pond").exists()
+        assert not ContextInput.objects.of(acme).exists()
+
+
+KEPT = (ToolResultArchive, ContextCostReport, ContextSummary, RuleDecision)
+
+
+def erase(agent: Agent, **which: Any) -> Any:
+    counted = agent.post("memory/erase", which, 200)
+    done = agent.post("memory/erase", {**which, "confirm_token": counted["confirm_token"]}, 200)
+    return counted | done
+
+
+@pytest.fixture
+def two(agent: Agent, acme: Account) -> Account:
+    """Ann and Ben, each with a tool result, a summarised call and a decision."""
+    for user in ("ann", "ben"):
+        result = {"tool_name": "look", "result": f"{user} has tea.", "threshold": 0}
+        agent.post("tool-results", {**result, "user_id": user, "conversation_id": user}, 201)
+        call(
+            acme,
+            [{"role": "user", "content": f"I am {user}."}, *talk(6, characters=600)],
+            window=1_000,
+            reserve=100,
+            within=ArchiveScope(conversation_id=user, user_id=user),
+            policy={"least_turns": 6, "summary_tokens": 100, "prune": []},
+        )
+        query = {"context": {"who": user}, "candidates": ["bash"], "user_id": user}
+        selection = agent.post("memory/tools/select", query, 200)
+        rating = {"selected_tool": "bash", "outcome": "negative", "note": f"{user} said so"}
+        rating |= {"decision_id": selection["decision"]["decision_id"]}
+        agent.post("memory/tools/feedback", {**query, **rating}, 201)
+    return acme
+
+
+def people(account: Account) -> list[set[str]]:
+    with acting(account):
+        return [
+            {*model._default_manager.filter(account=account).values_list("user_id", flat=True)}  # noqa: SLF001
+            for model in KEPT
+        ]
+
+
+def test_user_without_memories_is_erased_by_id(agent: Agent, two: Account) -> None:
+    assert people(two) == [{"ann", "ben"}] * len(KEPT)
+    done = erase(agent, user_id="ann")
+    assert done["count"] == 0
+    assert done["goes"]["kept_elsewhere"] >= len(KEPT)
+    assert people(two) == [{"ben"}] * len(KEPT)
+    with acting(two):
+        assert RuleFeedback.objects.of(two).count() == 1
+        [remaining] = ContextInput.objects.of(two)
+        texts = list(ContextBody.objects.of(two).values_list("text", flat=True))
+        assert not any("I am ann." in text for text in texts)
+        assert any("I am ben." in text for text in texts)
+        # Shared bodies stay for the remaining user.
+        stored = {*ContextBody.objects.of(two).values_list("pk", flat=True)}
+        assert {*remaining.messages} <= stored
+    assert agent.get("memory/verify")["ok"]
+    agent.post("memory/erase", {"user_id": "ann"}, 404)
+
+
+def test_other_data_is_erased_with_the_last_memory(agent: Agent, two: Account) -> None:
+    ids = [agent.store(f"Tea {n}.", user_id="ann") for n in range(2)]
+    assert erase(agent, ids=ids[:1])["goes"]["kept_elsewhere"] == 0
+    assert people(two) == [{"ann", "ben"}] * len(KEPT)
+    assert erase(agent, ids=ids[1:])["goes"]["kept_elsewhere"] >= len(KEPT)
+    assert people(two) == [{"ben"}] * len(KEPT)
+
+
+def test_confirmation_is_for_one_user(agent: Agent, two: Account) -> None:
+    token = agent.post("memory/erase", {"user_id": "ann"}, 200)["confirm_token"]
+    other = agent.post("memory/erase", {"user_id": "ben", "confirm_token": token}, 409)
+    assert other["error"] == "count_changed"
