@@ -17,7 +17,7 @@ from knowledge.actions.sources import NewSource, ensure_source
 from memory.actions.review import pin
 from memory.models.entry_input import NewEntry
 from tests import makers
-from tests.context.calling import fill_calls
+from tests.context.builders import fill_calls
 from tests.fake_provider import FakeProvider
 from tests.knowledge.deliveries import deliver
 from tests.makers import missing
