@@ -22,7 +22,7 @@ from tests.fake_provider import FakeProvider
 from tests.knowledge.deliveries import deliver
 from tests.makers import missing
 from tests.memory.test_topic_actions import topic
-from tests.rules.making import rule
+from tests.rules.builders import rule
 from tests.web.pages import HTMX, page
 
 GROUP = re.compile(r'id="found-(\w+)"')
