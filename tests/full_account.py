@@ -10,6 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.checkpoints import checkpoint
+from kmapp.web.statistics.daily import record_days
 from memory.actions.exports import record_export
 from memory.actions.settings import update_policy
 from memory.models import (
@@ -98,6 +99,7 @@ def create_full_account(name: str) -> FullAccount:
     fill_knowledge(account, 1)
     fill_calls(account, 1, word=word)
     makers.settle()
+    record_days(account.pk)
     checkpoint()
     return FullAccount(account=account, admin=admin, word=word)
 

@@ -227,30 +227,24 @@ def _store_outcome(
 ) -> None:
     """Store the outcome, unless the lease has lapsed and another worker took over."""
     mine = Delivery.objects.of(job.account_id).filter(pk=job.id, lease_token=token, done_at=None)
-    released: dict[str, Any] = {"lease_token": None, "lease_until": None}
-    outcome = "done"
     if error is None:
-        changed = mine.update(done_at=Now(), last_error="", reason="", **released)
+        outcome, values = "done", {"done_at": Now(), "last_error": "", "reason": ""}
     elif isinstance(error, RetryLater):
+        due_at = Now() + timedelta(seconds=error.seconds)
         outcome = "postponed"
-        changed = mine.update(
-            due_at=Now() + timedelta(seconds=error.seconds),
-            attempts=F("attempts") - 1,
-            reason=error.reason,
-            **released,
-        )
+        values = {"due_at": due_at, "attempts": F("attempts") - 1, "reason": error.reason}
     else:
         most = 0 if isinstance(error, PermanentFailure) else settings.OUTBOX_MAX_ATTEMPTS
         delay = delay_after(job.attempt, most=most)
         outcome = "failed" if delay is None else "retried"
-        moved = {"failed_at": Now()} if delay is None else {"due_at": Now() + delay}
-        text = f"{type(error).__name__}: {error}"[:1000]
-        changed = mine.update(last_error=text, reason="", **moved, **released)
-        if changed and delay is None and subscribed.on_permanent_failure:
-            subscribed.on_permanent_failure(job)
+        values = {"failed_at": Now()} if delay is None else {"due_at": Now() + delay}
+        values |= {"last_error": f"{type(error).__name__}: {error}"[:1000], "reason": ""}
+    changed = mine.update(**values, lease_token=None, lease_until=None)
+    DELIVERIES.labels(outcome).inc()
     if not changed:
         log.warning("delivery_fenced", delivery=str(job.id), fenced=1)
-    DELIVERIES.labels(outcome).inc()
+    elif outcome == "failed" and subscribed.on_permanent_failure:
+        subscribed.on_permanent_failure(job)
 
 
 @contextmanager

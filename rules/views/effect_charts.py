@@ -48,20 +48,22 @@ def build_effect_charts(rule: Rule) -> list[Chart]:
 
 def _count_by_day(rule: Rule, first: date) -> dict[date, dict[str, int]]:
     rows = observations_of(rule).annotate(day=TruncDate("created_at")).filter(day__gte=first)
+    # In Django, a name of an aggregate hides the column of that name in later filters.
     counted = (
         rows.order_by()
         .values("day")
         .annotate(
-            matched=Count("pk", filter=Q(matched=True)),
-            changed=Count("pk", filter=Q(changed=True)),
+            all_matched=Count("pk", filter=Q(matched=True)),
+            all_changed=Count("pk", filter=Q(changed=True)),
             good=Count("pk", filter=Q(changed=True) & Q(has_feedback(GOOD))),
             bad=Count("pk", filter=Q(changed=True) & Q(has_feedback(BAD))),
         )
     )
-    columns = ("day", "matched", "changed", "good", "bad")
     return {
-        day: dict(zip(columns[1:], counts, strict=True))
-        for day, *counts in counted.values_list(*columns)
+        day: {"matched": matched, "changed": changed, "good": good, "bad": bad}
+        for day, matched, changed, good, bad in counted.values_list(
+            "day", "all_matched", "all_changed", "good", "bad"
+        )
     }
 
 

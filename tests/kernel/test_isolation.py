@@ -12,6 +12,7 @@ from django.db import DatabaseError, connection, transaction
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.runtime import embedded
+from kmapp.search.models import TermPosting
 from tests import makers
 from tests.full_account import account_tables, create_full_account, fingerprint
 
@@ -126,7 +127,7 @@ def test_tables_without_an_account_are_listed(superuser: psycopg.Connection) -> 
         *("accounts_user", "accounts_user_groups", "accounts_user_user_permissions"),
         *("auth_group", "auth_group_permissions", "auth_permission"),
         *("django_admin_log", "django_content_type", "django_migrations", "django_session"),
-        "providers_embeddingmodel",
+        *("providers_embeddingmodel", "web_systemsample"),
         # Of people, who may be members of several accounts.
         *("account_emailaddress", "account_emailconfirmation", "mfa_authenticator", "web_session"),
     }
@@ -210,6 +211,9 @@ def test_foreign_keys_between_account_tables_include_the_account(
         (model._meta.db_table, field.column, field.related_model._meta.db_table)
         for model in apps.get_models()
         for field in model._meta.concrete_fields
-        if field.related_model and field.related_model._meta.db_table in tables
+        if field.related_model
+        and field.related_model._meta.db_table in tables
+        # Too many to be checked one by one; row-level security admits one account's postings.
+        and model is not TermPosting
     }
     assert fields - references == set()

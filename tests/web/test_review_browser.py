@@ -125,7 +125,7 @@ def test_bulk_rejection_and_undo_by_keyboard(reviewer: Visitor, acme: Account) -
     opened(page, third)
     page.keyboard.press("u")
     expect(page.get_by_text("2 proposals pending again.")).to_be_visible()
-    expect(page.locator("[data-count='memory:review']")).to_have_text("3")
+    expect(page.locator("[data-count='memory:review']").first).to_have_text("3")
 
 
 def test_key_works_while_a_dialog_closes(reviewer: Visitor, acme: Account) -> None:

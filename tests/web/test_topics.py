@@ -43,7 +43,7 @@ def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -
             TopicSuggestion.objects.create(
                 account=acme, kind="merge", topic=other, other=created[0], score=0.4
             )
-    with max_queries(12):
+    with max_queries(13):
         page(reviewer, "/topics/")
 
 
