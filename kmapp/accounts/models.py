@@ -79,7 +79,9 @@ class Account(models.Model):
         default=Policy.PROPOSE,
         help_text=_("How to handle memories that are visible to the whole account."),
     )
-    require_second_factor = models.BooleanField(_("second factor required"), default=False)
+    require_second_factor = models.BooleanField(
+        _("second factor required"), default=False, db_default=False
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:

@@ -7,6 +7,8 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="account",
             name="require_second_factor",
-            field=models.BooleanField(default=False, verbose_name="second factor required"),
+            field=models.BooleanField(
+                db_default=False, default=False, verbose_name="second factor required"
+            ),
         ),
     ]
