@@ -23,8 +23,6 @@ from memory.benchmarks.score_calibration import calibration_lines
 from memory.benchmarks.weight_tuning import Source, learn, taught
 
 WEIGHTS = Path(fusion.__file__).with_name("weights.json")
-FULL = 700  # questions; shorter files are repeated, so that languages count about equally
-LONG = 500  # questions; longer files also train on entries without their context
 
 
 class Command(BaseCommand):
@@ -62,13 +60,8 @@ class Command(BaseCommand):
     def _source(self, file: Path, vectors: Vectors, verb: str) -> Source:
         questions_list = questions(file, TEMPLATE, vectors)
         self.stderr.write(f"{file.name}: {len(questions_list):,} questions.")
-        example_list = weight_tuning.examples(questions_list)
-        alone = (
-            weight_tuning.lone(questions_list)
-            if len(questions_list) >= LONG or verb == "table"
-            else []
-        )
-        return Source(file.name, example_list, alone, max(1, round(FULL / len(example_list) / 2)))
+        lone = weight_tuning.lone(questions_list) if verb == "table" else []
+        return Source(file.name, weight_tuning.examples(questions_list), lone)
 
     def _tune(self, sources: Sequence[Source], options: dict[str, Any]) -> None:
         unseen = {
