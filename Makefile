@@ -13,7 +13,7 @@ ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL -u 
   -u PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help up test long check types style audit demo bench chaos soak tune bench-retrieval \
+.PHONY: help up test long check types style audit demo bench chaos soak tune bench-retrieval bench-tokens \
   browser shots lock clean clean-data runtime development clients
 .DEFAULT_GOAL := help
 
@@ -64,6 +64,9 @@ tune: runtime ## tune the search weights; DATA="FILES" of labelled questions, VE
 
 bench-retrieval: runtime ## measure retrieval quality, with an ablation of each signal; DATA="FILES", OUT=FILE
 	@$(PY) manage.py retrieval table $(DATA) $(if $(VECTORS),--vectors $(VECTORS)) $(if $(OUT),--out $(OUT))
+
+bench-tokens: runtime ## measure the evidence in prompt blocks of 300 to 2,400 tokens; DATA="FILES", NUMBER=250
+	@$(PY) manage.py retrieval tokens $(DATA) $(if $(VECTORS),--vectors $(VECTORS)) $(if $(NUMBER),--number $(NUMBER))
 
 # The results of several runs are collected here; `make test` starts with an empty folder.
 PROMISES := .promises

@@ -11,7 +11,6 @@ one meaning, in each language the same (see `bend`).
 """
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
@@ -22,6 +21,7 @@ from typing import NamedTuple
 from kmapp.database.ids import IdText
 from kmapp.search.neighbour_evidence import linked, spread
 from kmapp.text.terms import chinese_share, opening
+from kmapp.text.traits import asks_for_time, traits
 
 # Learned by `make tune`; the file also has the data sets and the results on unseen data.
 LEARNED: Mapping[str, float] = json.loads(
@@ -37,7 +37,7 @@ BY_HAND: Mapping[str, float] = {
 }
 _SHARE = 1 - 1e-9 - sum(BY_HAND.values())  # rounding must not exceed 1
 MEANING_SIGNALS = ("dense", "context")
-WORD_SIGNALS = ("lexical", "covered", "window")
+WORD_SIGNALS = ("lexical", "window")
 
 # Weight of meaning against words. Word boundaries in Chinese are uncertain, so meaning weighs more.
 MEANING = 0.5
@@ -45,8 +45,8 @@ MEANING_IN_CHINESE = 0.85
 CONTEXT = 0.5  # share of the text with its predecessor in meaning, against the text alone
 
 COVERED = 1.5  # ratio of BM25 to the idf of all terms at which the lexical signal is 1
-_FULL = math.log1p(700)  # bytes from which a longer text has no more substance
-ENGLISH = 0.56  # exponent at which medians of English and Chinese scores are equal
+ENGLISH = 0.54  # exponent at which medians of English and Chinese scores are equal
+TEXT = 400  # characters at the beginning of a text that its traits are read from
 TERMS = 60  # terms of a query that have a bit in `Candidate.holds`
 
 
@@ -83,8 +83,7 @@ class Candidate(NamedTuple):
     neighbours: Sequence[IdText] = ()
     links: Mapping[IdText, float] = MappingProxyType({})  # other edges: how strong, 0..1
     run: str = ""
-    head: str = ""  # beginning of the text, after a separate speaker
-    size: int = 0  # bytes
+    text: str = ""  # its beginning, after a separate speaker or heading
     asks: bool = False  # the text ends in a question mark
     importance: float = 0.5
     salience: float = 0.5
@@ -98,14 +97,14 @@ class Signals(NamedTuple):
     dense: float
     context: float
     lexical: float
-    covered: float
     window: float
     near: float
-    far: float
     run: float
     opening: float
     statement: float
-    substance: float
+    dated: float
+    specific: float
+    concrete: float
     linked: float
     importance: float
     salience: float
@@ -227,24 +226,26 @@ def signals(
     neighbour_evidence = spread(own=own, adjacency=adjacency, runs=[each.run for each in pool])
     covered = _Coverage(list(query.idf.values()))
     masks = [each.holds for each in pool]
+    needs_time = asks_for_time(query.text)
     values = []
     for number, (each, own_evidence, near) in enumerate(
         zip(pool, evidence, neighbour_evidence, strict=True)
     ):
+        own_traits = traits(each.text)
         links = {position[n]: strength for n, strength in each.links.items() if n in position}
         totals = Signals(
             dense=own_evidence.dense,
             context=own_evidence.context,
             lexical=own_evidence.lexical,
-            covered=covered.share(each.holds),
             window=covered.share(_window(masks, adjacency, number)),
             near=near.near,
-            far=near.far,
             run=near.run,
             # A text without query words does not begin with one, and parsing beginnings is slow.
-            opening=float(each.holds > 0 and opening(each.head) in query.idf),
+            opening=float(each.holds > 0 and opening(each.text) in query.idf),
             statement=float(not each.asks),
-            substance=min(1.0, math.log1p(each.size) / _FULL),
+            dated=own_traits.dated if needs_time else 0.0,
+            specific=own_traits.specific,
+            concrete=own_traits.concrete,
             linked=linked(own, links) if links else 0.0,
             importance=each.importance,
             salience=each.salience,

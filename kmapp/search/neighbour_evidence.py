@@ -1,10 +1,10 @@
 """Evidence from the neighbours of a candidate.
 
-"Yes, in May" answers a question in the entry before it. An entry is raised by its neighbours, by
-their neighbours, and by the best entry of its run.
+"Yes, in May" answers a question in the entry before it. An entry is raised by its neighbours
+and by the best entry of its run.
 
-An entry without neighbours uses its own evidence for all three, so that a single fact competes with
-a turn of a conversation on equal terms.
+An entry without neighbours uses its own evidence for both, so that a single fact competes with a
+turn of a conversation on equal terms.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 
 class NeighbourEvidence(NamedTuple):
-    """The best evidence one step from an entry, two steps from it, and anywhere in its run."""
+    """The best evidence one step from an entry, and anywhere in its run."""
 
     near: float
-    far: float
     run: float
 
 
@@ -29,14 +28,8 @@ def spread(
             best_of_run[run] = max(evidence, best_of_run.get(run, 0.0))
     evidence_list = []
     for position, (evidence, here) in enumerate(zip(own, adjacency, strict=True)):
-        near = far = evidence
-        if here:
-            near = max([own[one] for one in here])
-            beyond = [own[two] for one in here for two in adjacency[one] if two != position]
-            far = max(beyond) if beyond else near
-        evidence_list.append(
-            NeighbourEvidence(near, far, best_of_run.get(runs[position], evidence))
-        )
+        near = max([own[one] for one in here]) if here else evidence
+        evidence_list.append(NeighbourEvidence(near, best_of_run.get(runs[position], evidence)))
     return evidence_list
 
 

@@ -64,10 +64,14 @@ def terms(text: str) -> list[str]:
     ]
 
 
-@lru_cache(maxsize=30_000)  # the same memories are candidates again and again
 def opening(text: str) -> str:
     """Return the first term of a text, or an empty string if it is a stop word."""
-    run = _RUN.search(_folded(text[:TERM_LENGTH]))
+    return _opening(text[:TERM_LENGTH])
+
+
+@lru_cache(maxsize=30_000)  # the same memories are candidates again and again
+def _opening(text: str) -> str:
+    run = _RUN.search(_folded(text))
     if run is None:
         return ""
     if han := run["han"]:
@@ -81,6 +85,12 @@ def chinese_share(text: str) -> float:
     han = len(_HAN_CHARACTER.findall(text)) / 1.5
     other = len(_SPACED_WORD.findall(text))
     return han / (han + other) if han else 0.0
+
+
+def chinese_words(run: str) -> list[str]:
+    """Return the dictionary words of a run of Chinese characters."""
+    cut, _ = _cutters()
+    return cut(run)
 
 
 def _folded(text: str) -> str:

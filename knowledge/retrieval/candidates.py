@@ -10,7 +10,7 @@ from django.db import connection
 from kmapp.database.ids import IdText
 from kmapp.search import queries
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.fusion import Candidate, Query
+from kmapp.search.fusion import TEXT, Candidate, Query
 from kmapp.search.lookups import Ids
 from kmapp.search.queries import Collection, Meaning, Within
 from kmapp.text.terms import terms
@@ -32,8 +32,7 @@ class Signals:
 @dataclass(frozen=True, slots=True)
 class ChunkData:
     spot: Spot
-    head: str  # its innermost heading, or the title
-    size: int  # bytes: a short chunk that only names its subject is a weak match
+    text: str  # its innermost heading or the title, and the beginning of its text
 
 
 def gather(
@@ -69,8 +68,7 @@ def gather(
                 if (neighbour := Spot(chunk.spot.document, chunk.spot.number + step)) in at
             ],
             run=chunk.spot.document if by_document else "",
-            head=chunk.head,
-            size=chunk.size,
+            text=chunk.text,
         )
         for pk, chunk in chunks.items()
     ]
@@ -84,7 +82,7 @@ def gather(
 
 _CHUNKS = """
 SELECT c.id::text, c.document_id::text, c.chunk_index,
-  coalesce(c.headings[cardinality(c.headings)], d.title), octet_length(c.text)
+  left(concat_ws(': ', coalesce(c.headings[cardinality(c.headings)], d.title), c.text), %s)
 FROM knowledge_knowledgechunk c
 JOIN knowledge_knowledgedocument d ON d.account_id = c.account_id AND d.id = c.document_id
 WHERE c.account_id = %s AND c.id IN ({within}) AND c.id IN (
@@ -100,10 +98,17 @@ def _load_chunks(
     account_id: UUID, within: Within, chunk_ids: Iterable[IdText], seeds: Iterable[IdText]
 ) -> dict[IdText, ChunkData]:
     """Return the data of matches and of the neighbours of seeds."""
-    params = [account_id, *within.parameters, Ids(chunk_ids).array, account_id, Ids(seeds).array]
+    params = [
+        TEXT,
+        account_id,
+        *within.parameters,
+        Ids(chunk_ids).array,
+        account_id,
+        Ids(seeds).array,
+    ]
     with connection.cursor() as cursor:
         cursor.execute(_CHUNKS.format(within=within.sql), params)
         return {
-            pk: ChunkData(Spot(document, number), head, size)
-            for pk, document, number, head, size in cursor.fetchall()
+            pk: ChunkData(Spot(document, number), text)
+            for pk, document, number, text in cursor.fetchall()
         }

@@ -23,14 +23,14 @@ SIGNALS: Mapping[str, str] = {
     "dense": "similarity to the vector of the text",
     "context": "similarity to the vector of the text with its predecessor",
     "lexical": "BM25",
-    "covered": "share of the query's terms, weighted by idf, in the text",
-    "window": "the same for the text with its neighbours up to distance two",
+    "window": "share of the query's terms, weighted by idf, in the text or up to two steps from it",
     "near": "evidence of the direct neighbours",
-    "far": "evidence of second-degree neighbours",
     "run": "evidence of the best entry in the run",
     "opening": "starts with a word of the query (mostly the speaker)",
     "statement": "is not a question",
-    "substance": "length, up to a limit",
+    "dated": "states a time, if the question asks for one",
+    "specific": "share of words that are not everyday words",
+    "concrete": "names, numbers and quotations, up to a limit",
 }
 
 

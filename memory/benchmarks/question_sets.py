@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from kmapp.database.ids import IdText
 from kmapp.search import bm25
-from kmapp.search.fusion import TERMS, Candidate, Query
+from kmapp.search.fusion import TERMS, TEXT, Candidate, Query
 from kmapp.search.passages import Passage, Template, in_context, renderings, words_of
 from kmapp.text.terms import terms
-from memory.retrieval.candidates import CANDIDATES, HEAD, QUESTION_MARKS, SEEDS
+from memory.retrieval.candidates import CANDIDATES, QUESTION_MARKS, SEEDS
 
 Floats = NDArray[np.float32]
 Embed = Callable[[Sequence[str], str], Sequence[Sequence[float]]]
@@ -206,8 +206,7 @@ class _Collection:
             holds=sum(1 << bit for bit, term in enumerate(list(idf)[:TERMS]) if term in held),
             neighbours=[_key(other) for other in self.neighbour_numbers[n] if other is not None],
             run=self.items[n]["run"],
-            head=text[:HEAD],
-            size=len(text.encode()),
+            text=text[:TEXT],
             asks=text.rstrip()[-1:] in QUESTION_MARKS,
         )
 

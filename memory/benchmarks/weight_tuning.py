@@ -18,7 +18,7 @@ from memory.benchmarks.question_sets import EvaluatedQuestion, alone
 
 Matrix = NDArray[np.float64]
 NAMES = [name for name in LEARNED if name not in BY_HAND]
-STEPS, RATE, DAMPING, COOLING = 250, 0.3, 1e-3, 150
+STEPS, DAMPING, LEAST_PACE = 12, 1e-3, 0.01
 DEPTHS = (5, 10, 20)
 
 
@@ -75,35 +75,64 @@ def lone(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
 
 
 def learn(example_list: Sequence[Example], without: frozenset[str] = frozenset()) -> Matrix:
-    """Return the weights that sum to 1 and minimize the loss, by Adam."""
+    """Return the weights of at least 0, with sum 1, that minimize the loss.
+
+    By Newton's method; a weight that would become negative stays 0.
+    """
     taught = [each for each in example_list if each.right.any()]
-    rows = np.vstack([each.rows for each in taught])
-    right = np.concatenate([each.right for each in taught])
-    sizes = [len(each.right) for each in taught]
-    starts, owner = np.cumsum([0, *sizes[:-1]]), np.repeat(np.arange(len(sizes)), sizes)
-    target = right / np.add.reduceat(right.astype(float), starts)[owner]
-    is_included = np.array([name not in without for name in NAMES], dtype=float)
-    weights, mean, spread = is_included * 3, np.zeros(len(NAMES)), np.zeros(len(NAMES))
-    for step in range(1, STEPS + 1):
-        score = rows @ weights
-        raised = np.exp(score - np.maximum.reduceat(score, starts)[owner])
-        likely = raised / np.add.reduceat(raised, starts)[owner]
-        slope = rows.T @ (likely - target) / len(taught) + DAMPING * weights
-        mean, spread = 0.9 * mean + 0.1 * slope, 0.99 * spread + 0.01 * slope * slope
-        pace = RATE if step < COOLING else RATE / 3
-        move = (mean / (1 - 0.9**step)) / (np.sqrt(spread / (1 - 0.99**step)) + 1e-8)
-        weights = np.maximum(weights - pace * move, 0) * is_included
+    loss = _Loss(taught)
+    is_included = np.array([name not in without for name in NAMES])
+    weights = is_included * 2.0
+    for _ in range(STEPS):
+        slope, curvature = loss.derivatives(weights)
+        free = is_included & ~((weights <= 0) & (slope > 0))
+        move = np.zeros(len(NAMES))
+        move[free] = np.linalg.solve(curvature[np.ix_(free, free)], -slope[free])
+        before, pace = loss.of(weights), 1.0
+        while loss.of(np.maximum(weights + pace * move, 0)) > before and pace > LEAST_PACE:
+            pace /= 2
+        weights = np.maximum(weights + pace * move, 0)
     return np.asarray(weights / weights.sum())
+
+
+class _Loss:
+    """The mean negative log-likelihood of the answers among the candidates of their question."""
+
+    def __init__(self, taught: Sequence[Example]) -> None:
+        self.rows = np.vstack([each.rows for each in taught])
+        sizes = [len(each.right) for each in taught]
+        self.starts = np.cumsum([0, *sizes[:-1]])
+        self.owner = np.repeat(np.arange(len(sizes)), sizes)
+        right = np.concatenate([each.right for each in taught]).astype(float)
+        self.target = right / np.add.reduceat(right, self.starts)[self.owner]
+        self.size = len(taught)
+
+    def of(self, weights: Matrix) -> float:
+        return float(-(self.target * np.log(self._likely(weights) + 1e-300)).sum()) / self.size + (
+            DAMPING / 2 * float(weights @ weights)
+        )
+
+    def derivatives(self, weights: Matrix) -> tuple[Matrix, Matrix]:
+        likely = self._likely(weights)
+        slope = self.rows.T @ (likely - self.target) / self.size + DAMPING * weights
+        weighted = likely[:, None] * self.rows
+        means = np.add.reduceat(weighted, self.starts, axis=0)
+        curvature = (self.rows.T @ weighted - means.T @ means) / self.size
+        return slope, curvature + DAMPING * np.eye(len(weights))
+
+    def _likely(self, weights: Matrix) -> Matrix:
+        score = self.rows @ weights
+        raised = np.exp(score - np.maximum.reduceat(score, self.starts)[self.owner])
+        return np.asarray(raised / np.add.reduceat(raised, self.starts)[self.owner])
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Questions of one file; `repeated` balances the number of questions per language."""
+    """Questions of one file; `lone` has them with each memory without its context."""
 
     name: str
     example_list: Sequence[Example]
-    lone: Sequence[Example]
-    repeated: int = 1
+    lone: Sequence[Example] = ()
 
     def folds(self) -> list[Callable[[int], bool]]:
         """Return a predicate for each group of examples that are held out together."""
@@ -114,15 +143,13 @@ class Source:
 
 
 def taught(sources: Sequence[Source], held: Source | None = None, out: Any = None) -> list[Example]:
-    """Return all examples except those held out; of long files, also each entry alone."""
-    collected: list[Example] = []
-    for source in sources:
-        training_indexes = [
-            n for n in range(len(source.example_list)) if source is not held or not out(n)
-        ]
-        collected += [source.example_list[n] for n in training_indexes] * source.repeated
-        collected += [source.lone[n] for n in training_indexes if source.lone]
-    return collected
+    """Return all examples except those held out."""
+    return [
+        example
+        for source in sources
+        for n, example in enumerate(source.example_list)
+        if source is not held or not out(n)
+    ]
 
 
 def held_out(

@@ -14,7 +14,7 @@ from django.db import connection
 from kmapp.database.ids import IdText
 from kmapp.search import bm25, queries
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.fusion import TERMS, Candidate, Query
+from kmapp.search.fusion import TERMS, TEXT, Candidate, Query
 from kmapp.search.lookups import Ids
 from kmapp.search.neighbour_evidence import strength
 from kmapp.search.queries import Collection, Meaning, Within, Words
@@ -24,7 +24,6 @@ from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 
 CANDIDATES = 80  # from each list
 SEEDS = 20  # from each list; their neighbours become candidates too
-HEAD = 64  # characters at the start of a text, for the signal `opening`
 NEIGHBOURS = 200  # candidates that edges in both directions add
 QUESTION_MARKS = frozenset("?？")
 Links: TypeAlias = dict[IdText, float]
@@ -106,8 +105,7 @@ def _as_it_was(pk: UUID, old_text: str, words: Words) -> Candidate:
         holds=sum(
             1 << bit for bit, term in enumerate(islice(words.idf, TERMS)) if term in candidate_ids
         ),
-        head=old_text[:HEAD],
-        size=len(old_text.encode()),
+        text=old_text[:TEXT],
         asks=old_text.rstrip()[-1:] in QUESTION_MARKS,
     )
 
@@ -123,9 +121,9 @@ _TEXT_AT_INSTANT = (
 # which only the `days` column distinguishes, because a second query would take longer.
 _ENTRY_FIELDS = f"""
 WITH seeds (ids) AS (SELECT %s::uuid[]),
-told (id, run, head, size, asks, importance, salience, pinned, fresh) AS MATERIALIZED (
+told (id, run, text, asks, importance, salience, pinned, fresh) AS MATERIALIZED (
   SELECT e.id, CASE WHEN e.run_id = '' THEN '' ELSE e.user_id || chr(31) || e.run_id END,
-    concat(nullif(e.slots->>'speaker', '') || ': ', left(e.content, %s)), octet_length(e.content),
+    concat(nullif(e.slots->>'speaker', '') || ': ', left(e.content, %s)),
     right(rtrim(e.content), 1) = ANY (%s), e.importance, e.salience, e.pinned,
     CASE WHEN e.half_life_days > 0 THEN 0.5 ^ least(100, greatest(0,
       extract(epoch FROM now() - e.observed_at)::float8 / 86400 / e.half_life_days)) ELSE 1 END
@@ -136,9 +134,9 @@ told (id, run, head, size, asks, importance, salience, pinned, fresh) AS MATERIA
     UNION (SELECT dst_id FROM memory_memoryedge
       WHERE {_TEXT_AT_INSTANT} AND src_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s))),
 known (ids) AS (SELECT array_agg(id) FROM told)
-SELECT id::text, run, head, size, asks, importance, salience, pinned, fresh, NULL FROM told
+SELECT id::text, run, text, asks, importance, salience, pinned, fresh, NULL FROM told
 UNION ALL
-SELECT src_id::text, dst_id::text, type, NULL, NULL, weight, confidence, NULL, decay_rate,
+SELECT src_id::text, dst_id::text, type, NULL, weight, confidence, NULL, decay_rate,
   extract(epoch FROM now() - coalesce(last_activated_at, created_at))::float8 / 86400
 FROM memory_memoryedge WHERE {_TEXT_AT_INSTANT}
   AND src_id = ANY ((SELECT ids FROM known)::uuid[])
@@ -161,7 +159,7 @@ def _surroundings(
         cursor.execute(
             _ENTRY_FIELDS.format(within=within.sql),
             [
-                *(Ids(seeds).array, HEAD, list(QUESTION_MARKS), account_id),
+                *(Ids(seeds).array, TEXT, list(QUESTION_MARKS), account_id),
                 *within.parameters,
                 *(Ids(candidate_ids).array, *edges, NEIGHBOURS, *edges, NEIGHBOURS, *edges),
             ],

@@ -9,7 +9,8 @@ from kmapp.accounts.acting import acting
 from kmapp.search.queries import Meaning
 from kmapp.search.query_vector import meaning_of
 from kmapp.text import tokens
-from memory.models import MemorySettings
+from memory.models import MemoryEntry, MemorySettings
+from memory.models.settings import MAX_INJECTED
 from memory.retrieval.search import Hit, Search, answer
 from memory.retrieval.text_budget import BlockEntry, block
 
@@ -42,7 +43,8 @@ def inject(
 ) -> Injected:
     """Return a block, half of it from the run; each half may fill space that the other leaves.
 
-    The defaults of the limits are those of the account's policy.
+    The defaults of the limits are those of the account's policy; with `most_tokens` alone, as many
+    memories as fit.
     """
     with acting(account_id):
         policy = MemorySettings.objects.get_or_default(account_id)
@@ -51,18 +53,31 @@ def inject(
         return Injected(text="", hits=[], threshold=threshold, tokens=0, decisions=[OFF])
     decisions: list[Mapping[str, Any]] = []
     meaning = meaning_of(account_id, request.query, decisions)
-    search_request = replace(request, limit=most or policy.inject_max_memories, min_score=threshold)
-    hits = both_halves(account_id, search_request, meaning)
-    block_entries = [
-        BlockEntry(kind=hit.entry.kind, text=hit.entry.content, score=hit.score) for hit in hits
-    ]
-    built = block(block_entries, most_tokens=most_tokens, count=tokens.count)
+    limit = most or (MAX_INJECTED if most_tokens else policy.inject_max_memories)
+    hits = both_halves(account_id, replace(request, limit=limit, min_score=threshold), meaning)
+    built = block(
+        [_block_entry(hit.entry) for hit in hits],
+        query=request.query,
+        most_tokens=most_tokens,
+        count=tokens.count,
+    )
     return Injected(
         text=built.text,
         hits=[hits[place] for place in built.places],
         threshold=threshold,
         tokens=built.tokens,
         decisions=decisions,
+    )
+
+
+def _block_entry(entry: MemoryEntry) -> BlockEntry:
+    speaker = entry.slots.get("speaker")
+    is_named = not isinstance(speaker, str) or entry.content.startswith(f"{speaker}:")
+    return BlockEntry(
+        text=entry.content if is_named else f"{speaker}: {entry.content}",
+        date=entry.observed_at,
+        run=entry.run_id,
+        position=entry.position,
     )
 
 

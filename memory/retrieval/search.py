@@ -27,7 +27,7 @@ from memory.retrieval.indexed_text import words_of
 
 USUAL = 10  # results
 # Signals from the context of a memory, not from its own text.
-SURROUNDINGS = frozenset({"context", "window", "near", "far", "run"})
+SURROUNDINGS = frozenset({"context", "window", "near", "run"})
 SPARE = 10  # additional candidates when some results have equal texts
 _LETTERS = re.compile(r"\W+")
 # A constant, because building it takes Django longer than running it takes Postgres.

@@ -65,9 +65,9 @@ def test_terms_of_an_absent_language_are_dropped(
 @pytest.mark.parametrize(
     ("own", "edges", "runs", "place", "expected"),
     [
-        ([0.4], [[]], [""], 0, (0.4, 0.4, 0.4)),
-        ([0.1, 0.5], [[1], [0]], ["", ""], 0, (0.5, 0.5, 0.1)),  # no second degree
-        ([0.1, 0.5], [[1, 1], [0, 0]], ["a", "a"], 1, (0.1, 0.1, 0.5)),  # a cycle
+        ([0.4], [[]], [""], 0, (0.4, 0.4)),
+        ([0.1, 0.5], [[1], [0]], ["", ""], 0, (0.5, 0.1)),
+        ([0.1, 0.5], [[1, 1], [0, 0]], ["a", "a"], 1, (0.1, 0.5)),  # a cycle
     ],
 )
 def test_evidence_of_an_entry(
@@ -75,15 +75,14 @@ def test_evidence_of_an_entry(
     edges: list[list[int]],
     runs: list[str],
     place: int,
-    expected: tuple[float, float, float],
+    expected: tuple[float, float],
 ) -> None:
     assert spread(own, edges, runs)[place] == NeighbourEvidence(*expected)
 
 
-def test_best_first_and_second_degree_neighbours_add_evidence() -> None:
+def test_best_neighbour_adds_evidence() -> None:
     first, second, *_ = spread([0.1, 0.5, 0.2, 0.9], [[1], [0, 2], [1, 3], [2]], [""] * 4)
-    assert (first.near, first.far) == (0.5, 0.2)
-    assert (second.near, second.far) == (0.2, 0.9)
+    assert (first.near, second.near) == (0.5, 0.2)
 
 
 def test_best_of_a_run_adds_evidence_to_all_of_the_run() -> None:

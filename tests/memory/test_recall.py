@@ -1,6 +1,6 @@
 """Recall and injection around a query."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +11,6 @@ from kmapp.accounts.models import Account
 from memory.actions.tiers import flush_access_counts
 from memory.models import MemoryEdge, MemoryEntry
 from memory.retrieval.access_counters import take_counts
-from memory.retrieval.text_budget import BlockEntry, block
 from tests import makers
 from tests.agent import Agent
 
@@ -95,9 +94,11 @@ def test_recall_by_query_vector(filled: Agent) -> None:
 def test_prompt_block_format(filled: Agent) -> None:
     new = filled.post("memory/inject", {"query": "Lisbon trip", "user_id": "u", "max_memories": 1})
     [memory] = new["memories"]
+    day = datetime.fromisoformat(memory["observed_at"])
     assert new["text"] == (
-        "## Relevant Memory\n\n"
-        f"[1] [fact] (score: {memory['score']:.2f})\nAnn plans a trip to Lisbon in May.\n\n"
+        f"## Relevant Memory ({day.year})\n"
+        f"\n{day:%B} {day.day}\n"
+        "[1] Ann plans a trip to Lisbon in May.\n"
     )
     assert (new["query"], new["threshold"]) == ("Lisbon trip", 0.0)
     assert new["tokens"] > 10
@@ -107,10 +108,21 @@ def test_prompt_block_format(filled: Agent) -> None:
 
 def test_prompt_block_respects_its_token_budget(filled: Agent) -> None:
     new = filled.post(
-        "memory/inject", {"query": "Lisbon trip Aurora cook", "user_id": "u", "token_budget": 60}
+        "memory/inject", {"query": "Lisbon trip Aurora cook", "user_id": "u", "token_budget": 40}
     )
-    assert 0 < new["tokens"] <= 60
+    assert 0 < new["tokens"] <= 40
     assert 0 < len(new["memories"]) < 3
+
+
+def test_token_budget_alone_limits_the_number_of_memories(agent: Agent) -> None:
+    nodes = [{"text": f"The ferry number {i} leaves at {i}.", "user_id": "u"} for i in range(9)]
+    agent.post("memory/write", {"nodes": nodes}, 201)
+    query = {"query": "ferry", "user_id": "u"}
+    assert len(agent.post("memory/inject", query)["memories"]) == 5  # by policy
+    wide = agent.post("memory/inject", {**query, "token_budget": 1_000})
+    assert len(wide["memories"]) == 9
+    named = agent.post("memory/inject", {**query, "token_budget": 1_000, "max_memories": 3})
+    assert len(named["memories"]) == 3
 
 
 def test_prompt_block_mixes_run_and_other_memories(agent: Agent) -> None:
@@ -183,14 +195,3 @@ def test_access_makes_a_cold_memory_warm(agent: Agent, acme: Account) -> None:
     agent.post("memory/search", {"query": "harbour", "user_id": "u"})
     flush_access_counts(acme.pk)
     assert agent.post("memory/get", {"id": stored["id"]})["tier"] == "warm"
-
-
-def test_prompt_block_omits_entries_that_do_not_fit() -> None:
-    memories = [
-        BlockEntry(kind="fact", text=text, score=0.5) for text in ("a" * 40, "b" * 400, "c" * 40)
-    ]
-    new = block(memories, most_tokens=200, count=len)
-    assert new.places == [0, 2]
-    assert "[2] [fact] (score: 0.50)\nccc" in new.text
-    assert new.tokens == len(new.text) <= 200
-    assert block([], most_tokens=None, count=len).text == ""

@@ -11,6 +11,7 @@ import pytest
 
 from kmapp.providers.actions import TEMPLATE
 from memory.benchmarks import ablation_table, weight_tuning
+from memory.benchmarks.prompt_tokens import evidence_lines
 from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, alone, questions
 from memory.benchmarks.score_calibration import LEAST, PAIRS, calibration_lines
 from memory.benchmarks.weight_tuning import (
@@ -72,11 +73,11 @@ def test_question_has_candidates_with_context(query: list[EvaluatedQuestion]) ->
     assert not query[2].gold  # an answer that is not among the items counts as not found
     assert query[2].gold_count == 1
     [right] = [each for each in first.candidates if each.id in first.gold]
-    assert right.head.startswith("Bob: to the lighthouse")
+    assert right.text.startswith("Bob: to the lighthouse")
     assert right.run == "one"
     assert len(right.neighbours) == 2  # what came before and after, of its own run
     assert right.context is not None
-    opening = next(each for each in first.candidates if each.head.startswith("Ann: where"))
+    opening = next(each for each in first.candidates if each.text.startswith("Ann: where"))
     assert opening.asks
     assert opening.context is None  # nothing came before it
     assert right.bm25 > 0
@@ -105,7 +106,7 @@ def test_learned_weights_rank_answers_first(query: list[EvaluatedQuestion]) -> N
     figures = with_weights(source, weights).named_shares()
     assert figures["hit@10"] == pytest.approx(2 / 3, abs=1e-3)  # nobody finds what is not there
     assert figures["MRR"] > 0.5
-    assert len(taught([source])) == 2 * len(given)
+    assert taught([source]) == given
     assert learn(given, frozenset({"dense"}))[NAMES.index("dense")] == 0
 
 
@@ -133,6 +134,17 @@ def test_report_lists_every_signal_and_the_scale(query: list[EvaluatedQuestion])
     for name in NAMES:
         assert f"| {name}: " in page
     assert "| 0.9 to 1.0 |" in page
+
+
+def test_larger_prompt_blocks_contain_more_evidence(file: Path, tmp_path: Path) -> None:
+    saved = Vectors(tmp_path / "vectors.sqlite", Counting())
+    title, _, heading, _, *rows = evidence_lines(file, TEMPLATE, saved, number=3)
+    assert title == "small.json.gz: 3 questions"
+    assert heading == "| tokens | evidence | text | memories |"
+    assert [row.split("|")[1].strip() for row in rows] == ["300", "600", "1,200", "2,400"]
+    # Everything fits; no memory answers the last question.
+    assert {row.split("|")[2].strip() for row in rows} == {"0.667"}
+    assert {row.split("|")[4].strip() for row in rows} == {"5"}
 
 
 def test_calibration_covers_both_languages(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.fake_provider import FakeProvider
 from tests.memory.chat_model import run_due_jobs
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("provider")]
-SURROUNDED = {"near", "far", "run", "window", "context"}
+SURROUNDED = {"near", "run", "window", "context"}
 TURNS = ["When does the kiln fire?", "At dawn, when the bread is done.", "Who brings wood?"]
 
 

@@ -18,20 +18,20 @@ from kmapp.runtime.embedded import temporary
 from kmapp.runtime.embedded.embedder import Embedder
 from kmapp.search import fusion
 from memory.benchmarks import ablation_table, weight_tuning
+from memory.benchmarks.prompt_tokens import evidence_lines
 from memory.benchmarks.question_sets import Vectors, questions
 from memory.benchmarks.score_calibration import calibration_lines
 from memory.benchmarks.weight_tuning import Source, learn, taught
 
 WEIGHTS = Path(fusion.__file__).with_name("weights.json")
-FULL = 700  # questions; shorter files are repeated, so that languages count about equally
-LONG = 500  # questions; longer files also train on entries without their context
 
 
 class Command(BaseCommand):
     help = (
         "Tune the search weights on files of labelled questions (tune), measure retrieval "
-        "quality with an ablation of each signal (table), and check that scores mean the "
-        "same in both languages (level). Needs no database."
+        "quality with an ablation of each signal (table) and the evidence in prompt blocks "
+        "(tokens), and check that scores mean the same in both languages (level). Needs no "
+        "database."
     )
     requires_system_checks: list[str] = []
 
@@ -39,7 +39,9 @@ class Command(BaseCommand):
         verbs = parser.add_subparsers(dest="verb", required=True)
         tuner = verbs.add_parser("tune", help="write the weights file")
         table = verbs.add_parser("table", help="print or write the ablation table")
-        for verb in (tuner, table):
+        budgets = verbs.add_parser("tokens", help="measure the evidence in prompt blocks")
+        budgets.add_argument("--number", type=int, default=250, help="number of questions")
+        for verb in (tuner, table, budgets):
             verb.add_argument("files", nargs="+", type=Path, metavar="FILE.json.gz")
             verb.add_argument("--vectors", type=Path, help="cache vectors in this file")
         verbs.add_parser("level", help="check that scores mean the same in both languages")
@@ -53,6 +55,12 @@ class Command(BaseCommand):
                 for line in calibration_lines(TEMPLATE, Vectors(vectors_file, embed)):
                     self.stdout.write(line)
                 return
+            if options["verb"] == "tokens":
+                for file in options["files"]:
+                    vectors = Vectors(vectors_file, embed)
+                    for line in evidence_lines(file, TEMPLATE, vectors, options["number"]):
+                        self.stdout.write(line)
+                return
             sources = [
                 self._source(file, Vectors(vectors_file, embed), options["verb"])
                 for file in options["files"]
@@ -62,13 +70,8 @@ class Command(BaseCommand):
     def _source(self, file: Path, vectors: Vectors, verb: str) -> Source:
         questions_list = questions(file, TEMPLATE, vectors)
         self.stderr.write(f"{file.name}: {len(questions_list):,} questions.")
-        example_list = weight_tuning.examples(questions_list)
-        alone = (
-            weight_tuning.lone(questions_list)
-            if len(questions_list) >= LONG or verb == "table"
-            else []
-        )
-        return Source(file.name, example_list, alone, max(1, round(FULL / len(example_list) / 2)))
+        lone = weight_tuning.lone(questions_list) if verb == "table" else []
+        return Source(file.name, weight_tuning.examples(questions_list), lone)
 
     def _tune(self, sources: Sequence[Source], options: dict[str, Any]) -> None:
         unseen = {

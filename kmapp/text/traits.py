@@ -1,0 +1,92 @@
+"""Traits of a text that a search ranks by: how specific it is, and whether it states a time. Pure.
+
+They depend on the text alone. They are cached, because the same memories are candidates again and
+again.
+"""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from kmapp.text.everyday_words import EVERYDAY_WORDS
+from kmapp.text.terms import STOP_WORDS, chinese_words
+
+CACHED = 30_000  # texts
+CONCRETE = 2  # names, numbers and quotations from which a text is fully concrete
+LONGEST_NAME = 32  # characters of a speaker's name at the beginning
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’]\w+)?|\d+")
+_HAN = re.compile(r"[\u3400-\u9fff]+")
+_QUOTES = re.compile(r"[“«《「『]|\"(?=\w)")
+
+_NAMED_TIMES = """
+May yesterday today tonight tomorrow ago recently lately since weekend morning evening
+january february march april june july august september october november december
+monday tuesday wednesday thursday friday saturday sunday
+"""
+_NAMED_PERIODS = """
+week weeks month months year years night nights day days spring summer fall autumn winter
+"""
+_MOMENTS = frozenset(_NAMED_TIMES.split())
+_PERIODS = frozenset(_NAMED_PERIODS.split())
+_RELATIVE = frozenset({"last", "next", "this", "past", "coming", "previous", "following"})
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_CHINESE_TIME = re.compile(
+    r"[昨今明前后]天|[去今明前后]年|[上下本这]个?(?:周|星期|礼拜|月)|周末|最近|刚才|以前"
+    r"|[\d一二三四五六七八九十]+(?:年|个?月|日|号|天|点|小时|分钟)"
+)
+_ASKS_TIME = re.compile(
+    r"\bwhen\b|\bhow (?:long|recently|soon)\b"
+    r"|\b(?:what|which) (?:date|day|month|year|time|week|weekend|season)\b"
+    r"|何时|什么时候|几时|多久|哪一?[天年月日周]|几[月号日点]|时间|日期",
+    re.IGNORECASE,
+)
+
+
+class Traits(NamedTuple):
+    """Each from 0 to 1; `specific` and `concrete` are low for small talk."""
+
+    specific: float  # share of words that are not everyday words
+    concrete: float  # names, numbers and quotations, up to a limit
+    dated: float  # 1 if it has a date or a relative time, such as "last May" or "上周"
+
+
+def asks_for_time(query: str) -> bool:
+    """Return whether a question asks for a date, a time or a duration."""
+    return bool(_ASKS_TIME.search(query))
+
+
+@lru_cache(maxsize=CACHED)
+def traits(text: str) -> Traits:
+    """Return the traits of a text, which may begin with its speaker or heading and a colon."""
+    name_end = text.find(": ", 0, LONGEST_NAME)
+    body = text[name_end + 2 :] if name_end > 0 else text
+    tokens = _WORD.findall(body)
+    words = [word.lower() for word in tokens]
+    only_latin = body.isascii()
+    if not only_latin:
+        words = [part for word in words for part in _split(word)]
+    content = [
+        word for word in words if len(word) > 1 and word not in STOP_WORDS and word.isalpha()
+    ]
+    rare = [word for word in content if word not in EVERYDAY_WORDS]
+    # Of the words that begin a sentence, most are everyday words.
+    names = sum(word[0].isupper() and word.lower() not in EVERYDAY_WORDS for word in tokens)
+    numbers = sum(word.isdecimal() for word in tokens)
+    named = names + numbers + len(_QUOTES.findall(body))
+    return Traits(
+        specific=len(rare) / len(content) if content else 0.0,
+        concrete=min(1.0, named / CONCRETE),
+        dated=float(_states_time(body, {*words, *tokens}, only_latin=only_latin)),
+    )
+
+
+def _states_time(body: str, words: set[str], *, only_latin: bool) -> bool:
+    if words & _MOMENTS or (words & _RELATIVE and words & _PERIODS):
+        return True
+    return bool(_YEAR.search(body) or (not only_latin and _CHINESE_TIME.search(body)))
+
+
+def _split(word: str) -> list[str]:
+    """Return the dictionary words of Chinese text, which has no spaces."""
+    return chinese_words(word) if _HAN.match(word) else [word]

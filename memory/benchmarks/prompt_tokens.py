@@ -1,0 +1,70 @@
+"""Share of the evidence that a prompt block of a given size contains."""
+
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from kmapp.search.fusion import fuse
+from kmapp.text import tokens
+from kmapp.text.terms import terms
+from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, evaluate_questions
+from memory.models.settings import MAX_INJECTED
+from memory.retrieval.text_budget import BlockEntry, block
+
+BUDGETS = (300, 600, 1_200, 2_400)
+
+
+def evidence_lines(file: Path, template: str, vectors: Vectors, number: int) -> Iterator[str]:
+    """Return a Markdown table of `number` questions, distributed over the file.
+
+    `evidence` is the share of relevant memories in the block, `text` the share of their distinct
+    terms that are printed.
+    """
+    with gzip.open(file, "rt", encoding="utf-8") as opened:
+        collections = json.load(opened)["collections"]
+    items = {str(each["id"]): each["items"] for each in collections}
+    questions = evaluate_questions(collections, template, vectors)
+    questions = questions[:: max(1, len(questions) // number)]
+    yield f"{file.name}: {len(questions):,} questions"
+    yield ""
+    yield "| tokens | evidence | text | memories |"
+    yield "| ---: | ---: | ---: | ---: |"
+    ranked = [[int(each.id) for each in fuse(q.query, q.candidates)] for q in questions]
+    for budget in BUDGETS:
+        rows = [
+            _measure(question, items[question.group], places[:MAX_INJECTED], budget)
+            for question, places in zip(questions, ranked, strict=True)
+        ]
+        evidence, text, count = (fmean(column) for column in zip(*rows, strict=True))
+        yield f"| {budget:,} | {evidence:.3f} | {text:.3f} | {count:.0f} |"
+
+
+def _measure(
+    question: EvaluatedQuestion, items: Sequence[dict[str, Any]], places: Sequence[int], budget: int
+) -> tuple[float, float, int]:
+    entries = [
+        BlockEntry(
+            text=items[place]["text"],
+            date=datetime.fromisoformat(items[place]["observed_at"]),
+            run=items[place]["run"],
+            position=place,
+        )
+        for place in places
+    ]
+    built = block(entries, query=question.query.text, most_tokens=budget, count=tokens.count)
+    contained = {places[index] for index in built.places} & set(map(int, question.gold))
+    printed = set(terms(built.text))
+    shares = [_share(set(terms(items[place]["text"])), printed) for place in contained]
+    return (
+        len(contained) / question.gold_count,
+        sum(shares) / question.gold_count,
+        len(built.places),
+    )
+
+
+def _share(own: set[str], printed: set[str]) -> float:
+    return len(own & printed) / len(own) if own else 1.0
