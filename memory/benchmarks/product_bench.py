@@ -7,6 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import quantiles
@@ -41,6 +42,7 @@ VIEWERS = {
     "a user with few": Viewer(user_id="user-0100"),
 }
 BATCH = 200
+CLIENTS = 8
 COMMAND = "make bench OUT=docs/benchmarks.md"
 
 
@@ -82,6 +84,7 @@ class Writing:
     bare: Times
     single: Times
     batch: Times  # of 200
+    concurrent_rate: float  # single writes per second of all clients together
 
 
 class CachedVectors:
@@ -137,18 +140,35 @@ class Bench:
 
     def writing(self, number: int) -> Writing:
         """Measure single writes, batches and durable INSERTs."""
-        figures = Writing(bare=Times(), single=Times(), batch=Times())
+        bare, single, batch = Times(), Times(), Times()
         for _ in range(3):
             self._write(1)
         for text in self.writer.texts(number):
-            with figures.bare.timed():
+            with bare.timed():
                 self._insert(text)
-            with figures.single.timed():
+            with single.timed():
                 self._write(1)
         for _ in range(max(number // 20, 5)):
-            with figures.batch.timed():
+            with batch.timed():
                 self._write(BATCH)
-        return figures
+        rate = self._measure_concurrent_rate(number)
+        return Writing(bare=bare, single=single, batch=batch, concurrent_rate=rate)
+
+    def _measure_concurrent_rate(self, number: int) -> float:
+        """Write `number` memories from each of several clients to the account's one chain."""
+
+        def write_in_thread(_client: int) -> None:
+            try:
+                for _ in range(number):
+                    self._write(1)
+            finally:
+                connection.close()
+
+        connection.close()  # the pool has one connection for each client
+        began = time.perf_counter()
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            list(pool.map(write_in_thread, range(CLIENTS)))
+        return CLIENTS * number / (time.perf_counter() - began)
 
     def _queries(self, number: int) -> list[str]:
         english = self.writer.queries(number - number // 3, chinese=False)
@@ -229,10 +249,11 @@ def page(sizes: Mapping[int, tuple[Times, list[Searching], Writing]]) -> str:
     lines += [
         "",
         "Writes, each with its commit, postings and outbox. *Bare* is one durable INSERT of the",
-        "same text.",
+        f"same text; {CLIENTS} clients write single memories to one chain.",
         "",
-        f"| memories | bare INSERT | one memory | per second | batch of {BATCH} | per second |",
-        "| ---: | ---: | ---: | ---: | ---: | ---: |",
+        f"| memories | bare INSERT | one memory | per second | {CLIENTS} clients, per second "
+        f"| batch of {BATCH} | per second |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     lines += [_write(size, writing) for size, (_, _, writing) in sizes.items()]
     return "\n".join(lines) + "\n"
@@ -246,8 +267,11 @@ def _search(size: int, each: Searching) -> str:
 
 def _write(size: int, each: Writing) -> str:
     single, batch = 1000 / each.single.p50, BATCH * 1000 / each.batch.p50
-    cells = (f"{size:,}", _pair(each.bare), _pair(each.single), f"{single:,.0f}")
-    return f"| {' | '.join(cells)} | {_pair(each.batch)} | {batch:,.0f} |"
+    cells = (
+        *(f"{size:,}", _pair(each.bare), _pair(each.single), f"{single:,.0f}"),
+        *(f"{each.concurrent_rate:,.0f}", _pair(each.batch), f"{batch:,.0f}"),
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def _pair(times: Times) -> str:

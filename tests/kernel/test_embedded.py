@@ -17,7 +17,7 @@ import redis
 
 from kmapp.runtime import embedded, processes
 from kmapp.runtime.embedded.embedder import LOWEST_PRIORITY, Embedder
-from kmapp.runtime.embedded.postgres import Postgres
+from kmapp.runtime.embedded.postgres import Postgres, index_settings
 from kmapp.runtime.embedded.service import make_runtime_dir, package
 from kmapp.runtime.embedded.temporary import free_port
 from kmapp.runtime.embedded.valkey import Valkey
@@ -131,6 +131,22 @@ def working_folder(link: Path) -> str:
         return str(link.readlink())
     except OSError:
         return ""
+
+
+@pytest.mark.parametrize(
+    ("memory", "shared", "build", "workers"),
+    [
+        (1_000, 500, "256MB", "0"),  # a small host
+        (8_000, 64, "1000MB", "0"),  # a container
+        (8_000, 4_000, "1000MB", "3"),
+        (64_000, 32_000, "2048MB", "3"),
+    ],
+)
+def test_index_builds_fit_the_machine(memory: int, shared: int, build: str, workers: str) -> None:
+    assert index_settings(memory, shared, processors=4) == {
+        "maintenance_work_mem": build,
+        "max_parallel_maintenance_workers": workers,
+    }
 
 
 def test_postgres_restarts_with_a_stale_pid_file(place: Path) -> None:

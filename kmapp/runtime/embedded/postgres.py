@@ -31,9 +31,7 @@ SETTINGS = {
     "max_connections": "60",
     "shared_buffers": "256MB",
     "work_mem": "16MB",
-    "maintenance_work_mem": "256MB",
-    # A parallel index build needs this much of /dev/shm; containers have 64 MB.
-    "max_parallel_maintenance_workers": "0",
+    "autovacuum_work_mem": "256MB",  # by default as much as an index build
     "effective_cache_size": "1GB",
     "random_page_cost": "1.1",
     "synchronous_commit": "on",
@@ -52,6 +50,9 @@ SETTINGS = {
     "log_error_verbosity": "terse",
 }
 PLAIN = {"LC_ALL": "C", "TZ": "UTC"}  # the cluster must not depend on the caller's shell
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Postgres creates it
+MEGABYTE = 2**20
+INDEX_MEMORY = (256, 2048)  # megabytes for an index build: at least, at most
 NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
@@ -82,7 +83,9 @@ class Postgres(Part):
         self._write("pg_ident.conf", f"kmapp {us} all\n")
 
     def program(self) -> Program:
-        settings = SETTINGS | ({} if self.durable else NOT_DURABLE)
+        settings = (
+            SETTINGS | index_settings(*_measure_machine()) | ({} if self.durable else NOT_DURABLE)
+        )
         settings["unix_socket_directories"] = str(self.sockets)
         data = self.data.resolve()
         options = [f"--{name}={value}" for name, value in settings.items()]
@@ -200,6 +203,27 @@ class Postgres(Part):
     def _change_owner(self, path: Path) -> None:
         if self.account:
             os.chown(path, *account_ids(self.account), follow_symlinks=False)
+
+
+def index_settings(memory: int, shared: int, processors: int) -> dict[str, str]:
+    """Return the settings of index builds for so many megabytes of memory and shared memory.
+
+    An HNSW index that does not fit into the memory of its build takes many times as long. Parallel
+    builds have this memory in /dev/shm, which is small in many containers.
+    """
+    least, most = INDEX_MEMORY
+    build = max(least, min(memory // 8, most))
+    return {
+        "maintenance_work_mem": f"{build}MB",
+        "max_parallel_maintenance_workers": str(processors - 1 if shared > 2 * build else 0),
+    }
+
+
+def _measure_machine() -> tuple[int, int, int]:
+    """Return the megabytes of memory and of free shared memory, and the number of processors."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    shared = shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.exists() else 0
+    return memory // MEGABYTE, shared // MEGABYTE, os.cpu_count() or 1
 
 
 def _owner(data: Path) -> str:
