@@ -17,7 +17,9 @@ os.environ.setdefault("THROTTLE_ANONYMOUS_PER_MINUTE", "100000")
 from kmapp.settings import *  # noqa: F403
 
 ALLOWED_HOSTS = ["*"]
-EMBEDDING_DEADLINE = 60.0  # on a busy machine, too, a query has a meaning
+EMBEDDING_DEADLINE = 60.0  # enough on a busy machine
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 for _entry in DATABASES.values():  # noqa: F405
     _entry["OPTIONS"].pop("pool", None)  # type: ignore[attr-defined]  # each test changes databases
+    # The transaction of a test is idle while the test does something else.
+    _entry["OPTIONS"]["options"] += " -c idle_in_transaction_session_timeout=10min"  # type: ignore[index]

@@ -94,5 +94,5 @@ def test_clock_set_back_delays_no_job(
         host.have("beat")
         jobs = host.owe(acme.pk, handlers.SLOW, 1, times=0, seconds=0)
         taken = seconds_until(jobs.all_happened, 60)
-        measured(f"found by a sweep {taken:.1f} s after it was published")
+        measured(f"found by a sweep {taken:.1f} s after it was due")
         host.stop("beat", most=limit(30))

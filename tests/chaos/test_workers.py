@@ -94,7 +94,7 @@ def test_worker_without_messages_restarts(apart: Apart, measured: Measured) -> N
         assert more.effects() == [1] * 20
         assert worker.poll() is None, "it is the same process"
         assert children.isdisjoint(start[1] for start in more.starts())
-    measured(f"a stuck worker took messages again after {taken:.0f} s")
+    measured(f"an unresponsive worker restarted after {taken:.0f} s")
 
 
 @long

@@ -50,8 +50,8 @@ WITHOUT_IDS = {
 }
 # The client may choose the id of a new row; the last tests of test_probes cover these.
 CHOSEN = {"memory:api_store", "rules:api_rules"}
-# The stock admin has its own permissions; protocols of other products are probed in tests/interop.
-# Routes without a namespace act for the signed-in person: sign-in, password and second factors.
+# The stock admin has its own permissions, protocols of other products are probed in tests/interop,
+# and the pages of allauth (without a namespace) concern only the person who is signed in.
 ROUTES = {
     each.name: each.path
     for each in ALL_ROUTES

@@ -21,6 +21,12 @@ from tests.promises.plugin import Measured
 pytestmark = pytest.mark.promise(18)
 
 
+@pytest.fixture(autouse=True)
+def deadline(settings: Settings) -> None:
+    """Restore the deadline of the product, which the settings of the tests extend."""
+    settings.EMBEDDING_DEADLINE = 1.5
+
+
 @pytest.mark.parametrize(
     ("mode", "value", "code"),
     [
