@@ -20,4 +20,7 @@ ALLOWED_HOSTS = ["*"]
 EMBEDDING_DEADLINE = 60.0  # on a busy machine, too, a query has a meaning
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 for _entry in DATABASES.values():  # noqa: F405
-    _entry["OPTIONS"].pop("pool", None)  # type: ignore[attr-defined]  # each test changes databases
+    _options: dict[str, str] = _entry["OPTIONS"]  # type: ignore[assignment]
+    _options.pop("pool", None)  # each test changes databases
+    # A test waits inside its transaction, on a busy machine for long.
+    _options["options"] += " -c idle_in_transaction_session_timeout=600s"
