@@ -106,11 +106,11 @@ QUESTIONS = [
 ]
 
 
-def test_demo_queries_are_answered(loaded: LoadedDemo) -> None:
+def test_demo_queries_are_answered(committed: str, acme: Account) -> None:
+    demo()
     makers.settle()
     for question, user, expected in QUESTIONS:
-        query = Search(query=question, viewer=Viewer(user_id=user), limit=3)
-        result = search(loaded.account.pk, query)
+        result = search(acme.pk, Search(query=question, viewer=Viewer(user_id=user), limit=3))
         assert any(expected in hit.entry.content for hit in result.hits), question
 
 
