@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic
@@ -22,6 +20,7 @@ from kmapp.accounts.acting import acting
 from kmapp.database.ids import uuid7
 from kmapp.ledger.canonical import canonical
 from kmapp.outbox.host_lock import HostLocks
+from kmapp.outbox.lease_renewal import renew_leases
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.outbox.registry import (
     Job,
@@ -182,7 +181,7 @@ def _deliver(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:
     with acting(account_id):
         jobs = _jobs(account_id, [row[0] for row in claimed])
     most = settings.OUTBOX_MAX_ATTEMPTS
-    with _heartbeat(account_id, token):
+    with renew_leases(account_id, token):
         answers = _run(subscribed, [job for job in jobs if job.attempt <= most])
     died = RuntimeError("Its worker died each time.")
     answers |= {job.id: died for job in jobs if job.attempt > most}
@@ -245,31 +244,6 @@ def _store_outcome(
         log.warning("delivery_fenced", delivery=str(job.id), fenced=1)
     elif outcome == "failed" and subscribed.on_permanent_failure:
         subscribed.on_permanent_failure(job)
-
-
-@contextmanager
-def _heartbeat(account_id: UUID, token: UUID) -> Iterator[None]:
-    stop = threading.Event()
-
-    def beat() -> None:
-        try:
-            while not stop.wait(settings.OUTBOX_HEARTBEAT.total_seconds()):
-                with acting(account_id):
-                    Delivery.objects.of(account_id).filter(lease_token=token).update(
-                        lease_until=Now() + settings.OUTBOX_LEASE
-                    )
-        except Exception as error:  # noqa: BLE001 - the lease lapses, and `_store_outcome` checks it
-            log.warning("heartbeat_failed", error=type(error).__name__)
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=beat, name="lease-heartbeat", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
 
 
 def replay(account_id: UUID, deliveries: Sequence[UUID] | None = None) -> int:

@@ -142,7 +142,8 @@ def test_new_codes_replace_the_old_ones(alices: Client, alice: User) -> None:
 
 
 def require(admin: Client, required: str = "yes") -> None:
-    assert admin.post("/members/second-factor/", {"required": required}).status_code == 302
+    answer = admin.post("/members/second-factor/", {"required": required})
+    assert answer.headers["Location"] == "/members/"
 
 
 def test_member_without_factor_is_led_to_add_one(
@@ -153,12 +154,14 @@ def test_member_without_factor_is_led_to_add_one(
         assert alices.get(path).headers["Location"] == "/security/", path
     assert alices.post("/preferences/", {"theme": "dark"}).status_code == 302
     assert alices.get("/", headers=HTMX).headers["HX-Redirect"] == "/security/"
-    assert "<strong>Acme</strong> requires a second factor" in html(alices.get("/security/"))
+    assert "requires a second factor" in html(alices.get("/security/"))
     add_app(alices)
     assert alices.get("/").status_code == 200
 
 
-def test_required_factor_cannot_be_removed(admin: Client, alices: Client, alice: User) -> None:
+def test_required_factor_cannot_be_removed(alices: Client, alice: User, ada: User) -> None:
+    admin, _answer = sign_in(ada)
+    add_app(admin)
     add_app(alices)
     require(admin)
     assert "requires a second factor" in html(alices.get("/security/app/remove/"))
@@ -189,6 +192,14 @@ def test_requirement_is_in_the_ledger(admin: Client, ada: User, acme: Account) -
     before = makers.count(Commit, acme)
     Client().post("/members/second-factor/", {"required": "no"})
     assert makers.count(Commit, acme) == before
+
+
+def test_admin_who_requires_a_factor_needs_one_too(admin: Client, acme: Account) -> None:
+    require(admin)
+    answer = admin.post("/members/second-factor/", {"required": "no"})
+    assert answer.headers["Location"] == "/security/"
+    with acting(acme):
+        assert Account.objects.get(pk=acme.pk).require_second_factor
 
 
 def test_only_admins_set_the_requirement(reviewer: Client, acme: Account) -> None:

@@ -7,8 +7,12 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     initial = True
-    dependencies = [migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
+    dependencies = [
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+        ("sessions", "0001_initial"),
+    ]
     operations = [
+        migrations.RunSQL("DELETE FROM django_session", migrations.RunSQL.noop),
         migrations.CreateModel(
             name="Session",
             fields=[

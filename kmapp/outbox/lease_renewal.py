@@ -1,0 +1,42 @@
+"""Renewal of leases while a handler runs."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import connection
+from django.db.models.functions import Now
+
+from kmapp.accounts.acting import acting
+from kmapp.outbox.models import Delivery
+
+log = structlog.get_logger()
+
+
+@contextmanager
+def renew_leases(account_id: UUID, token: UUID) -> Iterator[None]:
+    """Renew the leases of this token by a thread while the block runs."""
+    stop = threading.Event()
+
+    def beat() -> None:
+        try:
+            while not stop.wait(settings.OUTBOX_HEARTBEAT.total_seconds()):
+                with acting(account_id):
+                    Delivery.objects.of(account_id).filter(lease_token=token).update(
+                        lease_until=Now() + settings.OUTBOX_LEASE
+                    )
+        except Exception as error:  # noqa: BLE001 - the lease lapses, and storing the outcome checks it
+            log.warning("heartbeat_failed", error=type(error).__name__)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=beat, name="lease-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
