@@ -1,5 +1,7 @@
 """Configuration of the interop app."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -8,3 +10,6 @@ class InteropConfig(AppConfig):
 
     name = "interop"
     verbose_name = "Interoperability"
+
+    def ready(self) -> None:
+        import_module("interop.mem0.webhooks")  # registers the payloads of its receivers

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from interop.views import ProtocolView
+from interop.protocol_view import ProtocolView
 
 PATH = "/v1/memory/forget"
 

@@ -1,4 +1,4 @@
-"""Memories under a key of another product, which may be deleted and created again.
+"""Key-value storage on memories: a key can be deleted and created again.
 
 The client ID of a memory is derived from the key and a generation. A deleted memory is forgotten
 and keeps its client ID, so the next memory under the same key is the next generation.
@@ -13,8 +13,8 @@ from typing import Any
 
 from django.utils.timezone import now
 
-from interop.native_calls import NativeError
-from interop.views import ProtocolView
+from interop.native_api import NativeError
+from interop.protocol_view import ProtocolView
 from kmapp.errors import Conflict
 
 MAX_GENERATIONS = 200  # client IDs that one native request can name
@@ -23,7 +23,7 @@ Memory = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class KeyedMemory:
-    """The memory of an agent under a key, which is a list of texts."""
+    """The memory of an agent under one key, which is a list of texts."""
 
     view: ProtocolView
     agent_id: str

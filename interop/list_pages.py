@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from interop.views import ProtocolView
+from interop.protocol_view import ProtocolView
 
 PAGE = 200  # memories; the most that a native list returns at once
 

@@ -52,6 +52,7 @@ INSTALLED_APPS = [
     "kmapp.outbox",
     "kmapp.providers",
     "kmapp.search",
+    "kmapp.webhooks",
     "kmapp.api",
     "memory",
     "knowledge",
@@ -290,6 +291,10 @@ KNOWLEDGE_MAX_ACCOUNT_BYTES = env.integer("KNOWLEDGE_MAX_ACCOUNT_BYTES", 5 * 102
 # networks. By default, nothing is fetched.
 KNOWLEDGE_FETCH_HOSTS = env.words("KNOWLEDGE_FETCH_HOSTS")
 KNOWLEDGE_FETCH_PRIVATE = env.words("KNOWLEDGE_FETCH_PRIVATE")
+# Webhooks of accounts are sent to these public hosts ("*": all of them), and to these hosts
+# ("automation.corp:5678") in private networks. By default, none is sent.
+WEBHOOK_HOSTS = env.words("WEBHOOK_HOSTS")
+WEBHOOK_PRIVATE = env.words("WEBHOOK_PRIVATE")
 
 # --- API -----------------------------------------------------------------------------------------
 

@@ -17,6 +17,9 @@ class Agent:
     def get(self, path: str, status: int | None = None, **query: Any) -> Any:
         return self._read(self.client.get(f"/v1/{path}", query), status)
 
+    def patch(self, path: str, body: Any, status: int | None = None) -> Any:
+        return self._read(self.client.patch(f"/v1/{path}", body, format="json"), status)
+
     def delete(self, path: str, status: int | None = None) -> Any:
         return self._read(self.client.delete(f"/v1/{path}"), status)
 

@@ -95,6 +95,7 @@ def create_full_account(name: str) -> FullAccount:
         update_policy(account.pk, {"inject_max_memories": 6}, actor=SYSTEM)
         change_settings(account.pk, {"retention_days": 30}, actor=SYSTEM)
         _fill_review_queue(account, entry)
+    makers.webhook(account, f"hook-{word}")
     fill_rules(account, word=word)
     fill_knowledge(account, 1)
     fill_calls(account, 1, word=word)

@@ -14,6 +14,8 @@ from kmapp.accounts.models import Account, ApiKey, User, account_ids
 from kmapp.outbox.actions import deliver_due, resting
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
+from kmapp.webhooks.actions import create_webhook, update_webhook
+from kmapp.webhooks.models import Webhook
 from memory.actions.entries import write_batch
 from memory.actions.review import Decision
 from memory.actions.settings import update_policy
@@ -48,6 +50,20 @@ def key(account: Account, scopes: Sequence[str] = ("admin",), **more: Any) -> tu
 
 def agent(account: Account, scopes: Sequence[str] = ("admin",)) -> Agent:
     return Agent(APIClient(headers={"authorization": f"Bearer {key(account, scopes)[1]}"}))
+
+
+def webhook(account: Account, name: str) -> Webhook:
+    """Create a webhook that sends nothing."""
+    with acting(account):
+        created = create_webhook(
+            account_id=account.pk,
+            name=name,
+            url=f"https://hooks.test/{name}",
+            event_types=["memory.added"],
+            actor=SYSTEM,
+        )
+        pk = created.webhook.pk
+        return update_webhook(account.pk, pk, {"is_active": False}, actor=SYSTEM)
 
 
 def signed_in(user: User) -> Client:

@@ -17,6 +17,7 @@ os.environ.setdefault("THROTTLE_ANONYMOUS_PER_MINUTE", "100000")
 from kmapp.settings import *  # noqa: F403
 
 ALLOWED_HOSTS = ["*"]
+WEBHOOK_HOSTS = ["hooks.test"]
 EMBEDDING_DEADLINE = 60.0  # enough on a busy machine
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 for _entry in DATABASES.values():  # noqa: F405

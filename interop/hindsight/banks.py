@@ -5,18 +5,20 @@ from typing import Any
 
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
-from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 import kmapp
+from interop.field_errors import field_error
 from interop.forget_owner import forget_owned
 from interop.key_value_memory import KeyedMemory
-from interop.views import ProtocolView
+from interop.protocol_view import ProtocolView
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView
-from kmapp.errors import Invalid, NotFound
+from kmapp.errors import NotFound
 from memory.api.list_entries import listable_entries
 from memory.models import EntryQuerySet, MemoryEntry
 
@@ -38,15 +40,16 @@ def version(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"api_version": kmapp.__version__, "features": FEATURES})
 
 
+def check_bank_id(bank: str) -> None:
+    if len(bank) > MAX_BANK_ID or "\0" in bank:
+        raise field_error("bank_id", f"must be a text of at most {MAX_BANK_ID} characters")
+
+
 class BankView(ProtocolView):
     """Base class of the endpoints of one bank."""
 
     def profile_of(self, bank: str) -> KeyedMemory:
-        if len(bank) > MAX_BANK_ID:
-            raise Invalid(
-                f"A bank id has at most {MAX_BANK_ID} characters.",
-                issues=[{"path": "bank_id", "message": "is too long"}],
-            )
+        check_bank_id(bank)
         return KeyedMemory(self, bank, NAMESPACE, ("bank", bank))
 
     def require_bank(self, bank: str) -> Mapping[str, Any]:
@@ -102,8 +105,7 @@ def _settings(data: Mapping[str, Any]) -> dict[str, Any]:
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 5:  # noqa: PLR2004
-            issue = {"path": f"disposition.{trait}", "message": "must be a number from 1 to 5"}
-            raise Invalid("A trait is a number from 1 to 5.", issues=[issue])
+            raise field_error(f"disposition.{trait}", "must be a number from 1 to 5")
         settings[trait] = value
     return settings
 
@@ -124,12 +126,20 @@ def _profile_output(bank: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+class PageQuery(Typed):
+    """A page of a list, in the query of the URL."""
+
+    limit = serializers.IntegerField(min_value=0, max_value=1000, default=100)
+    offset = serializers.IntegerField(min_value=0, max_value=1_000_000, default=0)
+
+
 class BankReport(AgentView):
     """Base class of endpoints that read the memories of a bank from the database."""
 
     scopes = {"GET": Scope.MEMORY_READ}
 
     def get(self, request: Request, bank: str, **parts: str) -> Response:
+        check_bank_id(bank)
         with acting(self.account):
             entries = listable_entries(self.request.auth, {"agent_id": bank}, None).filter(
                 agent_id=bank, status=MemoryEntry.Status.ACTIVE
@@ -144,42 +154,6 @@ class BankReport(AgentView):
 
     def read_page(self) -> tuple[int, int]:
         """Return limit and offset of the query."""
-        query = self.request.query_params
-        values = []
-        for name, default, largest in (("limit", 100, 1000), ("offset", 0, 1_000_000)):
-            text = query.get(name) or str(default)
-            if not (text.isascii() and text.isdecimal() and int(text) <= largest):
-                issue = {"path": name, "message": f"must be a number up to {largest}"}
-                raise Invalid(f"{name} is a number up to {largest}.", issues=[issue])
-            values.append(int(text))
-        return values[0], values[1]
-
-
-@extend_schema(exclude=True)
-class BankStats(BankReport):
-    """Return the numbers of a bank."""
-
-    def report(self, entries: EntryQuerySet, bank: str, **parts: str) -> dict[str, Any]:
-        documents = entries.filter(slots__has_key="document_id").values("slots__document_id")
-        return {
-            "bank_id": bank,
-            "total_nodes": (total := entries.count()),
-            "total_links": 0,
-            "total_documents": documents.distinct().count(),
-            "nodes_by_fact_type": {"world": total},
-            "links_by_link_type": {},
-            "links_by_fact_type": {},
-            "links_breakdown": {},
-            "pending_operations": 0,
-            "failed_operations": 0,
-        }
-
-
-@extend_schema(exclude=True)
-class Operations(BankReport):
-    """List the pending operations: none, because a retained memory is stored at once."""
-
-    def report(self, entries: EntryQuerySet, bank: str, **parts: str) -> dict[str, Any]:
-        limit, offset = self.read_page()
-        page = {"total": 0, "limit": limit, "offset": offset, "operations": []}
-        return {"bank_id": bank, **page}
+        query = PageQuery(data=self.request.query_params)
+        query.is_valid(raise_exception=True)
+        return query.validated_data["limit"], query.validated_data["offset"]

@@ -8,10 +8,10 @@ from django.db.models import Q
 from django.http import HttpRequest
 from drf_spectacular.utils import extend_schema
 
+from interop.field_errors import field_error
 from interop.forget_owner import forget_owned
 from interop.hindsight.banks import PROFILE_KIND, BankReport, BankView
 from interop.hindsight.embedding_wait import wait_for_embeddings
-from kmapp.errors import Invalid
 from kmapp.text import tokens
 from memory.api.serialize import entry_output
 from memory.models import EntryQuerySet
@@ -36,8 +36,7 @@ class Memories(BankView):
         data = self.body()
         items = data.get("items")
         if not isinstance(items, list) or not 1 <= len(items) <= MAX_ITEMS:
-            issue = {"path": "items", "message": f"must be a list of 1 to {MAX_ITEMS} items"}
-            raise Invalid(f"Send 1 to {MAX_ITEMS} items.", issues=[issue])
+            raise field_error("items", f"must be a list of 1 to {MAX_ITEMS} items")
         tags = _texts(data.get("document_tags"), "document_tags")
         nodes = [_node(item, number, tags) for number, item in enumerate(items)]
         self.ensure_bank(bank)
@@ -79,13 +78,14 @@ def _node(item: Any, number: int, document_tags: Sequence[str]) -> dict[str, Any
     """Return an item as a node of a native write."""
     path = f"items.{number}"
     if not isinstance(item, Mapping):
-        raise Invalid(f"{path} is not an object.", issues=[{"path": path, "message": "no object"}])
+        raise field_error(path, "must be an object")
     metadata = item.get("metadata") or {}
     own = {name: item[name] for name in OWN_FIELDS if item.get(name)}
     if not isinstance(metadata, Mapping) or not all(isinstance(v, str) for v in own.values()):
-        issue = {"path": f"{path}.metadata", "message": "metadata is an object, the rest are texts"}
-        raise Invalid(f"{path} has fields of a wrong type.", issues=[issue])
+        raise field_error(f"{path}.metadata", "must be an object, context and document_id texts")
     entities = item.get("entities") or []
+    if not isinstance(entities, list):
+        raise field_error(f"{path}.entities", "must be a list")
     names = [each.get("text") if isinstance(each, Mapping) else each for each in entities]
     return {
         "type": "event" if item.get("strategy") == "experience" else "fact",
@@ -103,8 +103,7 @@ def _content(content: Any, path: str) -> Any:
         return content
     texts = [block.get("text") for block in content if isinstance(block, Mapping)]
     if len(texts) != len(content) or not all(isinstance(text, str) for text in texts):
-        issue = {"path": f"{path}.content", "message": "has a block without text"}
-        raise Invalid("Only text blocks can be retained.", issues=[issue])
+        raise field_error(f"{path}.content", "has a block that is not text")
     return "\n".join(map(str, texts))
 
 
@@ -112,8 +111,7 @@ def _texts(value: Any, path: str) -> list[str]:
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise Invalid(f"{path} is not a list of texts.",
-                      issues=[{"path": path, "message": "must be a list of texts"}])  # fmt: skip
+        raise field_error(path, "must be a list of texts")
     return value
 
 
@@ -153,14 +151,14 @@ class Recall(BankView):
         answer = self.post_native("/v1/memory/search", body)
         if not answer["results"]:
             self.require_bank(bank)
-        types = data.get("types")
+        types = _texts(data.get("types"), "types")
         hits = [hit for hit in answer["results"] if not types or fact_type(hit["kind"]) in types]
         if data.get("tags_match") == "exact":
             hits = [hit for hit in hits if set(hit["tags"]) == set(data.get("tags") or [])]
         return {"results": hits, "decisions": answer["decisions"]}
 
 
-def tag_conditions(tags: Any, match: str) -> list[Mapping[str, Any]]:
+def tag_conditions(tags: Any, match: Any) -> list[Mapping[str, Any]]:
     """Return the filters for tags: any or all of them, with or without untagged memories."""
     names = _texts(tags, "tags")
     if not names:
@@ -174,9 +172,8 @@ def tag_conditions(tags: Any, match: str) -> list[Mapping[str, Any]]:
         "all_strict": each,
         "exact": each,
     }
-    if match not in options:
-        issue = {"path": "tags_match", "message": f"must be one of {', '.join(options)}"}
-        raise Invalid(f"tags_match is one of {', '.join(options)}.", issues=[issue])
+    if not isinstance(match, str) or match not in options:
+        raise field_error("tags_match", f"must be one of {', '.join(options)}")
     return options[match]
 
 
@@ -223,8 +220,7 @@ def _within_tokens(hits: Sequence[Mapping[str, Any]], budget: Any) -> list[Mappi
     """Return the best memories whose texts fit the budget together."""
     left = DEFAULT_TOKENS if budget is None else budget
     if isinstance(left, bool) or not isinstance(left, int) or left < 1:
-        issue = {"path": "max_tokens", "message": "must be a positive number"}
-        raise Invalid("max_tokens is a positive number.", issues=[issue])
+        raise field_error("max_tokens", "must be a positive number")
     fitting = []
     for hit in hits:
         left -= tokens.count(hit["text"])
@@ -241,7 +237,9 @@ class MemoryList(BankReport):
     def report(self, entries: EntryQuerySet, bank: str, **parts: str) -> dict[str, Any]:
         limit, offset = self.read_page()
         query = self.request.query_params
-        if text := query.get("q"):
+        if "\0" in (text := query.get("q", "")):
+            raise field_error("q", "must not contain NUL")
+        if text:
             entries = entries.filter(Q(content__icontains=text))
         if kind := query.get("type"):
             kinds = {"experience": EXPERIENCE, "observation": OBSERVATION}

@@ -7,8 +7,9 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
+from interop.field_errors import field_error
 from interop.hindsight.memories import NO_USAGE, Recall, fact_type
-from kmapp.errors import DomainError, Invalid, Unavailable
+from kmapp.errors import DomainError, Unavailable
 from kmapp.providers import chat
 from kmapp.providers.errors import ProviderError
 
@@ -42,8 +43,7 @@ class Reflect(Recall):
             raise NoChatModel("reflect needs a chat model. Configure CHAT_MODEL, or use recall.")
         schema = data.get("response_schema")
         if schema is not None and not isinstance(schema, Mapping):
-            issue = {"path": "response_schema", "message": "must be a JSON Schema"}
-            raise Invalid("response_schema is a JSON Schema.", issues=[issue])
+            raise field_error("response_schema", "must be a JSON Schema")
         facts = self.recall(bank, data)["results"][:MAX_FACTS]
         messages = _messages(data, str(profile["metadata"].get("mission", "")), facts)
         try:

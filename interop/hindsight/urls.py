@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from interop.hindsight import banks, documents, memories
+from interop.hindsight import banks, documents, memories, operations
 from interop.hindsight.reflect import Reflect
 
 BANK = "v1/default/banks/<str:bank>"
@@ -11,8 +11,9 @@ urlpatterns = [
     path("version", banks.version),
     path(BANK, banks.Bank.as_view()),
     path(f"{BANK}/profile", banks.BankProfile.as_view()),
-    path(f"{BANK}/stats", banks.BankStats.as_view()),
-    path(f"{BANK}/operations", banks.Operations.as_view()),
+    path(f"{BANK}/stats", operations.BankStats.as_view()),
+    path(f"{BANK}/operations", operations.Operations.as_view()),
+    path(f"{BANK}/operations/<uuid:operation>", operations.OneOperation.as_view()),
     path(f"{BANK}/memories", memories.Memories.as_view()),
     path(f"{BANK}/memories/recall", memories.Recall.as_view()),
     path(f"{BANK}/memories/list", memories.MemoryList.as_view()),

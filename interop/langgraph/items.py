@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kmapp.errors import Invalid
+from interop.field_errors import field_error
 
 AGENT = "langgraph"
 MAX_LABELS = 20
@@ -31,20 +31,20 @@ def parse_namespace(value: Any, name: str = "namespace") -> tuple[str, ...]:
     """Return the labels of a namespace: texts that are not empty and contain no period."""
     labels = value if isinstance(value, list) else None
     if labels is None or len(labels) > MAX_LABELS:
-        raise invalid(name, f"must be a list of at most {MAX_LABELS} labels")
+        raise field_error(name, f"must be a list of at most {MAX_LABELS} labels")
     for label in labels:
         is_label = isinstance(label, str) and 0 < len(label) <= MAX_LABEL_LENGTH
         if not is_label or "." in label:
-            raise invalid(name, "has a label that is empty, too long, or contains a period")
+            raise field_error(name, "has a label that is empty, too long, or contains a period")
     return tuple(labels)
 
 
 def parse_item_id(namespace: Any, key: Any) -> ItemId:
     labels = parse_namespace(namespace)
     if not labels:
-        raise invalid("namespace", "must have at least one label")
+        raise field_error("namespace", "must have at least one label")
     if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY_LENGTH:
-        raise invalid("key", f"must be a text of at most {MAX_KEY_LENGTH} characters")
+        raise field_error("key", f"must be a text of at most {MAX_KEY_LENGTH} characters")
     return ItemId(labels, key)
 
 
@@ -82,6 +82,11 @@ def _text(value: Mapping[str, Any], path: str) -> str:
     return current if isinstance(current, str) else json.dumps(current, ensure_ascii=False)
 
 
+def is_item(memory: Mapping[str, Any]) -> bool:
+    """Return whether a memory of the agent is an item: other clients can write as this agent."""
+    return {"namespace", "key", "value"} <= (memory["metadata"] or {}).keys()
+
+
 def output_item(memory: Mapping[str, Any]) -> dict[str, Any]:
     """Return a native memory, or a search result with its score, as an item."""
     metadata = memory["metadata"]
@@ -103,7 +108,3 @@ def native_filters(prefix: Sequence[str]) -> dict[str, Any]:
     if prefix:
         filters["metadata"] = {"prefixes": {"eq": [".".join(prefix)]}}
     return filters
-
-
-def invalid(name: str, problem: str) -> Invalid:
-    return Invalid(f"{name} {problem}.", issues=[{"path": name, "message": problem}])

@@ -9,11 +9,12 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
+from interop.field_errors import field_error
 from interop.key_value_memory import KeyedMemory, is_current
 from interop.langgraph.items import (
     AGENT,
     ItemId,
-    invalid,
+    is_item,
     item_metadata,
     native_filters,
     output_item,
@@ -23,7 +24,7 @@ from interop.langgraph.items import (
 )
 from interop.langgraph.value_filters import matches
 from interop.list_pages import list_all
-from interop.views import ProtocolView
+from interop.protocol_view import ProtocolView
 
 NATIVE_LIMIT = 200
 MAX_SCANNED = 10_000  # items that one search without a query reads
@@ -43,7 +44,7 @@ class Items(ProtocolView):
         data = self.body()
         item, value = parse_item_id(data.get("namespace"), data.get("key")), data.get("value")
         if not isinstance(value, Mapping):
-            raise invalid("value", "must be an object")
+            raise field_error("value", "must be an object")
         index = data.get("index")
         memory = {
             "text": searchable_text(item, value, index),
@@ -73,7 +74,7 @@ def _expiry(ttl: Any) -> Any:
     if ttl is None:
         return None
     if isinstance(ttl, bool) or not isinstance(ttl, int | float) or not 0 < ttl <= MAX_TTL:
-        raise invalid("ttl", f"must be a number of minutes up to {MAX_TTL}")
+        raise field_error("ttl", f"must be a number of minutes up to {MAX_TTL}")
     return now() + timedelta(minutes=ttl)
 
 
@@ -85,7 +86,7 @@ class SearchItems(ProtocolView):
         prefix = parse_namespace(data.get("namespace_prefix", []), "namespace_prefix")
         conditions = data.get("filter") or {}
         if not isinstance(conditions, Mapping):
-            raise invalid("filter", "must be an object")
+            raise field_error("filter", "must be an object")
         offset, limit = read_number(data, "offset", 0, 0), read_number(data, "limit", 10, 1)
         query = data.get("query")
         # Conditions apply to the values of the results, so that more of these are needed.
@@ -103,7 +104,7 @@ class SearchItems(ProtocolView):
         filters["metadata"] = {**filters.get("metadata", {}), "indexed": {"eq": True}}
         body = {"query": query, "agent_id": AGENT, "filters": filters, "limit": number}
         hits: list[Mapping[str, Any]] = self.post_native("/v1/memory/search", body)["results"]
-        return hits
+        return [hit for hit in hits if is_item(hit)]
 
 
 def list_items(view: ProtocolView, prefix: tuple[str, ...]) -> list[Mapping[str, Any]]:
@@ -111,14 +112,14 @@ def list_items(view: ProtocolView, prefix: tuple[str, ...]) -> list[Mapping[str,
     body = {"filters": native_filters(prefix), "agent_id": AGENT, "status": "active"}
     memories = list_all(view, body, MAX_SCANNED)[:MAX_SCANNED]
     moment = now()
-    return [each for each in memories if is_current(each, moment)]
+    return [each for each in memories if is_item(each) and is_current(each, moment)]
 
 
 def read_number(data: Mapping[str, Any], name: str, default: int, least: int) -> int:
     value = data.get(name)
     value = default if value is None else value
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_SCANNED:
-        raise invalid(name, f"must be a whole number from {least} to {MAX_SCANNED}")
+        raise field_error(name, f"must be a whole number from {least} to {MAX_SCANNED}")
     return value
 
 

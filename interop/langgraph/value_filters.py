@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
-from interop.langgraph.items import invalid
+from interop.field_errors import field_error
 
 OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": eq,
@@ -33,7 +33,7 @@ def matches(value: Any, expected: Any) -> bool:
 
 def _compare(operator: str, value: Any, other: Any) -> bool:
     if operator not in OPERATORS:
-        raise invalid("filter", f"has the unknown operator {operator!r}")
+        raise field_error("filter", f"has the unknown operator {operator!r}")
     try:
         return OPERATORS[operator](value, other)
     except TypeError:

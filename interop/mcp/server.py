@@ -15,7 +15,7 @@ from rest_framework.utils.encoders import JSONEncoder
 import kmapp
 from interop.mcp.native_session import NativeSession
 from interop.mcp.tools import find_tool, list_tools, tool_definition
-from interop.native_calls import NativeError
+from interop.native_api import NativeError
 
 Context = ServerRequestContext[Any, Any]
 SessionOf = Callable[[Context], NativeSession]  # the key comes from a header or the environment
@@ -153,7 +153,9 @@ class McpServer:
             "user_id": arguments.get("user_id"),
             "run_id": arguments.get("run_id"),
         }
-        if (window := arguments.get("max_tokens", "")).isdecimal():
+        if window := arguments.get("max_tokens"):
+            if not (window.isascii() and window.isdecimal()):
+                raise MCPError(types.INVALID_PARAMS, "max_tokens must be a whole number.")
             call |= {"context_window_tokens": int(window), "reserved_output_tokens": 0}
         try:
             response = await self.session_of(context).call(

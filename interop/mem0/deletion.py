@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from interop.forget_owner import forget_owned
 from interop.mem0.memories import IDS
-from interop.views import ProtocolView
+from interop.protocol_view import ProtocolView
 from kmapp.errors import Invalid
 
 MAX_FILTER_LENGTH = 4_000  # characters of a filter in the query

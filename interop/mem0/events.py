@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from interop.mem0.listing import page_response, read_page
-from interop.views import ProtocolView
+from interop.protocol_view import ProtocolView
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.events import event_output

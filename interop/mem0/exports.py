@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from interop.list_pages import list_all
 from interop.mem0 import serialize
 from interop.mem0.owner_filters import split_by_owner
-from interop.views import ProtocolView
+from interop.protocol_view import ProtocolView
 from kmapp.errors import Invalid, NotFound
 
 SALT = "interop.mem0.export"

@@ -6,9 +6,10 @@ from uuid import UUID
 
 from django.http import HttpRequest
 
+from interop.field_errors import field_error
 from interop.mem0 import serialize
 from interop.mem0.owner_filters import split_by_owner
-from interop.views import ProtocolView
+from interop.protocol_view import ProtocolView
 from kmapp.errors import Invalid
 
 DEFAULT_TOP_K = 10
@@ -180,18 +181,12 @@ class BatchOfMemories(ProtocolView):
         raw = self.body().get("memories")
         items = raw if isinstance(raw, list) else []
         if not 1 <= len(items) <= MAX_BATCH:
-            raise Invalid(
-                f"Send 1 to {MAX_BATCH} memories.",
-                issues=[{"path": "memories", "message": f"has not 1 to {MAX_BATCH} items"}],
-            )
+            raise field_error("memories", f"must be a list of 1 to {MAX_BATCH} items")
         parsed = []
         for number, raw_item in enumerate(items):
             item = {"memory_id": raw_item} if isinstance(raw_item, str) else raw_item
             if not isinstance(item, Mapping):
-                raise Invalid(
-                    f"memories.{number} is not an object.",
-                    issues=[{"path": f"memories.{number}", "message": "must be an object"}],
-                )
+                raise field_error(f"memories.{number}", "must be an object")
             parsed.append((get_memory_id(str(item.get("memory_id"))), item))
         return parsed
 

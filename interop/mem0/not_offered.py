@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-from interop.native_calls import NativeResponse
-from interop.views import ProtocolView
+from interop.native_api import NativeResponse
+from interop.protocol_view import ProtocolView
 
 
 class NotOffered(ProtocolView):
@@ -19,6 +19,7 @@ class NotOffered(ProtocolView):
         self, request: HttpRequest, *args: Any, **kwargs: Any
     ) -> HttpResponse:
         """Answer every method alike."""
+        len(request.body)  # a server that leaves a body unread resets the connection
         self.get_native("/v1/agent-tools")
         status = int(HTTPStatus.NOT_IMPLEMENTED)
         body = {
@@ -32,7 +33,6 @@ class NotOffered(ProtocolView):
         return self._error(NativeResponse(status, body))
 
 
-WEBHOOKS = "kmapp does not send webhooks. Poll /v1/event/{id} or list the memories."
 PROFILES = "kmapp does not write user profiles. Search the memories of the user."
 SUMMARIES = "kmapp does not summarise on request. Use POST /v1/memory/inject for a prompt block."
 MEMBERS = "Members and accounts are managed in the browser."
@@ -40,7 +40,6 @@ MEMBERS = "Members and accounts are managed in the browser."
 urlpatterns = [
     path(route, NotOffered.as_view(reason=reason))
     for route, reason in (
-        ("api/v1/webhooks/<path:rest>", WEBHOOKS),
         ("v2/entities/user/<str:name>/profile", PROFILES),
         ("v2/profiles/<path:rest>", PROFILES),
         ("v1/summary", SUMMARIES),

@@ -34,6 +34,8 @@ def split_by_owner(filters: Any) -> list[Filters]:
             raise _invalid(
                 f"The filters name more than {MAX_OWNERS} owners. Send several requests."
             )
+    if not parts:
+        raise _invalid("The filters offer no alternative. Send a user_id, agent_id or run_id.")
     return parts
 
 

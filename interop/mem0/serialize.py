@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
-from kmapp.errors import Invalid
+from interop.field_errors import field_error
 
 EVENTS = {"ADD": "ADD", "UPDATE": "UPDATE", "DELETE": "DELETE", "FORGET": "DELETE"}
 
@@ -75,10 +75,7 @@ def to_expiry(day: Any) -> datetime | None:
     try:
         parsed = date.fromisoformat(day)
     except (TypeError, ValueError) as error:
-        raise Invalid(
-            "expiration_date must be a date such as 2030-12-31.",
-            issues=[{"path": "expiration_date", "message": "is not a date"}],
-        ) from error
+        raise field_error("expiration_date", "must be a date such as 2030-12-31") from error
     return datetime.combine(parsed, time.max, UTC)
 
 

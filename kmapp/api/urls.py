@@ -7,6 +7,7 @@ from kmapp.api.events import Event
 from kmapp.api.health import Health
 from kmapp.api.metrics_endpoint import Metrics
 from kmapp.api.schema_views import Schema, Version, docs
+from kmapp.api.webhooks import OneWebhook, WebhookList
 
 app_name = "api"
 urlpatterns = [
@@ -14,6 +15,8 @@ urlpatterns = [
     path("metrics", Metrics.as_view(), name="metrics"),
     path("v1/health", Health.as_view(), name="health"),
     path("v1/events/<uuid:pk>", Event.as_view(), name="event"),
+    path("v1/webhooks", WebhookList.as_view(), name="webhooks"),
+    path("v1/webhooks/<uuid:pk>", OneWebhook.as_view(), name="webhook"),
     path("v1/agent-tools", AgentTools.as_view(), name="agent_tools"),
     path("v1/version", Version.as_view(), name="version"),
     path("v1/schema", Schema.as_view(), name="schema"),

@@ -1,17 +1,22 @@
-"""Forms for API keys, members, passwords and sign-in."""
+"""Forms for API keys, webhooks, members, passwords and sign-in."""
 
 from datetime import timedelta
 from typing import Any, Self
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.password_validation import validate_password
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Membership, User
 from kmapp.accounts.scopes import Scope
+from kmapp.egress.allowed_addresses import ANY_HOST, LONGEST
+from kmapp.errors import DomainError
+from kmapp.webhooks.changes import list_event_types
 
 EXPIRIES = [
     ("", _("Never")),
@@ -19,6 +24,10 @@ EXPIRIES = [
     ("90", _("In 90 days")),
     ("365", _("In a year")),
 ]
+
+
+def list_choices() -> list[tuple[str, Any]]:
+    return list(list_event_types().items())
 
 
 # The CSS class of a widget; the first match applies, as some widgets inherit from others.
@@ -75,6 +84,28 @@ class KeyForm(Styled):
     def expires_at(self) -> Any:
         days = self.cleaned_data["expires"]
         return timezone.now() + timedelta(days=int(days)) if days else None
+
+
+class WebhookForm(SettingsForm):
+    name = forms.CharField(label=_("Name"), max_length=100)
+    url = forms.CharField(label=_("URL"), max_length=LONGEST)
+    event_types = forms.MultipleChoiceField(
+        label=_("Events"), choices=list_choices, widget=forms.CheckboxSelectMultiple
+    )
+    is_active = forms.BooleanField(label=_("Active"), required=False, initial=True)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        allowed = [*settings.WEBHOOK_HOSTS, *settings.WEBHOOK_PRIVATE]
+        hosts = [gettext("every public host") if host == ANY_HOST else host for host in allowed]
+        self.fields["url"].help_text = gettext(
+            "Memories are sent to it as signed JSON. Allowed hosts: %(hosts)s"
+        ) % {"hosts": ", ".join(hosts)}
+
+    def add_refusal(self, refusal: DomainError) -> None:
+        """Show a refusal beside the field that it is about, or above the form."""
+        path = refusal.issues[0]["path"] if refusal.issues else None
+        self.add_error(path if path in self.fields else None, refusal.message)
 
 
 class MemberForm(Styled):

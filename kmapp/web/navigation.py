@@ -41,6 +41,7 @@ class NavGroup:
 SETTINGS_PAGES = (
     NavItem(url_name="memory:policy", label=_("Policy"), icon="sliders-horizontal"),
     NavItem(url_name="web:keys", label=_("API keys"), icon="key-round", admin=True),
+    NavItem(url_name="web:webhooks", label=_("Webhooks"), icon="route", admin=True),
     NavItem(url_name="web:members", label=_("Members"), icon="users", admin=True),
     NavItem(url_name="interop:connect", label=_("Connect an agent"), icon="plug"),
 )

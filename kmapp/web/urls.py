@@ -12,6 +12,7 @@ from kmapp.web.views import (
     security,
     session,
     trends,
+    webhooks,
 )
 
 app_name = "web"
@@ -32,6 +33,10 @@ urlpatterns = [
     path("keys/new/", keys.issue, name="key_issue"),
     path("keys/<uuid:pk>/rotate/", keys.rotate, name="key_rotate"),
     path("keys/<uuid:pk>/revoke/", keys.revoke, name="key_revoke"),
+    path("webhooks/", webhooks.webhooks, name="webhooks"),
+    path("webhooks/new/", webhooks.create, name="webhook_create"),
+    path("webhooks/<uuid:pk>/", webhooks.change, name="webhook_change"),
+    path("webhooks/<uuid:pk>/delete/", webhooks.delete, name="webhook_delete"),
     path("members/", members.members, name="members"),
     path("members/new/", members.add, name="member_add"),
     path("members/second-factor/", members.second_factor, name="second_factor"),

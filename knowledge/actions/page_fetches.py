@@ -8,11 +8,11 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
+from kmapp.egress.allowed_addresses import Allowed, CannotReach, address_of
 from kmapp.errors import Denied, DomainError, Invalid
 from knowledge.actions.ingest import ingest
 from knowledge.actions.parse_documents import fail_document, lock_pending
 from knowledge.actions.prepare_delivery import Delivery, prepare, refuse_over_quota
-from knowledge.fetching.allowed_addresses import Allowed, CannotFetch, address_of
 from knowledge.fetching.fetch import fetch_page
 from knowledge.models import KnowledgeDocument
 from knowledge.parsing.failure_messages import translate_failure
@@ -35,7 +35,7 @@ def refuse_to_fetch(deliveries: Sequence[Delivery]) -> None:
     for i, each in pending_fetches:
         try:
             address_of(each.url, allowed())
-        except CannotFetch as error:
+        except CannotReach as error:
             message = translate_failure(str(error))
             issues = [{"path": f"documents.{i}.url", "message": message}]
             raise Invalid(message, code="address_refused", issues=issues) from error
@@ -65,5 +65,5 @@ def fetch_document(account_id: UUID, document_id: UUID) -> None:
                     return  # erased, removed or delivered while it was fetched
                 refuse_over_quota(account_id, [delivery])
                 ingest(document.source, SYSTEM, prepared)
-    except (CannotFetch, DomainError) as error:
+    except (CannotReach, DomainError) as error:
         fail_document(document, str(error))

@@ -1,8 +1,7 @@
 """Fetching a page over one connection to a validated address, bounded in time and size."""
 
 import asyncio
-import socket
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,14 +11,8 @@ from urllib.parse import urljoin
 
 import httpcore2
 
-from knowledge.fetching.allowed_addresses import (
-    NOT_PUBLIC,
-    UNREADABLE,
-    Allowed,
-    CannotFetch,
-    address_of,
-    is_public,
-)
+from kmapp.egress.allowed_addresses import UNREADABLE, Allowed, CannotReach, address_of
+from kmapp.egress.connections import CheckedBackend
 
 SECONDS = 30.0  # in all, including redirects
 QUIET_SECONDS = 10.0  # between two bytes
@@ -56,7 +49,7 @@ class Page:
 
 @contextmanager
 def fetch_page(url: str, allowed: Allowed) -> Iterator[Page]:
-    """Fetch the page at an address for the duration of the context, or raise CannotFetch."""
+    """Fetch the page at an address for the duration of the context, or raise CannotReach."""
     with TemporaryFile() as file:
         yield asyncio.run(_fetch_within_time(url, allowed, file))
 
@@ -66,14 +59,14 @@ async def _fetch_within_time(url: str, allowed: Allowed, file: BinaryIO) -> Page
         async with asyncio.timeout(SECONDS):
             return await _follow_redirects(url, allowed, file)
     except (TimeoutError, httpcore2.TimeoutException) as error:
-        raise CannotFetch(f"The site did not respond within {SECONDS:.0f} seconds.") from error
+        raise CannotReach(f"The site did not respond within {SECONDS:.0f} seconds.") from error
     except (OSError, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
-        raise CannotFetch("The site could not be reached.") from error
+        raise CannotReach("The site could not be reached.") from error
 
 
 async def _follow_redirects(url: str, allowed: Allowed, file: BinaryIO) -> Page:
     quiet = dict.fromkeys(("connect", "read", "write", "pool"), QUIET_SECONDS)
-    async with httpcore2.AsyncConnectionPool(network_backend=_CheckedBackend(allowed)) as pool:
+    async with httpcore2.AsyncConnectionPool(network_backend=CheckedBackend(allowed)) as pool:
         for _ in range(REDIRECTS + 1):
             url = address_of(url, allowed)
             stream = pool.stream("GET", url, headers=_HEADERS, extensions={"timeout": quiet})
@@ -87,58 +80,22 @@ async def _follow_redirects(url: str, allowed: Allowed, file: BinaryIO) -> Page:
             try:
                 url = urljoin(url, headers.get("location", ""))
             except ValueError as error:
-                raise CannotFetch(UNREADABLE) from error
-    raise CannotFetch(f"The page redirects more than {REDIRECTS} times.")
+                raise CannotReach(UNREADABLE) from error
+    raise CannotReach(f"The page redirects more than {REDIRECTS} times.")
 
 
 async def _store_page(
     url: str, response: httpcore2.Response, headers: dict[str, str], file: BinaryIO
 ) -> Page:
     if response.status != _OK:
-        raise CannotFetch(f"The site returned HTTP status {response.status}.")
+        raise CannotReach(f"The site returned HTTP status {response.status}.")
     mime = headers.get("content-type", "").partition(";")[0].strip().lower()
     if mime not in KINDS or headers.get("content-encoding", "identity") != "identity":
-        raise CannotFetch("The site did not return a readable page.")
+        raise CannotReach("The site did not return a readable page.")
     size = 0
     async for piece in response.aiter_stream():
         size += len(piece)
         if size > MOST_BYTES:
-            raise CannotFetch(f"The page is larger than {MOST_BYTES:,} bytes.")
+            raise CannotReach(f"The page is larger than {MOST_BYTES:,} bytes.")
         file.write(piece)
     return Page(url=url, mime=mime, file=file, fetched_at=datetime.now(UTC))
-
-
-class _CheckedBackend(httpcore2.AsyncNetworkBackend):
-    """Network backend that resolves a name once and connects only if all addresses are allowed.
-
-    The Host header and the certificate check still use the name.
-    """
-
-    def __init__(self, allowed: Allowed) -> None:
-        self._allowed = allowed
-        self._network = httpcore2.AnyIOBackend()
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(info[4][0]) for info in infos))
-        if not self._allowed.allows_private(host, port) and not all(map(is_public, addresses)):
-            raise CannotFetch(NOT_PUBLIC)
-        failed: httpcore2.ConnectError | None = None
-        for address in addresses:
-            try:
-                return await self._network.connect_tcp(
-                    address, port, timeout, local_address, socket_options
-                )
-            except httpcore2.ConnectError as error:
-                failed = error
-        raise failed or httpcore2.ConnectError(f"{host} has no address.")
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)

@@ -17,6 +17,7 @@ RELATE = "memory.entry.relate"
 TOPICS = "memory.topics.grow"
 BULK = "memory.review.bulk"
 BULK_UNDO = "memory.review.bulk_undo"
+WEBHOOK_SOURCE = "memory"  # of changes, whose references are versions or erased memories
 
 
 def enqueue_embeddings(

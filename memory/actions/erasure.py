@@ -27,8 +27,9 @@ from kmapp.outbox.actions import clear_error_messages
 from kmapp.search.actions import drop_documents, drop_vectors
 from kmapp.search.lookups import Ids
 from kmapp.search.models import Vector
+from kmapp.webhooks.actions import report_changes
 from memory.actions.confirmation_tickets import Confirmation
-from memory.actions.enqueue import enqueue_ordering
+from memory.actions.enqueue import WEBHOOK_SOURCE, enqueue_ordering
 from memory.models import (
     BulkPart,
     BulkRun,
@@ -129,6 +130,8 @@ def erase_entries(
         # These vectors include erased text of the predecessor, which could be guessed from them.
         drop_vectors(account_id, [CONTEXT_COLLECTION], list(after))
         enqueue_ordering(account_id, [entries[pk] for pk in after if pk in entries], commit.id)
+        active = [row.pk for row in erased if row.status == MemoryEntry.Status.ACTIVE]
+        report_changes(account_id, WEBHOOK_SOURCE, active)
     return ErasureResult(memories=len(ids), commit_id=commit.id)
 
 

@@ -15,7 +15,10 @@ from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import canonical
 from kmapp.prompt_injection import detect_flags
 from kmapp.search.actions import drop_vectors, index_terms
+from kmapp.webhooks.actions import enqueue_reports, report_changes
+from kmapp.webhooks.models import Webhook
 from memory.actions.enqueue import (
+    WEBHOOK_SOURCE,
     enqueue_edge_derivation,
     enqueue_embeddings,
     enqueue_ordering,
@@ -31,14 +34,19 @@ Event = MemoryVersion.Event
 def record_versions(
     entries: Iterable[MemoryEntry], commit: Recording, reason: str, event: str = Event.ADD
 ) -> None:
-    insert_rows([build_version(entry, commit, commit.actor, reason, event) for entry in entries])
+    versions = [build_version(entry, commit, commit.actor, reason, event) for entry in entries]
+    insert_rows(versions)
+    report_changes(commit.account_id, WEBHOOK_SOURCE, [version.pk for version in versions])
 
 
-# A version follows its entry only if that is new.
+# A version follows its entry only if that is new. The webhooks to report to are read on the way.
 _INSERT_NEW = f"""
 WITH fresh AS ({insert_sql(MemoryEntry)} ON CONFLICT DO NOTHING RETURNING id),
 versions AS ({insert_sql(MemoryVersion)} WHERE entry_id IN (SELECT id FROM fresh))
-SELECT id FROM fresh
+SELECT id, (
+  SELECT array_agg(webhook.id) FROM {Webhook._meta.db_table} webhook
+  WHERE webhook.account_id = %s AND webhook.is_active
+) FROM fresh
 """  # noqa: S608 - names of tables and columns
 
 
@@ -56,12 +64,16 @@ def insert_new_entries(entries: Iterable[MemoryEntry], commit: Recording, reason
         build_version(entry, commit, commit.actor, reason, body=bodies[entry.pk]) for entry in rows
     ]
     with connection.cursor() as cursor:
-        cursor.execute(_INSERT_NEW, [encode_rows(rows), encode_rows(versions)])
-        inserted = {entry_id for (entry_id,) in cursor.fetchall()}
+        cursor.execute(_INSERT_NEW, [encode_rows(rows), encode_rows(versions), commit.account_id])
+        webhooks = dict(cursor.fetchall())
+    inserted = set(webhooks)
     for entry in rows:
         if entry.pk in inserted:
             mark_inserted(entry)
             commit.add(entry, Event.ADD, bodies[entry.pk])
+    if receivers := next(iter(webhooks.values()), None):
+        references = [version.pk for version in versions if version.entry_id in inserted]
+        enqueue_reports(commit.account_id, receivers, WEBHOOK_SOURCE, references)
     return inserted
 
 

@@ -4,11 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
+from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.models import MemoryEntry
+from tests import makers
 from tests.interop.conftest import NODE, NODE_PACKAGES, PYTHON, Run
+from tests.webhook_receiver import receive_webhooks
 
 REFUSALS = {
     "get": ("MemoryNotFoundError", "not found"),
@@ -17,7 +21,6 @@ REFUSALS = {
     "search_without_owner": ("ValidationError", "user_id"),
     "unknown_filter": ("ValidationError", "filter"),
     "summary": ("MemoryError", "does not summarise"),
-    "webhooks": ("MemoryError", "does not send webhooks"),
 }
 
 
@@ -25,7 +28,8 @@ def texts(answer: dict[str, Any]) -> list[str]:
     return [each["memory"] for each in answer["results"]]
 
 
-def test_python_client(run_client: Run, acme: Account) -> None:
+def test_python_client(run_client: Run, acme: Account, settings: Settings) -> None:
+    settings.WEBHOOK_HOSTS = ["hooks.test"]
     seen = run_client("mem0_client.py")
     assert (seen["org_id"], seen["project_id"]) == (acme.slug, str(acme.pk))
     assert seen["add"]["status"] == "SUCCEEDED"
@@ -53,6 +57,12 @@ def test_python_client(run_client: Run, acme: Account) -> None:
     assert [each["memory"] for each in seen["exported"]["memories"]] == ["Bob likes tea."]
     assert seen["project"]["name"] == "Acme"
     assert seen["project_updated"]["custom_instructions"] == "Remember the names of pets."
+    assert seen["webhook"]["event_types"] == ["memory_add"]
+    assert seen["webhook"]["project"] == str(acme.pk)
+    [webhook] = seen["webhooks"]
+    assert (webhook["name"], webhook["event_types"]) == ("Logger", ["memory_delete"])
+    assert "secret" not in webhook
+    assert seen["webhooks_after"] == []
     assert seen["after_batch"]["memory"] == "No nuts."
     assert "No nuts." not in texts(seen["after_delete"])
     assert [each["count"] for each in seen["get_all_after"]] == [0, 0]
@@ -69,7 +79,8 @@ def test_python_client(run_client: Run, acme: Account) -> None:
         assert words in message
 
 
-def test_client_for_node(run_client: Run) -> None:
+def test_client_for_node(run_client: Run, settings: Settings) -> None:
+    settings.WEBHOOK_HOSTS = ["hooks.test"]
     seen = run_client("mem0_client.mjs", str(NODE_PACKAGES))
     memory_id = seen["add"]["results"][0]["id"]
     assert seen["add"]["status"] == "SUCCEEDED"
@@ -86,7 +97,7 @@ def test_client_for_node(run_client: Run) -> None:
     assert [user["name"] for user in seen["users"]["results"]] == ["ann"]
     assert seen["project"]["name"] == "Acme"
     assert seen["exported"]["id"]
-    assert "not_offered" in seen["webhooks"]
+    assert [each["name"] for each in seen["webhooks"]] == ["Logger"]
     assert "404" in seen["missing"]
     assert seen["delete"]["message"] == "Memory deleted successfully!"
     assert seen["deleteAll"]["count"] == 1
@@ -111,3 +122,22 @@ def test_command_line(run_client: Run, program: list[Path]) -> None:
     assert seen["delete"]["data"]["deleted"] is True
     assert seen["delete_all"]["status"] == "success"
     assert seen["after"]["count"] == 0
+
+
+def test_webhooks_send_the_payload_of_mem0(
+    agent: Client, acme: Account, settings: Settings
+) -> None:
+    with receive_webhooks() as receiver:
+        settings.WEBHOOK_PRIVATE = [receiver.netloc]
+        hook = {"name": "Log", "url": receiver.url}
+        created = agent.post(f"/api/v1/webhooks/projects/{acme.pk}/", hook, "application/json")
+        assert created.status_code == 201
+        body = {"messages": "Ann likes tea.", "user_id": "ann", "infer": False}
+        added = agent.post("/v3/memories/add/", body, "application/json").json()
+        makers.settle()
+    details = {
+        "id": added["results"][0]["id"],
+        "data": {"memory": "Ann likes tea."},
+        "event": "ADD",
+    }
+    assert receiver.bodies() == [{"event_details": details}]

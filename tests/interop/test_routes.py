@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from interop.views import ProtocolView
+from interop.protocol_view import ProtocolView
 from kmapp.accounts.models import Account, User
 from kmapp.api.errors import is_api
 from kmapp.database.ids import uuid7

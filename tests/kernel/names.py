@@ -8,6 +8,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey, Membership, User
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery, OutboxEvent
+from kmapp.webhooks.models import Webhook
 from knowledge.models import (
     KnowledgeChunk,
     KnowledgeDocument,
@@ -49,6 +50,7 @@ class Names:
     lorebook: UUID
     lore: UUID
     question: UUID
+    webhook: UUID
 
 
 def list_actor_names(
@@ -85,4 +87,5 @@ def list_actor_names(
             lorebook=KnowledgeSource.objects.of(account).lorebooks()[0].pk,
             lore=LorebookEntry.objects.of(account)[0].pk,
             question=KnowledgeQuestion.objects.of(account)[0].pk,
+            webhook=Webhook.objects.of(account)[0].pk,
         )

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from interop.views import ProtocolView
+from interop.protocol_view import ProtocolView
 from kmapp.accounts.models import User
 from kmapp.accounts.scopes import Scope
 from kmapp.api.errors import is_api

@@ -30,7 +30,7 @@ from tests.promises.plugin import Measured
 pytestmark = pytest.mark.promise(32)
 
 SHAPE = {"status", "error", "message", "detail", "details", "issues"}
-APPS = ("memory", "knowledge", "rules", "context")
+APPS = ("api", "memory", "knowledge", "rules", "context")
 ALWAYS = [each for each in REFUSED if each.name in ("NUL as an escape", "lone high surrogate")]
 # A list around nothing is an empty list.
 OTHERS = [each for each in REFUSED if each not in ALWAYS and each.raw]

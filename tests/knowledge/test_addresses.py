@@ -5,7 +5,7 @@ import socket
 import pytest
 from django.utils import translation
 
-from knowledge.fetching.allowed_addresses import Allowed, CannotFetch, address_of, is_public
+from kmapp.egress.allowed_addresses import Allowed, CannotReach, address_of, is_public
 from knowledge.parsing.failure_messages import translate_failure
 from tests.knowledge.hostile_urls import NUMBERS, ODD, PUBLIC
 
@@ -18,7 +18,7 @@ NOT_ALLOWED = (
 
 @pytest.mark.parametrize("url", [*ODD, *NOT_ALLOWED, f"http://tea.test/{'a' * 2_000}"])
 def test_rejects_malformed_and_unlisted_urls(url: str) -> None:
-    with pytest.raises(CannotFetch) as refused:
+    with pytest.raises(CannotReach) as refused:
         address_of(url, Allowed.of(["tea.test"], ["wiki.test:8080"]))
     with translation.override("zh-hans"):
         assert translate_failure(str(refused.value)) != str(refused.value)

@@ -18,10 +18,11 @@ from django.utils import translation
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.egress import allowed_addresses
 from knowledge.actions import page_fetches, prepare_delivery
 from knowledge.actions.parse_documents import retry_document
 from knowledge.actions.prepare_delivery import Delivery
-from knowledge.fetching import allowed_addresses, fetch
+from knowledge.fetching import fetch
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from knowledge.parsing.failure_messages import translate_failure
 from tests.agent import Agent

@@ -80,6 +80,7 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
         for i, entry in enumerate(written.entries):
             common: dict[str, Any] = {"account": account}
             ErasedEntry.objects.create(erased_at=now, commit_id=entry.commit_id, **common)
+            makers.webhook(account, f"{account.slug} {i}")
             record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="", number=number)
             SavedView.objects.create(owner=viewer, name=f"{account.name} {uuid4()}", **common)
             rate_entry(makers.decision(entry), "neutral", used_in=str(i))

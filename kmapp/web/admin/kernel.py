@@ -13,6 +13,7 @@ from kmapp.providers.models import EmbeddingModel
 from kmapp.search.models import Vector
 from kmapp.web.admin.base import NewestFirstAdmin, ReadOnlyAdmin
 from kmapp.web.http import as_web_request
+from kmapp.webhooks.models import Webhook
 
 
 @admin.register(Commit)
@@ -113,3 +114,12 @@ class VectorAdmin(ReadOnlyAdmin):
     date_hierarchy = "ready_at"
     ordering = ("-id",)
     hidden_fields = ("account", "embedding")
+
+
+@admin.register(Webhook)
+class WebhookAdmin(ReadOnlyAdmin):
+    list_display = ("name", "url", "event_types", "is_active", "last_attempt_at", "last_error")
+    list_filter = ("is_active", "payload_format")
+    search_fields = ("name", "url")
+    date_hierarchy = "created_at"
+    hidden_fields = ("account", "secret")

@@ -64,6 +64,17 @@ seen["exported"] = client.get_memory_export(memory_export_id=seen["export"]["id"
 seen["project"] = client.project.get()
 client.project.update(custom_instructions="Remember the names of pets.")
 seen["project_updated"] = client.project.get(["custom_instructions"])
+hook = client.create_webhook(
+    url="https://hooks.test/in",
+    name="Log",
+    project_id=client.project_id,
+    event_types=["memory_add", "memory_categorize"],
+)
+seen["webhook"] = hook
+client.update_webhook(hook["webhook_id"], name="Logger", event_types=["memory_delete"])
+seen["webhooks"] = client.get_webhooks(client.project_id)
+seen["webhook_deleted"] = client.delete_webhook(hook["webhook_id"])
+seen["webhooks_after"] = client.get_webhooks(client.project_id)
 seen["batch_update"] = client.batch_update([{"memory_id": memory_id, "text": "No nuts."}])
 seen["after_batch"] = client.get(memory_id)
 seen["delete"] = client.delete(memory_id)

@@ -1,4 +1,4 @@
-"""Calls of the native API from inside the process.
+"""The native API, called from inside the process.
 
 A protocol endpoint translates a request, calls the native endpoint, and translates its response.
 Authentication, scopes, rate limits, idempotency, redaction and the ledger therefore apply as in

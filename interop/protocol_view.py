@@ -10,8 +10,8 @@ from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.utils.encoders import JSONEncoder
 
-from interop import native_calls
-from interop.native_calls import NativeError, NativeResponse
+from interop import native_api
+from interop.native_api import NativeError, NativeResponse
 from kmapp.api.errors import as_json, refusal, translate
 from kmapp.api.strict_json import Refused, parse
 from kmapp.errors import Invalid
@@ -75,15 +75,16 @@ class ProtocolView(View):
 
     def post_native(self, path: str, data: Mapping[str, Any], *, idempotent: bool = False) -> Any:
         """Return the data of a native POST."""
-        return self._call("POST", path, data, idempotent=idempotent).data
+        return self.call_native("POST", path, data, idempotent=idempotent)
 
     def get_native(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
         """Return the data of a native GET."""
-        return self._call("GET", path, query).data
+        return self.call_native("GET", path, query)
 
-    def _call(
+    def call_native(
         self, method: str, path: str, data: Mapping[str, Any] | None, *, idempotent: bool = False
-    ) -> NativeResponse:
-        response = native_calls.call(self.request, method, path, data, idempotent=idempotent)
+    ) -> Any:
+        """Return the data of a native response."""
+        response = native_api.call(self.request, method, path, data, idempotent=idempotent)
         self.headers.update(response.headers)
-        return response
+        return response.data

@@ -1,4 +1,4 @@
-"""Validation of page addresses. Pure."""
+"""Validation of requested addresses. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -30,13 +30,18 @@ SITE_NOT_ALLOWED = "This site is not on the list of allowed sites."
 NOT_PUBLIC = "This site has no public IP address, so it cannot be fetched."
 
 
-class CannotFetch(Exception):
-    """The reason why a page was not fetched, for the person who requested it."""
+class CannotReach(Exception):
+    """The reason why a site was not contacted, for the person who named its address."""
+
+
+ANY_HOST = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    hosts: frozenset[str]  # "docs.example.org", at public addresses and default ports
+    """Sites that may be contacted."""
+
+    hosts: frozenset[str]  # "docs.example.org" or "*", at public addresses and default ports
     private: frozenset[str]  # "wiki.corp:8080", also in a private network
 
     @classmethod
@@ -49,27 +54,30 @@ class Allowed:
     def __bool__(self) -> bool:
         return bool(self.hosts or self.private)
 
+    def allows_public(self, host: str) -> bool:
+        return host in self.hosts or ANY_HOST in self.hosts
+
     def allows_private(self, host: str, port: int) -> bool:
         return f"{host}:{port}" in self.private
 
 
 def address_of(url: str, allowed: Allowed) -> str:
-    """Return the normalized address if it may be fetched, or raise CannotFetch."""
+    """Return the normalized address if it may be contacted, or raise CannotReach."""
     try:
         parts = urlsplit(quote(url, safe=_UNQUOTED))
         host, port = (parts.hostname or "").removesuffix("."), parts.port
     except ValueError as error:
-        raise CannotFetch(UNREADABLE) from error
+        raise CannotReach(UNREADABLE) from error
     usual = PORTS.get(parts.scheme)
     port = usual if port is None else port
     readable = usual and _NAME.fullmatch(host) and "@" not in parts.netloc and len(url) <= LONGEST
     if not readable or port is None:
-        raise CannotFetch(UNREADABLE)
+        raise CannotReach(UNREADABLE)
     if not allowed.allows_private(host, port):
         if port not in PORTS.values():
-            raise CannotFetch(UNREADABLE)
-        if host not in allowed.hosts:
-            raise CannotFetch(SITE_NOT_ALLOWED)
+            raise CannotReach(UNREADABLE)
+        if not allowed.allows_public(host):
+            raise CannotReach(SITE_NOT_ALLOWED)
     place = f"[{host}]" if ":" in host else host
     port_suffix = "" if port == usual else f":{port}"
     query = f"?{parts.query}" if parts.query else ""

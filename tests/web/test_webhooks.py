@@ -1,0 +1,59 @@
+"""Pages of webhooks."""
+
+import re
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from kmapp.accounts.models import Account, User
+from kmapp.webhooks.models import Webhook
+from tests import makers
+
+pytestmark = pytest.mark.django_db
+FORM = {"name": "Tickets", "url": "https://hooks.test/in", "event_types": ["memory.added"]}
+
+
+@pytest.fixture
+def admin(ada: User) -> Client:
+    return makers.signed_in(ada)
+
+
+def test_an_admin_creates_changes_and_deletes_a_webhook(admin: Client, acme: Account) -> None:
+    created = admin.post("/webhooks/new/", FORM)
+    assert re.search(r"whsec_[A-Za-z0-9+/=]{44}", created.text)
+    assert "no-store" in created["Cache-Control"]
+    [webhook] = makers.rows(Webhook, acme)
+    listed = admin.get("/webhooks/").text
+    assert "Tickets" in listed
+    assert "whsec_" not in listed
+    assert "hooks.test/in" in admin.get(f"/webhooks/{webhook.pk}/").text
+    admin.post(f"/webhooks/{webhook.pk}/", {**FORM, "name": "Archive"})
+    [webhook] = makers.rows(Webhook, acme)
+    assert (webhook.name, webhook.is_active) == ("Archive", False)
+    assert "Delete this webhook?" in admin.get(f"/webhooks/{webhook.pk}/delete/").text
+    admin.post(f"/webhooks/{webhook.pk}/delete/")
+    assert makers.rows(Webhook, acme) == []
+
+
+def test_a_refused_address_is_explained_beside_its_field(admin: Client) -> None:
+    answer = admin.post("/webhooks/new/", {**FORM, "url": "https://other.test/"})
+    assert answer.status_code == 422
+    assert "This site is not on the list of allowed sites." in answer.text
+    assert "hooks.test" in answer.text
+
+
+def test_the_page_says_that_webhooks_are_off(admin: Client, settings: Settings) -> None:
+    settings.WEBHOOK_HOSTS = []
+    page = admin.get("/webhooks/").text
+    assert "WEBHOOK_HOSTS" in page
+    assert "Create a webhook" not in page
+    answer = admin.post("/webhooks/new/", FORM)
+    assert answer.status_code == 422
+    assert "This installation sends no webhooks" in answer.text
+
+
+def test_reviewers_have_no_webhooks(alice: User, acme: Account) -> None:
+    reviewer = makers.signed_in(alice)
+    assert reviewer.get("/webhooks/").status_code == 403
+    assert "/webhooks/" not in reviewer.get("/").text
