@@ -112,7 +112,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "kmapp.web.context_processor.frame",
+                "kmapp.web.context_processors.base_template",
             ],
         },
     },

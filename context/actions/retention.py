@@ -115,9 +115,9 @@ def delete_parts_with_results(
     if not owners_by_body:
         return []
     inputs = ContextInput.objects.of(account_id).filter(messages__overlap=list(owners_by_body))
-    summaries_ = ContextSummary.objects.of(account_id).filter(bodies__overlap=list(owners_by_body))
+    derived = ContextSummary.objects.of(account_id).filter(bodies__overlap=list(owners_by_body))
     calls = list(inputs.values_list("report_id", "report__user_id", "messages"))
-    summaries = list(summaries_.values_list("pk", "user_id", "bodies"))
+    summaries = list(derived.values_list("pk", "user_id", "bodies"))
     holders, shared = list[UUID](), set[UUID]()
     for holder, user, parts in (*calls, *summaries):
         body_ids = owners_by_body.keys() & set(parts)
@@ -125,7 +125,7 @@ def delete_parts_with_results(
             holders.append(holder)
         else:
             shared |= body_ids
-    summaries_.filter(pk__in=holders).delete()
+    derived.filter(pk__in=holders).delete()
     with connection.cursor() as cursor:
         cursor.execute(REMOVE_PARTS, [list(owners_by_body), MISSING_BODY, account_id, holders])
     ContextBody.objects.of(account_id).filter(pk__in=owners_by_body.keys() - shared).delete()

@@ -54,8 +54,8 @@ class Policy:
         for name, value in changes.items():
             if name not in policy_fields:
                 raise InvalidPolicy(name, f"must be one of {', '.join(policy_fields)}")
-            field_ = policy_fields[name]
-            values[name] = _READERS[type(field_.default)](name, value, field_.metadata)
+            policy_field = policy_fields[name]
+            values[name] = _READERS[type(policy_field.default)](name, value, policy_field.metadata)
         for strategy in values.get("prune", ()):
             if strategy not in STRATEGIES:
                 raise InvalidPolicy("prune", f"{strategy!r} must be one of {', '.join(STRATEGIES)}")

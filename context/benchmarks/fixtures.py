@@ -19,29 +19,29 @@ _BATCH = 2_000  # rows per insert
 
 def conversation(*, messages: int = MESSAGES, size: int = TOKENS, seed: int = 0) -> list[Any]:
     """Return turns of four messages (question, call, result, answer) and a last question."""
-    random_ = random.Random(seed)  # noqa: S311 - nothing secret
+    rng = random.Random(seed)  # noqa: S311 - nothing secret
     tokens_each = size // messages
-    messages_: list[dict[str, Any]] = []
+    history: list[dict[str, Any]] = []
     for turn in range((messages - 1) // 4):
         function = {"name": f"tool_{turn % TOOLS}", "arguments": '{"query": "kiln"}'}
         call = {"id": f"call-{turn}", "type": "function", "function": function}
-        messages_ += [
-            {"role": "user", "content": _text(random_, tokens_each // 2)},
+        history += [
+            {"role": "user", "content": _text(rng, tokens_each // 2)},
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {
                 "role": "tool",
                 "tool_call_id": f"call-{turn}",
-                "content": _text(random_, tokens_each * 3),
+                "content": _text(rng, tokens_each * 3),
             },
-            {"role": "assistant", "content": _text(random_, tokens_each // 2)},
+            {"role": "assistant", "content": _text(rng, tokens_each // 2)},
         ]
-    while len(messages_) < messages:
-        messages_.append({"role": "user", "content": _text(random_, tokens_each // 2)})
-    return messages_
+    while len(history) < messages:
+        history.append({"role": "user", "content": _text(rng, tokens_each // 2)})
+    return history
 
 
-def _text(random_: random.Random, size: int) -> str:
-    return " ".join(random_.choices(WORDS, k=max(1, int(size / 1.7))))
+def _text(rng: random.Random, size: int) -> str:
+    return " ".join(rng.choices(WORDS, k=max(1, int(size / 1.7))))
 
 
 def tools(number: int = TOOLS) -> list[dict[str, Any]]:

@@ -68,10 +68,10 @@ def archive(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _best_passages(row: ToolResultArchive, query: str) -> list[dict[str, Any]]:
-    passages_ = split_passages(row.result_full)
-    scores = score_by_words(passages_, query)
+    passages = split_passages(row.result_full)
+    scores = score_by_words(passages, query)
     best = sorted(scores, key=lambda index: (-scores[index], index))[:5]
-    return [{"passage": passages_[index], "score": scores[index]} for index in best]
+    return [{"passage": passages[index], "score": scores[index]} for index in best]
 
 
 @page_view("GET", "POST", admin=True)

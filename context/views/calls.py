@@ -55,12 +55,12 @@ def calls(request: WebRequest) -> HttpResponse:
     rows = ContextCostReport.objects.of(request.account_id)
     filtered = CallFilter(request.GET, queryset=rows.newest_first())
     page = paginate(request, filtered.qs.ids())
-    rows_ = list(rows.load_page(page.object_list))
-    largest = max((row.total for row in rows_), default=0)
+    reports = list(rows.load_page(page.object_list))
+    largest = max((row.total for row in reports), default=0)
     context = {
         "filter": filtered,
         "page": page,
-        "rows": [{"row": row, "bar": label_bar(row, largest)} for row in rows_],
+        "rows": [{"row": row, "bar": label_bar(row, largest)} for row in reports],
         "narrowed": filtered.is_narrowed,
         "sections": labels.SECTIONS,
         "actions": labels.ACTIONS,
@@ -174,8 +174,8 @@ def _largest_tools(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def list_prompt_parts(draft: Draft) -> list[PromptPart]:
     history = [row.message for row in draft.rows]
-    turns_ = split_turns(history)
-    start = turns_[-1].start if turns_ else len(history)
+    turns = split_turns(history)
+    start = turns[-1].start if turns else len(history)
     return [
         *(_build_part("prefix", part.name, part.text, part.tokens) for part in draft.prefix),
         *(_message_part(row) for row in draft.rows[:start]),

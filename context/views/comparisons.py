@@ -112,10 +112,10 @@ def comparison(request: WebRequest, pk: UUID) -> HttpResponse:
     show = request.GET.get("show", "changed")
     show = show if show in TABS else "changed"
     rows = ContextDifference.objects.of(comparison.account_id).of_kind(comparison, show)
-    rows_ = rows.select_related("report")
+    rows = rows.select_related("report")
     # The rows of calls use columns only, because reports are long.
-    rows_ = rows_.defer("report__report", "report__tool_tokens", "report__called_tools")
-    page = paginate(request, rows_)
+    rows = rows.defer("report__report", "report__tool_tokens", "report__called_tools")
+    page = paginate(request, rows)
     context = {
         **_progress(comparison),
         "left": describe_side(comparison.left),
@@ -164,13 +164,13 @@ def _list_totals(totals: ComparisonTotals) -> list[dict[str, Any]]:
 
 
 def _build_chart(distribution: Distribution) -> dict[str, Any]:
-    columns_, _most = build_columns(
+    columns, _most = build_columns(
         [{bucket.tone: bucket.calls} for bucket in distribution.buckets], TONES
     )
     return {
         "columns": [
             {"bucket": bucket, "label": _label(bucket), "column": column}
-            for bucket, column in zip(distribution.buckets, columns_, strict=True)
+            for bucket, column in zip(distribution.buckets, columns, strict=True)
         ]
     }
 

@@ -67,7 +67,7 @@ class PricesForm(SettingsForm):
         return {"prices": "\n".join(lines)}
 
     def clean_prices(self) -> dict[str, dict[str, float]]:
-        prices_ = {}
+        prices_by_model = {}
         for line in filter(None, map(str.strip, self.cleaned_data["prices"].splitlines())):
             model, *numbers = line.split()
             try:
@@ -80,9 +80,9 @@ class PricesForm(SettingsForm):
                 raise ValidationError(
                     _now("“%(line)s”: write a model and its prices."), params={"line": line}
                 )
-            prices_[model] = dict(zip(PRICE_FIELDS, prices, strict=False))
-        check_prices(prices_)
-        return prices_
+            prices_by_model[model] = dict(zip(PRICE_FIELDS, prices, strict=False))
+        check_prices(prices_by_model)
+        return prices_by_model
 
 
 class VariantsForm(SettingsForm):

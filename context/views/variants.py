@@ -19,15 +19,15 @@ def variants(request: WebRequest) -> HttpResponse:
     filters = form.cleaned_data if form.is_valid() else {}
     settings = ContextSettings.objects.get_or_default(request.account_id)
     period = Period.of(settings, filters)
-    results_ = list_results(period)
+    results = list_results(period)
     context = {
         "form": form,
-        "rows": [_row(result, settings) for result in results_],
+        "rows": [_row(result, settings) for result in results],
         "totals": calculate_totals(period),
         "settings": settings,
         "shares": settings.variants.items(),
         "narrowed": bool(period.agent_id or period.model),
-        "has_outcomes": any(result.success.total for result in results_),
+        "has_outcomes": any(result.success.total for result in results),
     }
     return render(request, "context/variants/index.html", context)
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.api import errors as api
 from kmapp.errors import DomainError, Waiting
-from kmapp.web.context_processor import chrome
+from kmapp.web.context_processors import chrome
 
 Handler = Callable[[HttpRequest, Exception], HttpResponse]
 

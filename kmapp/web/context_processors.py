@@ -1,4 +1,4 @@
-"""Context processor for base.html."""
+"""Context of every page."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -31,8 +31,8 @@ def chrome(request: HttpRequest, *, use_user: bool = True) -> Chrome:
     )
 
 
-def frame(request: HttpRequest) -> dict[str, Any]:
-    """Return lazy values, because partials need none of them."""
+def base_template(request: HttpRequest) -> dict[str, Any]:
+    """Return the context of base.html. The values are lazy, because partials need none of them."""
     context: dict[str, Any] = {"chrome": SimpleLazyObject(partial(chrome, request))}
     if hasattr(request, "access"):
         page_request = as_web_request(request)
