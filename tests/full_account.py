@@ -10,6 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.checkpoints import checkpoint
+from kmapp.web.site_search.stored import record_search
 from kmapp.web.statistics.daily import record_days
 from memory.actions.exports import record_export
 from memory.actions.settings import update_policy
@@ -90,6 +91,7 @@ def create_full_account(name: str) -> FullAccount:
         ErasedEntry.objects.create(
             account=account, erased_at=entry.created_at, commit_id=entry.commit_id
         )
+        record_search(account.pk, admin, f"Search of {word}")
         SavedView.objects.create(account=account, owner=admin, name=f"View of {word}", shared=True)
         record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="", number=3)
         update_policy(account.pk, {"inject_max_memories": 6}, actor=SYSTEM)

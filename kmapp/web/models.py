@@ -1,14 +1,18 @@
-"""Browser sessions, and statistics that charts show.
+"""Browser sessions, stored searches, and statistics that charts show.
 
 Statistics are derived: deleting them loses history but no primary data.
 """
 
+from urllib.parse import urlencode
+
 from django.conf import settings
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned
+from kmapp.web.site_search.query import LONGEST
 
 
 class Session(AbstractBaseSession):
@@ -25,6 +29,35 @@ class Session(AbstractBaseSession):
 
     class Meta(AbstractBaseSession.Meta):
         abstract = False
+
+
+class StoredSearch(AccountOwned):
+    """A recent or saved search over everything."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        related_name="+",
+        db_index=False,
+        verbose_name=_("person"),
+    )
+    text = models.CharField(_("search"), max_length=LONGEST)
+    saved = models.BooleanField(_("saved"), default=False)
+    used_at = models.DateTimeField(_("last used"))
+
+    class Meta:
+        verbose_name = _("search")
+        verbose_name_plural = _("searches")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "owner", "text"], name="one_search_per_text")
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def url(self) -> str:
+        return f"{reverse('web:search')}?{urlencode({'q': self.text})}"
 
 
 class DailyStatistics(AccountOwned):

@@ -54,6 +54,17 @@
     load();
   }
 
+  function remember() {
+    if (!field.value.trim()) return;
+    const headers = JSON.parse(document.body.getAttribute("hx-headers"));
+    fetch(palette.dataset.remember, {
+      method: "POST",
+      keepalive: true,
+      headers,
+      body: new URLSearchParams({ q: field.value }),
+    });
+  }
+
   document.addEventListener("keydown", (event) => {
     const mod = event.ctrlKey !== event.metaKey && !event.altKey && !event.shiftKey;
     if (!mod || event.key.toLowerCase() !== "k" || event.isComposing) return;
@@ -82,5 +93,8 @@
       event.preventDefault();
       active().click();
     }
+  });
+  results.addEventListener("click", ({ target }) => {
+    if (target.closest("[role=option]")) remember();
   });
 })();

@@ -4,14 +4,16 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
 from kmapp.web.http import WebRequest
+from kmapp.web.models import StoredSearch
 from kmapp.web.navigation import list_pages
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import render_part
+from kmapp.web.responses import redirect_with_notice, render_part
 from kmapp.web.site_search.pages import find_members, find_pages
 from kmapp.web.site_search.providers import (
     Provider,
@@ -21,6 +23,7 @@ from kmapp.web.site_search.providers import (
     visible_providers,
 )
 from kmapp.web.site_search.query import TYPE, SiteQuery
+from kmapp.web.site_search.stored import list_stored, record_search, set_saved
 
 PER_GROUP = 10
 ONE_GROUP = 50  # results if a type is chosen
@@ -52,16 +55,22 @@ register(
 def search(request: WebRequest) -> HttpResponse:
     query = SiteQuery.parse(request.GET.get("q", ""))
     context = _results(request, query, ONE_GROUP if TYPE in query.filters else PER_GROUP)
+    if context["groups"]:
+        record_search(request.account_id, request.user, query.text)
+    stored = list_stored(request.account_id, request.user)
+    context["stored"] = stored
+    context["is_saved"] = any(each.saved and each.text == query.text for each in stored)
     context["filters"] = filter_values(visible_providers(request)).items()
     return render_part(request, "web/search/index.html", "results", context)
 
 
 @page_view("GET")
 def palette(request: WebRequest) -> HttpResponse:
-    """Return the options for a text, or before there is any: all pages."""
+    """Return the options for a text, or before there is any: stored searches and all pages."""
     query = SiteQuery.parse(request.GET.get("q", ""))
     context = _results(request, query, IN_PALETTE)
     if query.is_empty:
+        context["stored"] = list_stored(request.account_id, request.user)
         context["pages"] = list_pages(request)
     return render(request, "web/search/palette.html", context)
 
@@ -72,3 +81,24 @@ def _results(request: WebRequest, query: SiteQuery, limit: int) -> dict[str, Any
     except Invalid as refused:
         groups, error = [], refused.message
     return {"query": query, "groups": groups, "error": error}
+
+
+@page_view("POST")
+def remember(request: WebRequest) -> HttpResponse:
+    """Record a search whose result was opened from the palette."""
+    text = SiteQuery.parse(request.POST.get("q", "")).text
+    if text:
+        record_search(request.account_id, request.user, text)
+    return HttpResponse(status=204)
+
+
+@page_view("POST")
+def save(request: WebRequest) -> HttpResponse:
+    """Save a search, or remove it from the saved ones."""
+    text = SiteQuery.parse(request.POST.get("q", "")).text
+    if not text:
+        raise Invalid(gettext("Enter a search to save it."))
+    saved = request.POST.get("saved") == "yes"
+    set_saved(request.account_id, request.user, text, saved=saved)
+    notice = gettext("Search saved.") if saved else gettext("Removed from your saved searches.")
+    return redirect_with_notice(request, notice, StoredSearch(text=text).url)
