@@ -33,7 +33,7 @@ _RELATIVE = frozenset({"last", "next", "this", "past", "coming", "previous", "fo
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CHINESE_TIME = re.compile(
     r"[昨今明前后]天|[去今明前后]年|[上下本这]个?(?:周|星期|礼拜|月)|周末|最近|刚才|以前"
-    r"|[\d一二三四五六七八九十]+(?:年|个?月|日|号|天|点|小时|分钟)"
+    r"|[\d一二三四五六七八九十]{1,8}(?:年|个?月|日|号|天|点|小时|分钟)"
 )
 _ASKS_TIME = re.compile(
     r"\bwhen\b|\bhow (?:long|recently|soon)\b"

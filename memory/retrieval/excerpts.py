@@ -22,11 +22,11 @@ QUESTION = 0.5  # worth of a question, against a statement
 LEFT_OUT = " … "
 
 # After two small letters or digits, so that "Dr." and initials end no sentence.
-_BREAK = re.compile(r"(?<=[^\W_A-Z][^\W_A-Z][.!?])\s+|(?<=[。！？；])(?!$)|\s*\n+\s*")
+_BREAK = re.compile(r"(?<=[^\W_A-Z][^\W_A-Z][.!?])\s+|(?<=[。！？；])(?!$)|(?<!\s)\s*\n\s*")
 _ANCHOR = re.compile(
     r"\d|\b(?:yesterday|today|tomorrow|ago|last|next|since|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|january|february|march|april|june|july|august|september|october|november|december)\b"
-    r"|[昨今明前后去]天|[今明去前]年|[上下本]个?[周月]|[一二三四五六七八九十]+[年月日号点]",
+    r"|[昨今明前后去]天|[今明去前]年|[上下本]个?[周月]|[一二三四五六七八九十]{1,4}[年月日号点]",
     re.IGNORECASE,
 )
 _HEAD = re.compile(r"[^\W\d_][\w .'’-]{0,30}[:：]\s*")

@@ -29,6 +29,8 @@ OURS = re.compile(
 )
 OUR_COLUMNS = {
     "ledger_commit.diff",
+    "webhooks_webhook.event_types",
+    "webhooks_webhook.payload_format",
     "ledger_seal.object_type",
     "ledger_seal.op",
     "outbox_outboxevent.payload",

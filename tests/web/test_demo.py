@@ -44,7 +44,7 @@ def test_job_loads_once_and_shows_progress(
         assert admin.post("/demo/load/").headers["Location"] == "/demo/"
     with acting(acme):
         assert OutboxEvent.objects.of(acme).filter(topic=REQUESTED).count() == 1
-    with max_queries(14):
+    with max_queries(16):
         waiting = page(admin.get("/demo/"))
     assert missing(waiting, "Pending", 'data-poll="/demo/"') == []
     assert "Review proposals" not in waiting
