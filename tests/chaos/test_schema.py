@@ -20,7 +20,7 @@ WITH_KEY = [
     pytest.param(300, marks=pytest.mark.long),
 ]
 WITHOUT = [
-    pytest.param(amount(60, 20), marks=UNDER_FIRE),
+    pytest.param(amount(60, 45), marks=UNDER_FIRE),
     pytest.param(300, marks=pytest.mark.long),
 ]
 
