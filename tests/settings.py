@@ -18,6 +18,7 @@ from kmapp.settings import *  # noqa: F403
 
 ALLOWED_HOSTS = ["*"]
 WEBHOOK_HOSTS = ["hooks.test"]
+CACHES["default"]["OPTIONS"] = {"socket_timeout": 30}  # noqa: F405 - enough on a busy machine
 EMBEDDING_DEADLINE = 60.0  # enough on a busy machine
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 for _entry in DATABASES.values():  # noqa: F405

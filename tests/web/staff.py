@@ -18,7 +18,7 @@ from kmapp.accounts.models import Account, User
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.models import Checkpoint
 from kmapp.search.models import TermPosting
-from kmapp.web.models import DailyStatistics, Session, SystemSample
+from kmapp.web.models import DailyStatistics, Session, StoredSearch, SystemSample
 from memory.actions.entries import write_batch
 from memory.actions.exports import record_export
 from memory.actions.feedback import rate_entry
@@ -43,8 +43,8 @@ from tests.knowledge.deliveries import fill_knowledge
 from tests.rules.builders import fill_rules
 
 OURS = ("kmapp", "memory", "knowledge", "rules", "context")
-# Postings are too many to look at; sessions belong to people; statistics are shown as charts.
-NOT_IN_ADMIN = (TermPosting, Session, DailyStatistics, SystemSample)
+# Postings are too many to look at; sessions and searches belong to people; charts show statistics.
+NOT_IN_ADMIN = (TermPosting, Session, StoredSearch, DailyStatistics, SystemSample)
 MODELS = [
     model
     for model in apps.get_models()
