@@ -121,6 +121,7 @@ def create_history(account: Account) -> None:
             "inputs_days": 9,
         }
         change_settings(account.pk, values, actor=SYSTEM)
+        makers.webhook(account, f"hook-{slug}")
         revoke_key(key, actor=SYSTEM)
         remove_member(leaver.memberships.get(), actor=SYSTEM)
         assert member.memberships.get().role == "admin"
