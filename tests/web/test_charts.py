@@ -11,9 +11,11 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.database.ids import first_uuid7, uuid7
+from kmapp.demo.actors import DemoActors
 from kmapp.web.charts import Chart, Series, round_up
 from kmapp.web.models import DailyStatistics, SystemSample
 from kmapp.web.statistics.daily import BACKFILL, RETENTION, build_charts, charts, record_days
+from kmapp.web.statistics.demo import load_demo
 from kmapp.web.statistics.system import take_sample
 from kmapp.web.statistics.system_charts import PERIODS, build_system_charts
 from tests import makers
@@ -83,6 +85,22 @@ def test_figures_of_the_present_are_kept_when_their_day_is_over(acme: Account) -
     assert row.figures["proposals_pending"] == 7
     assert row.figures["commits"] == 0
     assert makers.count(DailyStatistics, acme) == 2
+
+
+@pytest.mark.django_db
+def test_demo_changes_no_recorded_day_of_an_account_in_use(acme: Account) -> None:
+    recorded = {TODAY - timedelta(days=ago): {"commits": ago, "jobs_failed": 0} for ago in (2, 90)}
+    with acting(acme):
+        Account.objects.filter(pk=acme.pk).update(created_at=timezone.now() - timedelta(days=3))
+        for day, figures in recorded.items():
+            DailyStatistics.objects.create(account=acme, day=day, figures=figures)
+        acme.refresh_from_db()
+        actors = DemoActors.of(acme)
+    load_demo(actors)
+    rows = {row.day: row.figures for row in makers.rows(DailyStatistics, acme)}
+    assert rows[TODAY - timedelta(days=90)] == {"commits": 90, "jobs_failed": 0}
+    assert rows[TODAY - timedelta(days=2)].get("memories_added", 0) == 0
+    assert rows[TODAY - timedelta(days=20)]["memories_added"] > 0
 
 
 @pytest.mark.django_db

@@ -77,11 +77,12 @@ def record_days(account_id: UUID) -> int:
     days = [first + timedelta(days=n) for n in range((today - first).days + 1)]
     for day in days:
         with acting(account_id):  # one transaction each, so that a long backfill holds no lock
-            _record(account_id, day, is_today=day == today)
+            record_day(account_id, day, is_today=day == today)
     return len(days)
 
 
-def _record(account_id: UUID, day: date, *, is_today: bool) -> None:
+def record_day(account_id: UUID, day: date, *, is_today: bool) -> DailyStatistics:
+    """Count one day, and store its figures. Inside `acting`."""
     start = datetime.combine(day, time(), UTC)
     period = Day(
         account_id=account_id,
@@ -96,9 +97,10 @@ def _record(account_id: UUID, day: date, *, is_today: bool) -> None:
     rows = DailyStatistics.objects.of(account_id)
     stored = rows.filter(day=day).values_list("figures", flat=True).first() or {}
     # Yesterday's last figures of the present are kept when the day is counted for the last time.
-    DailyStatistics.objects.update_or_create(
+    row, _created = DailyStatistics.objects.update_or_create(
         account_id=account_id, day=day, defaults={"figures": stored | figures}
     )
+    return row
 
 
 def build_charts(account_id: UUID, names: Iterable[str], days: int = 30) -> list[Chart]:

@@ -1,7 +1,7 @@
 """Demo data of statistics: a month of daily figures for a new account."""
 
 import math
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.acting import acting
 from kmapp.demo.actors import DemoActors
 from kmapp.web.models import DailyStatistics
-from kmapp.web.statistics.daily import record_days
+from kmapp.web.statistics.daily import record_day, record_days
 
 DAYS = 30
 LABEL = _("Statistics")
@@ -45,19 +45,26 @@ def has_data(account_id: UUID) -> bool:
 
 
 def load_demo(actors: DemoActors) -> str:
-    """Record the last days again, and fill the figures that nothing happened for."""
+    """Fill the days before the account existed, and count again the demo data of these days.
+
+    Recorded days of an account in use are not changed.
+    """
     account_id = actors.account.pk
-    with acting(account_id):
-        DailyStatistics.objects.of(account_id).delete()
-    record_days(account_id)
+    created = actors.account.created_at.astimezone(UTC).date()
     today = datetime.now(UTC).date()
-    with acting(account_id):
-        for row in DailyStatistics.objects.of(account_id).filter(day__lt=today):
-            ago = (today - row.day).days
-            filled = {name: row.figures.get(name) or _figure(name, ago) for name in FIGURES}
-            row.figures |= filled
-            row.save(update_fields=["figures"])
+    for ago in range(1, DAYS + 1):
+        day = today - timedelta(days=ago)
+        if day < created:
+            with acting(account_id):
+                _fill(record_day(account_id, day, is_today=False), ago)
+    record_days(account_id)
     return SUMMARY.format(account=actors.account.name, home=actors.here)
+
+
+def _fill(row: DailyStatistics, ago: int) -> None:
+    """Set the figures of the day that nothing happened for."""
+    row.figures |= {name: row.figures.get(name) or _figure(name, ago) for name in FIGURES}
+    row.save(update_fields=["figures"])
 
 
 def _figure(name: str, ago: int) -> float:
