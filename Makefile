@@ -25,7 +25,7 @@ up: runtime ## run the product until Ctrl-C; data in .kmapp (KMAPP_DATA_DIR), po
 
 test: development clients ## run all tests except those of `make chaos` and `make long`
 	@rm -rf $(PROMISES)
-	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m "not chaos and not long" --promises=$(PROMISES)
+	@$(ALONE) $(PY) -m tests.run -n $(JOBS) -m "not chaos and not long" --promises=$(PROMISES)
 
 long: development ## run the long form of some tests, and query plans with 100,000 memories
 	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m long
@@ -70,7 +70,7 @@ bench-tokens: runtime ## measure the evidence in prompt blocks of 300 to 2,400 t
 
 # The results of several runs are collected here; `make test` starts with an empty folder.
 PROMISES := .promises
-FIRE := $(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m pytest --durations=12 --promises=$(PROMISES)
+FIRE := $(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m $(if $(SHORT),tests.run,pytest) --durations=12 --promises=$(PROMISES)
 
 # Three at once on two cores: most tests wait for a killed process. Tests that measure time run alone.
 chaos: development ## test all promises with injected faults; SHORT=1 takes minutes, after `make test`

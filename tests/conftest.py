@@ -129,9 +129,7 @@ def worker_database() -> str:
 
 @pytest.fixture(scope="session")
 def django_db_setup(worker_database: str, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """Use a clone and a Valkey database of this worker's own."""
-    number = int(worker_database.removeprefix("test_gw")) + 1 if "gw" in worker_database else 0
-    settings.CACHES["default"]["LOCATION"] = f"{settings.REDIS_URL}?db={number}"
+    """Use a clone of this worker's own."""
     clone(worker_database)
     with django_db_blocker.unblock():
         use_database(worker_database)

@@ -18,6 +18,9 @@ from kmapp.settings import *  # noqa: F403
 
 ALLOWED_HOSTS = ["*"]
 WEBHOOK_HOSTS = ["hooks.test"]
+# A Valkey database of each worker's own, from its first call on: tests clear the cache.
+_worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw-1").removeprefix("gw")) + 1
+CACHES["default"]["LOCATION"] = f"{REDIS_URL}?db={_worker}"  # noqa: F405
 # The product gives up after half a second, which a busy machine may take.
 CACHES["default"]["OPTIONS"] = {"socket_timeout": 30}  # type: ignore[assignment]  # noqa: F405
 EMBEDDING_DEADLINE = 60.0  # enough on a busy machine

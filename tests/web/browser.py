@@ -17,7 +17,7 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 from django.core.wsgi import get_wsgi_application
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from kmapp.accounts.models import User
 from kmapp.web.sessions import SessionStore
@@ -26,6 +26,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WIDTHS = (320, 390, 900, 1280)  # the last one stays
 HEIGHT = 800
+PATIENCE = 20_000  # milliseconds; a busy machine takes long
 # Each theme and each language once; `make browser` sees every page in all four.
 WHOLE_MATRIX = os.environ.get("WHOLE_MATRIX") == "1"
 MATRIX = [*product(("light", "dark"), ("en", "zh-hans"))]
@@ -149,6 +150,17 @@ class Visitor:
         return errors
 
 
+def _press_when_loaded(page: Page) -> None:
+    """Let keys wait for the scripts of a page, which is visible before they have run."""
+    press = page.keyboard.press
+
+    def press_when_loaded(key: str, **options: Any) -> None:
+        page.wait_for_load_state()
+        press(key, **options)
+
+    page.keyboard.press = press_when_loaded  # type: ignore[method-assign]
+
+
 @contextmanager
 def visiting(browser: Browser, base: str, *, width: int = 1280) -> Iterator[Visitor]:
     context = browser.new_context(viewport={"width": width, "height": HEIGHT})
@@ -161,6 +173,8 @@ def visiting(browser: Browser, base: str, *, width: int = 1280) -> Iterator[Visi
     page.expose_function("tellViolation", note)
     page.add_init_script(TELL_VIOLATIONS)
     page.on("pageerror", lambda error: visitor.mistakes.append(str(error)))
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    _press_when_loaded(page)
     yield visitor
     context.close()
