@@ -5,9 +5,10 @@ If not all of them fit, they are shortened to excerpts, and a memory that a bett
 left out. Tokens that remain are used to print the best memories in full.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 
 from kmapp.text.terms import chinese_share, terms
 from memory.retrieval.excerpts import Excerpts
@@ -105,12 +106,22 @@ class _Page:
     memories: Sequence[BlockEntry]
     count: Count
     years: frozenset[int] = field(init=False)
+    days: Mapping[date, str] = field(init=False)  # the heading of each, in one language
     heading: str = field(init=False)
 
     def __post_init__(self) -> None:
         self.years = frozenset(entry.date.year for entry in self.memories if entry.date)
         only = f" ({min(self.years)})" if len(self.years) == 1 else ""
         self.heading = f"{HEADING}{only}\n"
+        texts = defaultdict[date, list[str]](list)
+        for entry in self.memories:
+            if entry.date:
+                texts[entry.date.date()].append(entry.text)
+        with_year = len(self.years) > 1
+        self.days = {
+            day: _format_day(day, chinese=_is_chinese(" ".join(texts[day])), with_year=with_year)
+            for day in texts
+        }
 
     def text(self, chosen: Mapping[int, str]) -> str:
         ranks = {place: rank for rank, place in enumerate(sorted(chosen), start=1)}
@@ -148,15 +159,18 @@ class _Page:
         entry = self.memories[place]
         if entry.date is None:
             return ""
-        chinese = chinese_share(entry.text) > MOSTLY
-        return f"\n{_format_day(entry.date, chinese=chinese, with_year=len(self.years) > 1)}\n"
+        return f"\n{self.days[entry.date.date()]}\n"
 
 
 def _line(rank: int, text: str) -> str:
     return f"[{rank}] {text}\n"
 
 
-def _format_day(day: datetime, *, chinese: bool, with_year: bool) -> str:
+def _is_chinese(text: str) -> bool:
+    return chinese_share(text) > MOSTLY
+
+
+def _format_day(day: date, *, chinese: bool, with_year: bool) -> str:
     if chinese:
         return f"{f'{day.year}年' if with_year else ''}{day.month}月{day.day}日"
     return f"{MONTHS[day.month - 1]} {day.day}{f', {day.year}' if with_year else ''}"

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.retrieval.excerpts import Excerpts
@@ -91,6 +91,7 @@ def test_memory_that_a_better_one_contains_gives_way() -> None:
     st.integers(0, 120),
     st.text(max_size=20),
 )
+@example(texts=["0", "0", "0", "𠀀", "0", "0", "0"], most=101, query="")  # two languages in a day
 def test_block_never_exceeds_its_budget(texts: list[str], most: int, query: str) -> None:
     new = block(
         [entry(text, 1 + n % 3) for n, text in enumerate(texts)],
