@@ -20,7 +20,6 @@ from memory.retrieval.search import Search, search
 from rules.models import Rule, RuleDecision
 from rules.promotion.evidence import book_of, evidence_of, gate_of
 from tests import makers
-from tests.fake_provider import FakeProvider
 from tests.makers import missing
 
 Status = MemoryEntry.Status
@@ -41,11 +40,13 @@ class LoadedDemo:
 
 @pytest.fixture(scope="module")
 def loaded_once(module_database: None, django_db_blocker: DjangoDbBlocker) -> LoadedDemo:
-    """The demo data, loaded once for all tests of this module."""
+    """The demo data, loaded and processed once for all tests of this module."""
     with django_db_blocker.unblock():
         account = makers.account("Acme")
         reviewer = makers.member(account, "ada", role="admin")
-        return LoadedDemo(account, reviewer, demo())
+        loaded = LoadedDemo(account, reviewer, demo())
+        makers.settle()
+        return loaded
 
 
 @pytest.fixture
@@ -106,11 +107,11 @@ QUESTIONS = [
 ]
 
 
-def test_demo_queries_are_answered(committed: str, acme: Account) -> None:
-    demo()
-    makers.settle()
+def test_demo_queries_are_answered(loaded: LoadedDemo) -> None:
     for question, user, expected in QUESTIONS:
-        result = search(acme.pk, Search(query=question, viewer=Viewer(user_id=user), limit=3))
+        result = search(
+            loaded.account.pk, Search(query=question, viewer=Viewer(user_id=user), limit=3)
+        )
         assert any(expected in hit.entry.content for hit in result.hits), question
 
 
@@ -130,9 +131,8 @@ def test_demo_contains_rules_of_every_state(loaded: LoadedDemo) -> None:
         assert decisions.filter(differs=True).exists()
 
 
-def test_demo_contains_documents_and_lore(loaded: LoadedDemo, provider: FakeProvider) -> None:
+def test_demo_contains_documents_and_lore(loaded: LoadedDemo) -> None:
     assert "6 documents and 4 lore entries added" in loaded.output
-    makers.settle()
     with acting(loaded.account) as account_id:
         rows = KnowledgeDocument.objects.of(account_id)
         assert set(rows.filter(state="failed").values_list("ref", flat=True)) == {"price-list.docx"}
