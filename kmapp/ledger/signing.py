@@ -12,7 +12,8 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -116,6 +117,15 @@ def sign(key: Ed25519PrivateKey, statement: Statement) -> Signed:
     )
 
 
+@contextmanager
+def one_signer(path: Path) -> Iterator[None]:
+    """Let one thread of all processes sign into the file; others wait for it."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with path.with_name(path.name + ".lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def append(path: Path, records: Iterable[Signed]) -> None:
     """Append statements to the file and wait until they are on disk.
 
@@ -130,6 +140,13 @@ def append(path: Path, records: Iterable[Signed]) -> None:
         file.write(b"".join(record.line() + b"\n" for record in records))
         file.flush()
         os.fsync(file.fileno())
+    sync_folder(path.parent)
+
+
+def replace_file(path: Path, new: Path, *, old: Path) -> None:
+    """Put the file `new` at `path`, and keep the one that was there as `old`."""
+    old.hardlink_to(path)
+    new.replace(path)
     sync_folder(path.parent)
 
 

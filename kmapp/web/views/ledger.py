@@ -6,8 +6,8 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 
-from kmapp.ledger.checkpoints import behind
-from kmapp.ledger.models import Checkpoint, Commit
+from kmapp.ledger.checkpoint_status import behind, newest_checkpoint
+from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import Checked, verify
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
@@ -34,7 +34,7 @@ def ledger(request: WebRequest) -> HttpResponse:
         "more": commits[PAGE_SIZE - 1].seq if len(commits) > PAGE_SIZE else None,
         "names": list_actor_names(row.actor for row in commits),
         "head": Commit.objects.of(account_id).order_by("-seq").first(),
-        "checkpoint": Checkpoint.objects.of(account_id).order_by("-seq").first(),
+        "checkpoint": newest_checkpoint(account_id),
     }
     if not request.htmx:  # a request for the list alone
         context["charts"] = build_charts(account_id, ["commits"])

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from kmapp.ledger.checkpoints import behind
+from kmapp.ledger.checkpoint_status import behind
 from kmapp.outbox.actions import replay
 from kmapp.outbox.job_results import outcome
 from kmapp.outbox.models import Delivery, DeliveryQuerySet

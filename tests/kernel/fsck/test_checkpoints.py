@@ -14,7 +14,7 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import update_account
 from kmapp.accounts.actors import SYSTEM
-from kmapp.ledger.checkpoints import all_behind, behind
+from kmapp.ledger.checkpoint_status import all_behind, behind
 from kmapp.ledger.models import Checkpoint
 from kmapp.management.commands.up import BEHIND
 from tests import makers

@@ -1,0 +1,84 @@
+"""Comparison of chains with their last signed heads.
+
+A database restored to an earlier day is consistent in itself; only the signed file shows that
+commits are missing. Every start, the health check and the pages compare both and trust the file.
+`manage.py fsck` also checks the signatures.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import account_ids
+from kmapp.ledger.checkpoint_file import checkpoint_file
+from kmapp.ledger.models import Checkpoint, Commit
+from kmapp.ledger.signing import Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behind:
+    """An account whose chain is not the one that was signed."""
+
+    account_id: UUID
+    signed: int  # the number of the last signed commit
+    ends: int  # the number of the last commit in the database
+
+    def __str__(self) -> str:
+        if self.ends < self.signed:
+            return f"ends at commit {self.ends}, but commit {self.signed} was signed"
+        return f"has a commit {self.signed} that differs from the signed one"
+
+    @property
+    def explanation(self) -> str:
+        """What happened and what to do, for operators and agents."""
+        cause = (
+            "An older copy of the database was put back, or commits were deleted."
+            if self.ends < self.signed
+            else "The ledger was rewritten, or an older copy of the database was put back."
+        )
+        return (
+            f"The ledger {self}. {cause} Run manage.py fsck to see what is missing, and follow"
+            ' "Backup and restore" in docs/operations.md.'
+        )
+
+
+def behind(account_id: UUID) -> Behind | None:
+    """Return what is missing of an account's chain. One query if nothing is missing."""
+    signed = last_signed(account_id)
+    if signed is None:
+        return None
+    with acting(account_id):
+        commits = Commit.objects.of(account_id)
+        if commits.at(signed.head).exists():
+            return None
+        return Behind(account_id=account_id, signed=signed.seq, ends=commits.last_seq())
+
+
+def all_behind() -> list[Behind]:
+    """Return what is missing of every account, including deleted ones."""
+    all_account_ids = sorted({*account_ids(), *checkpoint_file().all()})
+    return [chain for account_id in all_account_ids if (chain := behind(account_id))]
+
+
+def last_signed(account_id: UUID) -> Statement | None:
+    """Return the last signed head of an account, from the configured file."""
+    signed = checkpoint_file().get(account_id)
+    return signed.statement if signed else None
+
+
+def newest_checkpoint(account_id: UUID) -> Statement | Checkpoint | None:
+    """Return the last signed head, or its copy in the database if the file was lost.
+
+    Inside `acting`.
+    """
+    copies = Checkpoint.objects.of(account_id).order_by("-seq")
+    return last_signed(account_id) or copies.first()
+
+
+def unsigned_since(account_id: UUID) -> datetime | None:
+    """Return the time of the first commit after the last signed one."""
+    signed = last_signed(account_id)
+    with acting(account_id):
+        later = Commit.objects.of(account_id).filter(seq=signed.seq + 1 if signed else 1)
+        return later.values_list("created_at", flat=True).first()
