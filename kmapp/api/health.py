@@ -33,6 +33,7 @@ from kmapp.api.errors import RETRY_AFTER
 from kmapp.api.heartbeats import last_seen
 from kmapp.api.views import AlwaysJSON
 from kmapp.ledger.checkpoint_status import behind, unsigned_since
+from kmapp.ledger.copy_thread import load_copy_status
 from kmapp.providers import breaker
 
 log = structlog.get_logger()
@@ -40,6 +41,10 @@ CHECKPOINTS_LATE = timedelta(minutes=1)
 NOT_SIGNED = (
     "Recent commits have no signed checkpoint, so their loss would go unnoticed. Check that beat"
     " runs, its log, and that it can write CHECKPOINT_FILE."
+)
+NOT_COPIED = (
+    "A copy of the checkpoints is not up to date. It is tried again; check CHECKPOINT_COPY_FILE or"
+    " CHECKPOINT_PEER_URL, and the log of beat."
 )
 
 
@@ -122,6 +127,9 @@ def ledger(account_id: UUID) -> Report:
     since = unsigned_since(account_id)
     if since and timezone.now() - since > CHECKPOINTS_LATE:
         return Report(ok=False, facts={"unsigned_since": since, "message": NOT_SIGNED})
+    copies = load_copy_status()
+    if any(copy["error"] for copy in copies.values()):
+        return Report(ok=False, facts={"copies": copies, "message": NOT_COPIED})
     return Report(ok=True)
 
 

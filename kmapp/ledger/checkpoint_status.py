@@ -9,16 +9,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.db import connection
+
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import account_ids
+from kmapp.errors import ReadOnly
+from kmapp.ledger.chain import BEGINNING, Head
 from kmapp.ledger.checkpoint_file import checkpoint_file
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.signing import Statement
 
+RETRY_AFTER = 60  # seconds for clients of a read-only account, which waits for a person
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behind:
-    """An account whose chain is not the one that was signed."""
+    """An account whose chain is not the one that was signed. It is read-only."""
 
     account_id: UUID
     signed: int  # the number of the last signed commit
@@ -38,15 +43,19 @@ class Behind:
             else "The ledger was rewritten, or an older copy of the database was put back."
         )
         return (
-            f"The ledger {self}. {cause} Run manage.py fsck to see what is missing, and follow"
-            ' "Backup and restore" in docs/operations.md.'
+            f"The ledger {self}. {cause} The account is read-only until the newest copy is back,"
+            " or an admin accepts this state on the page Ledger (or with manage.py accept_ledger)."
         )
+
+    def error(self) -> ReadOnly:
+        facts = {"signed": self.signed, "ends": self.ends}
+        return ReadOnly(self.explanation, retry_after=RETRY_AFTER, details=facts)
 
 
 def behind(account_id: UUID) -> Behind | None:
     """Return what is missing of an account's chain. One query if nothing is missing."""
     signed = last_signed(account_id)
-    if signed is None:
+    if signed is None or signed.head == BEGINNING:  # the loss of the whole account was accepted
         return None
     with acting(account_id):
         commits = Commit.objects.of(account_id)
@@ -56,9 +65,17 @@ def behind(account_id: UUID) -> Behind | None:
 
 
 def all_behind() -> list[Behind]:
-    """Return what is missing of every account, including deleted ones."""
-    all_account_ids = sorted({*account_ids(), *checkpoint_file().all()})
-    return [chain for account_id in all_account_ids if (chain := behind(account_id))]
+    """Return what is missing of every account, including missing ones."""
+    signed, heads = checkpoint_file().all(), load_heads()
+    suspects = [each for each in sorted(signed) if signed[each].statement.head != heads.get(each)]
+    return [chain for account_id in suspects if (chain := behind(account_id))]
+
+
+def load_heads() -> dict[UUID, Head]:
+    """Return the last commit of each account that has one, in one query."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT account_id, seq, commit_hash FROM ledger_heads()")
+        return {account_id: Head(*head) for account_id, *head in cursor.fetchall()}
 
 
 def last_signed(account_id: UUID) -> Statement | None:

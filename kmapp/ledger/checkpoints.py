@@ -4,12 +4,11 @@ A chain is signed only if it continues the last signed head without a problem.
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
@@ -17,7 +16,7 @@ from kmapp.accounts.models import account_ids
 from kmapp.accounts.sweep import sweep
 from kmapp.ledger.chain import BEGINNING, Head, Problem, verify
 from kmapp.ledger.checkpoint_file import checkpoint_file
-from kmapp.ledger.checkpoint_status import last_signed
+from kmapp.ledger.checkpoint_status import last_signed, load_heads
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.signing import Statement, append, one_signer, sign, signing_key
 from kmapp.ledger.verify import commit_blocks
@@ -51,9 +50,7 @@ def checkpoint() -> list[Signing]:
 
 def checkpoint_moved() -> list[Signing]:
     """Sign the heads that moved since the last statement in the file. One query if none did."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT account_id, seq, commit_hash FROM ledger_heads()")
-        heads = {account_id: Head(*head) for account_id, *head in cursor.fetchall()}
+    heads = load_heads()
     signed = {account_id: each.statement for account_id, each in checkpoint_file().all().items()}
     moved = [each for each in heads if each not in signed or heads[each] != signed[each].head]
     outcomes = _sign_heads(moved, limit=MOST_COMMITS) if moved else []
@@ -64,6 +61,7 @@ def checkpoint_moved() -> list[Signing]:
             problem=Problem(signed[account_id].seq, "account", "belongs to a missing account"),
         )
         for account_id in signed.keys() - heads.keys()
+        if signed[account_id].head != BEGINNING  # otherwise the loss was accepted
     ]
 
 
@@ -90,14 +88,20 @@ def _sign_heads(accounts: Iterable[UUID], *, limit: float) -> list[Signing]:
 def _copy_to_database(account_id: UUID) -> None:
     """Store the last statement of an account in the database, if its chain has this head."""
     signed = checkpoint_file().get(account_id)
-    if signed is None:
+    if signed is None or signed.statement.replaces:  # the table has no such column
         return
-    columns = asdict(signed.statement)
-    columns["account_id"] = columns.pop("account")
+    head, created_at = signed.statement.head, signed.statement.created_at
     with acting(account_id):
-        in_chain = Commit.objects.of(account_id).at(signed.statement.head).exists()
-        if in_chain and not Checkpoint.objects.filter(**columns).exists():
-            Checkpoint.objects.create(signature=signed.signature, key_id=signed.key_id, **columns)
+        in_chain = Commit.objects.of(account_id).at(head).exists()
+        copies = Checkpoint.objects.of(account_id).filter(**head._asdict(), created_at=created_at)
+        if in_chain and not copies.exists():
+            Checkpoint.objects.create(
+                account_id=account_id,
+                created_at=created_at,
+                signature=signed.signature,
+                key_id=signed.key_id,
+                **head._asdict(),
+            )
 
 
 def _signings_due(account_id: UUID, limit: float) -> list[Signing]:

@@ -1,8 +1,6 @@
-"""Heads are signed soon after a commit, and a store that is older than its file is reported."""
+"""Heads are signed soon after a commit."""
 
-import json
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -10,28 +8,20 @@ from typing import Any
 import pytest
 from celery.signals import beat_init
 from django.conf import settings
-from django.core.management import CommandError, call_command
-from django.db import connections
+from django.core.management import call_command
 from django.test import Client
 from prometheus_client import REGISTRY
 from pytest_django import DjangoAssertNumQueries
-from structlog.testing import capture_logs
 
 import kmapp.celery  # noqa: F401 - connects the signals
 from kmapp.accounts.models import Account
 from kmapp.ledger import checkpoint_thread
 from kmapp.ledger.checkpoint_file import CheckpointFile, checkpoint_file
-from kmapp.ledger.checkpoint_status import all_behind, behind, last_signed
+from kmapp.ledger.checkpoint_status import all_behind, last_signed
 from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.checkpoints import checkpoint_moved
 from kmapp.ledger.models import Checkpoint
 from tests import makers
-from tests.conftest import clone, drop, use_database
-
-
-def write(agent: Client, text: str) -> None:
-    body = {"input_text": text, "nodes": [{"type": "event", "text": text}]}
-    assert agent.post("/v1/memory/write", body, "application/json").status_code == 201
 
 
 def metric(name: str) -> float:
@@ -75,55 +65,6 @@ def test_long_file_is_rotated_and_continues_with_every_account(
     assert heads == checkpoint_file().all()
     assert heads.keys() == {acme.pk, rival.pk}
     assert all_behind() == []
-
-
-@pytest.fixture
-def older(committed: str, acme: Account, agent: Client) -> Iterator[str]:
-    """A copy of the store from before its last, signed, commits."""
-    name = f"{committed}_older"
-    write(agent, "The tea room opens at nine.")
-    connections.close_all()
-    clone(name, template=committed)
-    try:
-        makers.account("Newcomer")
-        write(agent, "The tea room closes at five.")
-        yield name
-    finally:
-        drop(name)
-        use_database(committed)
-
-
-def fsck() -> list[dict[str, Any]]:
-    out = StringIO()
-    with pytest.raises(CommandError, match="problems found"):
-        call_command("fsck", "--json", "--chain-only", stdout=out)
-    problems: list[dict[str, Any]] = json.loads(out.getvalue())["problems"]
-    return problems
-
-
-@pytest.mark.promise(28)
-def test_older_copy_of_the_whole_store_is_reported(
-    older: str, acme: Account, agent: Client
-) -> None:
-    thread = CheckpointThread()
-    thread.run_once()
-    signed = settings.CHECKPOINT_FILE.read_bytes()
-    assert agent.get("/v1/memory/verify").json()["ok"] is True
-    assert agent.get("/v1/health").json()["ledger"] == {"ok": True}
-
-    use_database(older)
-    text = agent.get("/v1/memory/verify").json()
-    assert (text["ok"], text["problems"]) == (False, [behind(acme.pk).explanation])  # type: ignore[union-attr]
-    assert "An older copy of the database was put back" in text["problems"][0]
-    part = agent.get("/v1/health").json()["ledger"]
-    assert (part["ok"], part["message"]) == (False, text["problems"][0])
-    assert {problem["kind"] for problem in fsck()} == {"account", "cut"}
-    with capture_logs() as lines:
-        thread.run_once()
-        thread.run_once()
-    assert [line["event"] for line in lines] == ["ledger_behind_checkpoint"] * 2  # two accounts
-    assert metric("kmapp_ledger_accounts_behind") == 2
-    assert settings.CHECKPOINT_FILE.read_bytes() == signed
 
 
 @pytest.mark.usefixtures("acme")

@@ -34,6 +34,16 @@ class SignedCheckpoints:
 
     keys: Keys
     hashes: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
+    notes: list[str] = field(default_factory=list)  # about what was given up
+
+    def accept_loss(self, statement: Mapping[str, Any], replaced: Mapping[str, Any]) -> None:
+        """Expect the chain that a person accepted, instead of the one signed before."""
+        account, seq = statement["account"], statement["seq"]
+        self.hashes[account] = {seq: statement["commit_hash"]} if seq else {}
+        self.notes.append(
+            f"account {account}: commit {replaced['seq']} was signed and given up on"
+            f" {statement['created_at']}; commit {seq} was accepted instead"
+        )
 
 
 def public_keys(paths: Iterable[Path]) -> dict[str, Ed25519PublicKey]:
@@ -60,6 +70,7 @@ def read(path: Path, keys: Keys, findings: Findings) -> SignedCheckpoints:
             if error := _add_statement(line, remembered):
                 findings.add("checkpoint", f"line {place} of {path} {error}")
             findings.checkpoints += 1
+    findings.notes += remembered.notes
     return remembered
 
 
@@ -68,12 +79,16 @@ def _add_statement(line: bytes, remembered: SignedCheckpoints) -> str | None:
     try:
         record = json.loads(line)
         statement = record["statement"]
-        if tuple(sorted(statement)) != _STATEMENT or not isinstance(statement["seq"], int):
+        names = tuple(sorted(statement.keys() - {"replaces"}))
+        if names != _STATEMENT or not isinstance(statement["seq"], int):
             return "is not a statement"
         if error := _check_signature(remembered.keys, record):
             return error
     except (ValueError, KeyError, TypeError, RecursionError):
         return "is damaged"
+    if replaced := statement.get("replaces"):
+        remembered.accept_loss(statement, replaced)
+        return None
     before = remembered.hashes[statement["account"]].setdefault(
         statement["seq"], statement["commit_hash"]
     )
@@ -128,7 +143,8 @@ def _check_copy(keys: Keys, hashes: Mapping[int, str], record: Mapping[str, Any]
 def report_missing_accounts(
     accounts: Iterable[str], findings: Findings, remembered: SignedCheckpoints
 ) -> None:
-    for account in sorted(remembered.hashes.keys() - set(accounts)):
+    signed = {account for account, hashes in remembered.hashes.items() if hashes}
+    for account in sorted(signed - set(accounts)):
         seq = max(remembered.hashes[account])
         message = f"the account with {seq} signed commits is missing"
         findings.add("account", message, account, seq)

@@ -4,7 +4,7 @@ from django.db.models import Min
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from kmapp.ledger.checkpoint_status import newest_checkpoint
+from kmapp.ledger.checkpoint_status import behind, newest_checkpoint
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery
 from kmapp.web.http import WebRequest
@@ -40,6 +40,7 @@ def ledger_summary(request: WebRequest) -> HttpResponse:
     head = Commit.objects.of(account_id).order_by("-seq").first()
     checkpoint = newest_checkpoint(account_id)
     context = {
+        "behind": behind(account_id),
         # Sequence numbers have no gaps, so their difference is the number of commits.
         "unsigned": (head.seq if head else 0) - (checkpoint.seq if checkpoint else 0),
         "head": head,
