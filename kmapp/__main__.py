@@ -12,7 +12,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     "Run": ("up", "demo", "mcp"),
     "Set up on servers of your own": ("provision", "migrate", "bootstrap"),
     "Back up and verify": (
-        *("backup", "restore", "rehearse_restore", "checkpoint", "fsck", "scrub"),
+        *("backup", "restore", "rehearse_restore", "checkpoint", "fsck", "accept_ledger", "scrub"),
     ),
     "Operate": ("outbox", "embedding_models", "memories", "knowledge"),
     "Measure": (

@@ -5,7 +5,7 @@ from typing import Any
 
 import structlog
 from celery import Celery
-from celery.signals import setup_logging, task_postrun, task_prerun, worker_ready
+from celery.signals import beat_init, setup_logging, task_postrun, task_prerun, worker_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kmapp.settings")
 
@@ -28,6 +28,15 @@ def start_consumer_watchdog(sender: Any, **_kwargs: Any) -> None:
         [*sender.app.amqp.queues.consume_from],
         lambda: consumer_watchdog.list_pool_processes(sender),
     )
+
+
+@beat_init.connect
+def sign_heads_that_move(**_kwargs: Any) -> None:
+    from kmapp.ledger.checkpoint_thread import start_checkpoint_thread  # noqa: PLC0415 - as above
+    from kmapp.ledger.copy_thread import start_copy_threads  # noqa: PLC0415
+
+    start_copy_threads()  # first, so that nothing is signed that a copy contradicts
+    start_checkpoint_thread()
 
 
 @task_prerun.connect

@@ -82,6 +82,12 @@ class Unavailable(Waiting):
     code = "unavailable"
 
 
+class ReadOnly(Unavailable):
+    """A person must decide before anything is written."""
+
+    code = "read_only"
+
+
 def list_issues(messages: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     """Return the issues of a `ValidationError` from its `message_dict`."""
     return [{"path": name, "message": text} for name, texts in messages.items() for text in texts]

@@ -465,6 +465,11 @@ LOGGING_CONFIG = "kmapp.runtime.logs.configure"
 LOGGING = {"level": env.text("LOG_LEVEL", "INFO"), "json": env.flag("LOG_JSON", default=True)}
 
 CHECKPOINT_FILE = env.folder("CHECKPOINT_FILE", DATA_DIR / "checkpoints" / "checkpoints.ndjson")
+CHECKPOINT_SECONDS = env.seconds("CHECKPOINT_SECONDS", 1)  # between two looks for new heads
+# Copies of the checkpoints: a file at another path, and another kmapp that countersigns them.
+CHECKPOINT_COPY_FILE = env.text("CHECKPOINT_COPY_FILE")
+CHECKPOINT_PEER_URL = env.text("CHECKPOINT_PEER_URL").rstrip("/")
+CHECKPOINT_PEER_KEY = env.text("CHECKPOINT_PEER_KEY")
 CHECKPOINT_KEY_FILE = env.folder("CHECKPOINT_KEY_FILE", KEYS_DIR / "checkpoint.ed25519")
 # Default folder of `manage.py backup`.
 BACKUPS_DIR = env.folder("BACKUPS_DIR", DATA_DIR / "backups")

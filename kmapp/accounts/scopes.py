@@ -21,6 +21,7 @@ class Scope(models.TextChoices):
     RULES_OVERRIDE = "rules:override", _("Promote rules past the evidence gate")
     CONTEXT_READ = "context:read", _("Read context reports")
     CONTEXT_WRITE = "context:write", _("Assemble context")
+    LEDGER_COUNTERSIGN = "ledger:countersign", _("Store checkpoints of another kmapp")
     DEBUG = "debug", _("View debug details")
     ADMIN = "admin", _("Full access")
     STRICT = "strict", _("Refuse requests with unknown fields")

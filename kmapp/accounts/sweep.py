@@ -1,6 +1,6 @@
 """Running a function for every account, so that one failure does not stop the others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 from uuid import UUID
 
@@ -20,9 +20,13 @@ class SweepFailed(Exception):
     """At least one account failed; the log has the account and the traceback of each."""
 
 
-def sweep(run: Callable[[UUID], T]) -> list[T]:
-    """Return the results of `run` for each account; raise at the end if any of them failed."""
-    accounts, results, failures = account_ids(), list[T](), list[Exception]()
+def sweep(run: Callable[[UUID], T], accounts: Iterable[UUID] | None = None) -> list[T]:
+    """Return the results of `run` for each account; raise at the end if any of them failed.
+
+    `accounts` are by default all of them.
+    """
+    accounts = account_ids() if accounts is None else list(accounts)
+    results, failures = list[T](), list[Exception]()
     for account_id in accounts:
         try:
             results.append(run(account_id))

@@ -9,6 +9,7 @@ searchable by words, and jobs catch up later.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
@@ -18,6 +19,7 @@ import structlog
 from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, connection
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
@@ -30,10 +32,20 @@ from kmapp.api.cache import ValkeyCache
 from kmapp.api.errors import RETRY_AFTER
 from kmapp.api.heartbeats import last_seen
 from kmapp.api.views import AlwaysJSON
-from kmapp.ledger.checkpoints import behind
+from kmapp.ledger.checkpoint_status import behind, unsigned_since
+from kmapp.ledger.copy_thread import load_copy_status
 from kmapp.providers import breaker
 
 log = structlog.get_logger()
+CHECKPOINTS_LATE = timedelta(minutes=1)
+NOT_SIGNED = (
+    "Recent commits have no signed checkpoint, so their loss would go unnoticed. Check that beat"
+    " runs, its log, and that it can write CHECKPOINT_FILE."
+)
+NOT_COPIED = (
+    "A copy of the checkpoints is not up to date. It is tried again; check CHECKPOINT_COPY_FILE or"
+    " CHECKPOINT_PEER_URL, and the log of beat."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,10 +121,16 @@ def embedder(_account_id: UUID) -> Report:
 @check("ledger")
 def ledger(account_id: UUID) -> Report:
     """Check the account's chain against its signed checkpoints outside the database."""
-    behind_chains = behind(account_id)
-    if behind_chains is None:
-        return Report(ok=True)
-    return Report(ok=False, facts={"signed": behind_chains.signed, "ends": behind_chains.ends})
+    if chain := behind(account_id):
+        facts = {"signed": chain.signed, "ends": chain.ends, "message": chain.explanation}
+        return Report(ok=False, facts=facts)
+    since = unsigned_since(account_id)
+    if since and timezone.now() - since > CHECKPOINTS_LATE:
+        return Report(ok=False, facts={"unsigned_since": since, "message": NOT_SIGNED})
+    copies = load_copy_status()
+    if any(copy["error"] for copy in copies.values()):
+        return Report(ok=False, facts={"copies": copies, "message": NOT_COPIED})
+    return Report(ok=True)
 
 
 @extend_schema(exclude=True)

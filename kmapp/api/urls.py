@@ -3,6 +3,7 @@
 from django.urls import path
 
 from kmapp.api.agent_tools import AgentTools
+from kmapp.api.checkpoints import Checkpoints
 from kmapp.api.events import Event
 from kmapp.api.health import Health
 from kmapp.api.metrics_endpoint import Metrics
@@ -15,6 +16,7 @@ urlpatterns = [
     path("metrics", Metrics.as_view(), name="metrics"),
     path("v1/health", Health.as_view(), name="health"),
     path("v1/events/<uuid:pk>", Event.as_view(), name="event"),
+    path("v1/checkpoints", Checkpoints.as_view(), name="checkpoints"),
     path("v1/webhooks", WebhookList.as_view(), name="webhooks"),
     path("v1/webhooks/<uuid:pk>", OneWebhook.as_view(), name="webhook"),
     path("v1/agent-tools", AgentTools.as_view(), name="agent_tools"),

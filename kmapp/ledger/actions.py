@@ -17,12 +17,17 @@ from kmapp.database.bulk_insert import insert_rows
 from kmapp.database.ids import uuid7
 from kmapp.ledger.canonical import SALT_BYTES, canonical, digest, digest_encoded
 from kmapp.ledger.chain import BEGINNING, Head, commit_hash
+from kmapp.ledger.checkpoint_status import Behind, last_signed
 from kmapp.ledger.models import Commit, Note, Seal
 
 Sealable = SealedModel | Account
 LOCK_AFTER_INSERT = f"{LOCK} FROM inserted"
 # A constant, because building it takes Django longer than running it takes Postgres.
-HEAD = "SELECT seq, commit_hash FROM ledger_commit WHERE account_id = %s ORDER BY seq DESC LIMIT 1"
+HEAD = """
+SELECT head.seq, head.commit_hash, EXISTS (
+  SELECT FROM ledger_commit WHERE account_id = %s AND seq = %s AND commit_hash = %s
+) FROM ledger_commit head WHERE account_id = %s ORDER BY seq DESC LIMIT 1
+"""
 
 
 @dataclass
@@ -33,6 +38,7 @@ class Recording:
     actor: Actor
     input: Any
     reason: str
+    accepts_loss: bool = False  # the chain need not be the signed one
     id: UUID = field(default_factory=uuid7)
     diff: list[dict[str, str | None]] = field(default_factory=list)
     seals: list[Seal] = field(default_factory=list)
@@ -74,12 +80,16 @@ def recording(
     *,
     input: Any = None,  # noqa: A002 - the name of the column
     reason: str = "",
+    accepts_loss: bool = False,
 ) -> Iterator[Recording]:
     """Record one change of primary data. Inside `acting`; an empty recording writes nothing.
 
     Write rows in the block: the lock of the chain comes last, held for two statements only.
+    A chain that is not the signed one refuses new commits, unless the commit `accepts_loss`.
     """
-    draft = Recording(account_id=account_id, actor=actor, input=input, reason=reason)
+    draft = Recording(
+        account_id=account_id, actor=actor, input=input, reason=reason, accepts_loss=accepts_loss
+    )
     yield draft
     if draft.diff:
         _write(draft)
@@ -96,7 +106,7 @@ def _write(draft: Recording) -> None:
     note = Note(account_id=draft.account_id, commit_id=draft.id, salt=salt, **contents)
     # One writer per chain until the transaction ends: without the lock, chains fork.
     insert_rows(seals, [note], then=LOCK_AFTER_INSERT, parameters=[f"ledger:{draft.account_id}"])
-    seq, parent_hash = _load_head(draft.account_id)
+    seq, parent_hash = _load_head(draft.account_id, accepts_loss=draft.accepts_loss)
     draft.commit = Commit(
         id=draft.id,
         account_id=draft.account_id,
@@ -111,9 +121,14 @@ def _write(draft: Recording) -> None:
     insert_rows([draft.commit])
 
 
-def _load_head(account_id: UUID) -> Head:
+def _load_head(account_id: UUID, *, accepts_loss: bool) -> Head:
     """Return the last commit as a statement of its own, which sees what the lock waited for."""
+    signed = last_signed(account_id)  # before the statement, which therefore sees this commit
     with connection.cursor() as cursor:
-        cursor.execute(HEAD, [account_id])
-        row = cursor.fetchone()
-    return Head(*row) if row else BEGINNING
+        expected = [signed.seq, signed.commit_hash] if signed else [None, None]
+        cursor.execute(HEAD, [account_id, *expected, account_id])
+        row: tuple[int, str, bool] = cursor.fetchone() or (*BEGINNING, False)
+    head, is_signed = Head(*row[:2]), row[2]
+    if signed and signed.head != BEGINNING and not is_signed and not accepts_loss:
+        raise Behind(account_id=account_id, signed=signed.seq, ends=head.seq).error()
+    return head

@@ -12,12 +12,15 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
@@ -34,16 +37,33 @@ class KeyExposed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """The head of an account's chain at a time."""
+    """The head of an account's chain at a time.
+
+    `replaces` is the signed head that a person gave up when they accepted an older copy.
+    """
 
     account: UUID
     seq: int
     commit_hash: str
     created_at: datetime
+    replaces: Head | None = None
 
     @property
     def head(self) -> Head:
         return Head(self.seq, self.commit_hash)
+
+    @property
+    def heads(self) -> list[Head]:
+        return [self.head, self.replaces] if self.replaces else [self.head]
+
+    def body(self) -> bytes:
+        """Return the canonical JSON that is signed."""
+        fields = asdict(self)
+        if self.replaces is None:
+            del fields["replaces"]
+        else:
+            fields["replaces"] = self.replaces._asdict()
+        return canonical(fields)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +74,16 @@ class Signed:
     signature: str  # base64
     key_id: str
 
+    @property
+    def created_at(self) -> datetime:
+        return self.statement.created_at
+
     def line(self) -> bytes:
-        fields = json.loads(canonical(asdict(self.statement)))
-        return canonical({"key": self.key_id, "signature": self.signature, "statement": fields})
+        return canonical(self.record())
+
+    def record(self) -> dict[str, Any]:
+        fields = json.loads(self.statement.body())
+        return {"key": self.key_id, "signature": self.signature, "statement": fields}
 
 
 def key_id(public: Ed25519PublicKey) -> str:
@@ -108,12 +135,31 @@ def _keys_in(text: str, name: str) -> dict[str, Ed25519PublicKey]:
 
 
 def sign(key: Ed25519PrivateKey, statement: Statement) -> Signed:
-    signature = key.sign(canonical(asdict(statement)))
+    signature = key.sign(statement.body())
     return Signed(
         statement=statement,
         signature=base64.b64encode(signature).decode(),
         key_id=key_id(key.public_key()),
     )
+
+
+def is_signed_by(keys: Mapping[str, Ed25519PublicKey], signed: Signed) -> bool:
+    """Return whether one of these keys signed exactly this."""
+    try:
+        signature = base64.b64decode(signed.signature, validate=True)
+        keys[signed.key_id].verify(signature, signed.statement.body())
+    except (KeyError, InvalidSignature, ValueError):
+        return False
+    return True
+
+
+@contextmanager
+def one_signer(path: Path) -> Iterator[None]:
+    """Let one thread of all processes sign into the file; others wait for it."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with path.with_name(path.name + ".lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def append(path: Path, records: Iterable[Signed]) -> None:
@@ -133,6 +179,13 @@ def append(path: Path, records: Iterable[Signed]) -> None:
     sync_folder(path.parent)
 
 
+def replace_file(path: Path, new: Path, *, old: Path) -> None:
+    """Put the file `new` at `path`, and keep the one that was there as `old`."""
+    old.hardlink_to(path)
+    new.replace(path)
+    sync_folder(path.parent)
+
+
 def parse(line: bytes) -> Signed | None:
     """Parse one line of the file, or return None. Its signature is not verified."""
     try:
@@ -143,8 +196,13 @@ def parse(line: bytes) -> Signed | None:
             seq=fields["seq"],
             commit_hash=fields["commit_hash"],
             created_at=datetime.fromisoformat(fields["created_at"]),
+            replaces=Head(**fields["replaces"]) if "replaces" in fields else None,
         )
         signed = Signed(statement=statement, signature=record["signature"], key_id=record["key"])
+        texts = [signed.signature, signed.key_id, *(head.commit_hash for head in statement.heads)]
+        numbers = [head.seq for head in statement.heads]
+        if {*map(type, texts)} != {str} or {*map(type, numbers)} != {int}:
+            return None
         # A statement has one representation, so that a line contains nothing unsigned.
         return signed if signed.line() + b"\n" == line else None
     except (ValueError, KeyError, TypeError, RecursionError):

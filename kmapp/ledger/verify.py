@@ -10,7 +10,8 @@ from kmapp.accounts.acting import acting
 from kmapp.ledger.canonical import digest
 from kmapp.ledger.chain import BEGINNING, Head, commit_hash
 from kmapp.ledger.chain import verify as verify_links
-from kmapp.ledger.models import Checkpoint, Commit, Seal
+from kmapp.ledger.checkpoint_status import behind, newest_checkpoint
+from kmapp.ledger.models import Commit, Seal
 
 BLOCK = 2000  # commits a transaction
 MOST_PROBLEMS = 20  # after these, reading stops
@@ -42,15 +43,16 @@ def verify(account_id: UUID) -> Checked:
     those after the last signed head. Signing continues where it stopped; `manage.py fsck` reads
     everything.
     """
-    problems = []
+    chain = behind(account_id)
+    problems = [chain.explanation] if chain else []
     with acting(account_id):
         commits = Commit.objects.of(account_id)
-        signed = Checkpoint.objects.of(account_id).order_by("-seq").first()
+        signed = newest_checkpoint(account_id)
         signed_head = Head(signed.seq, signed.commit_hash) if signed else BEGINNING
-        if signed and not commits.at(signed_head).exists():
+        if signed and not chain and not commits.at(signed_head).exists():
             problems.append(f"commit {signed.seq} differs from the signed one")
         last = commits.last_seq()
-    after = head = signed_head if last > LONG else BEGINNING
+    after = head = signed_head if last > LONG and not problems else BEGINNING
     for rows in commit_blocks(account_id, after.seq, limit=LONG):
         verdict = verify_links(((row.link(), row.commit_hash) for row in rows), after=head)
         problems += [

@@ -18,6 +18,7 @@ from prometheus_client import Counter
 
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import uuid7
+from kmapp.errors import ReadOnly
 from kmapp.ledger.canonical import canonical
 from kmapp.outbox.host_lock import HostLocks
 from kmapp.outbox.lease_renewal import renew_leases
@@ -215,6 +216,9 @@ def _run(subscribed: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
             resting[subscribed.name] = monotonic() + error.seconds
             log.warning("handler_rests", handler=subscribed.name, reason=error.reason)
         return {job.id: error for job in jobs}
+    except ReadOnly as error:
+        waiting = RetryLater("read-only ledger", seconds=error.retry_after)
+        return {job.id: waiting for job in jobs}
     except Exception as error:  # noqa: BLE001 - a handler's failure belongs in the delivery
         kind = type(error).__name__  # the message may quote a memory; only the delivery has it
         log.warning("handler_failed", handler=subscribed.name, jobs=len(jobs), error=kind)

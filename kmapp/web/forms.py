@@ -1,4 +1,4 @@
-"""Forms for API keys, webhooks, members, passwords and sign-in."""
+"""Forms for API keys, webhooks, the ledger, members, passwords and sign-in."""
 
 from datetime import timedelta
 from typing import Any, Self
@@ -106,6 +106,16 @@ class WebhookForm(SettingsForm):
         """Show a refusal beside the field that it is about, or above the form."""
         path = refusal.issues[0]["path"] if refusal.issues else None
         self.add_error(path if path in self.fields else None, refusal.message)
+
+
+class AcceptLossForm(Styled):
+    """Why a ledger that is not the signed one is accepted."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=500,
+        help_text=_("For example which copy was put back, and why. The ledger records it."),
+    )
 
 
 class MemberForm(Styled):

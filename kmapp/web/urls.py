@@ -49,6 +49,7 @@ urlpatterns = [
     path("operations/replay/", operations.try_again, name="replay"),
     path("operations/<uuid:pk>/", operations.delivery, name="delivery"),
     path("ledger/", ledger.ledger, name="ledger"),
+    path("ledger/accept/", ledger.accept, name="ledger_accept"),
     path("ledger/verify/", ledger.check, name="ledger_verify"),
     path("ledger/<uuid:pk>/", ledger.commit, name="commit"),
     path("trends/", trends.trends, name="trends"),

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.promise(23)
 OWNER, APP = embedded.ROLES["owner"], embedded.ROLES["app"]
 APPEND_ONLY = "ledger_commit"  # refuses UPDATE to everyone
 SECURITY_DEFINER_FUNCTIONS = {
-    *("api_key_by_prefix", "accounts_of_user", "account_ids", "claim_deliveries"),
+    *("api_key_by_prefix", "accounts_of_user", "account_ids", "ledger_heads", "claim_deliveries"),
     *("release_deliveries", "outbox_depth"),
 }
 

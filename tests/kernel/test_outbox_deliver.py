@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.errors import ReadOnly
 from kmapp.outbox import registry
 from kmapp.outbox.actions import Task, deliver_due, publish, release, replay, resting
 from kmapp.outbox.host_lock import HostLocks
@@ -78,13 +79,22 @@ def test_postponed_handler_is_not_called_again(acme: Account) -> None:
     assert deliver_due("default") == 2
 
 
-def test_postponed_job_does_not_block_others(acme: Account) -> None:
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (RetryLater("not_yet", seconds=60), "not_yet"),
+        (ReadOnly("Its ledger is older than its checkpoint.", retry_after=60), "read-only ledger"),
+    ],
+)
+def test_postponed_job_does_not_block_others(acme: Account, error: Exception, reason: str) -> None:
     @on(TOPIC)
     def waits(jobs: Sequence[Job]) -> None:
-        raise RetryLater("not_yet", seconds=60)
+        raise error
 
     publish_jobs(acme, 3)
     assert deliver_due("default") == 3
+    with acting(acme):
+        assert Delivery.objects.of(acme).filter(reason=reason, attempts=0).count() == 3
 
 
 def test_redelivered_task_releases_its_leases(acme: Account) -> None:

@@ -20,6 +20,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * @description Checkpoints of another kmapp, sent with keys of this account.
+         *
+         *     GET returns the newest of each of its accounts. POST stores later ones and returns them signed
+         *     with our key.
+         *
+         *     Needs the scope `ledger:countersign`.
+         */
+        get: operations["checkpoints_get"];
+        put?: never;
+        /**
+         * @description Checkpoints of another kmapp, sent with keys of this account.
+         *
+         *     GET returns the newest of each of its accounts. POST stores later ones and returns them signed
+         *     with our key.
+         *
+         *     Needs the scope `ledger:countersign`.
+         */
+        post: operations["checkpoints"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/context/assemble": {
         parameters: {
             query?: never;
@@ -1764,6 +1796,24 @@ export interface components {
             before: number;
             after: number;
         };
+        /** @description A statement with its signature (Ed25519 over canonical JSON) and the ID of the key. */
+        CheckpointShown: {
+            key: string;
+            signature: string;
+            statement: components["schemas"]["StatementShown"];
+        };
+        /** @description Checkpoints. */
+        CheckpointsAnswer: {
+            checkpoints: components["schemas"]["CheckpointShown"][];
+        };
+        /** @description Checkpoints as they are in the file: one object per line. */
+        CheckpointsInput: {
+            checkpoints: {
+                [key: string]: components["schemas"]["JSON"];
+            }[];
+        } & {
+            [key: string]: components["schemas"]["JSON"];
+        };
         /** @description Numbers of unchanged, new and deleted chunks. Only new chunks are embedded. */
         ChunkCount: {
             kept: number;
@@ -2493,6 +2543,11 @@ export interface components {
         } & {
             [key: string]: components["schemas"]["JSON"];
         }) & (unknown | unknown);
+        /** @description A commit of a chain. */
+        HeadShown: {
+            seq: number;
+            commit_hash: string;
+        };
         /** @description All versions of a memory, oldest first. */
         HistoryAnswer: {
             /** Format: uuid */
@@ -4004,6 +4059,14 @@ export interface components {
         } & {
             [key: string]: components["schemas"]["JSON"];
         };
+        /** @description What is signed: the head of an account's chain, and the head that it replaces, if any. */
+        StatementShown: {
+            account: string;
+            seq: number;
+            commit_hash: string;
+            created_at: string;
+            replaces?: components["schemas"]["HeadShown"];
+        };
         /** @description Numbers of feedback on a rule. */
         Stats: {
             positive: number;
@@ -4589,6 +4652,151 @@ export interface operations {
                 };
                 content: {
                     "text/html": string;
+                };
+            };
+            /** @description Too many requests. Retry after `Retry-After` seconds. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other refusal, in the same shape. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    checkpoints_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointsAnswer"];
+                };
+            };
+            /** @description Invalid request; `issues` lists the invalid fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No API key, or none that is valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key lacks the scope, or the body names another account. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address is longer than 8,190 bytes. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Too many requests. Retry after `Retry-After` seconds. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other refusal, in the same shape. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    checkpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckpointsInput"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointsAnswer"];
+                };
+            };
+            /** @description Invalid request; `issues` lists the invalid fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No API key, or none that is valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key lacks the scope, or the body names another account. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Too many requests. Retry after `Retry-After` seconds. */

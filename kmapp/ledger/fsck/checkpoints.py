@@ -12,26 +12,38 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from psycopg import sql
 
 from kmapp.ledger.fsck.chain import Chain
 from kmapp.ledger.fsck.findings import Findings
-from kmapp.ledger.fsck.hashing import encoded
+from kmapp.ledger.fsck.hashing import TIME, encoded
 from kmapp.ledger.fsck.snapshot import Snapshot
 
 _END = "-----END PUBLIC KEY-----\n"
 _STATEMENT = ("account", "commit_hash", "created_at", "seq")
-_COPIES = (
-    "SELECT seq, commit_hash, signature FROM ledger_checkpoint WHERE account_id = %s ORDER BY seq"
-)
+_COPIES = sql.SQL(
+    "SELECT account_id::text, commit_hash, {time}, seq, signature, key_id FROM ledger_checkpoint"
+    " WHERE account_id = %s ORDER BY seq"
+).format(time=sql.SQL(TIME).format(sql.Identifier("created_at")))
 Keys = Mapping[str, Ed25519PublicKey]
 
 
 @dataclass
 class SignedCheckpoints:
-    """Valid checkpoints: for each account the hash at each number, and all signatures."""
+    """Valid checkpoints: for each account the hash at each number, and the trusted keys."""
 
+    keys: Keys
     hashes: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
-    signatures: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)  # about what was given up
+
+    def accept_loss(self, statement: Mapping[str, Any], replaced: Mapping[str, Any]) -> None:
+        """Expect the chain that a person accepted, instead of the one signed before."""
+        account, seq = statement["account"], statement["seq"]
+        self.hashes[account] = {seq: statement["commit_hash"]} if seq else {}
+        self.notes.append(
+            f"account {account}: commit {replaced['seq']} was signed and given up on"
+            f" {statement['created_at']}; commit {seq} was accepted instead"
+        )
 
 
 def public_keys(paths: Iterable[Path]) -> dict[str, Ed25519PublicKey]:
@@ -46,7 +58,7 @@ def public_keys(paths: Iterable[Path]) -> dict[str, Ed25519PublicKey]:
 
 def read(path: Path, keys: Keys, findings: Findings) -> SignedCheckpoints:
     """Read the statements of the file. Call it before the snapshot is taken."""
-    remembered = SignedCheckpoints()
+    remembered = SignedCheckpoints(keys)
     if not path.exists():
         findings.notes.append(f"checkpoint file {path} does not exist")
         return remembered
@@ -55,32 +67,45 @@ def read(path: Path, keys: Keys, findings: Findings) -> SignedCheckpoints:
             if not line.endswith(b"\n"):
                 findings.notes.append(f"the last line of {path} was cut short by a crash")
                 break
-            if error := _add_statement(line, keys, remembered):
+            if error := _add_statement(line, remembered):
                 findings.add("checkpoint", f"line {place} of {path} {error}")
             findings.checkpoints += 1
+    findings.notes += remembered.notes
     return remembered
 
 
-def _add_statement(line: bytes, keys: Keys, remembered: SignedCheckpoints) -> str | None:
+def _add_statement(line: bytes, remembered: SignedCheckpoints) -> str | None:
     """Add the statement of a line, or return what is wrong with it."""
     try:
         record = json.loads(line)
-        statement, signature = record["statement"], record["signature"]
-        key = keys.get(record["key"])
-        if key is None:
-            return "is signed with an unknown key"
-        if tuple(sorted(statement)) != _STATEMENT or not isinstance(statement["seq"], int):
+        statement = record["statement"]
+        names = tuple(sorted(statement.keys() - {"replaces"}))
+        if names != _STATEMENT or not isinstance(statement["seq"], int):
             return "is not a statement"
-        key.verify(base64.b64decode(signature, validate=True), encoded(statement))
-    except InvalidSignature:
-        return "differs from what was signed"
+        if error := _check_signature(remembered.keys, record):
+            return error
     except (ValueError, KeyError, TypeError, RecursionError):
         return "is damaged"
+    if replaced := statement.get("replaces"):
+        remembered.accept_loss(statement, replaced)
+        return None
     before = remembered.hashes[statement["account"]].setdefault(
         statement["seq"], statement["commit_hash"]
     )
-    remembered.signatures.add(signature)
     return None if before == statement["commit_hash"] else "contradicts an earlier line"
+
+
+def _check_signature(keys: Keys, record: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a signature; raise ValueError if it is not base64."""
+    key = keys.get(record["key"])
+    if key is None:
+        return "is signed with an unknown key"
+    try:
+        signature = base64.b64decode(record["signature"], validate=True)
+        key.verify(signature, encoded(record["statement"]))
+    except InvalidSignature:
+        return "differs from what was signed"
+    return None
 
 
 def check_against(
@@ -91,19 +116,35 @@ def check_against(
     signed = max(hashes, default=0)
     if signed > chain.seq:
         message = (
-            f"ends at commit {chain.seq}, but commit {signed} was signed: later commits are missing"
+            f"ends at commit {chain.seq}, but commit {signed} was signed: an older copy of the"
+            " database was put back, or later commits were deleted"
         )
         findings.add("cut", message, snapshot.account, signed)
-    for seq, commit_hash, signature in snapshot.all(_COPIES, snapshot.account):
-        if signature not in remembered.signatures or hashes.get(seq) != commit_hash:
-            message = "the checkpoint in the database is not in the file"
-            findings.add("checkpoint", message, snapshot.account, seq)
+    for row in snapshot.all(_COPIES, snapshot.account):
+        *values, signature, key = row
+        statement = dict(zip(_STATEMENT, values, strict=True))
+        record = {"key": key, "signature": signature, "statement": statement}
+        if error := _check_copy(remembered.keys, hashes, record):
+            message = f"the checkpoint in the database {error}"
+            findings.add("checkpoint", message, snapshot.account, statement["seq"])
+
+
+def _check_copy(keys: Keys, hashes: Mapping[int, str], record: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a copy. Its own line may be in an older file, or gone with it."""
+    seq, commit_hash = record["statement"]["seq"], record["statement"]["commit_hash"]
+    if seq > max(hashes, default=0) or hashes.get(seq, commit_hash) != commit_hash:
+        return "is not in the file"
+    try:
+        return _check_signature(keys, record)
+    except ValueError:
+        return "is damaged"
 
 
 def report_missing_accounts(
     accounts: Iterable[str], findings: Findings, remembered: SignedCheckpoints
 ) -> None:
-    for account in sorted(remembered.hashes.keys() - set(accounts)):
+    signed = {account for account, hashes in remembered.hashes.items() if hashes}
+    for account in sorted(signed - set(accounts)):
         seq = max(remembered.hashes[account])
         message = f"the account with {seq} signed commits is missing"
         findings.add("account", message, account, seq)

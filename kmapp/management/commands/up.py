@@ -37,9 +37,9 @@ WARNING: the database differs from the last signed checkpoint.
 
   {accounts}
 
-An older backup was restored, or commits were deleted or replaced. kmapp runs so that you can
-investigate, and signs no new checkpoints. See "Backup and restore" in docs/operations.md, and run
-{command} fsck.
+An older copy of the database was put back, or commits were deleted or replaced. These accounts are
+read-only. Run {command} fsck to see what is missing, and put the newest copy back. If
+there is none, accept this state with {command} accept_ledger.
 """
 NOT_STORED = "(shown only once, when it was created)"
 NO_OWNER = """\

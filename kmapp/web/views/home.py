@@ -4,7 +4,8 @@ from django.db.models import Min
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from kmapp.ledger.models import Checkpoint, Commit
+from kmapp.ledger.checkpoint_status import behind, newest_checkpoint
+from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery
 from kmapp.web.http import WebRequest
 from kmapp.web.navigation import HOME_PANELS, find_url
@@ -37,8 +38,9 @@ def operations_summary(request: WebRequest) -> HttpResponse:
 def ledger_summary(request: WebRequest) -> HttpResponse:
     account_id = request.account_id
     head = Commit.objects.of(account_id).order_by("-seq").first()
-    checkpoint = Checkpoint.objects.of(account_id).order_by("-seq").first()
+    checkpoint = newest_checkpoint(account_id)
     context = {
+        "behind": behind(account_id),
         # Sequence numbers have no gaps, so their difference is the number of commits.
         "unsigned": (head.seq if head else 0) - (checkpoint.seq if checkpoint else 0),
         "head": head,

@@ -5,15 +5,19 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
 
-from kmapp.ledger.checkpoints import behind
-from kmapp.ledger.models import Checkpoint, Commit
+from kmapp.ledger.accept_loss import accept_loss
+from kmapp.ledger.checkpoint_status import behind, newest_checkpoint
+from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import Checked, verify
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
+from kmapp.web.forms import AcceptLossForm
 from kmapp.web.http import WebRequest, parse_row_number
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import render_part
+from kmapp.web.responses import redirect_page, render_form, render_part
 from kmapp.web.statistics.daily import build_charts
 
 PAGE_SIZE = 50
@@ -34,7 +38,7 @@ def ledger(request: WebRequest) -> HttpResponse:
         "more": commits[PAGE_SIZE - 1].seq if len(commits) > PAGE_SIZE else None,
         "names": list_actor_names(row.actor for row in commits),
         "head": Commit.objects.of(account_id).order_by("-seq").first(),
-        "checkpoint": Checkpoint.objects.of(account_id).order_by("-seq").first(),
+        "checkpoint": newest_checkpoint(account_id),
     }
     if not request.htmx:  # a request for the list alone
         context["charts"] = build_charts(account_id, ["commits"])
@@ -60,3 +64,20 @@ def check(request: WebRequest) -> AfterCommit:
 
 def _render_verification(request: WebRequest, checked: Checked) -> AfterCommit:
     return AfterCommit(lambda: render(request, "web/ledger/checked.html", {"checked": checked}))
+
+
+@page_view("GET", "POST", admin=True)
+def accept(request: WebRequest) -> HttpResponse | AfterCommit:
+    """Accept a ledger that is not the signed one, after confirmation with a reason."""
+    chain, form = behind(request.account_id), AcceptLossForm(request.POST or None)
+    if request.method != "POST" or not form.is_valid():
+        context = {"behind": chain, "form": form}
+        return render_form(request, "web/ledger/accept.html", context, invalid=form.is_bound)
+    reason = form.cleaned_data["reason"]
+    return AfterCommit(lambda: _accept(request, reason), outside_transaction=True)
+
+
+def _accept(request: WebRequest, reason: str) -> HttpResponse:
+    accept_loss(request.account_id, request.actor, reason=reason)
+    notice = _("Accepted and recorded in the ledger. The account can be changed again.")
+    return redirect_page(request, reverse("web:ledger"), notice=notice)

@@ -9,7 +9,8 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from kmapp.ledger.checkpoints import behind
+from kmapp.ledger.checkpoint_status import all_behind, behind
+from kmapp.ledger.copy_thread import load_copy_status
 from kmapp.outbox.actions import replay
 from kmapp.outbox.job_results import outcome
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
@@ -38,6 +39,8 @@ def operations(request: WebRequest) -> HttpResponse:
     if request.user.is_superuser:  # figures of all accounts are for the owner of the installation
         name = request.GET.get("period", "")
         period = PERIODS.get(name) or PERIODS[DEFAULT_PERIOD]
+        others = [each for each in all_behind() if each.account_id != account_id]
+        context |= {"others_behind": others, "copies": load_copy_status()}
         context |= {"charts": build_system_charts(period), "periods": PERIODS, "period": period}
     return render_part(request, "web/operations/index.html", "list", context)
 

@@ -14,6 +14,7 @@ from kmapp.management.confirmation import agreed
 from kmapp.management.progress import Progress
 from kmapp.runtime.embedded import temporary
 from memory.benchmarks import query_plans
+from memory.benchmarks.checkpoint_cost import measure_checkpoint_cost
 from memory.benchmarks.product_bench import page, run_bench
 from memory.benchmarks.review_session import cleared, format_figures
 from memory.benchmarks.seed_accounts import PREFIX, SHARES, seed, slug_of
@@ -51,9 +52,10 @@ class Command(BaseCommand):
             "--entries", type=int, default=50_000, help="number of other memories"
         )
         clearing.add_argument("--number", type=int, default=300, help="number of decisions")
-        for verb in (seeding, measuring, clearing):
+        signing = verbs.add_parser("checkpoints", help="measure writes with checkpoints")
+        for verb in (seeding, measuring, clearing, signing):
             verb.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-        for verb in (measuring, clearing):
+        for verb in (measuring, clearing, signing):
             verb.add_argument(
                 "--here",
                 action="store_true",
@@ -108,6 +110,13 @@ class Command(BaseCommand):
         self.seed(number=number, account_share=SHARES, yes=options["yes"])
         result = cleared(account_named(slug_of(SHARES[0])), options["number"])
         self.stdout.write(f"With {options['entries']:,} memories: {format_figures(result)}")
+
+    def checkpoints(self, **options: Any) -> None:
+        if not options["here"]:
+            _elsewhere()
+            return
+        self.seed(number=100, account_share=SHARES, yes=options["yes"])
+        self.stdout.write(measure_checkpoint_cost(account_named(slug_of(SHARES[0]))))
 
     def explain(self, **options: Any) -> None:
         slow = []

@@ -14,7 +14,7 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import update_account
 from kmapp.accounts.actors import SYSTEM
-from kmapp.ledger.checkpoints import all_behind, behind
+from kmapp.ledger.checkpoint_status import all_behind, behind
 from kmapp.ledger.models import Checkpoint
 from kmapp.management.commands.up import BEHIND
 from tests import makers
@@ -136,13 +136,17 @@ def test_missing_file_is_reported_from_database_copies(ledger: Ledger, lines: li
 @pytest.fixture
 def restored(ledger: Ledger) -> Ledger:
     """The database as it was three commits ago, with the current file of checkpoints."""
+    cut_three_commits(ledger)
+    return ledger
+
+
+def cut_three_commits(ledger: Ledger) -> None:
     length = len(ledger.links())
     for table, column in (("ledger_commit", "seq"), ("ledger_checkpoint", "seq")):
         ledger.intruder.run(
             f"DELETE FROM {table} WHERE account_id = %s AND {column} > %s",  # noqa: S608
             *(ledger.account.pk, length - 3),
         )
-    return ledger
 
 
 def test_complete_chain_is_not_behind_its_checkpoint(ledger: Ledger) -> None:
@@ -156,9 +160,14 @@ def test_older_database_is_behind_the_checkpoint(restored: Ledger) -> None:
     assert f"commit {status.signed} was signed" in str(status)
 
 
-def test_new_commits_on_an_old_database_are_not_signed(restored: Ledger) -> None:
-    for _ in range(4):
-        commit(restored)
+def test_new_commits_on_an_old_database_are_not_signed(
+    restored: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer without the file of checkpoints does not notice."""
+    with monkeypatch.context() as patch:
+        patch.setattr("kmapp.ledger.actions.last_signed", lambda account_id: None)
+        for _ in range(4):
+            commit(restored)
     status = behind(restored.account.pk)
     assert status is not None
     assert status.ends > status.signed
@@ -181,14 +190,16 @@ def test_startup_logs_a_chain_behind_its_checkpoint(
     assert "ledger_behind_checkpoint" in caplog.text
 
 
-def test_health_and_pages_report_a_chain_behind_its_checkpoint(restored: Ledger) -> None:
-    agent = Client(headers={"authorization": f"Bearer {makers.key(restored.account)[1]}"})
+def test_health_and_pages_report_a_chain_behind_its_checkpoint(ledger: Ledger) -> None:
+    agent = Client(headers={"authorization": f"Bearer {makers.key(ledger.account)[1]}"})
+    browser = Client()
+    browser.force_login(makers.member(ledger.account, "looker", role="reviewer"))
+    call_command("checkpoint", stdout=StringIO())
+    cut_three_commits(ledger)
     body = agent.get("/v1/health").json()
     assert body["status"] != "ok"
     assert body["ledger"]["ok"] is False
     assert body["ledger"]["signed"] > body["ledger"]["ends"] > 0
-    browser = Client()
-    browser.force_login(makers.member(restored.account, "looker", role="reviewer"))
     for page in ("/operations/", "/ledger/"):
         assert (
             "a checkpoint outside the database covers commit" in browser.get(page).content.decode()

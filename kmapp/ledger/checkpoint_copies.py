@@ -1,0 +1,123 @@
+"""Copies of the checkpoint file elsewhere: at another path, and at a peer that countersigns.
+
+A copy reveals a checkpoint file that was put back together with its database.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Protocol
+
+import httpcore2
+from django.conf import settings
+
+from kmapp.ledger.canonical import canonical
+from kmapp.ledger.checkpoint_file import CheckpointFile, shared_file
+from kmapp.ledger.signing import Signed, append, one_signer, parse
+
+MOST = 500  # statements in one request
+SECONDS = 10.0  # for each step of a request
+
+
+class CopyFailed(Exception):
+    """A copy could not be read or written; it is tried again."""
+
+
+class Copy(Protocol):
+    name: str
+
+    def load(self) -> Sequence[Signed]:
+        """Return the newest statements of each account, in order."""
+
+    def store(self, statements: Sequence[Signed]) -> None:
+        """Store statements. Those that are stored already are skipped."""
+
+
+def configured_copies() -> list[Copy]:
+    copies: list[Copy] = []
+    if settings.CHECKPOINT_COPY_FILE:
+        copies.append(FileCopy(Path(settings.CHECKPOINT_COPY_FILE)))
+    if settings.CHECKPOINT_PEER_URL:
+        copies.append(Peer(settings.CHECKPOINT_PEER_URL, settings.CHECKPOINT_PEER_KEY))
+    return copies
+
+
+@dataclass
+class FileCopy:
+    """The same lines in a file at another path, such as another disk or a mounted folder."""
+
+    path: Path
+    name: str = "file"
+    file: CheckpointFile = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.file = CheckpointFile(self.path)
+
+    def load(self) -> Sequence[Signed]:
+        return self.file.missing_from({})
+
+    def store(self, statements: Sequence[Signed]) -> None:
+        with one_signer(self.path):
+            stored = self.file.all()
+            new = [each for each in statements if stored.get(each.statement.account) != each]
+            if new:
+                append(self.path, new)
+                self.file.rotate_if_long()
+
+
+@dataclass
+class Peer:
+    """Another kmapp, which stores the statements and signs them with its own key."""
+
+    url: str
+    key: str
+    name: str = "peer"
+
+    def load(self) -> Sequence[Signed]:
+        return parse_records(self._request("GET"))
+
+    def store(self, statements: Sequence[Signed]) -> None:
+        """Store the countersignatures next to the checkpoint file."""
+        for start in range(0, len(statements), MOST):
+            records = [each.record() for each in statements[start : start + MOST]]
+            answer = self._request("POST", {"checkpoints": records})
+            path = settings.CHECKPOINT_FILE.with_name("countersigned.ndjson")
+            with one_signer(path):
+                append(path, parse_records(answer))
+                shared_file(path).rotate_if_long()
+
+    def _request(self, method: str, body: Any = None) -> Any:
+        headers: dict[bytes | str, bytes | str] = {
+            "Authorization": f"Bearer {self.key}",
+            "Content-Type": "application/json",
+        }
+        timeout = dict.fromkeys(("connect", "read", "write", "pool"), SECONDS)
+        try:
+            answer = httpcore2.request(
+                method,
+                f"{self.url}/v1/checkpoints",
+                headers=headers,
+                content=None if body is None else json.dumps(body).encode(),
+                extensions={"timeout": timeout},
+            )
+            if answer.status != HTTPStatus.OK:
+                raise CopyFailed(f"The peer returned HTTP status {answer.status}.")
+            return json.loads(answer.content)
+        except (OSError, ValueError, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+            raise CopyFailed("The peer could not be reached.") from error
+        except httpcore2.TimeoutException as error:
+            raise CopyFailed(f"The peer did not respond within {SECONDS:.0f} seconds.") from error
+
+
+def parse_records(answer: Any) -> list[Signed]:
+    """Return the statements of a response or a request; raise CopyFailed if one is damaged."""
+    records: Iterable[Any] = answer.get("checkpoints", ()) if isinstance(answer, dict) else ()
+    try:
+        statements = [parse(canonical(record) + b"\n") for record in records]
+    except (ValueError, TypeError, RecursionError):  # a value without a canonical form
+        statements = [None]
+    if None in statements:
+        raise CopyFailed("A statement is damaged.")
+    return [each for each in statements if each]

@@ -1,0 +1,101 @@
+"""Comparison of chains with their last signed heads.
+
+A database restored to an earlier day is consistent in itself; only the signed file shows that
+commits are missing. Every start, the health check and the pages compare both and trust the file.
+`manage.py fsck` also checks the signatures.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection
+
+from kmapp.accounts.acting import acting
+from kmapp.errors import ReadOnly
+from kmapp.ledger.chain import BEGINNING, Head
+from kmapp.ledger.checkpoint_file import checkpoint_file
+from kmapp.ledger.models import Checkpoint, Commit
+from kmapp.ledger.signing import Statement
+
+RETRY_AFTER = 60  # seconds for clients of a read-only account, which waits for a person
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behind:
+    """An account whose chain is not the one that was signed. It is read-only."""
+
+    account_id: UUID
+    signed: int  # the number of the last signed commit
+    ends: int  # the number of the last commit in the database
+
+    def __str__(self) -> str:
+        if self.ends < self.signed:
+            return f"ends at commit {self.ends}, but commit {self.signed} was signed"
+        return f"has a commit {self.signed} that differs from the signed one"
+
+    @property
+    def explanation(self) -> str:
+        """What happened and what to do, for operators and agents."""
+        cause = (
+            "An older copy of the database was put back, or commits were deleted."
+            if self.ends < self.signed
+            else "The ledger was rewritten, or an older copy of the database was put back."
+        )
+        return (
+            f"The ledger {self}. {cause} The account is read-only until the newest copy is back,"
+            " or an admin accepts this state on the page Ledger (or with manage.py accept_ledger)."
+        )
+
+    def error(self) -> ReadOnly:
+        facts = {"signed": self.signed, "ends": self.ends}
+        return ReadOnly(self.explanation, retry_after=RETRY_AFTER, details=facts)
+
+
+def behind(account_id: UUID) -> Behind | None:
+    """Return what is missing of an account's chain. One query if nothing is missing."""
+    signed = last_signed(account_id)
+    if signed is None or signed.head == BEGINNING:  # the loss of the whole account was accepted
+        return None
+    with acting(account_id):
+        commits = Commit.objects.of(account_id)
+        if commits.at(signed.head).exists():
+            return None
+        return Behind(account_id=account_id, signed=signed.seq, ends=commits.last_seq())
+
+
+def all_behind() -> list[Behind]:
+    """Return what is missing of every account, including missing ones."""
+    signed, heads = checkpoint_file().all(), load_heads()
+    suspects = [each for each in sorted(signed) if signed[each].statement.head != heads.get(each)]
+    return [chain for account_id in suspects if (chain := behind(account_id))]
+
+
+def load_heads() -> dict[UUID, Head]:
+    """Return the last commit of each account that has one, in one query."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT account_id, seq, commit_hash FROM ledger_heads()")
+        return {account_id: Head(*head) for account_id, *head in cursor.fetchall()}
+
+
+def last_signed(account_id: UUID) -> Statement | None:
+    """Return the last signed head of an account, from the configured file."""
+    signed = checkpoint_file().get(account_id)
+    return signed.statement if signed else None
+
+
+def newest_checkpoint(account_id: UUID) -> Statement | Checkpoint | None:
+    """Return the last signed head, or its copy in the database if the file was lost.
+
+    Inside `acting`.
+    """
+    copies = Checkpoint.objects.of(account_id).order_by("-seq")
+    return last_signed(account_id) or copies.first()
+
+
+def unsigned_since(account_id: UUID) -> datetime | None:
+    """Return the time of the first commit after the last signed one."""
+    signed = last_signed(account_id)
+    with acting(account_id):
+        later = Commit.objects.of(account_id).filter(seq=signed.seq + 1 if signed else 1)
+        return later.values_list("created_at", flat=True).first()

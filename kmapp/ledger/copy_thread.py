@@ -1,0 +1,102 @@
+"""The thread that keeps a copy of the checkpoint file up to date. It delays no signing."""
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.core.cache import cache
+from prometheus_client import Counter
+
+from kmapp.ledger.checkpoint_copies import Copy, configured_copies
+from kmapp.ledger.checkpoint_file import checkpoint_file
+from kmapp.ledger.signing import Signed, append, is_signed_by, one_signer, public_keys, public_path
+
+COMPARED_SECONDS = 60.0  # between two comparisons with what the copy has
+LONGEST_PAUSE = 60.0
+STATUS_SECONDS = 600  # after which the state of a copy is unknown
+
+FAILURES = Counter("kmapp_checkpoint_copy_failures", "Failed rounds of copying.", ["copy"])
+log = structlog.get_logger()
+
+
+class CopyThread(threading.Thread):
+    """Sends new statements to one copy, and regularly compares the file with it."""
+
+    def __init__(self, copy: Copy) -> None:
+        super().__init__(name=f"checkpoint copy: {copy.name}", daemon=True)
+        self.copy = copy
+        self.stopping = threading.Event()
+        self.stored: dict[UUID, Signed] = {}
+        self.compared = -COMPARED_SECONDS
+        self.failed = 0
+
+    def run(self) -> None:
+        while True:
+            self.run_once()
+            pause = min(settings.CHECKPOINT_SECONDS * 2**self.failed, LONGEST_PAUSE)
+            if self.stopping.wait(pause):
+                return
+
+    def run_once(self) -> None:
+        """Compare if it is due, and send what is new. A failure is counted and tried again."""
+        try:
+            self._compare()
+            if new := checkpoint_file().missing_from(self.stored):
+                self.copy.store(new)
+                self.stored |= {each.statement.account: each for each in new}
+        except Exception as error:  # noqa: BLE001 - the next round tries again
+            self.failed = min(self.failed + 1, 6)
+            self.compared = -COMPARED_SECONDS
+            FAILURES.labels(self.copy.name).inc()
+            log.warning("checkpoint_copy_failed", copy=self.copy.name, error=str(error))
+            cache.set(f"checkpoint-copy:{self.copy.name}", {"error": str(error)}, STATUS_SECONDS)
+        else:
+            self.failed = 0
+            status = {"error": "", "at": time.time()}
+            cache.set(f"checkpoint-copy:{self.copy.name}", status, STATUS_SECONDS)
+
+    def _compare(self) -> None:
+        if time.monotonic() - self.compared < COMPARED_SECONDS:
+            return
+        statements = self.copy.load()
+        adopt(statements, self.copy.name)
+        self.stored = {each.statement.account: each for each in statements}
+        self.compared = time.monotonic()
+
+
+def adopt(stored: Sequence[Signed], name: str) -> None:
+    """Add statements of ours that the file has lost. Chains that lack them become read-only."""
+    with one_signer(settings.CHECKPOINT_FILE):
+        path = public_path(settings.CHECKPOINT_KEY_FILE)
+        keys = public_keys(path) if path.exists() else {}
+        lost = []
+        for signed in filter(checkpoint_file().lacks, stored):
+            account = str(signed.statement.account)
+            if is_signed_by(keys, signed):
+                log.error("checkpoint_file_older_than_copy", copy=name, account=account)
+                lost.append(signed)
+            else:
+                log.error("checkpoint_copy_forged", copy=name, account=account)
+        if lost:
+            append(settings.CHECKPOINT_FILE, lost)
+
+
+def start_copy_threads() -> None:
+    """Start the threads; each has compared its copy once when this returns, or failed to."""
+    for copy in configured_copies():
+        thread = CopyThread(copy)
+        thread.run_once()
+        thread.start()
+
+
+def load_copy_status() -> dict[str, dict[str, Any]]:
+    """Return the state of each configured copy as its thread last reported it."""
+    unknown = {"error": "Its state is unknown. Check that beat runs."}
+    return {
+        copy.name: cache.get(f"checkpoint-copy:{copy.name}") or unknown
+        for copy in configured_copies()
+    }

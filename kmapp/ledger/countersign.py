@@ -1,0 +1,50 @@
+"""Checkpoints of other installations that are stored and countersigned here."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from kmapp.errors import Conflict
+from kmapp.ledger.checkpoint_file import CheckpointFile, shared_file
+from kmapp.ledger.signing import Signed, append, one_signer, sign, signing_key
+
+
+def load_peer_file(account_id: UUID) -> CheckpointFile:
+    """Return the file with the statements that keys of this account sent."""
+    return shared_file(settings.CHECKPOINT_FILE.parent / "peers" / f"{account_id}.ndjson")
+
+
+def countersign(account_id: UUID, statements: Sequence[Signed]) -> list[Signed]:
+    """Store statements, and return them signed with our key. A repeated statement is stored once.
+
+    A statement that goes back, or differs at the same number, must name what it replaces.
+    """
+    file = load_peer_file(account_id)
+    with one_signer(file.path):
+        stored = dict(file.all())
+        new = []
+        for each in statements:
+            before = stored.get(each.statement.account)
+            if before != each:
+                _require_progress(each, before)
+                stored[each.statement.account] = each
+                new.append(each)
+        if new:
+            append(file.path, new)
+            file.rotate_if_long()
+    key = signing_key(settings.CHECKPOINT_KEY_FILE)
+    return [sign(key, each.statement) for each in statements]
+
+
+def _require_progress(signed: Signed, before: Signed | None) -> None:
+    new = signed.statement
+    if before is None or new.replaces or new.seq > before.statement.seq:
+        return
+    if new.head != before.statement.head:
+        message = _(
+            "A later or different checkpoint of this account is stored here. Compare the database "
+            "with it before you continue."
+        )
+        raise Conflict(message, details={"account": str(new.account), "newest": before.record()})

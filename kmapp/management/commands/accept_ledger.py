@@ -1,0 +1,54 @@
+"""manage.py accept_ledger: accept ledgers that are not the signed ones."""
+
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kmapp.accounts.actors import SYSTEM
+from kmapp.ledger.accept_loss import accept_loss
+from kmapp.ledger.checkpoint_status import Behind, all_behind
+from kmapp.management.accounts import every_account
+
+
+class Command(BaseCommand):
+    help = (
+        "List accounts whose ledger is older than its last checkpoint or differs from it, and "
+        "accept their state, so that they can be changed again."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("accounts", nargs="*", metavar="ACCOUNT", help="short name or ID")
+        parser.add_argument("--all", action="store_true", help="accept all listed accounts")
+        parser.add_argument("--reason", default="", help="why; the ledger records it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        slugs = {account.pk: account.slug for account in every_account()}
+        listed = all_behind()
+        chosen = self._choose(listed, slugs, options)
+        if chosen and not options["reason"]:
+            raise CommandError("Add --reason TEXT. The ledger records it.")
+        for each in listed:
+            name = slugs.get(each.account_id, "missing account")
+            done = ""
+            if each in chosen:
+                statement = accept_loss(each.account_id, SYSTEM, reason=options["reason"])
+                done = f"; accepted at commit {statement.seq}"
+            self.stdout.write(f"{each.account_id}  {name}  {each}{done}")
+        if not listed:
+            self.stdout.write("Every ledger matches its last checkpoint.")
+
+    def _choose(
+        self, listed: list[Behind], slugs: dict[UUID, str], options: dict[str, Any]
+    ) -> list[Behind]:
+        if options["all"]:
+            return listed
+        names = set(options["accounts"])
+        chosen = [
+            each
+            for each in listed
+            if names & {str(each.account_id), slugs.get(each.account_id, "")}
+        ]
+        if len(chosen) != len(names):
+            raise CommandError("Not all of these accounts are listed: run accept_ledger alone.")
+        return chosen

@@ -1,0 +1,104 @@
+"""Heads are signed soon after a commit."""
+
+import threading
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from celery.signals import beat_init
+from django.conf import settings
+from django.core.management import call_command
+from django.test import Client
+from prometheus_client import REGISTRY
+from pytest_django import DjangoAssertNumQueries
+
+import kmapp.celery  # noqa: F401 - connects the signals
+from kmapp.accounts.models import Account
+from kmapp.ledger import checkpoint_thread
+from kmapp.ledger.checkpoint_file import CheckpointFile, checkpoint_file
+from kmapp.ledger.checkpoint_status import all_behind, last_signed
+from kmapp.ledger.checkpoint_thread import CheckpointThread
+from kmapp.ledger.checkpoints import checkpoint_moved
+from kmapp.ledger.models import Checkpoint
+from tests import makers
+
+
+def metric(name: str) -> float:
+    return REGISTRY.get_sample_value(name) or 0.0
+
+
+def count_lines() -> int:
+    return len(settings.CHECKPOINT_FILE.read_bytes().splitlines())
+
+
+def test_only_heads_that_moved_are_signed(
+    acme: Account, rival: Account, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    assert {each.account_id for each in checkpoint_moved()} == {acme.pk, rival.pk}
+    with django_assert_num_queries(1):
+        assert checkpoint_moved() == []
+    makers.key(acme)
+    [signed] = checkpoint_moved()
+    assert signed.account_id == acme.pk
+    assert last_signed(acme.pk).head == signed.head  # type: ignore[union-attr]
+    assert count_lines() == 3
+    # The thread writes nothing into the database; the hourly task copies the last statements.
+    assert not Checkpoint.objects.exists()
+    call_command("checkpoint", stdout=StringIO())
+    assert count_lines() == 3
+
+
+def test_long_file_is_rotated_and_continues_with_every_account(
+    acme: Account, rival: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kmapp.ledger.checkpoint_file.ROTATED_LINES", 9)
+    monkeypatch.setattr("kmapp.ledger.checkpoint_file.OLD_FILES", 1)
+    checkpoint_moved()
+    for _each in range(20):
+        makers.key(acme)
+        checkpoint_moved()
+    call_command("checkpoint", stdout=StringIO())
+    assert len(checkpoint_file().rotated()) == 1
+    assert count_lines() <= 10
+    heads = CheckpointFile(settings.CHECKPOINT_FILE).all()  # as another process reads it
+    assert heads == checkpoint_file().all()
+    assert heads.keys() == {acme.pk, rival.pk}
+    assert all_behind() == []
+
+
+@pytest.mark.usefixtures("acme")
+def test_commits_without_checkpoint_degrade_health(
+    agent: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kmapp.api.health.CHECKPOINTS_LATE", timedelta(0))
+    part = agent.get("/v1/health").json()["ledger"]
+    assert part["ok"] is False
+    assert "have no signed checkpoint" in part["message"]
+    checkpoint_moved()
+    assert agent.get("/v1/health").json()["ledger"] == {"ok": True}
+
+
+def test_scheduler_runs_the_thread_which_survives_failures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rounds, third = [], threading.Event()
+
+    def fail_twice() -> list[Any]:
+        rounds.append(threading.current_thread())
+        if len(rounds) == 3:
+            third.set()
+        if len(rounds) < 3:
+            raise OSError("The disk is full.")
+        return []
+
+    monkeypatch.setattr(checkpoint_thread, "checkpoint_moved", fail_twice)
+    monkeypatch.setattr(settings, "CHECKPOINT_SECONDS", 0.001)
+    failures = metric("kmapp_checkpoint_failures_total")
+    beat_init.send(sender=None)
+    assert third.wait(60)
+    thread = rounds[0]
+    assert isinstance(thread, CheckpointThread)
+    thread.stopping.set()
+    thread.join()
+    assert metric("kmapp_checkpoint_failures_total") == failures + 2

@@ -1,0 +1,136 @@
+"""A store that was put back to an older copy is reported, and read-only until it is accepted."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import connections
+from django.test import Client
+from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.ledger.checkpoint_status import behind
+from kmapp.ledger.checkpoint_thread import CheckpointThread
+from kmapp.ledger.models import Commit
+from tests import makers
+from tests.conftest import clone, drop, use_database
+from tests.makers import missing
+
+LOST = "An older copy of the database was put back"
+
+
+def write(agent: Client, text: str) -> Any:
+    body = {"input_text": text, "nodes": [{"type": "event", "text": text}]}
+    return agent.post("/v1/memory/write", body, "application/json")
+
+
+def fsck() -> dict[str, Any]:
+    out = StringIO()
+    with suppress(CommandError):  # it fails if there are problems
+        call_command("fsck", "--json", stdout=out)
+    report: dict[str, Any] = json.loads(out.getvalue())
+    return report
+
+
+@pytest.fixture
+def older(
+    committed: str, acme: Account, agent: Client, admin: Client, reviewer: Client
+) -> Iterator[str]:
+    """Return a copy of the store from before its last, signed, commits."""
+    name = f"{committed}_older"
+    assert write(agent, "The tea room opens at nine.").status_code == 201
+    connections.close_all()
+    clone(name, template=committed)
+    try:
+        makers.account("Newcomer")
+        assert write(agent, "The tea room closes at five.").status_code == 201
+        CheckpointThread().run_once()
+        assert agent.get("/v1/memory/verify").json()["ok"] is True
+        assert agent.get("/v1/health").json()["ledger"] == {"ok": True}
+        yield name
+    finally:
+        drop(name)
+        use_database(committed)
+
+
+@pytest.mark.promise(28)
+def test_older_copy_of_the_whole_store_is_reported(
+    older: str, acme: Account, agent: Client
+) -> None:
+    signed = settings.CHECKPOINT_FILE.read_bytes()
+    use_database(older)
+    text = agent.get("/v1/memory/verify").json()
+    assert (text["ok"], text["problems"]) == (False, [behind(acme.pk).explanation])  # type: ignore[union-attr]
+    assert LOST in text["problems"][0]
+    part = agent.get("/v1/health").json()["ledger"]
+    assert (part["ok"], part["message"]) == (False, text["problems"][0])
+    assert {problem["kind"] for problem in fsck()["problems"]} == {"account", "cut"}
+    thread = CheckpointThread()
+    with capture_logs() as lines:
+        thread.run_once()
+        thread.run_once()
+    assert [line["event"] for line in lines] == ["ledger_behind_checkpoint"] * 2  # two accounts
+    assert REGISTRY.get_sample_value("kmapp_ledger_accounts_behind") == 2
+    assert settings.CHECKPOINT_FILE.read_bytes() == signed
+
+
+def test_read_only_account_is_read_and_accepted_by_an_admin(
+    older: str, acme: Account, agent: Client, admin: Client, reviewer: Client
+) -> None:
+    use_database(older)
+    refused = write(agent, "The tea room moved.")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "60")
+    assert refused.json()["error"] == "read_only"
+    assert missing(refused.json()["message"], LOST, "accept_ledger") == []
+    recalled = agent.post("/v1/memory/recall_text", {"query": "tea"}, "application/json")
+    assert recalled.status_code == 200
+
+    assert "Accept this state" not in reviewer.get("/ledger/").content.decode()
+    assert reviewer.get("/ledger/accept/").status_code == 403
+    for page in ("/ledger/", "/operations/", "/ledger/summary/"):
+        assert 'href="/ledger/accept/"' in admin.get(page).content.decode(), page
+    assert "The database ends at commit" in admin.get("/ledger/accept/").content.decode()
+    assert admin.post("/ledger/accept/", {"reason": ""}).status_code == 422
+    assert write(agent, "The tea room moved.").status_code == 503
+    assert admin.post("/ledger/accept/", {"reason": "The disk died."}).status_code == 302
+
+    with acting(acme):
+        commit = Commit.objects.of(acme).select_related("note").latest("seq")
+    assert (commit.diff[0]["op"], commit.note.reason) == ("ACCEPT", "The disk died.")
+    assert commit.actor.startswith("user:")
+    assert (commit.note.input or {})["replaced"]["seq"] >= commit.seq
+    assert agent.get("/v1/health").json()["ledger"] == {"ok": True}
+    assert admin.post("/ledger/accept/", {"reason": "Again."}).status_code == 409
+    assert write(agent, "The tea room moved.").status_code == 201
+    CheckpointThread().run_once()
+    assert agent.get("/v1/memory/verify").json()["ok"] is True
+
+    # The newest copy comes back after all: again, a person must decide.
+    use_database(older.removesuffix("_older"))
+    assert write(agent, "Two histories.").status_code == 503
+    assert "rewritten" in {problem["kind"] for problem in fsck()["problems"]}
+
+
+def test_command_accepts_all_accounts_and_missing_ones(older: str, agent: Client) -> None:
+    use_database(older)
+    with pytest.raises(CommandError, match="Add --reason"):
+        call_command("accept_ledger", "acme", stdout=StringIO())
+    with pytest.raises(CommandError, match="Not all"):
+        call_command("accept_ledger", "nobody", reason="x", stdout=StringIO())
+    out = StringIO()
+    call_command("accept_ledger", all=True, reason="A drill.", stdout=out)
+    assert missing(out.getvalue(), "acme", "missing account", "accepted at commit 0") == []
+    CheckpointThread().run_once()
+    assert REGISTRY.get_sample_value("kmapp_ledger_accounts_behind") == 0
+    assert write(agent, "The tea room moved.").status_code == 201
+    call_command("checkpoint", stdout=StringIO())
+    report = fsck()
+    assert report["problems"] == []
+    assert sum("was signed and given up" in note for note in report["notes"]) == 2
