@@ -40,12 +40,14 @@ def mark(text: str, spans: Sequence[Span]) -> list[Piece]:
     return [piece for piece in pieces if piece[0]]
 
 
-def passage(text: str, query_terms: Collection[str], phrases: Collection[str]) -> list[Piece]:
+def passage(
+    text: str, query_terms: Collection[str], phrases: Collection[str], *, length: int = LENGTH
+) -> list[Piece]:
     """Return the passage around the first match, or the beginning of the text."""
     spans = find_matches(text, query_terms, phrases)
     first = spans[0][0] if spans else 0
-    start = max(0, first - _LEAD) if first > LENGTH - _LEAD else 0
-    end = start + LENGTH
+    start = max(0, first - _LEAD) if first > length - _LEAD else 0
+    end = start + length
     inside = [(a - start, min(b, end) - start) for a, b in spans if start <= a < end]
     cut = [("…", False)] if start else []
     rest = [("…", False)] if end < len(text) else []

@@ -46,6 +46,7 @@ class Search:
     trust: tuple[str, ...] = ()
     mime: tuple[str, ...] = ()
     scope: str | None = None
+    folder: str = ""  # of the path in the source
     version: str = ""  # revision of the document
     min_score: float = 0.0
     merge: bool = True
@@ -156,6 +157,7 @@ def _within(account_id: UUID, request: Search, collection: Collection) -> Within
     filters: dict[str, Any] = {
         "document__mime__in": request.mime,
         "document__revision": request.version,
+        "document__ref__startswith": request.folder and f"{request.folder.strip('/')}/",
         "document__source__any_of": _sources(account_id, request),
     }
     active_filters = {name: value for name, value in filters.items() if value}

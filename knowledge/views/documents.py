@@ -1,8 +1,10 @@
 """Pages of documents, chunks and failed documents."""
 
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
+from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -14,13 +16,14 @@ from kmapp.web.responses import redirect_with_notice, render_part
 from kmapp.web.usage_registry import find_usage
 from knowledge.actions.erasure import erase_document
 from knowledge.actions.parse_documents import retry_document
-from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
+from knowledge.models import ChunkQuerySet, KnowledgeChunk, KnowledgeDocument, KnowledgeText
 from knowledge.retrieval.citations import slices
 from knowledge.retrieval.search import vector_states
 
 CHUNKS = 20  # on one page
 PAGE = 50
 USES = 10  # latest calls
+MOST_CITED = 10  # chunks of a passage
 
 
 @page_view("GET")
@@ -30,7 +33,9 @@ def document(request: WebRequest, pk: UUID) -> HttpResponse:
     versions = row.source.index_versions
     version = next((each for each in versions if each == request.GET.get("index")), versions[0])
     chunks = KnowledgeChunk.objects.of(account_id).filter(document=row).of_index_version(version)
-    page = paginate(request, chunks.order_by("chunk_index"), CHUNKS)
+    cited, position = find_cited(request, chunks)
+    number = position // CHUNKS + 1 if cited else request.GET.get("page")
+    page = Paginator(chunks.order_by("chunk_index"), CHUNKS).get_page(number)
     texts = KnowledgeText.objects.of(account_id).filter(document=row).defer("text")
     context = {
         "document": row,
@@ -39,8 +44,21 @@ def document(request: WebRequest, pk: UUID) -> HttpResponse:
         "texts": texts.order_by("-version")[:PAGE],
         "index_version": version,
         "index_versions": versions,
+        "cited": cited,
+        "is_passage_gone": "chunk" in request.GET and not cited,
     }
     return render(request, "knowledge/documents/detail.html", context)
+
+
+def find_cited(request: WebRequest, chunks: ChunkQuerySet) -> tuple[list[UUID], int]:
+    """Return the chunks of the passage that the address names, and the number of the first."""
+    ids = []
+    for name in request.GET.getlist("chunk")[:MOST_CITED]:
+        with suppress(ValueError):
+            ids.append(UUID(name))
+    rows = chunks.filter(pk__in=ids).order_by("chunk_index") if ids else chunks.none()
+    cited = list(rows.values_list("pk", "chunk_index"))
+    return [pk for pk, _number in cited], cited[0][1] if cited else 0
 
 
 def _pieces(account_id: UUID, chunks: list[KnowledgeChunk], version: str) -> list[dict[str, Any]]:

@@ -9,11 +9,18 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 
 from kmapp.search.models import Vector
+from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_with_notice, render_part, render_polled
 from knowledge.actions.erasure import erase_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
+from knowledge.views.passages import (
+    TEMPLATE,
+    PassageSearchForm,
+    list_source_names,
+    search_passages,
+)
 
 FIRST_DOCUMENT = (
     '{"source": {"name": "handbook"}, "documents": '
@@ -22,13 +29,19 @@ FIRST_DOCUMENT = (
 
 
 @page_view("GET")
-def sources(request: WebRequest) -> HttpResponse:
+def sources(request: WebRequest) -> HttpResponse | AfterCommit:
+    """Render the list of sources, or the passages that match a query."""
+    form = PassageSearchForm(request.GET, sources=list_source_names(request.account_id))
+    if form.data.get("q", "").strip():
+        return search_passages(request, form)
     rows = KnowledgeSource.objects.of(request.account_id).of_documents().counted()
+    rows = rows.filter(**form.source_filters())
     context = {
+        "form": form,
         "page": paginate(request, rows.by_name()),
         "first_command": format_api_command(request, "knowledge:api_ingest", FIRST_DOCUMENT),
     }
-    return render_part(request, "knowledge/sources/index.html", "list", context)
+    return render_part(request, TEMPLATE, "list", context)
 
 
 @page_view("GET")
