@@ -6,6 +6,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 
+from kmapp.accounts.permissions import Permission
 from kmapp.ledger.checkpoints import behind
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.verify import Checked, verify
@@ -49,7 +50,7 @@ def commit(request: WebRequest, pk: UUID) -> HttpResponse:
     return render(request, "web/ledger/detail.html", context)
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.READ)
 def check(request: WebRequest) -> AfterCommit:
     """Verify the chain now, in one short transaction per block."""
     account_id = request.account_id

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from kmapp.accounts.permissions import Permission
 from kmapp.ledger.checkpoints import behind
 from kmapp.outbox.actions import replay
 from kmapp.outbox.job_results import outcome
@@ -62,7 +63,7 @@ def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
     return render(request, "web/operations/detail.html", {"row": row, "evidence": evidence})
 
 
-@page_view("POST", admin=True)
+@page_view("POST", needs=Permission.OPERATE)
 def try_again(request: WebRequest) -> HttpResponse:
     account_id, one = request.account_id, request.POST.get("delivery")
     selected = one and get_row_or_404(request, Delivery, uuid_or_404(one))
