@@ -10,9 +10,9 @@ from django.views.decorators.cache import never_cache
 
 from interop.snippets import CLIENTS, Addresses, ConnectableClient, Snippet, find_client
 from kmapp.accounts.actions import IssuedKey, issue_key
-from kmapp.accounts.models import ApiKey, Membership
+from kmapp.accounts.models import ApiKey
+from kmapp.accounts.permissions import Permission
 from kmapp.accounts.scopes import Scope
-from kmapp.errors import Denied
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, get_row_or_404
 from kmapp.web.key_snippets import offers_key_snippets
@@ -29,14 +29,12 @@ AGENT_SCOPES = (
 
 
 @never_cache
-@page_view("GET", "POST")
+@page_view("GET", "POST", needs=Permission.KEYS, get=Permission.READ)
 def connect(request: WebRequest) -> HttpResponse | AfterCommit:
     """Show the snippets of a client; a POST creates a key and shows them with it, once."""
     client = find_client(request.GET.get("client", ""))
     if request.method != "POST":
         return _render(request, client)
-    if not _may_create_keys(request):
-        raise Denied(_("Only an admin of this account can create API keys."))
     issued = issue_key(
         account_id=request.account_id,
         name=_("%(client)s agent") % {"client": client.label},
@@ -47,7 +45,7 @@ def connect(request: WebRequest) -> HttpResponse | AfterCommit:
     return AfterCommit(lambda: _render(request, client, issued))
 
 
-@page_view("GET", admin=True)
+@page_view("GET", needs=Permission.KEYS)
 def first_call(request: WebRequest, pk: UUID) -> HttpResponse:
     """Report whether the key was used; the page asks every two seconds."""
     key = get_row_or_404(request, ApiKey, pk)
@@ -55,7 +53,7 @@ def first_call(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _may_create_keys(request: WebRequest) -> bool:
-    return request.access.role == Membership.Role.ADMIN
+    return Permission.KEYS in request.permissions
 
 
 def _render(

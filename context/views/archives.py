@@ -14,6 +14,7 @@ from context.archives.placeholders import render_placeholder
 from context.models import ContextSettings, ToolResultArchive
 from context.views.filters import ArchiveFilter
 from context.views.forms import RetentionForm
+from kmapp.accounts.permissions import Permission
 from kmapp.search.models import Vector
 from kmapp.text import tokens
 from kmapp.web.actor_names import list_actor_names
@@ -62,7 +63,7 @@ def archive(request: WebRequest, pk: UUID) -> HttpResponse:
         "placeholder": render_placeholder(row.to_placeholder(), row.language),
         "ready": vectors.filter(state=Vector.State.READY).exists(),
         "names": list_actor_names([row.created_by]),
-        "may_erase": request.is_admin,
+        "may_erase": Permission.ERASE in request.permissions,
     }
     return render(request, "context/archives/detail.html", context)
 
@@ -74,7 +75,7 @@ def _best_passages(row: ToolResultArchive, query: str) -> list[dict[str, Any]]:
     return [{"passage": passages[index], "score": scores[index]} for index in best]
 
 
-@page_view("GET", "POST", admin=True)
+@page_view("GET", "POST", needs=Permission.ERASE)
 def erase_archive(request: WebRequest, pk: UUID) -> HttpResponse:
     """Erase after confirmation, because it cannot be undone."""
     account_id = request.account_id
@@ -94,7 +95,7 @@ def retention(request: WebRequest) -> HttpResponse:
     return _render_retention(request, ContextSettings.objects.get_or_default(request.account_id))
 
 
-@page_view("POST", admin=True)
+@page_view("POST", needs=Permission.SETTINGS)
 def update_retention(request: WebRequest) -> HttpResponse:
     """Change the settings. A period that expires results now needs confirmation of their number."""
     settings = ContextSettings.objects.get_or_default(request.account_id)
@@ -136,6 +137,6 @@ def _render_retention(
         "due": expired.count(),
         "expired": expired.briefly()[:MAX_EXPIRED],
         "oldest": rows.order_by("created_at", "pk")[:10],
-        "may_change": request.is_admin,
+        "may_change": Permission.SETTINGS in request.permissions,
     }
     return render_form(request, "context/archives/keeping.html", context, invalid=invalid_form)

@@ -26,6 +26,7 @@ from context.reports.call_report import SECTIONS
 from context.reports.chart_data import build_columns
 from context.reports.comparison_totals import Bucket, Distribution
 from context.views.policy_forms import SideForm, format_value
+from kmapp.accounts.permissions import Permission
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
@@ -77,7 +78,7 @@ def comparisons(request: WebRequest) -> HttpResponse:
     return render(request, INDEX, context)
 
 
-@page_view("GET", "POST")
+@page_view("GET", "POST", get=Permission.READ)
 def compare(request: WebRequest) -> HttpResponse:
     """Create a comparison; a worker runs it."""
     account_id = request.account_id

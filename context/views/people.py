@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from context.reports.people import count_rows, export_person
 from context.reports.sessions import list_sessions_of
 from context.views.sessions import read_id
+from kmapp.accounts.permissions import Permission
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from memory.actions.exports import record_export
@@ -44,7 +45,7 @@ def person(request: WebRequest) -> HttpResponse:
     return render(request, "context/people/detail.html", context)
 
 
-@page_view("POST", admin=True)
+@page_view("POST", needs=Permission.ERASE)
 def export(request: WebRequest) -> StreamingHttpResponse | HttpResponse:
     """Stream everything about a person as NDJSON. The export is recorded in the ledger."""
     user_id = read_id(request.POST, "user")

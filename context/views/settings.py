@@ -11,6 +11,7 @@ from context.models import ContextInput, ContextSettings
 from context.reports import labels
 from context.views.policy_forms import format_value
 from context.views.setting_forms import SECTIONS, format_price
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.forms import SettingsForm
@@ -26,7 +27,7 @@ def settings(request: WebRequest) -> HttpResponse:
     return _render_page(request, ContextSettings.objects.get_or_default(request.account_id))
 
 
-@page_view("POST", admin=True)
+@page_view("POST", needs=Permission.SETTINGS)
 def set_settings(request: WebRequest) -> HttpResponse:
     section = request.POST.get("section", "")
     if section not in SECTIONS:
@@ -58,7 +59,7 @@ def _render_page(
             for name, form in forms.items()
         ],
         "input_count": ContextInput.objects.of(row.account_id).count(),
-        "may_change": request.is_admin,
+        "may_change": Permission.SETTINGS in request.permissions,
         "steps": steps,
         "names": list_actor_names(step.commit.actor for step in steps),
     }

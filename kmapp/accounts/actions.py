@@ -35,8 +35,13 @@ class IssuedKey:
 def create_account(*, name: str, slug: str = "", actor: Actor = SYSTEM) -> Account:
     """Create an account: the only action for which no account exists yet."""
     account = Account(id=uuid7(), name=name, slug=slug or slugify(name), created_at=timezone.now())
+    account.slug = account.slug or f"account-{account.pk.hex[-8:]}"  # of a name in Chinese
     with acting(account.pk), recording(account.pk, actor) as commit:
-        account.save(force_insert=True)
+        try:
+            with transaction.atomic():
+                account.save(force_insert=True)
+        except IntegrityError as error:
+            raise Conflict(_("Another account has this short name. Choose another one.")) from error
         commit.add(account, "ADD")
     return account
 

@@ -30,6 +30,7 @@ class KeyPrincipal:
     account_slug: str
     name: str
     scopes: frozenset[str]
+    is_archived: bool  # the account is read-only
 
     @property
     def actor(self) -> Actor:
@@ -90,13 +91,14 @@ def _find_principal(key: str) -> KeyPrincipal | None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT id, account_id, account_slug, name, hash, scopes, expires_at, revoked_at, "
-            "last_used_at FROM api_key_by_prefix(%s)",
+            "last_used_at, is_archived FROM api_key_by_prefix(%s)",
             [match[1]],
         )
         row = cursor.fetchone()
     if row is None:
         return None
-    key_id, account_id, slug, name, stored_hash, scopes, expires_at, revoked_at, last_used_at = row
+    key_id, account_id, slug, name, stored_hash, scopes, expires_at, revoked_at, *rest = row
+    last_used_at, is_archived = rest
     if not hmac.compare_digest(stored_hash, hashlib.sha256(key.encode()).hexdigest()):
         return None
     now = timezone.now()
@@ -110,4 +112,5 @@ def _find_principal(key: str) -> KeyPrincipal | None:
         account_slug=slug,
         name=name,
         scopes=frozenset(scopes),
+        is_archived=is_archived,
     )

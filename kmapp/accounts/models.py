@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
@@ -83,6 +84,7 @@ class Account(models.Model):
         _("second factor required"), default=False, db_default=False
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    archived_at = models.DateTimeField(_("archived"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("account")
@@ -222,6 +224,11 @@ class AccountAccess:
     slug: str
     role: str
     require_second_factor: bool
+    archived_at: datetime | None
+
+    @property
+    def role_label(self) -> str:
+        return str(Membership.Role(self.role).label)
 
 
 def list_account_access(user: User) -> list[AccountAccess]:

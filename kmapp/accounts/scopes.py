@@ -25,3 +25,7 @@ class Scope(models.TextChoices):
     DEBUG = "debug", _("View debug details")
     ADMIN = "admin", _("Full access")
     STRICT = "strict", _("Refuse requests with unknown fields")
+
+    @property
+    def only_reads(self) -> bool:
+        return self.value.endswith(":read") or self is Scope.DEBUG

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from rest_framework.exceptions import NotAuthenticated
-from rest_framework.permissions import BasePermission
+from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from kmapp.accounts.authentication import KeyPrincipal
@@ -27,6 +27,8 @@ class HasScope(BasePermission):
         if needed is None:
             return False
         demand(principal, needed)
+        if principal.is_archived and method not in SAFE_METHODS and not needed.only_reads:
+            raise Denied("This account is archived and read-only.", code="account_archived")
         return True
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ BADGES = {
     # States of keys.
     "expired": Badge(_("Expired"), "clock", ""),
     "revoked": Badge(_("Revoked"), "ban", "is-struck"),
+    # Accounts.
+    "archived": Badge(pgettext_lazy("account", "Archived"), "archive", "is-amber"),
     # Roles of people.
     "admin": Badge(_("Admin"), "key-round", ""),
     "reviewer": Badge(_("Reviewer"), "circle-user-round", ""),

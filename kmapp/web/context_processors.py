@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from kmapp.accounts.models import User
+from kmapp.accounts.permissions import Permission
 from kmapp.demo.actions import is_empty
 from kmapp.web import navigation
 from kmapp.web.http import WebRequest, as_web_request
@@ -47,4 +48,4 @@ def base_template(request: HttpRequest) -> dict[str, Any]:
 
 def _offers_demo(request: WebRequest) -> bool:
     """Return whether empty pages offer demo data to this person."""
-    return request.is_admin and is_empty(request.account_id)
+    return Permission.OPERATE in request.permissions and is_empty(request.account_id)

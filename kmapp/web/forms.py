@@ -118,6 +118,25 @@ class AcceptLossForm(Styled):
     )
 
 
+class AccountForm(Styled):
+    name = forms.CharField(label=_("Name"), max_length=100)
+
+
+class NewAccountForm(AccountForm):
+    slug = forms.SlugField(
+        label=_("Short name"),
+        max_length=50,
+        required=False,
+        help_text=_(
+            "Letters, digits and hyphens, for clients that name their account. It cannot be "
+            "changed later. Leave it empty to derive it from the name."
+        ),
+    )
+
+    def clean_slug(self) -> str:
+        return str(self.cleaned_data["slug"]).lower()
+
+
 class MemberForm(Styled):
     """Form for adding a member, with or without an existing login."""
 

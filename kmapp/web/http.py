@@ -13,6 +13,7 @@ from django_htmx.middleware import HtmxDetails
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import AccountAccess, AccountOwned, User
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 
 M = TypeVar("M", bound=AccountOwned)
@@ -30,7 +31,7 @@ class WebRequest(HttpRequest):
     accesses: list[AccountAccess]
     account_id: UUID
     actor: Actor
-    is_admin: bool
+    permissions: frozenset[Permission]
     counted: dict[str, int]  # badge counts that the page has already loaded
 
 

@@ -10,6 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import current_account_id
+from kmapp.accounts.permissions import Permission
 from kmapp.web.http import WebRequest
 
 # Names of the groups that this browser has collapsed, separated by dots. The script of the page
@@ -24,7 +25,8 @@ class NavItem:
     label: str | Promise
     icon: str
     url_name: str = ""
-    admin: bool = False  # visible to admins only
+    needs: Permission = Permission.READ
+    owner: bool = False  # for the owner of the installation only
     primary: bool = False  # stays in the bar on a phone
     pages: tuple["NavItem", ...] = ()
 
@@ -40,9 +42,10 @@ class NavGroup:
 
 SETTINGS_PAGES = (
     NavItem(url_name="memory:policy", label=_("Policy"), icon="sliders-horizontal"),
-    NavItem(url_name="web:keys", label=_("API keys"), icon="key-round", admin=True),
-    NavItem(url_name="web:webhooks", label=_("Webhooks"), icon="route", admin=True),
-    NavItem(url_name="web:members", label=_("Members"), icon="users", admin=True),
+    NavItem(url_name="web:keys", label=_("API keys"), icon="key-round", needs=Permission.KEYS),
+    NavItem(url_name="web:webhooks", label=_("Webhooks"), icon="route", needs=Permission.KEYS),
+    NavItem(url_name="web:members", label=_("Members"), icon="users", needs=Permission.MEMBERS),
+    NavItem(url_name="web:accounts", label=_("Accounts"), icon="building-2", owner=True),
     NavItem(url_name="interop:connect", label=_("Connect an agent"), icon="plug"),
 )
 NAV_GROUPS = (
@@ -103,12 +106,19 @@ OTHER_PAGES = (
     NavItem(url_name="context:variants", label=_("Call variants"), icon="split"),
     NavItem(url_name="context:settings", label=_("Call settings"), icon="settings"),
     NavItem(url_name="context:keeping", label=_("Tool result retention"), icon="clock"),
-    NavItem(url_name="web:key_issue", label=_("Create an API key"), icon="plus", admin=True),
     NavItem(
-        url_name="web:keys", label=_("Rotate or revoke an API key"), icon="key-round", admin=True
+        url_name="web:key_issue", label=_("Create an API key"), icon="plus", needs=Permission.KEYS
     ),
-    NavItem(url_name="web:member_add", label=_("Add a member"), icon="plus", admin=True),
-    NavItem(url_name="web:demo", label=_("Demo data"), icon="database", admin=True),
+    NavItem(
+        url_name="web:keys",
+        label=_("Rotate or revoke an API key"),
+        icon="key-round",
+        needs=Permission.KEYS,
+    ),
+    NavItem(
+        url_name="web:member_add", label=_("Add a member"), icon="plus", needs=Permission.MEMBERS
+    ),
+    NavItem(url_name="web:demo", label=_("Demo data"), icon="database", needs=Permission.OPERATE),
     NavItem(url_name="web:password", label=_("Change password"), icon="lock"),
     NavItem(url_name="api:docs", label=_("API documentation"), icon="file-text"),
 )
@@ -190,7 +200,7 @@ def build_navigation(request: WebRequest) -> Navigation:
     groups = [
         VisibleNavGroup(
             group=group,
-            items=list(_visible(group.items, is_admin=request.is_admin)),
+            items=list(_visible(request, group.items)),
             is_open=group.name not in collapsed,
         )
         for group in NAV_GROUPS
@@ -209,18 +219,19 @@ def list_pages(request: WebRequest) -> list[VisibleNavItem]:
     """Return all pages and actions that this person can open by name."""
     items = [item for group in NAV_GROUPS for item in group.items]
     pages = [page for item in items for page in item.pages or (item,)]
-    return list(_visible([*pages, *OTHER_PAGES], is_admin=request.is_admin))
+    return list(_visible(request, [*pages, *OTHER_PAGES]))
 
 
 def read_collapsed(request: HttpRequest) -> set[str]:
     return set(request.COOKIES.get(COLLAPSED_COOKIE, "").split("."))
 
 
-def _visible(items: Iterable[NavItem], *, is_admin: bool) -> Iterable[VisibleNavItem]:
+def _visible(request: WebRequest, items: Iterable[NavItem]) -> Iterable[VisibleNavItem]:
     for item in items:
-        pages = list(_visible(item.pages, is_admin=is_admin))
+        pages = list(_visible(request, item.pages))
         url = pages[0].url if pages else find_url(item.url_name)
-        if url and (is_admin or not item.admin):
+        is_allowed = item.needs in request.permissions
+        if url and is_allowed and (request.user.is_superuser or not item.owner):
             yield VisibleNavItem(item=item, url=url, pages=pages)
 
 

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from kmapp.web.views import (
+    accounts,
     demo,
     home,
     keys,
@@ -24,6 +25,12 @@ urlpatterns = [
     path("security/sessions/end/", security.end_one, name="session_end"),
     path("security/sessions/end-others/", security.end_others, name="sessions_end"),
     path("account/", session.switch_account, name="account"),
+    path("accounts/", accounts.accounts, name="accounts"),
+    path("accounts/new/", accounts.create, name="account_create"),
+    path("accounts/<uuid:pk>/", accounts.rename, name="account_rename"),
+    path("accounts/<uuid:pk>/archive/", accounts.archive, name="account_archive"),
+    path("accounts/<uuid:pk>/restore/", accounts.restore, name="account_restore"),
+    path("accounts/<uuid:pk>/join/", accounts.join, name="account_join"),
     path("preferences/", preferences.preferences, name="preferences"),
     path("search/", search.search, name="search"),
     path("search/palette/", search.palette, name="palette"),
@@ -45,6 +52,7 @@ urlpatterns = [
     path("members/<uuid:pk>/second-factor/", members.reset_factor, name="member_factor"),
     path("members/<uuid:pk>/role/", members.role, name="member_role"),
     path("members/<uuid:pk>/remove/", members.remove, name="member_remove"),
+    path("members/restore/<str:token>/", members.restore, name="member_restore"),
     path("operations/", operations.operations, name="operations"),
     path("operations/replay/", operations.try_again, name="replay"),
     path("operations/<uuid:pk>/", operations.delivery, name="delivery"),

@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from kmapp.accounts.permissions import Permission
 from kmapp.api.strict_json import Limits, Refused, parse
 from kmapp.errors import DomainError
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
@@ -85,7 +86,7 @@ def add(request: WebRequest, pk: UUID) -> HttpResponse:
     return _edit(request, _get_lorebook(request, pk))
 
 
-@page_view("GET", "POST")
+@page_view("GET", "POST", get=Permission.READ)
 def entry(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = LorebookEntry.objects.of(request.account_id).select_related("source")
     row = get_object_or_404(rows, pk=pk)
@@ -128,7 +129,7 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     return redirect_with_notice(request, _("Erased."), "knowledge:lore")
 
 
-@page_view("GET", "POST")
+@page_view("GET", "POST", needs=Permission.READ)
 def bench(request: WebRequest) -> HttpResponse:
     """Test which entries fire on a pasted conversation. Nothing is stored."""
     form = BenchForm(request.POST or None)

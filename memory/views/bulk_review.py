@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
@@ -34,7 +35,7 @@ EXAMPLES = 20  # memories on the page to forget them
 MAX_SELECTED = 50_000  # proposals in one run
 
 
-@page_view("GET", "POST")
+@page_view("GET", "POST", needs=Permission.REVIEW)
 def decide_many(request: WebRequest) -> HttpResponse | AfterCommit:
     """Approve or reject the selected proposals, or the whole group, after confirmation."""
     if request.method != "POST":
@@ -102,7 +103,7 @@ def run_progress(request: WebRequest, pk: UUID) -> HttpResponse:
     return render_polled(request, "memory/review/run.html", context, part="progress")
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.REVIEW)
 def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     get_row_or_404(request, BulkRun, pk)
     row = bulk_review.undo_run(request.account_id, pk, request.actor)

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.providers.active import active_model
 from kmapp.search.queries import Meaning
@@ -84,7 +85,9 @@ def _views(request: WebRequest, listing: Listing) -> dict[str, Any]:
     views = list(visible_views(request))
     view_id = request.GET.get("view", "")
     opened = next((view for view in views if str(view.pk) == view_id), None)
-    is_mine = opened is not None and (opened.owner_id == request.user.pk or request.is_admin)
+    is_mine = opened is not None and (
+        opened.owner_id == request.user.pk or Permission.SETTINGS in request.permissions
+    )
     return {
         "views": [(view, view_url(view)) for view in views],
         "view": opened,

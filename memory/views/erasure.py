@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from kmapp.accounts.permissions import Permission
 from kmapp.ledger.models import Commit
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_reason, uuid_or_404
@@ -22,7 +23,7 @@ EXAMPLES = 20  # memories on the page
 RELATED_TYPES = (MemoryEdge.Type.SUPERSEDES, MemoryEdge.Type.DERIVED_FROM, MemoryEdge.Type.PART_OF)
 
 
-@page_view("GET", "POST", admin=True)
+@page_view("GET", "POST", needs=Permission.ERASE)
 def erase(request: WebRequest) -> HttpResponse:
     """Erase one memory (`id`) or the filtered list, after confirmation by typing."""
     account_id, actor = request.account_id, request.actor

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, get_row_or_404, safe_next_url
@@ -137,7 +138,7 @@ def _load_ratings(request: WebRequest, entries: Iterable[UUID]) -> dict[UUID, st
     return dict(mine.values_list("entry_id", "outcome"))
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.REVIEW)
 def rate_memory(request: WebRequest, pk: UUID) -> HttpResponse:
     outcome = request.POST.get("outcome", "")
     if outcome not in Outcome.values:

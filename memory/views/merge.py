@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict, Invalid
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_version, uuid_or_404
@@ -24,7 +25,7 @@ from memory.views import review_queue
 from memory.views.review_forms import build_decision
 
 
-@page_view("GET", "POST")
+@page_view("GET", "POST", needs=Permission.REVIEW)
 def merge_proposal(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Display the choices with a preview of the merged memory, or merge."""
     new = review_queue.get_entry_or_404(request, pk)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kmapp.accounts.models import Account, ApiKey
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.forms import SettingsForm
@@ -31,7 +32,7 @@ def policy(request: WebRequest) -> HttpResponse:
     return _page(request, MemorySettings.objects.get_or_default(request.account_id))
 
 
-@page_view("POST", admin=True)
+@page_view("POST", needs=Permission.SETTINGS)
 def set_policy(request: WebRequest) -> HttpResponse:
     """Change a section. Shorter retention must be confirmed with the number of memories."""
     section = request.POST.get("section", "")
@@ -77,7 +78,7 @@ def _page(
         "settings": settings,
         "sections": forms,
         "retention": _list_retention(settings, forms["retention"]),
-        "may_change": request.is_admin,
+        "may_change": Permission.SETTINGS in request.permissions,
         "steps": steps,
         "names": list_actor_names(step.commit.actor for step in steps),
     }

@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_version, uuid_or_404
@@ -55,12 +56,12 @@ def review(request: WebRequest) -> HttpResponse:
     return render_workbench(request, open_proposal(request, entry), form=form)
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.REVIEW)
 def approve(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     return _decide(request, pk, verbs.approve, _("Approved. Agents can now recall it."))
 
 
-@page_view("GET", "POST")
+@page_view("GET", "POST", needs=Permission.REVIEW)
 def reject(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Ask for a reason, in a dialog or on a page, then reject."""
     if request.method == "POST":
@@ -70,7 +71,7 @@ def reject(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     return render_part(request, "memory/review/reject.html", "dialogue", context)
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.REVIEW)
 def pin(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Pin or unpin a proposal, without deciding on it."""
     if request.POST.get("pinned") == "no":
@@ -79,7 +80,7 @@ def pin(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     return _decide(request, pk, verbs.pin, message)
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.REVIEW)
 def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Correct a proposal; with `then=approve`, approve it too."""
     entry = get_entry_or_404(request, pk)
@@ -97,7 +98,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     )
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.REVIEW)
 def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Undo the latest decision, if the URL still names the latest version."""
     version = parse_version(request.GET.get("version", ""))

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, parse_row_number, uuid_or_404
@@ -238,7 +239,7 @@ def poll_lease(request: WebRequest, pk: UUID) -> HttpResponse:
     return render_polled(request, "memory/review/index.html#pulse", context)
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.REVIEW)
 def acquire_by_force(request: WebRequest, pk: UUID) -> HttpResponse:
     """Take over the lease. The previous holder is informed when they decide."""
     entry = get_entry_or_404(request, pk)

@@ -8,7 +8,8 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from kmapp.accounts.models import AccountQuerySet, Membership
+from kmapp.accounts.models import AccountQuerySet
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Denied, Invalid
 from kmapp.web.http import WebRequest, post_text
 from kmapp.web.page_access import page_view
@@ -26,7 +27,7 @@ def visible_views(request: WebRequest) -> AccountQuerySet[SavedView]:
     return rows.filter(Q(owner=request.user) | Q(shared=True)).order_by("name", "pk")
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.READ)
 def save(request: WebRequest) -> HttpResponse:
     """Save the filtered list under a name, replacing this person's view of that name."""
     name = post_text(request, "name", MAX_NAME_LENGTH)
@@ -44,7 +45,7 @@ def save(request: WebRequest) -> HttpResponse:
     return redirect_with_notice(request, _("View saved."), view_url(view))
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.READ)
 def update(request: WebRequest, pk: UUID) -> HttpResponse:
     view = _get_editable(request, pk)
     view.query = _parse_query(request)
@@ -52,7 +53,7 @@ def update(request: WebRequest, pk: UUID) -> HttpResponse:
     return redirect_with_notice(request, _("View saved."), view_url(view))
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.READ)
 def delete(request: WebRequest, pk: UUID) -> HttpResponse:
     _get_editable(request, pk).delete()
     message = _("View deleted. No memories were changed.")
@@ -71,6 +72,6 @@ def _parse_query(request: WebRequest) -> str:
 def _get_editable(request: WebRequest, pk: UUID) -> SavedView:
     """Return a view that this person may change. Admins may also change shared views."""
     view = get_object_or_404(visible_views(request), pk=pk)
-    if view.owner_id != request.user.pk and request.access.role != Membership.Role.ADMIN:
+    if view.owner_id != request.user.pk and Permission.SETTINGS not in request.permissions:
         raise Denied(_("This view belongs to a colleague. Save it under a new name."))
     return view

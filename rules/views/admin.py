@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from kmapp.accounts.permissions import Permission
 from kmapp.web.admin.base import NewestFirstAdmin, ReadOnlyAdmin
 from kmapp.web.after_commit import AfterCommitResponse
 from kmapp.web.http import as_web_request
@@ -58,7 +59,7 @@ class RuleAdmin(ReadOnlyAdmin):
 
 def _decision(request: HttpRequest, rule: Rule) -> Decision:
     """Return a decision; only admins may change active rules, and the gate stays closed."""
-    is_admin = as_web_request(request).is_admin
+    is_admin = Permission.PROMOTE in as_web_request(request).permissions
     return Decision(
         account_id=rule.account_id,
         rule_id=rule.pk,

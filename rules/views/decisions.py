@@ -9,6 +9,7 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import (
@@ -128,7 +129,7 @@ def decision(request: WebRequest, pk: UUID) -> HttpResponse:
     return render(request, "rules/decisions/detail.html", context)
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.REVIEW)
 def rate(request: WebRequest, pk: UUID) -> HttpResponse:
     """Record a person's feedback on the outcome; the same feedback counts only once."""
     row = get_row_or_404(request, RuleDecision, pk)

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict, Denied, DomainError, Invalid
 from kmapp.search.confidence import Interval
 from kmapp.web.actor_names import list_actor_names
@@ -38,16 +39,16 @@ TEMPLATE = "rules/promotion/index.html"
 EVEN = 10  # per cent, from which on whole ones will do
 
 
-@page_view("GET", "POST")
+@page_view("GET", "POST", get=Permission.READ)
 def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     """Display the evidence; a POST promotes the rule or requests a second approval."""
     row = get_row_or_404(request, Rule, pk)
     if request.method != "POST":
         return _page(request, row)
     book = book_of(row.account_id)
-    if not book.second_person and not request.is_admin:
+    if not book.second_person and Permission.PROMOTE not in request.permissions:
         raise Denied(_("Only an admin of this account can promote or change active rules."))
-    override = request.is_admin and request.POST.get("override") == "yes"
+    override = Permission.PROMOTE in request.permissions and request.POST.get("override") == "yes"
     decision = decision_of(request, pk, seen=request.POST.get("seen", ""), may_override=override)
     try:
         with transaction.atomic():  # an error on the page must leave no partial changes
@@ -78,7 +79,7 @@ def approve_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
 def withdraw_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     """Withdraw a request: allowed for its author and for admins."""
     request_row = get_row_or_404(request, RulePromotion, pk)
-    if request_row.asked_by != str(request.actor) and not request.is_admin:
+    if request_row.asked_by != str(request.actor) and Permission.PROMOTE not in request.permissions:
         raise Denied(_("Only the person who requested the promotion or an admin can withdraw it."))
     with transaction.atomic():
         withdraw(decision_of(request, request_row.rule_id), pk)
@@ -138,8 +139,8 @@ def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> H
         "promotion_request": request_row,
         "void": void,
         "is_mine": request_row is not None and request_row.asked_by == mine,
-        "is_admin": request.is_admin,
-        "may_send": request.is_admin or book.second_person,
+        "is_admin": Permission.PROMOTE in request.permissions,
+        "may_send": Permission.PROMOTE in request.permissions or book.second_person,
         "error": error,
         "names": list_actor_names([request_row.asked_by]) if request_row else {},
     }

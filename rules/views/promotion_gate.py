@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
+from kmapp.accounts.permissions import Permission
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, parse_reason, parse_row_number, uuid_or_404
 from kmapp.web.page_access import page_view
@@ -26,7 +27,7 @@ def book(request: WebRequest) -> HttpResponse:
     return _page(request, book_of(request.account_id))
 
 
-@page_view("POST", admin=True)
+@page_view("POST", needs=Permission.SETTINGS)
 def set_book(request: WebRequest) -> HttpResponse:
     """Change the gate. A period that deletes decisions now needs confirmation of their number."""
     row = book_of(request.account_id)
@@ -63,7 +64,7 @@ def _page(request: WebRequest, row: RuleBook, wrong: BookForm | None = None) -> 
         "kept": RuleDecision.objects.of(row.account_id).count(),
         "due": outlived(row.account_id, row.decision_days).count(),
         "steps": steps,
-        "may_change": request.is_admin,
+        "may_change": Permission.SETTINGS in request.permissions,
         "names": list_actor_names(step.commit.actor for step in steps),
     }
     return render_form(request, TEMPLATE, context, invalid=wrong)

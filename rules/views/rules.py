@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, paginate, parse_reason, parse_version
@@ -115,7 +116,7 @@ def _moves(request: WebRequest, row: Rule) -> list[dict[str, Any]]:
         (State.DISABLED, State.DRAFT): ("circle-dashed", _("Move to draft")),
     }
     seen = State(row.state)
-    if seen == State.ACTIVE and not request.is_admin:
+    if seen == State.ACTIVE and Permission.PROMOTE not in request.permissions:
         return []
     open_to = [to for to in State if seen.may_become(to) and to != State.ACTIVE]
     transitions = [(to, *words.get((seen, to), ("ban", _("Disable")))) for to in open_to]
@@ -164,6 +165,6 @@ def decision_of(request: WebRequest, pk: UUID, **more: Any) -> Decision:
         actor=request.actor,
         version=version,
         reason=parse_reason(request),
-        may_touch_live=request.is_admin,
+        may_touch_live=Permission.PROMOTE in request.permissions,
         **more,
     )

@@ -139,6 +139,17 @@ def test_last_admin_cannot_be_removed(admin: Client, acme: Account, ada: User) -
     assert admin.post(f"/members/{own.pk}/role/", {"role": "reviewer"}).status_code == 409
 
 
+def test_removal_of_a_member_can_be_undone(admin: Client, acme: Account, alice: User) -> None:
+    member = makers.get(Membership, acme, user=alice)
+    answer = admin.post(f"/members/{member.pk}/remove/", follow=True)
+    [undo] = set(re.findall(r'action="(/members/restore/[^"]+)"', answer.content.decode()))
+    assert not makers.rows(Membership, acme, user=alice)
+    assert admin.post(undo[:-2] + "x/").status_code == 404
+    assert admin.post(undo).status_code == 302
+    assert makers.get(Membership, acme, user=alice).role == member.role
+    assert admin.post(undo).status_code == 409
+
+
 def test_failed_job_is_shown_and_retried(admin: Client, reviewer: Client, acme: Account) -> None:
     with acting(acme):
         publish(

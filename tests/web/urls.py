@@ -6,6 +6,7 @@ from django.shortcuts import render
 from django.template import engines
 from django.urls import include, path
 
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict
 from kmapp.urls import handler400, handler403, handler404, handler500
 from kmapp.web import notices
@@ -28,7 +29,7 @@ def refuses(request: WebRequest) -> HttpResponse:
     raise Conflict("Someone <b>approved</b> it first.")
 
 
-@page_view("GET", admin=True)
+@page_view("GET", needs=Permission.MEMBERS)
 def admins(request: WebRequest) -> HttpResponse:
     return HttpResponse("for admins")
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.actions import add_member, revoke_key
 from kmapp.accounts.models import Account, ApiKey, Membership, User
+from kmapp.accounts.permissions import Permission
 from kmapp.web.admin.base import ReadOnlyAdmin
 from kmapp.web.after_commit import AfterCommitResponse
 from kmapp.web.http import as_web_request
@@ -52,7 +53,7 @@ class UserAdmin(StockUserAdmin):
         return (*stock, *RIGHTS, *LOGIN) if others else (*stock, *RIGHTS)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        is_admin = as_web_request(request).is_admin
+        is_admin = Permission.MEMBERS in as_web_request(request).permissions
         return is_admin and super().has_add_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:

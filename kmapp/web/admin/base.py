@@ -12,6 +12,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import DomainError
 from kmapp.web.after_commit import AfterCommit, AfterCommitResponse
 from kmapp.web.http import as_web_request
@@ -56,10 +57,10 @@ class ReadOnlyAdmin(ModelAdmin):
     has_change_permission = has_delete_permission = has_add_permission
 
     def has_review_permission(self, request: HttpRequest) -> bool:
-        return True
+        return Permission.REVIEW in as_web_request(request).permissions
 
     def has_manage_permission(self, request: HttpRequest) -> bool:
-        return as_web_request(request).is_admin
+        return Permission.OPERATE in as_web_request(request).permissions
 
     def apply_to_each(
         self, request: HttpRequest, rows: QuerySet[Any], action: Callable[[Any], object]

@@ -14,12 +14,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kmapp.accounts.models import Membership
 from kmapp.errors import Denied
 from kmapp.web.after_commit import AfterCommit, AfterCommitResponse
 from kmapp.web.errors import render_error
 from kmapp.web.http import WebRequest, as_web_request, safe_next_url
-from kmapp.web.page_access import run_view
+from kmapp.web.page_access import PageAccess, run_view
 from kmapp.web.views.session import sign_out
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
@@ -65,6 +64,6 @@ def _run_in_account(view: View) -> View:
             # Rendering reads rows, so it must happen inside the account's transaction.
             return answer.render() if isinstance(answer, SimpleTemplateResponse) else answer
 
-        return run_view(as_web_request(request), render_inside, roles=set(Membership.Role))
+        return run_view(as_web_request(request), render_inside, PageAccess())
 
     return cast("View", run_in_account)

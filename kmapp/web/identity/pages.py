@@ -14,15 +14,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from kmapp.accounts.models import Membership
 from kmapp.accounts.second_factor import has_second_factor
 from kmapp.errors import DomainError
 from kmapp.web.errors import render_error
 from kmapp.web.http import WebRequest, as_web_request
-from kmapp.web.page_access import View, redirect_to_sign_in, run_view
+from kmapp.web.page_access import PageAccess, View, redirect_to_sign_in, run_view
 from kmapp.web.sessions import end_sessions
 
 METHODS = ["GET", "HEAD", "POST"]
+OWN_LOGIN = PageAccess(without_factor=True)
 log = structlog.get_logger()
 
 
@@ -59,10 +59,9 @@ def member_page(view: View) -> View:
         if not request.user.is_authenticated:
             return redirect_to_sign_in(request)
         inside = partial(_render_inside, view, args, kwargs)
-        roles = set(Membership.Role)
-        return run_view(as_web_request(request), inside, roles=roles, without_factor=True)
+        return run_view(as_web_request(request), inside, OWN_LOGIN)
 
-    page.roles = set(Membership.Role)  # type: ignore[attr-defined]  # read by a test of all pages
+    page.access = OWN_LOGIN  # type: ignore[attr-defined]  # read by a test of all pages
     return page
 
 

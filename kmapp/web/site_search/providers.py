@@ -9,6 +9,7 @@ from django.utils.functional import Promise
 from django.utils.module_loading import autodiscover_modules
 from django.utils.translation import gettext as _
 
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.text.highlight import Piece
 from kmapp.web.http import WebRequest
@@ -62,7 +63,7 @@ class Provider:
     icon: str
     position: int
     find: Find
-    admin: bool = False
+    needs: Permission = Permission.READ
     filters: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
 
     def accepts(self, query: SiteQuery) -> bool:
@@ -104,7 +105,7 @@ def _all_providers() -> Sequence[Provider]:
 
 
 def visible_providers(request: WebRequest) -> list[Provider]:
-    return [each for each in _all_providers() if request.is_admin or not each.admin]
+    return [each for each in _all_providers() if each.needs in request.permissions]
 
 
 def search_everything(request: WebRequest, query: SiteQuery, *, limit: int) -> list[Group]:

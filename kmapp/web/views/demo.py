@@ -3,13 +3,14 @@
 from django.http import HttpResponse
 from django.shortcuts import redirect
 
+from kmapp.accounts.permissions import Permission
 from kmapp.demo.actions import last_delivery, list_steps, request_demo
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_polled
 
 
-@page_view("GET", admin=True)
+@page_view("GET", needs=Permission.OPERATE)
 def demo(request: WebRequest) -> HttpResponse:
     steps = list_steps(request.account_id)
     context = {
@@ -20,7 +21,7 @@ def demo(request: WebRequest) -> HttpResponse:
     return render_polled(request, "web/demo/index.html", context, part="progress")
 
 
-@page_view("POST", admin=True)
+@page_view("POST", needs=Permission.OPERATE)
 def load(request: WebRequest) -> HttpResponse:
     request_demo(request.account_id, request.actor)
     return redirect("web:demo")

@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 
 from kmapp.accounts.actions import IssuedKey, issue_key, revoke_key, rotate_key
 from kmapp.accounts.models import ApiKey
+from kmapp.accounts.permissions import Permission
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import KeyForm
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
@@ -20,7 +21,7 @@ from kmapp.web.responses import redirect_with_notice, render_form, render_part
 from kmapp.web.usage_registry import list_quotas
 
 
-@page_view("GET", admin=True)
+@page_view("GET", needs=Permission.KEYS)
 def keys(request: WebRequest) -> HttpResponse:
     account_id = request.account_id
     rows = ApiKey.objects.of(account_id).order_by("revoked_at", "-created_at")
@@ -32,7 +33,7 @@ def keys(request: WebRequest) -> HttpResponse:
 
 
 @never_cache
-@page_view("GET", "POST", admin=True)
+@page_view("GET", "POST", needs=Permission.KEYS)
 def issue(request: WebRequest) -> HttpResponse | AfterCommit:
     form = KeyForm(request.POST or None)
     if request.method != "POST" or not form.is_valid():
@@ -48,7 +49,7 @@ def issue(request: WebRequest) -> HttpResponse | AfterCommit:
 
 
 @never_cache
-@page_view("GET", "POST", admin=True)
+@page_view("GET", "POST", needs=Permission.KEYS)
 def rotate(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Ask for confirmation first, because the old secret stops working immediately."""
     key = get_row_or_404(request, ApiKey, pk)
@@ -58,7 +59,7 @@ def rotate(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     return AfterCommit(lambda: _render_secret(request, issued))
 
 
-@page_view("GET", "POST", admin=True)
+@page_view("GET", "POST", needs=Permission.KEYS)
 def revoke(request: WebRequest, pk: UUID) -> HttpResponse:
     key = get_row_or_404(request, ApiKey, pk)
     if request.method != "POST":

@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from kmapp.accounts.permissions import Permission
 from kmapp.ledger.accept_loss import accept_loss
 from kmapp.ledger.checkpoint_status import behind, newest_checkpoint
 from kmapp.ledger.models import Commit
@@ -53,7 +54,7 @@ def commit(request: WebRequest, pk: UUID) -> HttpResponse:
     return render(request, "web/ledger/detail.html", context)
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.READ)
 def check(request: WebRequest) -> AfterCommit:
     """Verify the chain now, in one short transaction per block."""
     account_id = request.account_id
@@ -66,7 +67,7 @@ def _render_verification(request: WebRequest, checked: Checked) -> AfterCommit:
     return AfterCommit(lambda: render(request, "web/ledger/checked.html", {"checked": checked}))
 
 
-@page_view("GET", "POST", admin=True)
+@page_view("GET", "POST", needs=Permission.OPERATE)
 def accept(request: WebRequest) -> HttpResponse | AfterCommit:
     """Accept a ledger that is not the signed one, after confirmation with a reason."""
     chain, form = behind(request.account_id), AcceptLossForm(request.POST or None)

@@ -1,17 +1,21 @@
 """Members of the account and their roles."""
 
+from datetime import timedelta
 from uuid import UUID
 
 from allauth.account.adapter import get_adapter
+from django.core import signing
 from django.db import IntegrityError, transaction
 from django.db.models import Q
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from kmapp.accounts.actions import add_member, change_role, remove_member
 from kmapp.accounts.models import Membership, User, list_account_access
+from kmapp.accounts.permissions import Permission
 from kmapp.accounts.second_factor import (
     find_people_with_factor,
     remove_second_factor,
@@ -24,19 +28,23 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
 from kmapp.web.sessions import end_sessions
 
+REMOVED = "kmapp.web.removed_member"
+UNDO_TIME = timedelta(hours=1)
 
-@page_view("GET", admin=True)
+
+@page_view("GET", needs=Permission.MEMBERS)
 def members(request: WebRequest) -> HttpResponse:
     rows = Membership.objects.of(request.account_id).select_related("user")
     page = paginate(request, rows.order_by("role", "user__email"))
     context = {
         "page": page,
+        "roles": Membership.Role,
         "with_factor": find_people_with_factor([member.user_id for member in page]),
     }
     return render(request, "web/members/index.html", context)
 
 
-@page_view("GET", "POST", admin=True)
+@page_view("GET", "POST", needs=Permission.MEMBERS)
 def second_factor(request: WebRequest) -> HttpResponse:
     """Require a second factor of all members, or no longer."""
     if request.method != "POST":
@@ -53,7 +61,7 @@ def second_factor(request: WebRequest) -> HttpResponse:
     return redirect_with_notice(request, text, "web:members")
 
 
-@page_view("GET", "POST", admin=True)
+@page_view("GET", "POST", needs=Permission.MEMBERS)
 def reset_factor(request: WebRequest, pk: UUID) -> HttpResponse:
     """Remove the second factor of a member who lost it."""
     member = _get_member(request, pk)
@@ -72,7 +80,7 @@ def reset_factor(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 @sensitive_post_parameters("password")
-@page_view("GET", "POST", admin=True)
+@page_view("GET", "POST", needs=Permission.MEMBERS)
 def add(request: WebRequest) -> HttpResponse:
     form = MemberForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -130,12 +138,12 @@ def _is_managed(request: WebRequest, user: User) -> bool:
     return request.user.is_superuser or (bool(accounts) and accounts <= managed)
 
 
-@page_view("POST", admin=True)
+@page_view("POST", needs=Permission.MEMBERS)
 def role(request: WebRequest, pk: UUID) -> HttpResponse:
     member = _get_member(request, pk)
     value = request.POST.get("role", "")
     if value not in Membership.Role.values:
-        raise Invalid(_("Choose a role: reviewer or admin."))
+        raise Invalid(_("Choose one of the roles."))
     new_role = Membership.Role(value)
     change_role(member, role=new_role, actor=request.actor)
     return redirect_with_notice(
@@ -145,17 +153,34 @@ def role(request: WebRequest, pk: UUID) -> HttpResponse:
     )
 
 
-@page_view("GET", "POST", admin=True)
+@page_view("GET", "POST", needs=Permission.MEMBERS)
 def remove(request: WebRequest, pk: UUID) -> HttpResponse:
     member = _get_member(request, pk)
     if request.method != "POST":
         return render(request, "web/members/confirm.html", {"member": member})
+    token = signing.dumps([str(member.account_id), str(member.user_id), member.role], salt=REMOVED)
     remove_member(member, actor=request.actor)
     return redirect_with_notice(
         request,
         _("%(who)s no longer has access to this account.") % {"who": member.user.email},
         "web:members",
+        undo=reverse("web:member_restore", args=[token]),
     )
+
+
+@page_view("POST", needs=Permission.MEMBERS)
+def restore(request: WebRequest, token: str) -> HttpResponse:
+    """Undo the removal of a member: add the same person with the same role again."""
+    try:
+        account, person, role = signing.loads(token, salt=REMOVED, max_age=UNDO_TIME)
+    except signing.BadSignature as error:
+        raise Http404 from error
+    if account != str(request.account_id):
+        raise Http404
+    user = get_object_or_404(User, pk=person)
+    add_member(account_id=request.account_id, user=user, role=role, actor=request.actor)
+    text = _("%(who)s is a member again.") % {"who": user.email}
+    return redirect_with_notice(request, text, "web:members")
 
 
 def _get_member(request: WebRequest, pk: UUID) -> Membership:

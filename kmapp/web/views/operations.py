@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from kmapp.accounts.permissions import Permission
 from kmapp.ledger.checkpoint_status import all_behind, behind
 from kmapp.ledger.copy_thread import load_copy_status
 from kmapp.outbox.actions import replay
@@ -65,7 +66,7 @@ def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
     return render(request, "web/operations/detail.html", {"row": row, "evidence": evidence})
 
 
-@page_view("POST", admin=True)
+@page_view("POST", needs=Permission.OPERATE)
 def try_again(request: WebRequest) -> HttpResponse:
     account_id, one = request.account_id, request.POST.get("delivery")
     selected = one and get_row_or_404(request, Delivery, uuid_or_404(one))

@@ -8,6 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Membership
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.web.http import WebRequest
 from kmapp.web.models import StoredSearch
@@ -45,7 +46,7 @@ register(
         icon="users",
         position=90,
         find=find_members,
-        admin=True,
+        needs=Permission.MEMBERS,
         filters={"role": Membership.Role.values},
     )
 )
@@ -83,7 +84,7 @@ def _results(request: WebRequest, query: SiteQuery, limit: int) -> dict[str, Any
     return {"query": query, "groups": groups, "error": error}
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.READ)
 def remember(request: WebRequest) -> HttpResponse:
     """Record a search whose result was opened from the palette."""
     text = SiteQuery.parse(request.POST.get("q", "")).text
@@ -92,7 +93,7 @@ def remember(request: WebRequest) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@page_view("POST")
+@page_view("POST", needs=Permission.READ)
 def save(request: WebRequest) -> HttpResponse:
     """Save a search, or remove it from the saved ones."""
     text = SiteQuery.parse(request.POST.get("q", "")).text

@@ -6,6 +6,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from kmapp.accounts.permissions import Permission
 from kmapp.accounts.second_factor import FACTORS
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
@@ -30,14 +31,14 @@ def security(request: WebRequest) -> HttpResponse:
     return render(request, "web/security/index.html", context)
 
 
-@page_view("POST", without_factor=True)
+@page_view("POST", needs=Permission.READ, without_factor=True)
 def end_one(request: WebRequest) -> HttpResponse:
     if not end_session(request, request.POST.get("session", "")):
         raise Http404
     return redirect_with_notice(request, _("The session has ended."), "mfa_index")
 
 
-@page_view("POST", without_factor=True)
+@page_view("POST", needs=Permission.READ, without_factor=True)
 def end_others(request: WebRequest) -> HttpResponse:
     number = end_sessions(request.user, except_key=request.session.session_key)
     text = ngettext("%(n)d other session has ended.", "%(n)d other sessions have ended.", number)

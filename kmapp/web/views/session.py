@@ -16,6 +16,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.request import Request
 
+from kmapp.accounts.permissions import Permission
 from kmapp.api import throttles
 from kmapp.web.forms import PasswordForm, SignInForm
 from kmapp.web.http import WebRequest, safe_next_url
@@ -78,7 +79,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-@page_view("POST", without_factor=True)
+@page_view("POST", needs=Permission.READ, without_factor=True)
 def switch_account(request: WebRequest) -> HttpResponse:
     account_id = request.POST.get("account", "")
     if account_id not in {str(access.account_id) for access in request.accesses}:
@@ -90,7 +91,7 @@ def switch_account(request: WebRequest) -> HttpResponse:
 
 @sensitive_post_parameters()
 @never_cache
-@page_view("GET", "POST")
+@page_view("GET", "POST", needs=Permission.READ)
 def password(request: WebRequest) -> HttpResponse:
     """Change one's own password. Other sessions end."""
     form = PasswordForm(request.user, request.POST or None)

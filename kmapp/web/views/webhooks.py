@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
+from kmapp.accounts.permissions import Permission
 from kmapp.errors import DomainError
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import WebhookForm
@@ -27,7 +28,7 @@ from kmapp.webhooks.models import Webhook
 FORM = "web/webhooks/form.html"
 
 
-@page_view("GET", admin=True)
+@page_view("GET", needs=Permission.KEYS)
 def webhooks(request: WebRequest) -> HttpResponse:
     rows = Webhook.objects.of(request.account_id).order_by("-created_at")
     labels = list_event_types()
@@ -37,7 +38,7 @@ def webhooks(request: WebRequest) -> HttpResponse:
 
 
 @never_cache
-@page_view("GET", "POST", admin=True)
+@page_view("GET", "POST", needs=Permission.KEYS)
 def create(request: WebRequest) -> HttpResponse | AfterCommit:
     form = WebhookForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -52,7 +53,7 @@ def create(request: WebRequest) -> HttpResponse | AfterCommit:
     return render_form(request, FORM, {"form": form}, invalid=form.is_bound)
 
 
-@page_view("GET", "POST", admin=True)
+@page_view("GET", "POST", needs=Permission.KEYS)
 def change(request: WebRequest, pk: UUID) -> HttpResponse:
     webhook = get_row_or_404(request, Webhook, pk)
     form = WebhookForm(request.POST or None, initial=WebhookForm.values_of(webhook))
@@ -68,7 +69,7 @@ def change(request: WebRequest, pk: UUID) -> HttpResponse:
     return render_form(request, FORM, context, invalid=form.is_bound)
 
 
-@page_view("GET", "POST", admin=True)
+@page_view("GET", "POST", needs=Permission.KEYS)
 def delete(request: WebRequest, pk: UUID) -> HttpResponse:
     webhook = get_row_or_404(request, Webhook, pk)
     if request.method != "POST":
