@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
 from context.assembly.prompt import Part
-from kmapp.api.response_types import COMPONENT_NAMES
+from kmapp.api.response_types import COMPONENT_NAMES, VerifiedAnswer
 
 COMPONENT_NAMES[Part] = "AssembledSection"
 
@@ -164,7 +164,7 @@ class ContextCost(TypedDict):
     policy: dict[str, Any]
 
 
-class AssembledCall(TypedDict):
+class AssembledCall(VerifiedAnswer):
     """A call to send. For Anthropic, `system` is a parameter of its own."""
 
     report_id: UUID

@@ -27,7 +27,7 @@ EVENTS = {"memory.added": "ADD", "memory.updated": "UPDATE", "memory.deleted": "
 def build_mem0_payload(change: Change) -> Mapping[str, Any]:
     details = {
         "id": change.data["id"],
-        "data": {"memory": change.data["text"]},
+        "data": {"memory": change.data.get("text")},
         "event": EVENTS.get(change.event_type, change.event_type),
     }
     return {"event_details": details}

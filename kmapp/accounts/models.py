@@ -83,6 +83,7 @@ class Account(models.Model):
     require_second_factor = models.BooleanField(
         _("second factor required"), default=False, db_default=False
     )
+    verify_on_read = models.BooleanField(_("verification on read"), default=False, db_default=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     archived_at = models.DateTimeField(_("archived"), null=True, blank=True)
 
@@ -104,6 +105,11 @@ class AccountQuerySet(models.QuerySet[M]):
     def of(self, account: "Account | UUID") -> Self:
         return self.filter(account_id=account if isinstance(account, UUID) else account.pk)
 
+    def with_verify_on_read(self, account_id: UUID) -> Self:
+        """Annotate whether the account verifies rows before agents get them."""
+        switch = Account.objects.filter(pk=account_id).values("verify_on_read")
+        return self.annotate(verify_on_read=models.Subquery(switch))
+
 
 class AccountOwned(models.Model):
     """A row of one account. The migration that creates its table uses `EnableRowLevelSecurity`."""
@@ -119,6 +125,8 @@ class AccountOwned(models.Model):
     )
 
     objects = AccountQuerySet["Self"].as_manager()
+
+    verify_on_read: bool  # set by with_verify_on_read
 
     class Meta:
         abstract = True

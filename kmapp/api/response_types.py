@@ -6,7 +6,18 @@ Views build plain dicts: mypy or `serialize_as` checks them against the types.
 from dataclasses import is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    Any,
+    NotRequired,
+    TypedDict,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from drf_spectacular.plumbing import (
     ComponentRegistry,
@@ -20,6 +31,12 @@ from drf_spectacular.plumbing import (
 Shape = TypeVar("Shape")
 # The names of dataclasses in the schema, if they differ from the names of the classes.
 COMPONENT_NAMES: dict[type, str] = {}
+
+
+class VerifiedAnswer(TypedDict):
+    """A response that leaves out rows which differ from the ledger."""
+
+    withheld: NotRequired[int]  # set by AgentView
 
 
 def serialize_as(shape: type[Shape], source: object, /, **values: Any) -> Shape:

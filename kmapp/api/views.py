@@ -5,6 +5,8 @@ from functools import partial
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
+import structlog
+from django.db import DatabaseError
 from django.http.response import HttpResponseBase
 from rest_framework import exceptions
 from rest_framework.negotiation import BaseContentNegotiation
@@ -14,6 +16,7 @@ from rest_framework.serializers import Serializer
 from rest_framework.status import is_success
 from rest_framework.views import APIView
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.authentication import AgentRequest, KeyPrincipal
 from kmapp.accounts.scopes import Scope
@@ -23,7 +26,11 @@ from kmapp.api.unknown_fields import find_warnings, refuse_unknown_fields
 from kmapp.api.uris import choose_scheme
 from kmapp.api.variants import requested_variant
 from kmapp.errors import Denied
+from kmapp.ledger.sealed_reads import Withheld, collect_withheld
 from kmapp.search.variants import DEFAULT, HEADER, Variant
+from kmapp.webhooks.mismatches import report_mismatches
+
+log = structlog.get_logger()
 
 OTHER_ACCOUNT = ("account_id", "tenant_id")
 OWN_TENANT = "default"  # what clients of single-tenant servers send
@@ -64,6 +71,7 @@ class AgentView(APIView):
     budget: Budget | None = None
     claim: idempotency.Claim | None = None
     warnings: Sequence[Mapping[str, Any]] = ()  # about unknown fields of the request
+    withheld: Withheld  # rows that differ from the ledger
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Set the defaults of `bucket` and `idempotent` from the scopes."""
@@ -73,6 +81,11 @@ class AgentView(APIView):
             cls.bucket = "recall" if reads and all(reads.values()) else "write"
         if "idempotent" not in vars(cls):
             cls.idempotent = not reads.get("POST", True)
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Collect what the response withholds."""
+        with collect_withheld() as self.withheld:
+            return super().dispatch(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Authenticate, check scope and rate limit, and determine the account."""
@@ -119,16 +132,27 @@ class AgentView(APIView):
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any
     ) -> Response:
-        """Add headers for rate limit and variant, and warnings about unknown fields."""
+        """Add headers, warnings about unknown fields, and the number of withheld results."""
         response = super().finalize_response(request, response, *args, **kwargs)
         response.headers.setdefault(HEADER, self.variant.name)
         if self.warnings and isinstance(response.data, dict) and is_success(response.status_code):
             earlier = response.data.get("warnings", [])
             response.data = {**response.data, "warnings": [*earlier, *self.warnings]}
+        if self.withheld.results:
+            self._report_withheld()
+            if isinstance(response.data, dict):
+                response.data = {**response.data, "withheld": len(self.withheld.results)}
         if self.budget:
             for name, value in self.budget.headers().items():
                 response.headers.setdefault(name, value)
         return response
+
+    def _report_withheld(self) -> None:
+        try:
+            with acting(self.account):
+                report_mismatches(self.account, self.withheld.mismatches)
+        except DatabaseError:  # the log has the mismatches, and the response is right without them
+            log.exception("mismatches_not_stored")
 
 
 def parse(serializer_class: type[Serializer[Any]], request: Request) -> dict[str, Any]:

@@ -135,6 +135,34 @@ class Checkpoint(AccountOwned):
         return f"{self.seq} · {self.commit_hash[:8]}"
 
 
+class Mismatch(AccountOwned):
+    """A row that differs from its seal, found when an agent would have got it."""
+
+    class Reason(models.TextChoices):
+        CHANGED = "changed", _("Differs from its sealed state")
+        OUTDATED = "outdated", _("Is an older state")
+        UNSEALED = "unsealed", _("Was never sealed")
+        COMMIT = "commit", _("Its commit is not part of the chain")
+
+    object_type = models.CharField(_("object type"), max_length=50)
+    object_id = models.UUIDField(_("object"))
+    reason = models.CharField(_("reason"), max_length=10, choices=Reason.choices)
+    first_seen_at = models.DateTimeField(_("first found"))
+    last_seen_at = models.DateTimeField(_("last found"))
+
+    class Meta:
+        verbose_name = _("mismatch")
+        verbose_name_plural = _("mismatches")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "object_type", "object_id"], name="one_mismatch_per_object"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.object_type}:{self.object_id} {self.reason}"
+
+
 class Sealed(AccountOwned):
     """A row that a commit wrote in addition to the rows that it sealed."""
 

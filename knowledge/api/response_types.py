@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
+from kmapp.api.response_types import VerifiedAnswer
+
 
 class SourceAnswer(TypedDict):
     """A source of documents."""
@@ -143,7 +145,7 @@ class SnippetAnswer(TypedDict):
     explain: NotRequired[SnippetExplanation]
 
 
-class KnowledgeSearchAnswer(TypedDict):
+class KnowledgeSearchAnswer(VerifiedAnswer):
     """Passages, best first, with the index and algorithm versions and the search decisions."""
 
     results: list[SnippetAnswer]
@@ -233,7 +235,7 @@ class LoreReport(TypedDict):
     budget: int
 
 
-class LoreAnswer(TypedDict):
+class LoreAnswer(VerifiedAnswer):
     """Texts in prompt order, the report, and the `state` for the next request."""
 
     results: list[LoreSnippet]

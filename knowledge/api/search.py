@@ -25,6 +25,7 @@ from knowledge.lore.evaluate import entries_of, fire
 from knowledge.lore.triggers import Fired, Rules
 from knowledge.models import KnowledgeChunk, LorebookEntry
 from knowledge.retrieval.citations import Place, quote
+from knowledge.retrieval.sealed_chunks import withhold_chunks
 from knowledge.retrieval.search import Search, search
 
 SPAN = ("start", "end", "line_start", "line_end")
@@ -73,12 +74,15 @@ class GetKnowledge(AgentView):
 
 
 def _locate_chunk(account_id: UUID, pk: UUID) -> Place:
-    rows = KnowledgeChunk.objects.of(account_id).select_related("text_row")
-    chunk = rows.defer("text", "text_row__text").filter(pk=pk).first()
+    rows = KnowledgeChunk.objects.of(account_id).select_related("text_row", "document__source")
+    rows = rows.defer("text_row__text").with_verify_on_read(account_id)
+    chunk = rows.filter(pk=pk).first()
     if chunk is None:
         raise NotFound(
             "Chunk not found. Send the whole citation, which stays valid after chunking changes."
         )
+    if not withhold_chunks(account_id, [chunk]).chunks:
+        raise NotFound("This chunk differs from the ledger and is withheld.", code="withheld")
     sha256 = chunk.text_row.sha256
     return Place(document_id=chunk.document_id, sha256=sha256, start=chunk.start, end=chunk.end)
 

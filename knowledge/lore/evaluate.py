@@ -6,6 +6,7 @@ from dataclasses import fields
 from functools import partial
 from uuid import UUID
 
+from kmapp.ledger.sealed_reads import Key, record_withheld, verify_rows, withhold
 from kmapp.search.passages import token_estimate
 from knowledge.lore.triggers import Entry, Outcome, Rules, evaluate
 from knowledge.models import LorebookEntry
@@ -20,7 +21,20 @@ def entries_of(account_id: UUID, books: Sequence[str] = ()) -> list[LorebookEntr
     rows = LorebookEntry.objects.of(account_id).filter(enabled=True).select_related("source")
     if books:
         rows = rows.filter(source__name__in=books)
-    return list(rows.order_by("order", "pk")[:MOST_ENTRIES])
+    ordered = rows.order_by("order", "pk").with_verify_on_read(account_id)
+    return _withhold(account_id, list(ordered[:MOST_ENTRIES]))
+
+
+def _withhold(account_id: UUID, rows: Sequence[LorebookEntry]) -> list[LorebookEntry]:
+    """Return the entries that the ledger sealed, of books that it sealed."""
+    sealed = withhold(account_id, rows)
+    if not sealed or not sealed[0].verify_on_read:
+        return sealed
+    verdict = verify_rows(account_id, {row.source for row in sealed})
+    refused = [row.pk for row in sealed if not verdict.passes(Key.of(row.source))]
+    if refused:
+        record_withheld(refused, verdict.mismatches)
+    return [row for row in sealed if verdict.passes(Key.of(row.source))]
 
 
 def fire(

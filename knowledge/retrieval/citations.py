@@ -13,6 +13,7 @@ from django.db.models.functions import Substr
 from kmapp.errors import Gone, Invalid, NotFound
 from kmapp.search.variants import Versions
 from knowledge.models import ErasedKnowledge, KnowledgeChunk, KnowledgeDocument, KnowledgeText
+from knowledge.retrieval.sealed_chunks import load_sealed_text
 
 KIND = "knowledge_chunk"
 URI = "kmapp://knowledge/{document}#{start}-{end}@{sha}"
@@ -91,6 +92,7 @@ def quote(account_id: UUID, place: Place) -> Quoted:
         KnowledgeDocument.objects.of(account_id)
         .select_related("source")
         .filter(pk=place.document_id)
+        .with_verify_on_read(account_id)
         .first()
     )
     if document is None:
@@ -104,6 +106,13 @@ def quote(account_id: UUID, place: Place) -> Quoted:
     # The database cuts the span out, because the text may be long.
     spans = rows.filter(pk=row.pk).annotate(span=Substr("text", start + 1, end - start))
     text = str(spans.values_list("span", flat=True)[0])
+    if document.verify_on_read:
+        sealed = load_sealed_text(account_id, document, row)
+        if sealed is None:
+            raise NotFound(
+                "This document differs from the ledger and is withheld.", code="withheld"
+            )
+        row, text = sealed, sealed.text[start:end]
     if len(text) < end - start:
         raise NotFound("The text ends before that part.")
     current = row.version == document.version and not document.removed_at

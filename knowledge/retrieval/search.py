@@ -30,6 +30,7 @@ from knowledge.retrieval.candidates import gather
 from knowledge.retrieval.citations import slices
 from knowledge.retrieval.indexed_text import path_of
 from knowledge.retrieval.merge_adjacent import Run, merge_runs
+from knowledge.retrieval.sealed_chunks import withhold_chunks
 
 # Without `by_document` each chunk is its own run, so the signal would count its score twice.
 WITHOUT_RUN = frozenset({"run"})
@@ -183,14 +184,19 @@ def _sources(account_id: UUID, request: Search) -> Ids | None:
 
 
 def _load_snippets(account_id: UUID, runs: Sequence[Run]) -> list[Snippet]:
-    """Load the chunks of runs. A run is left out if one of its chunks was deleted meanwhile."""
+    """Load the chunks of runs. A run without one of its chunks is left out.
+
+    A chunk may have been deleted meanwhile, or be withheld because it differs from the ledger.
+    """
     rows = (
         KnowledgeChunk.objects.of(account_id)
         .filter(pk__any_of=Ids(pk for run in runs for pk in run.chunks))
         .select_related("document__source", "text_row")
         .defer("text_row__text")
+        .with_verify_on_read(account_id)
     )
-    chunks = {str(row.pk): row for row in rows}
+    sealed = withhold_chunks(account_id, list(rows))
+    chunks = {str(row.pk): row for row in sealed.chunks}
     complete = [
         (run, [chunks[pk] for pk in run.chunks])
         for run in runs
@@ -198,7 +204,11 @@ def _load_snippets(account_id: UUID, runs: Sequence[Run]) -> list[Snippet]:
     ]
     longer = {run.chunks: run_chunks for run, run_chunks in complete if len(run_chunks) > 1}
     spans = [(each[0].text_row_id, each[0].start, each[-1].end) for each in longer.values()]
-    texts = dict(zip(longer, slices(account_id, spans), strict=True))
+    if sealed.texts:
+        joined = [sealed.texts[pk][start:end] for pk, start, end in spans]
+    else:
+        joined = slices(account_id, spans)
+    texts = dict(zip(longer, joined, strict=True))
     return [
         Snippet(
             chunks=run_chunks,

@@ -21,7 +21,7 @@ from kmapp.ledger.settings_changes import (
 from memory.actions.enqueue import enqueue_triage
 from memory.models import MemoryEntry, MemorySettings
 
-ACCOUNT_FIELDS = frozenset({"account_wide", "redact"})
+ACCOUNT_FIELDS = frozenset({"account_wide", "redact", "verify_on_read"})
 TRIAGE_FIELDS = frozenset({"duplicate_score", "contradiction_score"})
 MEMORY_FIELDS = TRIAGE_FIELDS | frozenset(
     {"memory_enabled", "auto_store", "store_threshold", "inject_max_memories", "min_score"}

@@ -19,6 +19,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import MAX_ID_LENGTH, OneOrMore
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
+from kmapp.ledger.sealed_reads import withhold
 from memory.api import serialize
 from memory.api.request_serializers import FiltersField, OwnerAndKinds, viewer_of
 from memory.api.response_types import ListAnswer
@@ -77,14 +78,16 @@ class ListMemories(AgentView):
             rows = rows.filter(owner_condition)
             if cursor := data.get("cursor"):
                 rows = rows.filter(_after(cursor))
-            rows = rows.order_by("-created_at", "-pk")[: limit + 1]
+            rows = rows.order_by("-created_at", "-pk").with_verify_on_read(self.account)
+            rows = rows[: limit + 1]
             if at := data.get("as_of"):
                 present = listable_entries(self.request.auth, data, at, visible_only=False)
                 past = Past(account_id=self.account, at=at, present=tellable(present))
                 entries = past.entries(rows)
             else:
                 entries = list(rows)
-            serialized = [serialize.entry_output(entry) for entry in entries[:limit]]
+            sealed = withhold(self.account, entries[:limit], past=at is not None)
+            serialized = [serialize.entry_output(entry) for entry in sealed]
         more = _cursor(entries[limit - 1]) if len(entries) > limit else None
         return Response({"results": serialized, "next_cursor": more})
 

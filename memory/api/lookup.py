@@ -13,6 +13,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import IdField, any_of
 from kmapp.api.uris import parse_uri
 from kmapp.errors import Gone, NotFound
+from kmapp.ledger.sealed_reads import withhold
 from kmapp.providers.active import active_model
 from memory.api.request_serializers import OwnerIds, viewer_of
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry, MemoryVersion
@@ -106,8 +107,9 @@ def get_past_entry(principal: KeyPrincipal, data: Mapping[str, Any], at: datetim
         rows = tellable(rows)
     present = _select(_visible_to_owner(rows, data), data)
     past = Past(account_id=principal.account_id, at=at, present=present)
-    for entry in past.entries(_select(readable_entries(principal, data, at), data)):
-        return entry
+    then = _select(readable_entries(principal, data, at), data)
+    for entry in past.entries(then.with_verify_on_read(principal.account_id)):
+        return _refuse_mismatch(principal.account_id, entry, past=True)
     raise NotFound("There was no such memory then.")
 
 
@@ -119,10 +121,18 @@ def _select(rows: EntryQuerySet, data: Mapping[str, Any]) -> EntryQuerySet:
 
 def get_entry(account_id: UUID, rows: EntryQuerySet, data: Mapping[str, Any]) -> MemoryEntry:
     """Return the requested memory. Raise the same error for unknown and unreadable ones."""
-    entry = _select(rows, data).with_embedding_state(active_model().pk).first()
+    annotated = _select(rows, data).with_embedding_state(active_model().pk)
+    entry = annotated.with_verify_on_read(account_id).first()
     if entry is None:
         _refuse_erased(account_id, data)
         raise NotFound("Memory not found.")
+    return _refuse_mismatch(account_id, entry)
+
+
+def _refuse_mismatch(account_id: UUID, entry: MemoryEntry, *, past: bool = False) -> MemoryEntry:
+    """Return the memory if it is as the ledger sealed it, or if the account does not verify."""
+    if not withhold(account_id, [entry], past=past):
+        raise NotFound("This memory differs from the ledger and is withheld.", code="withheld")
     return entry
 
 

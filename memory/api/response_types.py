@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any, Literal, NotRequired, TypedDict
 from uuid import UUID
 
+from kmapp.api.response_types import VerifiedAnswer
 from kmapp.search.variants import Versions
 
 
@@ -172,14 +173,14 @@ class Hit(TypedDict):
     explain: NotRequired[Explanation]
 
 
-class SearchAnswer(Versions):
+class SearchAnswer(Versions, VerifiedAnswer):
     """Search results, best first, and decisions of the search."""
 
     results: list[Hit]
     decisions: list[dict[str, Any]]
 
 
-class ListAnswer(TypedDict):
+class ListAnswer(VerifiedAnswer):
     """A page of memories; the cursor of the next page, or null."""
 
     results: list[Memory]
@@ -250,7 +251,7 @@ class Rating(TypedDict):
     commit_id: UUID
 
 
-class RecallAnswer(Versions):
+class RecallAnswer(Versions, VerifiedAnswer):
     """Recalled memories. The request chooses the fields of nodes; embeddings are left out."""
 
     tenant_id: UUID
@@ -269,7 +270,7 @@ class RecallTextAnswer(RecallAnswer):
     query: dict[str, str]
 
 
-class InjectAnswer(Versions):
+class InjectAnswer(Versions, VerifiedAnswer):
     """A prompt block, and the memories in it."""
 
     text: str

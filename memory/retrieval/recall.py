@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import connection
 
 from kmapp.accounts.acting import acting
+from kmapp.ledger.sealed_reads import withhold
 from kmapp.search.lookups import Ids
 from kmapp.search.neighbour_evidence import strength
 from kmapp.search.queries import Meaning
@@ -87,9 +88,10 @@ def _visible_entries(
     account_id: UUID, request: Search, ids: Collection[UUID]
 ) -> dict[UUID, MemoryEntry]:
     """Return those of these memories that the viewer can see, as of the requested instant."""
-    rows = rows_of(account_id, request).filter(pk__any_of=Ids(ids))
+    rows = rows_of(account_id, request).filter(pk__any_of=Ids(ids)).with_verify_on_read(account_id)
     past = past_of(account_id, request, Ids(ids))
-    return {entry.pk: entry for entry in (past.entries(rows) if past else rows)}
+    entries = past.entries(rows) if past else list(rows)
+    return {entry.pk: entry for entry in withhold(account_id, entries, past=past is not None)}
 
 
 _EDGES = """

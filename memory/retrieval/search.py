@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from kmapp.accounts.acting import acting
+from kmapp.ledger.sealed_reads import withhold
 from kmapp.providers.active import active_model
 from kmapp.providers.rerank import configured
 from kmapp.search.fusion import Ranked, fuse
@@ -31,7 +32,10 @@ SURROUNDINGS = frozenset({"context", "window", "near", "run"})
 SPARE = 10  # additional candidates when some results have equal texts
 _LETTERS = re.compile(r"\W+")
 # A constant, because building it takes Django longer than running it takes Postgres.
-_BY_ID = "SELECT * FROM memory_memoryentry WHERE account_id = %s AND id = ANY (%s::uuid[])"
+_BY_ID = """
+SELECT e.*, (SELECT verify_on_read FROM accounts_account WHERE id = %s) AS verify_on_read
+FROM memory_memoryentry e WHERE e.account_id = %s AND e.id = ANY (%s::uuid[])
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +120,14 @@ def answer(account_id: UUID, request: Search, meaning: Meaning | None) -> list[H
 
         def to_hits(some: Sequence[Ranked]) -> list[Hit]:
             ids = [each.id for each in some]
-            matches = (
-                past.entries(MemoryEntry.objects.of(account_id).filter(pk__in=ids))
-                if past
-                else MemoryEntry.objects.raw(_BY_ID, [account_id, Ids(ids).array])
-            )
-            entries = {str(each.pk): each for each in matches}
+            if past:
+                rows = MemoryEntry.objects.of(account_id).filter(pk__in=ids)
+                matches = past.entries(rows.with_verify_on_read(account_id))
+            else:
+                parameters = [account_id, account_id, Ids(ids).array]
+                matches = list(MemoryEntry.objects.raw(_BY_ID, parameters))
+            sealed = withhold(account_id, matches, past=past is not None)
+            entries = {str(each.pk): each for each in sealed}
             return [
                 Hit(
                     entry=entries[each.id],

@@ -234,6 +234,24 @@ class ExtractionSection(SettingsForm):
         return sections
 
 
+class VerificationSection(SettingsForm):
+    title = _("Verification")
+    lead = _(
+        "The ledger seals every memory, document and rule when it is written. With verification, "
+        "agents get only what still matches its seal. A row that someone changed in the database "
+        "is withheld and reported on Operations."
+    )
+    verify_on_read = forms.BooleanField(
+        label=_("Verify before agents read"),
+        required=False,
+        help_text=_("Searches take up to a tenth longer."),
+    )
+
+    @classmethod
+    def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
+        return {"verify_on_read": settings.account.verify_on_read}
+
+
 SECTIONS: Mapping[str, type[SettingsForm]] = {
     "review": ReviewSection,
     "redaction": RedactionSection,
@@ -242,4 +260,5 @@ SECTIONS: Mapping[str, type[SettingsForm]] = {
     "quotas": QuotaSection,
     "use": UseSection,
     "extraction": ExtractionSection,
+    "verification": VerificationSection,
 }

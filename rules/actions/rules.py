@@ -218,7 +218,8 @@ def _new_edition(rule: Rule, columns: Mapping[str, Any], commit: Recording) -> R
 
 
 def get_rule(account_id: UUID, rule_id: UUID) -> Rule:
-    rule = Rule.objects.of(account_id).filter(pk=rule_id).first()
+    rows = Rule.objects.of(account_id).with_verify_on_read(account_id)
+    rule = rows.filter(pk=rule_id).first()
     if rule is None:
         raise NotFound(
             _("This rule does not exist, or you do not have access to it."),

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
-from kmapp.api.response_types import COMPONENT_NAMES
+from kmapp.api.response_types import COMPONENT_NAMES, VerifiedAnswer
 from rules.promotion.evidence import Turn
 
 COMPONENT_NAMES[Turn] = "TurnShown"
@@ -45,7 +45,7 @@ class RuleShown(TypedDict):
     commit_id: UUID
 
 
-class RulesAnswer(TypedDict):
+class RulesAnswer(VerifiedAnswer):
     """A page of rules; `next` is the `after` of the next page."""
 
     rules: list[RuleShown]
@@ -183,7 +183,7 @@ class EvaluationSummary(TypedDict):
     conflicts: int
 
 
-class EvaluateAnswer(InScope):
+class EvaluateAnswer(InScope, VerifiedAnswer):
     """The result of evaluating the rules for a context."""
 
     considered: int

@@ -14,7 +14,8 @@ from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
 from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
-from kmapp.errors import Invalid
+from kmapp.errors import Invalid, NotFound
+from kmapp.ledger.sealed_reads import withhold
 from rules.actions.rules import create, edit, get_rule
 from rules.actions.states import Decision, Moved, move, rollback
 from rules.api.request_serializers import (
@@ -53,10 +54,12 @@ class Rules(AgentView):
             rows = Rule.objects.of(self.account)
             lookups = {"state": "state", "scope": "scope", "after": "pk__lt"}
             rows = rows.filter(**{to: data[name] for name, to in lookups.items() if name in data})
-            page = list(rows.order_by("-pk")[: data["limit"] + 1])
-        rules = page[: data["limit"]]
+            rows = rows.order_by("-pk").with_verify_on_read(self.account)
+            page = list(rows[: data["limit"] + 1])
+            rules = page[: data["limit"]]
+            sealed = withhold(self.account, rules)
         answer: RulesAnswer = {
-            "rules": [serialize_rule(rule) for rule in rules],
+            "rules": [serialize_rule(rule) for rule in sealed],
             "next": str(rules[-1].pk) if len(page) > len(rules) else None,
         }
         return Response(answer)
@@ -87,7 +90,11 @@ class OneRule(AgentView):
     @extend_schema(responses={200: RuleShown})
     def get(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            return Response(serialize_rule(get_rule(self.account, pk)))
+            rule = get_rule(self.account, pk)
+            if not withhold(self.account, [rule]):
+                message = "This rule differs from the ledger and is withheld."
+                raise NotFound(message, code="withheld")
+            return Response(serialize_rule(rule))
 
     @extend_schema(request=RuleChange, responses={200: RuleShown, 201: RuleShown})
     def patch(self, request: Request, pk: UUID) -> Response:

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
+from kmapp.api.response_types import VerifiedAnswer
 from rules.api.response_types import Applied, InScope, MatchedRule, ToolConflict
 
 
@@ -59,7 +60,7 @@ class DecisionLink(TypedDict):
     created_at: datetime
 
 
-class SelectAnswer(InScope):
+class SelectAnswer(InScope, VerifiedAnswer):
     """The selected tool and the rules that led to it."""
 
     candidates: list[str]

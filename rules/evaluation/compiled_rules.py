@@ -5,14 +5,26 @@ from dataclasses import dataclass
 from threading import Lock
 from uuid import UUID
 
-from django.db.models import Func, TextField
+from django.db.models import Func, Subquery, TextField
 
+from kmapp.accounts.models import Account
+from kmapp.ledger.sealed_reads import withhold
 from rules.evaluation.matching import Compiled, RuleSet, Written, compile_rule, rule_set
 from rules.models import Rule, RuleBook
 
 MOST_ACCOUNTS = 64
-NO_BOOK = (0, "")
-Stamp = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """The change counter with the transaction of the last change, and whether rules are verified.
+
+    A transaction that rolls back and the next one that reaches the number see different rules.
+    """
+
+    verify: bool
+    changes: int | None
+    counted_by: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +32,7 @@ class _CacheEntry:
     stamp: Stamp
     rules: RuleSet
     compiled: dict[str, tuple[int, Compiled]]  # version and compiled form by rule
+    is_complete: bool  # False: some rules are withheld
 
 
 _cache: OrderedDict[UUID, _CacheEntry] = OrderedDict()
@@ -33,8 +46,9 @@ def rules_of(account_id: UUID) -> RuleSet:
         entry = _cache.get(account_id)
         if entry:
             _cache.move_to_end(account_id)
-    if entry is None or entry.stamp != stamp:
-        entry = _compile(account_id, stamp, entry.compiled if entry else {})
+    if entry is None or entry.stamp != stamp or not entry.is_complete:
+        reusable = entry.compiled if entry and entry.stamp.verify == stamp.verify else {}
+        entry = _compile(account_id, stamp, reusable)
         with _lock:
             _cache[account_id] = entry
             while len(_cache) > MOST_ACCOUNTS:
@@ -43,30 +57,30 @@ def rules_of(account_id: UUID) -> RuleSet:
 
 
 def _stamp(account_id: UUID) -> Stamp:
-    """Return the change counter with the transaction of the last change.
-
-    A transaction that rolls back and the next one that reaches the number see different rules.
-    """
     by = Func(template="xmin::text", output_field=TextField())
     books = RuleBook.objects.of(account_id).annotate(counted_by=by)
-    return next(iter(books.values_list("changes", "counted_by")), NO_BOOK)
+    columns = [Subquery(books.values(name)) for name in ("changes", "counted_by")]
+    accounts = Account.objects.filter(pk=account_id)
+    return Stamp(*accounts.values_list("verify_on_read", *columns).get())
 
 
 def _compile(
     account_id: UUID, stamp: Stamp, before: dict[str, tuple[int, Compiled]]
 ) -> _CacheEntry:
-    """Compile new and changed rules; reuse the others."""
+    """Compile new and changed rules, unless they are withheld; reuse the others."""
     evaluated = Rule.objects.of(account_id).evaluated()
     versions = dict(evaluated.values_list("pk", "version"))
     changed = [pk for pk, version in versions.items() if before.get(str(pk), (0,))[0] != version]
     rows = evaluated if len(changed) > len(versions) // 2 else evaluated.filter(pk__in=changed)
-    fresh = {str(rule.pk): (rule.version, compile_rule(written_of(rule))) for rule in rows}
+    sealed = withhold(account_id, list(rows.with_verify_on_read(account_id)))
+    fresh = {str(rule.pk): (rule.version, compile_rule(written_of(rule))) for rule in sealed}
     now = {
         str(pk): fresh.get(str(pk)) or before[str(pk)]
         for pk in versions
-        if str(pk) in fresh or str(pk) in before
+        if str(pk) in fresh or (str(pk) in before and pk not in changed)
     }
-    return _CacheEntry(stamp, rule_set(one for _version, one in now.values()), now)
+    is_complete = set(changed) <= {rule.pk for rule in sealed}
+    return _CacheEntry(stamp, rule_set(one for _version, one in now.values()), now, is_complete)
 
 
 def written_of(rule: Rule, *, live: bool | None = None) -> Written:

@@ -20,6 +20,7 @@ from kmapp.web.http import WebRequest, parse_row_number
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_page, render_form, render_part
 from kmapp.web.statistics.daily import build_charts
+from kmapp.webhooks.mismatches import list_mismatches
 
 PAGE_SIZE = 50
 
@@ -35,6 +36,7 @@ def ledger(request: WebRequest) -> HttpResponse:
     commits = list(rows[: PAGE_SIZE + 1])
     context: dict[str, Any] = {
         "behind": behind(account_id),
+        "mismatches": list_mismatches(account_id),
         "commits": commits[:PAGE_SIZE],
         "more": commits[PAGE_SIZE - 1].seq if len(commits) > PAGE_SIZE else None,
         "names": list_actor_names(row.actor for row in commits),

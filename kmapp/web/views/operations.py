@@ -20,6 +20,7 @@ from kmapp.web.navigation import count_badge
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part
 from kmapp.web.statistics.system_charts import DEFAULT_PERIOD, PERIODS, build_system_charts
+from kmapp.webhooks.mismatches import list_mismatches
 
 
 @count_badge("web:operations")
@@ -34,6 +35,7 @@ def operations(request: WebRequest) -> HttpResponse:
     dead = rows.dead().select_related("event").order_by("-failed_at")
     context: dict[str, Any] = {
         "behind": behind(account_id),
+        "mismatches": list_mismatches(account_id),
         "queues": _queues(rows.open()),
         "page": paginate(request, dead),
     }

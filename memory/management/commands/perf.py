@@ -14,8 +14,9 @@ from kmapp.management.confirmation import agreed
 from kmapp.management.progress import Progress
 from kmapp.runtime.embedded import temporary
 from memory.benchmarks import query_plans
+from memory.benchmarks.bench_page import page
 from memory.benchmarks.checkpoint_cost import measure_checkpoint_cost
-from memory.benchmarks.product_bench import page, run_bench
+from memory.benchmarks.product_bench import run_bench
 from memory.benchmarks.review_session import cleared, format_figures
 from memory.benchmarks.seed_accounts import PREFIX, SHARES, seed, slug_of
 from memory.benchmarks.topic_quality import topic_quality_lines

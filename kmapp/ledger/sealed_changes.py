@@ -1,0 +1,106 @@
+"""Changes that commits sealed, verified once and cached in the process.
+
+A commit never changes. So what it sealed when it was verified is the reference for rows, even if
+someone edits the commit later.
+"""
+
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from threading import Lock
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from kmapp.ledger.chain import GENESIS
+from kmapp.ledger.fsck.hashing import TIME, Commit, hash_of, loaded
+
+MOST_BYTES = 32 * 2**20
+PACKED = 16  # bytes of a change
+COMMIT = 400  # bytes that a cached commit takes in addition to its changes
+
+SealedChanges = bytes  # packed changes, one after the other
+# A commit is part of the chain if its parent is: the database allows one child for each parent.
+_COMMITS = f"""
+SELECT c.id::text, c.format, c.seq, c.parent_hash, c.commit_hash, c.actor,
+  {TIME.format("c.created_at")}, c.input_digest, c.diff::text, NULL, NULL, '',
+  CASE WHEN c.seq = 1 THEN c.parent_hash = %s ELSE EXISTS (
+    SELECT FROM ledger_commit p WHERE p.account_id = c.account_id AND p.seq = c.seq - 1
+       AND p.commit_hash = c.parent_hash) END
+FROM ledger_commit c WHERE c.account_id = %s AND c.id = ANY (%s::uuid[])
+"""  # noqa: S608 - constants
+
+
+@dataclass
+class _Cache:
+    """The changes of the commits that were used last."""
+
+    commits: OrderedDict[UUID, SealedChanges] = field(default_factory=OrderedDict)
+    size: int = 0
+    lock: Lock = field(default_factory=Lock)
+
+    def find(self, commit_ids: Iterable[UUID]) -> dict[UUID, SealedChanges]:
+        with self.lock:
+            found = {pk: self.commits[pk] for pk in commit_ids if pk in self.commits}
+            for pk in found:
+                self.commits.move_to_end(pk)
+            return found
+
+    def store(self, commits: Mapping[UUID, SealedChanges]) -> None:
+        with self.lock:
+            for pk, changes in commits.items():
+                if pk not in self.commits:
+                    self.commits[pk] = changes
+                    self.size += len(changes) + COMMIT
+            while self.size > MOST_BYTES:
+                self.size -= len(self.commits.popitem(last=False)[1]) + COMMIT
+
+
+_cache = _Cache()
+
+
+def forget_commits() -> None:
+    global _cache  # noqa: PLW0603 - the state of this process
+    _cache = _Cache()
+
+
+def is_sealed(changes: SealedChanges, name: str, digest: str) -> bool:
+    """Return whether a commit with these changes sealed an object with this digest."""
+    return _pack(name, digest) in changes
+
+
+def load_sealed_changes(
+    account_id: UUID, commit_ids: Collection[UUID]
+) -> dict[UUID, SealedChanges]:
+    """Return the changes of each valid commit. No query if all are cached. Inside `acting`."""
+    verified = _cache.find(commit_ids)
+    if missing := set(commit_ids) - verified.keys():
+        fresh = _load(account_id, missing)
+        _cache.store(fresh)
+        verified |= fresh
+    return verified
+
+
+def _load(account_id: UUID, commit_ids: Iterable[UUID]) -> dict[UUID, SealedChanges]:
+    with connection.cursor() as cursor:
+        cursor.execute(_COMMITS, [GENESIS, account_id, list(commit_ids)])
+        rows = cursor.fetchall()
+    verified = {}
+    for *columns, is_linked in rows:
+        commit = Commit(*columns)
+        diff = loaded(commit.diff)
+        if is_linked and hash_of(str(account_id), commit, diff) == commit.commit_hash:
+            verified[UUID(commit.id)] = _pack_all(diff)
+    return verified
+
+
+def _pack_all(diff: Any) -> SealedChanges:
+    return b"".join(
+        _pack(change["object"], change["digest"]) for change in diff if change["digest"]
+    )
+
+
+def _pack(name: str, digest: str) -> bytes:
+    return blake2b(f"{name} {digest}".encode(), digest_size=PACKED).digest()

@@ -1,0 +1,232 @@
+"""Verification of rows before agents get them, for accounts with `verify_on_read`.
+
+A row is compared with the digest that its last commit sealed, over all sealed columns. A row that
+differs is withheld. One statement reads the seals of all rows; a second one reads the commits that
+this process has not verified yet. `manage.py fsck` also verifies what nobody reads.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
+
+import structlog
+from django.db import connection
+from prometheus_client import Counter
+
+from kmapp.accounts.models import SealedModel
+from kmapp.ledger.canonical import canonical, digest_encoded
+from kmapp.ledger.models import Mismatch
+from kmapp.ledger.sealed_changes import SealedChanges, is_sealed, load_sealed_changes
+
+Reason = Mismatch.Reason
+R = TypeVar("R", bound=SealedModel)
+log = structlog.get_logger()
+
+WITHHELD = Counter(
+    "kmapp_ledger_withheld",
+    "Rows withheld from agents because they differ from their seal.",
+    ["object_type", "reason"],
+)
+
+
+class Key(NamedTuple):
+    """An object of the ledger."""
+
+    object_type: str
+    object_id: UUID
+
+    @classmethod
+    def of(cls, row: SealedModel) -> "Key":
+        return cls(row._meta.label_lower, row.pk)
+
+    def __str__(self) -> str:
+        return f"{self.object_type}:{self.object_id}"
+
+
+class Seal(NamedTuple):
+    commit_id: UUID
+    salt: bytes
+
+
+# --- Withheld rows of a request -------------------------------------------------------------------
+
+
+@dataclass
+class Withheld:
+    """The results that a request did not return, and the rows that differ from their seal."""
+
+    results: set[UUID] = field(default_factory=set)
+    mismatches: dict[Key, Reason] = field(default_factory=dict)
+
+
+_withheld: ContextVar[Withheld | None] = ContextVar("withheld", default=None)
+
+
+@contextmanager
+def collect_withheld() -> Iterator[Withheld]:
+    """Collect what is withheld inside the block, except in an inner block."""
+    collected = Withheld()
+    token = _withheld.set(collected)
+    try:
+        yield collected
+    finally:
+        _withheld.reset(token)
+
+
+def record_withheld(results: Iterable[UUID], mismatches: Mapping[Key, Reason]) -> None:
+    """Count and log mismatches, and add them to those of the request."""
+    for key, reason in mismatches.items():
+        log.error("row_withheld", object=str(key), reason=reason.value)
+        WITHHELD.labels(key.object_type, reason.value).inc()
+    if collected := _withheld.get():
+        collected.results.update(results)
+        collected.mismatches.update(mismatches)
+
+
+# --- Verification ---------------------------------------------------------------------------------
+
+
+def withhold(account_id: UUID, rows: Sequence[R], *, past: bool = False) -> list[R]:
+    """Return the rows that are as the ledger sealed them; all if the account does not verify.
+
+    The rows are of one model and from a queryset `with_verify_on_read`. With `past`, they are
+    earlier states. Inside `acting`.
+    """
+    if not rows or not rows[0].verify_on_read:
+        return list(rows)
+    verdict = verify_rows(account_id, rows, past=past)
+    if not verdict.mismatches and not verdict.erased:
+        return list(rows)
+    record_withheld((key.object_id for key in verdict.mismatches), verdict.mismatches)
+    return [row for row in rows if verdict.passes(Key.of(row))]
+
+
+@dataclass
+class Verdict:
+    """The rows that differ from their seal, and those that were erased after they were read."""
+
+    mismatches: dict[Key, Reason] = field(default_factory=dict)
+    erased: set[Key] = field(default_factory=set)
+
+    def passes(self, key: Key) -> bool:
+        return key not in self.mismatches and key not in self.erased
+
+
+def verify_rows(account_id: UUID, rows: Iterable[SealedModel], *, past: bool = False) -> Verdict:
+    """Compare rows with their seals. Two statements if all commits are cached and nothing differs.
+
+    A row must refer to its last commit, so that an older state does not pass.
+    """
+    by_key = {Key.of(row): row for row in rows}
+    seals = _load_seals_of_commits(account_id, by_key) if past else _load_last(account_id, by_key)
+    verdict = Verdict()
+    doubtful = [key for key, row in by_key.items() if _find_commit(seals, key) != row.commit_id]
+    if past:
+        verdict.mismatches = dict.fromkeys(doubtful, Reason.UNSEALED)
+    elif doubtful:
+        _check_again(account_id, by_key, doubtful, seals, verdict)
+    settled = {key: row for key, row in by_key.items() if verdict.passes(key)}
+    commits = load_sealed_changes(account_id, {row.commit_id for row in settled.values()})
+    for key, row in settled.items():
+        if reason := _compare(row, seals[key], commits.get(row.commit_id), key):
+            verdict.mismatches[key] = reason
+    return verdict
+
+
+def _compare(
+    row: SealedModel, seal: Seal, changes: SealedChanges | None, key: Key
+) -> Reason | None:
+    if changes is None:
+        return Reason.COMMIT
+    try:
+        digest = digest_encoded(seal.salt, canonical(row.body()))
+    except ValueError:  # a value or a salt that the writer would have refused
+        return Reason.CHANGED
+    return None if is_sealed(changes, str(key), digest) else Reason.CHANGED
+
+
+def _find_commit(seals: Mapping[Key, Seal], key: Key) -> UUID | None:
+    return seals[key].commit_id if key in seals else None
+
+
+_LAST = """
+SELECT DISTINCT ON (s.object_type, s.object_id) s.object_type, s.object_id, s.commit_id, s.salt
+FROM unnest(%s::text[], %s::uuid[]) AS r (object_type, object_id)
+JOIN ledger_seal s
+  ON s.account_id = %s AND s.object_type = r.object_type AND s.object_id = r.object_id
+JOIN ledger_commit c ON c.account_id = s.account_id AND c.id = s.commit_id
+ORDER BY s.object_type, s.object_id, c.seq DESC
+"""
+_OF_COMMITS = """
+SELECT s.object_type, s.object_id, s.commit_id, s.salt
+FROM unnest(%s::text[], %s::uuid[], %s::uuid[]) AS r (object_type, object_id, commit_id)
+JOIN ledger_seal s ON s.account_id = %s AND s.object_type = r.object_type
+ AND s.object_id = r.object_id AND s.commit_id = r.commit_id
+"""
+_PRESENT = """
+SELECT t.id, t.commit_id, (
+  SELECT s.commit_id FROM ledger_seal s
+  JOIN ledger_commit c ON c.account_id = s.account_id AND c.id = s.commit_id
+  WHERE s.account_id = t.account_id AND s.object_type = %s AND s.object_id = t.id
+  ORDER BY c.seq DESC LIMIT 1)
+FROM {table} t WHERE t.account_id = %s AND t.id = ANY (%s::uuid[])
+"""
+
+
+def _load_last(account_id: UUID, keys: Iterable[Key]) -> dict[Key, Seal]:
+    types, ids = _columns(keys)
+    return _load_seals(_LAST, [types, ids, account_id])
+
+
+def _load_seals_of_commits(account_id: UUID, rows: Mapping[Key, SealedModel]) -> dict[Key, Seal]:
+    types, ids = _columns(rows)
+    commits = [row.commit_id for row in rows.values()]
+    return _load_seals(_OF_COMMITS, [types, ids, commits, account_id])
+
+
+def _columns(keys: Iterable[Key]) -> tuple[list[str], list[UUID]]:
+    pairs = list(keys)
+    return [key.object_type for key in pairs], [key.object_id for key in pairs]
+
+
+def _load_seals(query: str, parameters: list[Any]) -> dict[Key, Seal]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, parameters)
+        return {
+            Key(kind, pk): Seal(commit_id, bytes(salt))
+            for kind, pk, commit_id, salt in cursor.fetchall()
+        }
+
+
+def _check_again(
+    account_id: UUID,
+    rows: Mapping[Key, SealedModel],
+    doubtful: Sequence[Key],
+    seals: dict[Key, Seal],
+    verdict: Verdict,
+) -> None:
+    """Distinguish rows that changed after they were read from those that were put back.
+
+    One statement reads each row together with its seals, because a change between two statements
+    would look like an older state.
+    """
+    seals |= _load_seals_of_commits(account_id, {key: rows[key] for key in doubtful})
+    for model in {type(rows[key]) for key in doubtful}:
+        kind = model._meta.label_lower
+        keys = [key for key in doubtful if key.object_type == kind]
+        query = _PRESENT.format(table=connection.ops.quote_name(model._meta.db_table))
+        with connection.cursor() as cursor:
+            cursor.execute(query, [kind, account_id, [key.object_id for key in keys]])
+            present = {Key(kind, pk): commits for pk, *commits in cursor.fetchall()}
+        for key in keys:
+            if key not in present:
+                verdict.erased.add(key)
+                continue
+            refers_to, last = present[key]
+            if last is None:
+                verdict.mismatches[key] = Reason.UNSEALED
+            elif refers_to != last or _find_commit(seals, key) != rows[key].commit_id:
+                verdict.mismatches[key] = Reason.OUTDATED

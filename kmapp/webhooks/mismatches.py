@@ -1,0 +1,74 @@
+"""Reports of rows that differ from their seal: a record for the pages, and webhooks."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.ledger.models import Mismatch
+from kmapp.ledger.sealed_reads import Key, Reason
+from kmapp.webhooks.actions import report_changes
+from kmapp.webhooks.changes import Change, Source, register_source
+
+SOURCE = "ledger"
+EVENT_TYPE = "ledger.mismatch"
+SHOWN = timedelta(days=7)  # after an agent would last have got the row
+REFRESHED = timedelta(minutes=1)
+
+
+def list_mismatches(account_id: UUID) -> list[Mismatch]:
+    """Return the recent mismatches of the account, newest first. Inside `acting`."""
+    rows = Mismatch.objects.of(account_id).filter(last_seen_at__gt=timezone.now() - SHOWN)
+    return list(rows.order_by("-last_seen_at", "-pk")[:50])
+
+
+def report_mismatches(account_id: UUID, mismatches: Mapping[Key, Reason]) -> None:
+    """Store mismatches, and enqueue webhooks for those that are new. Inside `acting`."""
+    now = timezone.now()
+    rows = Mismatch.objects.of(account_id)
+    rows.filter(last_seen_at__lt=now - SHOWN).delete()
+    ids = [key.object_id for key in mismatches]
+    existing = {Key(row.object_type, row.object_id) for row in rows.filter(object_id__in=ids)}
+    if existing:  # a row that many requests read is written once a minute
+        rows.filter(object_id__in=ids, last_seen_at__lt=now - REFRESHED).update(last_seen_at=now)
+    new = [
+        Mismatch(
+            account_id=account_id,
+            first_seen_at=now,
+            last_seen_at=now,
+            reason=reason,
+            **key._asdict(),
+        )
+        for key, reason in mismatches.items()
+        if key not in existing
+    ]
+    Mismatch.objects.bulk_create(new, ignore_conflicts=True)
+    created = rows.filter(pk__in=[row.pk for row in new]).values_list("pk", flat=True)
+    report_changes(account_id, SOURCE, list(created))
+
+
+def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Change]:
+    rows = Mismatch.objects.of(account_id).filter(pk__in=references)
+    return {
+        row.pk: Change(
+            event_type=EVENT_TYPE,
+            created_at=row.first_seen_at,
+            data={
+                "id": row.object_id,
+                "object_type": row.object_type,
+                "reason": row.reason,
+            },
+        )
+        for row in rows
+    }
+
+
+register_source(
+    Source(
+        name=SOURCE,
+        event_types={EVENT_TYPE: _("A row differs from the ledger and is withheld")},
+        load=load_changes,
+    )
+)

@@ -1,0 +1,140 @@
+"""Verification of chunks before agents get them. Inside `acting`.
+
+A chunk has no seal of its own: it must be a slice of the sealed text of the current version of its
+document, at the place where it claims to be.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from uuid import UUID
+
+from django.db import connection
+
+from kmapp.accounts.models import SealedModel
+from kmapp.ledger.sealed_reads import Key, Reason, Verdict, record_withheld, verify_rows
+from kmapp.search.lookups import Ids
+from knowledge.chunking import Shape
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
+
+MOST_CHARACTERS = 8_000_000  # of cached texts
+CHUNK = "knowledge.knowledgechunk"
+
+# A sealed text never changes, so a verified one stays the reference for its chunks.
+_texts: OrderedDict[tuple[UUID, UUID], KnowledgeText] = OrderedDict()
+_lock = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class SealedChunks:
+    """The chunks that agents may get, and the verified texts; no texts without verification."""
+
+    chunks: Sequence[KnowledgeChunk]
+    texts: Mapping[UUID, str] = field(default_factory=dict)
+
+
+def withhold_chunks(account_id: UUID, chunks: Sequence[KnowledgeChunk]) -> SealedChunks:
+    """Return the chunks that are slices of sealed texts; all if the account does not verify.
+
+    They are from a queryset `with_verify_on_read`, with their text row, document and source.
+    """
+    if not chunks or not chunks[0].verify_on_read:
+        return SealedChunks(chunks)
+    documents = [chunk.document for chunk in chunks]
+    texts, verdict = _verify(account_id, documents, [chunk.text_row for chunk in chunks])
+    displaced = _find_displaced(account_id, chunks)
+    passed: list[KnowledgeChunk] = []
+    refused: list[KnowledgeChunk] = []
+    for chunk in chunks:
+        related = (chunk.document, chunk.document.source, chunk.text_row)
+        if all(verdict.passes(Key.of(row)) for row in related):
+            chunk.text_row = texts[chunk.text_row_id]
+            is_sealed = chunk.pk not in displaced and _is_slice(chunk)
+            if not is_sealed:
+                verdict.mismatches[Key(CHUNK, chunk.pk)] = Reason.CHANGED
+        else:
+            is_sealed = False
+        (passed if is_sealed else refused).append(chunk)
+    if refused:
+        record_withheld((chunk.pk for chunk in refused), verdict.mismatches)
+    return SealedChunks(passed, {pk: text.text for pk, text in texts.items()})
+
+
+def load_sealed_text(
+    account_id: UUID, document: KnowledgeDocument, row: KnowledgeText
+) -> KnowledgeText | None:
+    """Return the text row as it was sealed; None if it or its document differs from the seal."""
+    texts, verdict = _verify(account_id, [document], [row])
+    if all(verdict.passes(Key.of(each)) for each in (document, document.source, row)):
+        return texts[row.pk]
+    record_withheld([document.pk], verdict.mismatches)
+    return None
+
+
+def _verify(
+    account_id: UUID, documents: Iterable[KnowledgeDocument], texts: Iterable[KnowledgeText]
+) -> tuple[dict[UUID, KnowledgeText], Verdict]:
+    """Return the whole texts, of which some may differ, and the verdict on all rows."""
+    by_commit = {(text.pk, text.commit_id): text for text in texts}
+    with _lock:
+        whole = {pk: _texts[pk, commit] for pk, commit in by_commit if (pk, commit) in _texts}
+        for pk, text in whole.items():
+            _texts.move_to_end((pk, text.commit_id))
+    missing = [pk for pk, _commit in by_commit if pk not in whole]
+    fresh: list[KnowledgeText] = []
+    if missing:
+        fresh += KnowledgeText.objects.of(account_id).filter(pk__any_of=Ids(missing))
+    sources = {document.source.pk: document.source for document in documents}
+    unique = {document.pk: document for document in documents}
+    related: list[SealedModel] = [*unique.values(), *sources.values(), *fresh]
+    verdict = verify_rows(account_id, related)
+    for pk in {*missing} - {row.pk for row in fresh}:
+        verdict.erased.add(Key(KnowledgeText._meta.label_lower, pk))
+    _store(row for row in fresh if verdict.passes(Key.of(row)))
+    return whole | {row.pk: row for row in fresh}, verdict
+
+
+def _store(texts: Iterable[KnowledgeText]) -> None:
+    with _lock:
+        _texts.update({(text.pk, text.commit_id): text for text in texts})
+        total = sum(len(text.text) for text in _texts.values())
+        while total > MOST_CHARACTERS:
+            total -= len(_texts.popitem(last=False)[1].text)
+
+
+def _is_slice(chunk: KnowledgeChunk) -> bool:
+    """Return whether a chunk has the content and the position of its slice of the sealed text."""
+    row, document = chunk.text_row, chunk.document
+    text, start, end = row.text, chunk.start, chunk.end
+    is_paged = row.shape == Shape.PAGES
+    return (
+        (row.document_id, row.version) == (document.pk, document.version)
+        and document.removed_at is None
+        and 0 <= start < end
+        and chunk.text == text[start:end]
+        and chunk.line_start == text.count("\n", 0, start) + 1
+        and chunk.line_end == text.count("\n", 0, end - 1) + 1
+        and chunk.page == (text.count("\f", 0, start) + 1 if is_paged else None)
+        and all(text.find(heading, 0, end) >= 0 for heading in chunk.headings)
+    )
+
+
+_DISPLACED = """
+SELECT c.id FROM knowledge_knowledgechunk c
+LEFT JOIN knowledge_knowledgechunk p ON p.account_id = c.account_id
+ AND p.document_id = c.document_id AND p.index_version = c.index_version
+ AND p.chunk_index = c.chunk_index - 1
+LEFT JOIN knowledge_knowledgechunk n ON n.account_id = c.account_id
+ AND n.document_id = c.document_id AND n.index_version = c.index_version
+ AND n.chunk_index = c.chunk_index + 1
+WHERE c.account_id = %s AND c.id = ANY (%s::uuid[])
+  AND ((p.id IS NULL) <> (c.chunk_index = 0) OR p.start >= c.start OR n.start <= c.start)
+"""
+
+
+def _find_displaced(account_id: UUID, chunks: Iterable[KnowledgeChunk]) -> set[UUID]:
+    """Return the chunks whose number does not fit between those of their neighbours."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DISPLACED, [account_id, [chunk.pk for chunk in chunks]])
+        return {pk for (pk,) in cursor.fetchall()}

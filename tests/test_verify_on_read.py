@@ -1,0 +1,370 @@
+"""Rows that someone changed in the database are withheld from agents, if the account wants it."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from kmapp.ledger.models import Commit, Mismatch
+from kmapp.ledger.sealed_changes import forget_commits
+from kmapp.ledger.sealed_reads import WITHHELD, withhold
+from kmapp.outbox.models import OutboxEvent
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, LorebookEntry
+from knowledge.retrieval import sealed_chunks
+from memory.models import MemoryEntry
+from rules.evaluation import compiled_rules
+from tests import makers
+from tests.agent import Agent
+from tests.kernel.fsck.tampering import Intruder
+from tests.knowledge.deliveries import deliver, fill_knowledge
+from tests.rules.builders import rule
+
+pytestmark = pytest.mark.usefixtures("committed")
+
+QUERY = "Where is the spare key of the workshop?"
+TEXT = "The spare key of the workshop is in the blue box."
+MINE = {"user_id": "ana"}
+GUIDE = "# Keys\n\nThe spare key is in the blue box.\n\n# Doors\n\nThe back door stays shut.\n"
+
+
+@pytest.fixture
+def intruder(committed: str) -> Iterator[Intruder]:
+    writer = Intruder(committed)
+    yield writer
+    writer.connection.close()
+
+
+@pytest.fixture
+def agent(acme: Account) -> Agent:
+    makers.set_policy(acme, {"verify_on_read": True, "account_wide": "apply"})
+    return makers.agent(
+        acme,
+        [
+            "memory:read",
+            "memory:write",
+            "context:write",
+            "context:read",
+            "knowledge:read",
+            "rules:read",
+        ],
+    )
+
+
+@contextmanager
+def edited(intruder: Intruder, table: str, pk: Any, assignment: str) -> Iterator[None]:
+    """Change a row for the time of the block, as its superuser, with triggers off."""
+    intruder.run(f"CREATE TEMP TABLE saved AS SELECT * FROM {table} WHERE id = %s", pk)  # noqa: S608
+    changed = intruder.run(f"UPDATE {table} SET {assignment} WHERE id = %s", pk)  # noqa: S608
+    assert changed.rowcount == 1
+    try:
+        yield
+    finally:
+        intruder.run(f"DELETE FROM {table} WHERE id = %s", pk)  # noqa: S608
+        intruder.run(f"INSERT INTO {table} SELECT * FROM saved")  # noqa: S608
+        intruder.run("DROP TABLE saved")
+
+
+def read(agent: Agent, pk: Any, ids: Mapping[str, str], status: int = 404) -> dict[str, Any]:
+    """Return the answer of each endpoint that loads memories in its own way."""
+    return {
+        "search": agent.post("memory/search", {"query": QUERY, **ids}, 200),
+        "list": agent.post("memory/list", dict(ids), 200),
+        "get": agent.post("memory/get", {"id": str(pk), **ids}, status),
+    }
+
+
+def read_everywhere(
+    agent: Agent, pk: Any, ids: Mapping[str, str], status: int = 404
+) -> dict[str, Any]:
+    """Return the answer of each endpoint that returns memories."""
+    asked = {"query": QUERY, **ids}
+    messages = [{"role": "user", "content": QUERY}]
+    return {
+        **read(agent, pk, ids, status),
+        "recall": agent.post("memory/recall_text", asked, 200),
+        "inject": agent.post("memory/inject", asked, 200),
+        "assemble": agent.post("context/assemble", {"messages": messages, **ids}, 201),
+    }
+
+
+def reasons(account: Account) -> dict[str, str]:
+    """Return the stored mismatches by object, and delete them."""
+    found = {str(row.object_id): row.reason for row in makers.rows(Mismatch, account)}
+    with acting(account):
+        Mismatch.objects.of(account).delete()
+    return found
+
+
+def assert_withheld(answers: dict[str, Any], pk: Any, *texts: str) -> None:
+    for name, answer in answers.items():
+        body = json.dumps(answer)
+        assert answer.get("withheld") == 1, (name, body)
+        assert not any(text in body for text in texts), (name, body)
+        assert name == "get" or str(pk) not in body, (name, body)
+
+
+# Every column of a memory that an agent gets or that decides whether it gets it.
+EDITS = (
+    "content = 'The spare key of the workshop was sold.'",
+    "title = 'Spare key of the workshop'",
+    'slots = \'{"speaker": "boss"}\'',
+    "user_id = 'bob'",
+    "visibility = 'account'",
+    "agent_id = 'other'",
+    "observed_at = observed_at + interval '1 microsecond'",
+    "created_at = created_at - interval '1 day'",
+    "updated_at = now()",
+    "valid_from = now() - interval '1 hour'",
+    "expires_at = now() + interval '1 hour'",
+    "position = position + 1",
+    "version = version + 1",
+    "importance = 0.9",
+    "tags = '{trusted}'",
+    'sources = \'[{"title": "Contract"}]\'',
+    "kind = 'procedure'",
+    "created_by = 'system'",
+)
+
+
+def test_changed_memory_is_withheld_from_every_answer(
+    acme: Account, agent: Agent, intruder: Intruder
+) -> None:
+    pk = agent.store(TEXT, **MINE)
+    other = agent.store("The workshop opens at nine; the spare key hangs there.", **MINE)
+    makers.settle()
+    for answer in read_everywhere(agent, pk, MINE, 200).values():
+        assert TEXT in json.dumps(answer)
+        assert "withheld" not in answer
+    for edit in EDITS:
+        owner = {"user_id": "bob"} if edit.startswith("user_id") else MINE
+        with edited(intruder, "memory_memoryentry", pk, edit):
+            asking = read_everywhere if edit == EDITS[0] else read
+            answers = asking(agent, pk, owner)
+            assert_withheld(answers, pk, TEXT, "was sold")
+            assert answers["get"]["error"] == "withheld", edit
+            if owner is MINE:
+                assert other in json.dumps(answers["search"])  # the others are returned
+    assert "withheld" not in agent.post("memory/search", {"query": QUERY, **MINE})
+    assert reasons(acme) == {pk: "changed"}
+
+
+def test_row_beside_the_ledger_and_revived_memory_are_withheld(
+    acme: Account, agent: Agent, intruder: Intruder
+) -> None:
+    pk = UUID(agent.store(TEXT, **MINE))
+    makers.settle()
+    # A copy beside the ledger has the postings of the original, so that searches find it.
+    twin = uuid4()
+    columns = ", ".join(set(intruder.columns("memory_memoryentry")) - {"id", "client_id"})
+    intruder.run(
+        f"INSERT INTO memory_memoryentry (id, {columns})"  # noqa: S608
+        f" SELECT %s, {columns} FROM memory_memoryentry WHERE id = %s",
+        twin,
+        pk,
+    )
+    intruder.run("UPDATE search_termposting SET document = %s WHERE document = %s", twin, pk)
+    agent.post("memory/forget", {"id": str(pk), **MINE})
+    assert_withheld(read(agent, twin, MINE), twin)
+    assert reasons(acme) == {str(twin): "unsealed"}
+    intruder.run("DELETE FROM memory_memoryentry WHERE id = %s", twin)
+    intruder.run("UPDATE search_termposting SET document = %s WHERE document = %s", pk, twin)
+    # Only the status: the row differs from its last seal.
+    with edited(intruder, "memory_memoryentry", pk, "status = 'active'"):
+        assert_withheld(read(agent, pk, MINE), pk, TEXT)
+        assert reasons(acme) == {str(pk): "changed"}
+    # The whole row as it was before: it matches its first seal, but not its last one.
+    was = "status = 'active', version = 1, commit_id = written_in, updated_at = created_at"
+    with edited(intruder, "memory_memoryentry", pk, was):
+        assert_withheld(read(agent, pk, MINE), pk, TEXT)
+        assert reasons(acme) == {str(pk): "outdated"}
+        # Had the second seal never been, the row would be as it was sealed.
+        intruder.run("DELETE FROM ledger_seal WHERE object_id = %s AND op = 'FORGET'", pk)
+        assert agent.post("memory/get", {"id": str(pk), **MINE}, 200)["text"] == TEXT
+
+
+def test_memory_as_of_a_time_is_verified_too(
+    acme: Account, agent: Agent, intruder: Intruder
+) -> None:
+    pk = agent.store(TEXT, **MINE)
+    [version] = makers.rows(MemoryEntry, acme)
+    then = {"as_of": version.created_at.isoformat(), **MINE}
+    agent.post("memory/update", {"id": pk, "text": "The spare key is lost.", **MINE}, 200)
+    assert agent.post("memory/get", {"id": pk, **then}, 200)["text"] == TEXT
+    assert agent.post("memory/list", then, 200)["results"][0]["text"] == TEXT
+    spoil = 'UPDATE memory_memoryversion SET state = state || \'{"content": "Sold."}\''
+    intruder.run(f"{spoil} WHERE version = 1")
+    assert agent.post("memory/get", {"id": pk, **then}, 404)["error"] == "withheld"
+    listed = agent.post("memory/list", then, 200)
+    assert (listed["results"], listed["withheld"]) == ([], 1)
+
+
+def test_change_between_two_statements_is_no_mismatch(acme: Account, agent: Agent) -> None:
+    """A row that was read before a change is as its own commit sealed it."""
+    pk = agent.store(TEXT, **MINE)
+    with acting(acme):
+        rows = list(MemoryEntry.objects.of(acme).with_verify_on_read(acme.pk))
+    agent.post("memory/update", {"id": pk, "text": "The spare key is lost.", **MINE}, 200)
+    with acting(acme):
+        assert withhold(acme.pk, rows) == rows
+        rows[0].content = "Sold."
+        assert withhold(acme.pk, rows) == []
+
+
+def test_edited_commit_and_commit_beside_the_chain_prove_nothing(
+    acme: Account, agent: Agent, intruder: Intruder
+) -> None:
+    pk = agent.store(TEXT, **MINE)
+    forget_commits()  # as in a new process
+    with edited(
+        intruder,
+        "ledger_commit",
+        makers.get(MemoryEntry, acme, pk=pk).commit_id,
+        "parent_hash = repeat('a', 64)",
+    ):
+        answer = agent.post("memory/search", {"query": QUERY, **MINE}, 200)
+        assert (answer["results"], answer["withheld"]) == ([], 1)
+        [mismatch] = makers.rows(Mismatch, acme)
+        assert mismatch.reason == "commit"
+    assert agent.search(QUERY, **MINE)
+
+
+def test_changed_knowledge_is_withheld(acme: Account, agent: Agent, intruder: Intruder) -> None:
+    deliver(acme, {"guide.md": GUIDE})
+    fill_knowledge(acme, 1)
+    makers.settle()
+    query = {"query": "Where is the spare key?", "limit": 3}
+    [first, *_] = agent.post("knowledge/search", query, 200)["results"]
+    assert "blue box" in first["text"]
+    chunk = makers.get(KnowledgeChunk, acme, pk=first["id"])
+    citation = first["citations"][0]
+    document = makers.get(KnowledgeDocument, acme, pk=chunk.document_id)
+    source = makers.get(KnowledgeSource, acme, pk=document.source_id)
+    other_trust = "untrusted" if source.trust == "trusted" else "trusted"
+    tables = {
+        "knowledge_knowledgechunk": (
+            chunk.pk,
+            ("text = 'The spare key is sold.'", "start = start + 1", '"end" = "end" - 1',
+             "line_start = line_start + 1", "line_end = line_end + 1", "page = 3",
+             "headings = '{Obey me}'", "chunk_index = chunk_index + 7"),
+        ),
+        "knowledge_knowledgedocument": (
+            chunk.document_id,
+            ("title = 'Official'", "url = 'https://evil.test'", "removed_at = now()",
+             "observed_at = now()", "ref = 'other.md'"),
+        ),
+        "knowledge_knowledgesource": (
+            source.pk,
+            (f"trust = '{other_trust}'", "name = 'Official'", "scope = 'other'"),
+        ),
+    }  # fmt: skip
+    for table, (pk, edits) in tables.items():
+        for edit in edits:
+            with edited(intruder, table, pk, edit):
+                answer = agent.post("knowledge/search", query, 200)
+                assert answer.get("withheld"), edit
+                assert "spare key" not in json.dumps(answer["results"]), edit
+                refused = agent.post("knowledge/get", {"id": str(chunk.pk)}, 404)
+                assert (refused["error"], refused["withheld"]) == ("withheld", 1), edit
+    # The text itself: this process knows it, a new one reads and refuses it.
+    with edited(
+        intruder,
+        "knowledge_knowledgetext",
+        chunk.text_row_id,
+        "text = replace(text, 'blue', 'red')",
+    ):
+        assert agent.post("knowledge/get", {"citation": citation}, 200)["text"] == first["text"]
+        sealed_chunks._texts.clear()  # noqa: SLF001 - as in a new process
+        assert agent.post("knowledge/get", {"citation": citation}, 404)["error"] == "withheld"
+        assert agent.post("knowledge/search", query, 200)["withheld"] == 1
+    lore = makers.rows(LorebookEntry, acme)[0]
+    lookup = {"messages": ["Some tea?"]}
+    assert agent.post("knowledge/lorebook/evaluate", lookup, 200)["results"]
+    with edited(intruder, "knowledge_lorebookentry", lore.pk, "content = 'Sold.'"):
+        answer = agent.post("knowledge/lorebook/evaluate", lookup, 200)
+        assert (answer["results"], answer["withheld"]) == ([], 1)
+
+
+def test_changed_rule_is_withheld(acme: Account, agent: Agent, intruder: Intruder) -> None:
+    written = rule(acme, "No curl", "active")
+    asked = {"context": {"intent": "fetch"}, "candidates": ["bash", "curl"]}
+    assert agent.post("memory/tools/select", asked, 200)["selection"]["selected"] == "bash"
+    for edit in ("\"then\" = '{\"tool\": {\"deny\": [\"bash\"]}}'", "priority = 50",
+                 "audience = 'user', audience_id = 'ana'", "state = 'shadow'",
+                 "created_at = now()", "scope = 'x'"):  # fmt: skip
+        with edited(intruder, "rules_rule", written.pk, edit):
+            # This process still has the rule as it was sealed.
+            chosen = agent.post("memory/tools/select", asked, 200)["selection"]
+            assert chosen["denied"] == [{"name": "curl", "reason": "deny_list"}], edit
+            compiled_rules._cache.clear()  # noqa: SLF001 - as in a new process
+            evaluated = agent.post("memory/rules/evaluate", {"context": {"intent": "fetch"}}, 200)
+            assert (evaluated["active"], evaluated["shadow"]) == ([], []), edit
+            assert evaluated["withheld"] == 1, edit
+            assert agent.post("memory/tools/select", asked, 200)["withheld"] == 1
+            assert agent.get("rules", 200)["withheld"] == 1
+            assert agent.get(f"rules/{written.pk}", 404)["error"] == "withheld"
+        # Restored: it is in effect again without a restart.
+        assert agent.post("memory/tools/select", asked, 200)["selection"]["selected"] == "bash"
+
+
+def test_mismatch_is_counted_reported_and_shown(
+    acme: Account, agent: Agent, intruder: Intruder, ada: User
+) -> None:
+    pk = agent.store(TEXT, **MINE)
+    makers.webhook(acme, "alerts")
+    intruder.run("UPDATE webhooks_webhook SET is_active = true, event_types = '{ledger.mismatch}'")
+    before = WITHHELD.labels("memory.memoryentry", "changed")._value.get()  # noqa: SLF001
+    with edited(intruder, "memory_memoryentry", pk, "content = 'The spare key was sold.'"):
+        for _ in range(2):
+            agent.post("memory/search", {"query": QUERY, **MINE}, 200)
+    assert WITHHELD.labels("memory.memoryentry", "changed")._value.get() == before + 2  # noqa: SLF001
+    [mismatch] = makers.rows(Mismatch, acme)
+    [event] = makers.rows(OutboxEvent, acme, topic="webhooks.send")
+    assert event.payload["reference"] == str(mismatch.pk)
+    admin = makers.signed_in(ada)
+    for name in ("web:operations", "web:ledger"):
+        page = admin.get(reverse(name)).content.decode()
+        assert not makers.missing(page, pk, "Withheld rows", "Differs from its sealed state")
+
+
+def test_verification_is_off_by_default_and_costs_two_statements(
+    acme: Account, agent: Agent, intruder: Intruder
+) -> None:
+    for number in range(4):
+        agent.store(f"The spare key number {number} of the workshop.", **MINE)
+    pk = agent.store(TEXT, **MINE)
+
+    def count_statements() -> int:
+        agent.post("memory/search", {"query": QUERY, **MINE}, 200)
+        with CaptureQueriesContext(connection) as captured:
+            agent.post("memory/search", {"query": QUERY, **MINE}, 200)
+        return len(captured)
+
+    verified = count_statements()
+    makers.set_policy(acme, {"verify_on_read": False})
+    assert verified == count_statements() + 1
+    with edited(intruder, "memory_memoryentry", pk, "title = 'Sold'"):
+        assert agent.post("memory/get", {"id": pk, **MINE}, 200)["title"] == "Sold"
+    sealed = [change["object"] for row in makers.rows(Commit, acme) for change in row.diff]
+    assert sealed.count(f"accounts.account:{acme.pk}") >= 2
+
+
+def test_setting_is_on_the_policy_page(acme: Account, ada: User, alice: User) -> None:
+    admin, page, save = (
+        makers.signed_in(ada),
+        reverse("memory:policy"),
+        reverse("memory:policy_set"),
+    )
+    assert "Verify before agents read" in admin.get(page).content.decode()
+    form = {"section": "verification", "version": 0, "verify_on_read": "on"}
+    assert makers.signed_in(alice).post(save, form).status_code == 403
+    assert admin.post(save, form).status_code == 302
+    assert makers.get(Account, acme, pk=acme.pk).verify_on_read
+    assert "Verification on read" in admin.get(page).content.decode()
