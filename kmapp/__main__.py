@@ -14,7 +14,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     "Back up and verify": (
         *("backup", "restore", "rehearse_restore", "checkpoint", "fsck", "accept_ledger", "scrub"),
     ),
-    "Operate": ("outbox", "embedding_models", "memories", "knowledge"),
+    "Operate": ("doctor", "outbox", "embedding_models", "memories", "knowledge"),
     "Measure": (
         *("perf", "retrieval", "knowledge_perf", "context_perf", "context_scenario"),
         *("rules_perf", "interop_perf"),

@@ -1,0 +1,149 @@
+"""Settings: secrets, DEBUG, hosts, and combinations that are unsafe or do not work."""
+
+import ipaddress
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+from kmapp.doctor.registry import Finding, check, error, ok, warning
+
+SHORTEST_SECRET = 50  # characters, as Django recommends
+SHORTEST_TOKEN = 20
+LOCAL_NAMES = {"localhost", "127.0.0.1", "[::1]"}
+
+
+def is_exposed() -> bool:
+    """Return whether others than this machine can reach the web server."""
+    return bool(settings.BEHIND_TLS) or not _is_local(settings.HOST)
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@check("secrets")
+def check_secrets() -> Iterator[Finding]:
+    if len(settings.SECRET_KEY) < SHORTEST_SECRET:
+        yield error(
+            f"SECRET_KEY has fewer than {SHORTEST_SECRET} characters",
+            "Set a random SECRET_KEY, with the present one in SECRET_KEY_FALLBACKS.",
+        )
+    if 0 < len(settings.METRICS_TOKEN) < SHORTEST_TOKEN:
+        yield warning(
+            f"METRICS_TOKEN has fewer than {SHORTEST_TOKEN} characters",
+            "Set a longer random token.",
+        )
+    files = [settings.KEYS_DIR / "secret", settings.CHECKPOINT_KEY_FILE]
+    files.append(settings.DATA_DIR / "credentials.json")
+    open_files = [path for path in files if path.exists() and _others_may_read(path)]
+    for path in open_files:
+        yield error(f"other users of this machine can read {path}", f"Run chmod 600 {path}.")
+    if not open_files and len(settings.SECRET_KEY) >= SHORTEST_SECRET:
+        yield ok("SECRET_KEY is long, key files are private")
+
+
+def _others_may_read(path: Path) -> bool:
+    return bool(path.stat().st_mode & (stat.S_IROTH | stat.S_IWOTH | stat.S_IWGRP))
+
+
+@check("debug")
+def check_debug() -> Iterator[Finding]:
+    remedy = "Set {}, and restart web, worker and beat."
+    if settings.DEBUG:
+        finding = error if is_exposed() else warning
+        yield finding(
+            "DEBUG is on: error pages show settings and texts", remedy.format("DEBUG=False")
+        )
+    if not settings.LOGGING["json"]:
+        yield warning(
+            "LOG_JSON is off: error messages in the log may contain texts",
+            remedy.format("LOG_JSON=True"),
+        )
+    if not settings.DEBUG and settings.LOGGING["json"]:
+        yield ok("DEBUG is off, logs contain no texts")
+
+
+@check("hosts")
+def check_hosts() -> Iterator[Finding]:
+    findings = [*_check_host_names(), *_check_proxy()]
+    yield from findings or [
+        ok(f"{settings.HOST}:{settings.PORT}, {', '.join(settings.ALLOWED_HOSTS)}")
+    ]
+
+
+def _check_host_names() -> Iterator[Finding]:
+    hosts = settings.ALLOWED_HOSTS
+    if not hosts and not settings.DEBUG:
+        yield error(
+            "ALLOWED_HOSTS is empty: every request is refused", "List your host names in it."
+        )
+    if "*" in hosts:
+        yield warning(
+            "ALLOWED_HOSTS accepts any name, so links in e-mails can be forged",
+            "List your host names in it.",
+        )
+    if is_exposed() and hosts and set(hosts) <= LOCAL_NAMES:
+        yield warning(
+            "ALLOWED_HOSTS has only local names: requests by any other name get a 400",
+            "Add the name by which people and agents reach kmapp.",
+        )
+
+
+def _check_proxy() -> Iterator[Finding]:
+    if not _is_local(settings.HOST) and not settings.BEHIND_TLS:
+        yield warning(
+            f"HOST={settings.HOST} without BEHIND_TLS: passwords and keys travel unencrypted",
+            "Serve through a proxy that terminates TLS, with HOST=127.0.0.1 and BEHIND_TLS=True.",
+        )
+    if settings.BEHIND_TLS and not settings.NUM_PROXIES:
+        yield warning(
+            "BEHIND_TLS without NUM_PROXIES: all clients share the proxy's rate limit",
+            "Set NUM_PROXIES to the number of proxies that append to X-Forwarded-For.",
+        )
+    if settings.NUM_PROXIES and not settings.BEHIND_TLS and not _is_local(settings.HOST):
+        yield warning(
+            "NUM_PROXIES is set and HOST is open: clients that avoid the proxy can forge addresses",
+            "Let only the proxy reach this port.",
+        )
+
+
+@check("providers")
+def check_providers() -> Iterator[Finding]:
+    """Check settings of the providers without calling them."""
+    findings = []
+    chat_url = settings.OPENAI_BASE_URL
+    if settings.CHAT_MODEL and not chat_url and not settings.OPENAI_API_KEY:
+        findings.append(
+            error("CHAT_MODEL is set without OPENAI_API_KEY", "Set it, or OPENAI_BASE_URL.")
+        )
+    for variable, url, key in (
+        ("OPENAI_BASE_URL", chat_url, settings.OPENAI_API_KEY),
+        ("EMBEDDING_BASE_URL", settings.EMBEDDING_BASE_URL, settings.EMBEDDING_API_KEY),
+        ("RERANK_BASE_URL", settings.RERANK_BASE_URL, settings.RERANK_API_KEY),
+    ):
+        parts = urlsplit(url)
+        if key and parts.scheme == "http" and not _is_local(parts.hostname or ""):
+            message = f"{variable} is http: the key and all texts travel unencrypted"
+            findings.append(warning(message, "Use https, or a network that others cannot read."))
+    yield from findings or [ok(f"embedder {urlsplit(settings.EMBEDDING_BASE_URL).netloc}")]
+
+
+@check("e-mail settings")
+def check_email_settings() -> Iterator[Finding]:
+    if settings.EMAIL_USE_TLS and settings.EMAIL_USE_SSL:
+        yield error("EMAIL_USE_TLS and EMAIL_USE_SSL are both on", "Turn one of them off.")
+    elif not settings.EMAIL_HOST and is_exposed():
+        yield warning(
+            "no mail server: links for password resets are written to the log of the web process",
+            "Set EMAIL_HOST and EMAIL_FROM.",
+        )
+    elif settings.EMAIL_HOST_PASSWORD and not (settings.EMAIL_USE_TLS or settings.EMAIL_USE_SSL):
+        yield warning("the mail password travels unencrypted", "Set EMAIL_USE_TLS=True.")
+    else:
+        yield ok(settings.EMAIL_HOST or "messages are written to the log")

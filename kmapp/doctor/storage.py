@@ -1,0 +1,112 @@
+"""Disk space, backups and checkpoints."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+from django.conf import settings
+from django.utils import timezone
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import account_ids
+from kmapp.doctor.registry import Finding, check, error, ok, warning
+from kmapp.ledger.chain import BEGINNING
+from kmapp.ledger.checkpoints import all_behind, last_signed
+from kmapp.ledger.fsck import Findings
+from kmapp.ledger.fsck.checkpoints import public_keys, read
+from kmapp.ledger.models import Commit
+from kmapp.ledger.signing import public_path
+
+GIGABYTE = 1024**3
+SPACE_WARNING, SPACE_ERROR = 5 * GIGABYTE, GIGABYTE
+BACKUP_AGE = timedelta(days=8)  # a weekly backup, and a day for it
+CHECKPOINT_AGE = timedelta(hours=3)  # they are signed every hour
+
+
+@check("disk")
+def check_disk() -> Iterator[Finding]:
+    folders = {settings.DATA_DIR, settings.BACKUPS_DIR, settings.CHECKPOINT_FILE.parent}
+    existing = sorted(folder for folder in folders if folder.exists())
+    for folder in existing:
+        if not os.access(folder, os.W_OK | os.X_OK):
+            yield error(f"{folder} is not writable", "Let the user that runs kmapp write to it.")
+    by_device = {folder.stat().st_dev: folder for folder in reversed(existing)}
+    for folder in by_device.values():
+        free = shutil.disk_usage(folder).free
+        text = f"{free / GIGABYTE:,.1f} GB free in {folder}"
+        remedy = "Free space or move the folder; PostgreSQL stops when its disk is full."
+        if free >= SPACE_WARNING:
+            yield ok(text)
+        else:
+            yield (error if free < SPACE_ERROR else warning)(text, remedy)
+
+
+@check("backups")
+def check_backups() -> Iterator[Finding]:
+    folder: Path = settings.BACKUPS_DIR
+    remedy = f"Run {settings.COMMAND} backup every week, and copy the file to another machine."
+    times = {path.stat().st_mtime: path for path in folder.glob("*.zip")}
+    if not times:
+        yield warning(f"there is no backup in {folder}", remedy)
+        return
+    newest = max(times)
+    age = datetime.now(UTC) - datetime.fromtimestamp(newest, UTC)
+    text = f"the newest is {describe(age)} old: {times[newest]}"
+    yield ok(text) if age <= BACKUP_AGE else warning(text, remedy)
+
+
+@check("checkpoint signatures")
+def check_signatures() -> Iterator[Finding]:
+    """Verify the signature of each checkpoint with the code of fsck."""
+    findings = Findings()
+    path = public_path(settings.CHECKPOINT_KEY_FILE)
+    read(settings.CHECKPOINT_FILE, public_keys([path] if path.exists() else []), findings)
+    if findings.found:
+        first = findings.problems[0].message
+        yield error(
+            f"{findings.found} checkpoints do not verify: {first}",
+            f"Run {settings.COMMAND} fsck, and compare the file with your copy of it.",
+        )
+    else:
+        yield ok(f"{findings.checkpoints} checkpoints verify")
+
+
+@check("ledger", needs="migrations")
+def check_ledger() -> Iterator[Finding]:
+    """Compare all chains with their signed heads, and look for commits that wait for one."""
+    behind = all_behind()
+    for chain in behind:
+        yield error(
+            f"account {chain.account_id} {chain}",
+            "An older backup was restored, or commits were deleted: see 'Backup and restore' in"
+            f" docs/operations.md, and run {settings.COMMAND} fsck.",
+        )
+    unsigned = [age for account_id in account_ids() if (age := _unsigned_age(account_id))]
+    oldest = max(unsigned, default=timedelta(0))
+    if oldest > CHECKPOINT_AGE:
+        yield error(
+            f"commits have waited {describe(oldest)} for a checkpoint",
+            f"Check the scheduler and the worker, or run {settings.COMMAND} checkpoint.",
+        )
+    elif not behind:
+        yield ok("every chain contains its signed head; checkpoints are recent")
+
+
+def _unsigned_age(account_id: UUID) -> timedelta | None:
+    """Return the age of the first commit after the last checkpoint."""
+    head = last_signed().get(account_id, BEGINNING)
+    with acting(account_id):
+        commit = Commit.objects.of(account_id).filter(seq__gt=head.seq).order_by("seq").first()
+    return timezone.now() - commit.created_at if commit else None
+
+
+def describe(age: timedelta) -> str:
+    """Return an age in its largest unit."""
+    seconds = max(int(age.total_seconds()), 0)
+    for unit, size in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
