@@ -153,6 +153,7 @@ class Hit(TypedDict):
     id: UUID
     text: str
     score: float
+    relevance: float  # probability that it is relevant to the query
     kind: str
     title: str
     tags: list[str]
@@ -277,5 +278,6 @@ class InjectAnswer(Versions):
     query: str
     threshold: float
     has_relevant: bool
+    confidence: float  # probability that any of the memories is relevant
     tokens: int
     decisions: list[dict[str, Any]]

@@ -2506,6 +2506,8 @@ export interface components {
             text: string;
             /** Format: double */
             score: number;
+            /** Format: double */
+            relevance: number;
             kind: string;
             title: string;
             tags: string[];
@@ -2565,6 +2567,8 @@ export interface components {
             /** Format: double */
             threshold: number;
             has_relevant: boolean;
+            /** Format: double */
+            confidence: number;
             tokens: number;
             decisions: {
                 [key: string]: unknown;
