@@ -176,7 +176,7 @@ def test_probabilities_are_fitted_on_questions_with_and_without_an_answer(
 
 def test_fitted_probabilities_are_the_shares_of_each_language() -> None:
     chance = np.random.default_rng(3)
-    cases = []
+    cases: list[Case] = []
     for share, slope in ((0.0, 8.0), (1.0, 16.0)):
         scores = chance.uniform(size=4_000)
         right = chance.uniform(size=4_000) < 1 / (1 + np.exp(-slope * (scores - 0.5)))
