@@ -207,6 +207,7 @@ class Inject(AgentView):
                 "query": data["query"],
                 "threshold": injected.threshold,
                 "has_relevant": injected.has_relevant,
+                "confidence": injected.confidence,
                 "tokens": injected.tokens,
                 "decisions": injected.decisions,
             }

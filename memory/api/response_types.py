@@ -154,6 +154,7 @@ class Hit(TypedDict):
     id: UUID
     text: str
     score: float
+    relevance: float  # probability that it is relevant to the query
     kind: str
     title: str
     tags: list[str]
@@ -278,5 +279,6 @@ class InjectAnswer(Versions, VerifiedAnswer):
     query: str
     threshold: float
     has_relevant: bool
+    confidence: float  # probability that any of the memories is relevant
     tokens: int
     decisions: list[dict[str, Any]]

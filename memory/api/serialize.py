@@ -60,6 +60,7 @@ def hit_output(hit: search.Hit, variant: Variant, *, explain: bool) -> types.Hit
         text=entry.content,
         metadata=entry.slots,
         score=hit.score,
+        relevance=hit.relevance,
         embedding_status=hit.state,
         citations=[citation(entry, variant)],
     )

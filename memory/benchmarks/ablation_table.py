@@ -1,6 +1,6 @@
 """Ablation table of search signals as Markdown."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -19,6 +19,17 @@ COMMAND = "make bench-retrieval"
 COLUMNS = ("R@5", "R@10", "R@20", "hit@10", "MRR")
 STEPS = [round(0.1 * step, 1) for step in range(10)]
 LEAST = 20  # candidates that a step of the scale needs for a meaningful share
+CONFIDENCE = (
+    "The `relevance` of a result and the `confidence` of a response are probabilities, calculated",
+    "from scores by `kmapp/search/calibration.py` with the numbers that `manage.py retrieval",
+    "calibrate DATA` prints. `has_relevant` is true from a confidence of 0.3, which nine of ten",
+    "questions with an answer reach in both languages. The tables are of probabilities fitted on",
+    "other conversations, with half of the weight on questions without an answer: it is removed,",
+    "or the question is about another conversation. Questions with the name of the other speaker",
+    "are not fitted, only measured. *Responses*: any of the first ten results is relevant.",
+    "",
+    "Share right among those with this probability, and in brackets their number:",
+)
 SIGNALS: Mapping[str, str] = {
     "dense": "similarity to the vector of the text",
     "context": "similarity to the vector of the text with its predecessor",
@@ -34,7 +45,7 @@ SIGNALS: Mapping[str, str] = {
 }
 
 
-def page(sources: Sequence[Source]) -> str:
+def page(sources: Sequence[Source], confidence: Iterable[str]) -> str:
     """Render all tables, with the command that generates them."""
     weights = np.array([LEARNED[name] for name in NAMES])
     lines = [
@@ -64,6 +75,7 @@ def page(sources: Sequence[Source]) -> str:
             _row(f"{name}: {SIGNALS[name]}", _without(source, weights, name)) for name in NAMES
         ]
     lines += ["", "## Meaning of a score", "", *_scale(sources)]
+    lines += ["", "## Confidence", "", *CONFIDENCE, "", *confidence]
     return "\n".join(lines) + "\n"
 
 

@@ -101,10 +101,15 @@ class Words:
         return bm25.score(idf, results, results.total(), self.average)
 
 
+def load_collections(file: Path) -> list[dict[str, Any]]:
+    with gzip.open(file, "rt", encoding="utf-8") as opened:
+        collections: list[dict[str, Any]] = json.load(opened)["collections"]
+    return collections
+
+
 def questions(file: Path, template: str, vectors: Vectors) -> list[EvaluatedQuestion]:
     """Return the questions of a file with the candidates that the product would rank."""
-    with gzip.open(file, "rt", encoding="utf-8") as opened:
-        return evaluate_questions(json.load(opened)["collections"], template, vectors)
+    return evaluate_questions(load_collections(file), template, vectors)
 
 
 def evaluate_questions(

@@ -1,8 +1,9 @@
 """Resolution of extracted facts and a model's decisions into changes. Pure.
 
 The model's influence is limited. A fact changes at most one memory, and only one that was found to
-be similar to that fact. A memory is superseded only by a fact that is stored, so of two
-contradicting texts one remains, and repeating a text never removes anything.
+be similar to that fact, and that it contradicts or refines (`memory.extraction.supersession`). A
+memory is superseded only by a fact that is stored, so of two contradicting texts one remains, and
+repeating a text never removes anything.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -11,6 +12,9 @@ from uuid import UUID
 
 from kmapp.text.terms import normalise, terms
 from memory.extraction.response_schema import Decision, Fact, Refusal
+from memory.extraction.supersession import contradicts, retains, shared_terms
+
+UNRELATED = "The fact neither contradicts nor refines the memory that the model named: both stay."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,19 +117,39 @@ def _apply_decision(
     if memory and decision.event != "NONE" and memory.id in changed:
         # Another fact has changed that memory, so this fact is stored separately.
         return FactOutcome(item=item, fact=fact, event="ADD", reason=decision.reason)
+    if memory and not _is_supported(fact, memory, decision, nearest=memory == similar[0]):
+        # An edge for people if the texts have something in common.
+        return FactOutcome(
+            item=item,
+            fact=fact,
+            event="ADD",
+            memory=memory,
+            contradicts=decision.event == "DELETE" and bool(shared_terms(fact.text, memory.text)),
+            reason=UNRELATED,
+        )
     return _decide(item, fact, memory, decision)
+
+
+def _is_supported(fact: Fact, memory: SimilarMemory, decision: Decision, *, nearest: bool) -> bool:
+    """Return whether the texts show that the fact contradicts or refines the memory."""
+    if decision.event == "NONE":
+        return True
+    if contradicts(fact.text, memory.text, nearest=nearest):
+        return True
+    text = (decision.text or fact.text).strip()
+    return decision.event == "UPDATE" and retains(text, memory.text)
 
 
 def _decide(
     item: int, fact: Fact, memory: SimilarMemory | None, decision: Decision
 ) -> FactOutcome | Refusal:
     event: str = decision.event
-    text, contradicts = "", False
+    text, is_contradiction = "", False
     if event == "NONE" or memory is None:
         event = event if event == "NONE" else "ADD"
     elif event == "DELETE":
         # A person pinned the memory: both stay, with an edge for the contradiction.
-        event, contradicts = "ADD" if memory.pinned else "DELETE", True
+        event, is_contradiction = "ADD" if memory.pinned else "DELETE", True
     else:
         text = (decision.text or fact.text).strip()
         if not set(terms(text)) & set(terms(fact.text)):
@@ -140,7 +164,7 @@ def _decide(
         event=event,
         memory=memory,
         text=text,
-        contradicts=contradicts,
+        contradicts=is_contradiction,
         reason=decision.reason,
     )
 

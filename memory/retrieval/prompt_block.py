@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
+from kmapp.search.calibration import CONFIDENT, RESPONSE
 from kmapp.search.queries import Meaning
 from kmapp.search.query_vector import meaning_of
 from kmapp.text import tokens
@@ -14,7 +15,6 @@ from memory.models.settings import MAX_INJECTED
 from memory.retrieval.search import Hit, Search, answer
 from memory.retrieval.text_budget import BlockEntry, block
 
-RELEVANT = 0.5  # below it, about one candidate in a hundred is relevant: docs/retrieval.md
 OFF = {"code": "km_memory_off", "message": "The account's policy: agents do not use memory."}
 
 
@@ -22,6 +22,7 @@ OFF = {"code": "km_memory_off", "message": "The account's policy: agents do not 
 class Injected:
     """The prompt block, its memories, and the minimum score."""
 
+    query: str
     text: str
     hits: Sequence[Hit]
     threshold: float
@@ -29,8 +30,14 @@ class Injected:
     decisions: Sequence[Mapping[str, Any]]
 
     @property
+    def confidence(self) -> float:
+        """Return the probability that any of the memories is relevant."""
+        best = max((hit.score for hit in self.hits), default=None)
+        return 0.0 if best is None else RESPONSE.probability(best, self.query)
+
+    @property
     def has_relevant(self) -> bool:
-        return any(hit.score >= max(RELEVANT, self.threshold) for hit in self.hits)
+        return self.confidence >= CONFIDENT
 
 
 def inject(
@@ -50,7 +57,9 @@ def inject(
         policy = MemorySettings.objects.get_or_default(account_id)
     threshold = policy.min_score if least is None else least
     if not policy.memory_enabled:
-        return Injected(text="", hits=[], threshold=threshold, tokens=0, decisions=[OFF])
+        return Injected(
+            query=request.query, text="", hits=[], threshold=threshold, tokens=0, decisions=[OFF]
+        )
     decisions: list[Mapping[str, Any]] = []
     meaning = meaning_of(account_id, request.query, decisions)
     limit = most or (MAX_INJECTED if most_tokens else policy.inject_max_memories)
@@ -62,6 +71,7 @@ def inject(
         count=tokens.count,
     )
     return Injected(
+        query=request.query,
         text=built.text,
         hits=[hits[place] for place in built.places],
         threshold=threshold,

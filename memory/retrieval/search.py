@@ -15,6 +15,7 @@ from kmapp.accounts.acting import acting
 from kmapp.ledger.sealed_reads import withhold
 from kmapp.providers.active import active_model
 from kmapp.providers.rerank import configured
+from kmapp.search.calibration import RESULT
 from kmapp.search.fusion import Ranked, fuse
 from kmapp.search.lookups import Ids
 from kmapp.search.queries import Meaning, Within
@@ -68,6 +69,7 @@ class Hit:
     parts: Mapping[str, float]
     ready: bool  # False: matched by words only, its vector was not compared
     state: str = "READY"  # of its vector, as `MemoryEntry.embedding_state` has it
+    relevance: float = 0.0  # probability that it is relevant, from the score before reranking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +136,7 @@ def answer(account_id: UUID, request: Search, meaning: Meaning | None) -> list[H
                     score=each.score,
                     parts=each.parts,
                     ready=each.id in signals.ready,
+                    relevance=RESULT.probability(each.score, request.query),
                 )
                 for each in some
                 if each.id in entries

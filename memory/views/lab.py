@@ -106,7 +106,9 @@ def _serialize_trial(request: WebRequest, trial: Trial, *, reference: Trial) -> 
 
 
 def _serialize_hit(one: LabHit | Missed) -> dict[str, Any]:
-    return {"one": one, "bar": bar(one.hit.parts), "exact": repr(one.hit.score)}
+    hit = one.hit
+    percent = round(100 * hit.relevance)
+    return {"one": one, "bar": bar(hit.parts), "exact": repr(hit.score), "percent": percent}
 
 
 def _compare_rank(one: LabHit, reference: Trial) -> dict[str, Any]:

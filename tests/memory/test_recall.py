@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.search.calibration import CONFIDENT, RESPONSE, RESULT
 from memory.actions.tiers import flush_access_counts
 from memory.models import MemoryEdge, MemoryEntry
 from memory.retrieval.access_counters import take_counts
@@ -104,6 +105,20 @@ def test_prompt_block_format(filled: Agent) -> None:
     assert new["tokens"] > 10
     high = filled.post("memory/inject", {"query": "Lisbon", "user_id": "u", "min_score": 1.0})
     assert (high["text"], high["memories"], high["has_relevant"]) == ("", [], False)
+    assert high["confidence"] == 0
+
+
+def test_confidence_decides_whether_a_response_is_relevant(filled: Agent) -> None:
+    for query, is_relevant in (
+        ("Ann plans a trip", True),
+        ("Battery of the rover on Mars in May", False),
+    ):
+        response = filled.post("memory/inject", {"query": query, "user_id": "u"})
+        best = response["memories"][0]
+        assert response["has_relevant"] is is_relevant
+        assert response["confidence"] == RESPONSE.probability(best["score"], query)
+        assert best["relevance"] == RESULT.probability(best["score"], query)
+        assert (response["confidence"] >= CONFIDENT) is is_relevant
 
 
 def test_prompt_block_respects_its_token_budget(filled: Agent) -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,16 @@ import pytest
 
 from kmapp.providers.actions import TEMPLATE
 from memory.benchmarks import ablation_table, weight_tuning
+from memory.benchmarks.confidence import (
+    ANSWERED,
+    ELSEWHERE,
+    REMOVED,
+    Case,
+    Observations,
+    calibration_code,
+    confidence_lines,
+    load_cases,
+)
 from memory.benchmarks.prompt_tokens import evidence_lines
 from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, alone, questions
 from memory.benchmarks.score_calibration import LEAST, PAIRS, calibration_lines
@@ -129,7 +140,9 @@ def test_held_out_groups_are_not_learned_from(query: list[EvaluatedQuestion]) ->
 
 
 def test_report_lists_every_signal_and_the_scale(query: list[EvaluatedQuestion]) -> None:
-    page = ablation_table.page([Source("small", examples(query), weight_tuning.lone(query))])
+    source = Source("small", examples(query), weight_tuning.lone(query))
+    page = ablation_table.page([source], ["| the table |"])
+    assert page.endswith("| the table |\n")
     assert "## small: 6 questions" in page
     for name in NAMES:
         assert f"| {name}: " in page
@@ -145,6 +158,36 @@ def test_larger_prompt_blocks_contain_more_evidence(file: Path, tmp_path: Path) 
     # Everything fits; no memory answers the last question.
     assert {row.split("|")[2].strip() for row in rows} == {"0.667"}
     assert {row.split("|")[4].strip() for row in rows} == {"5"}
+
+
+def test_probabilities_are_fitted_on_questions_with_and_without_an_answer(
+    file: Path, tmp_path: Path
+) -> None:
+    cases = load_cases(file, TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))
+    kinds = Counter(case.kind for case in cases)
+    # Two speakers are in no item of this file, so there is no question about the other one.
+    assert kinds == {ANSWERED: 6, REMOVED: 6, ELSEWHERE: 6}
+    assert {case.kind for case in cases if case.right.any()} == {ANSWERED}
+    lines = [*confidence_lines(cases)]
+    assert f"| small.json.gz, {REMOVED} |" in "".join(lines)
+    fitted = [*calibration_code(cases)]
+    assert [line.split(" = ")[0] for line in fitted] == ["RESULT", "RESPONSE"]
+
+
+def test_fitted_probabilities_are_the_shares_of_each_language() -> None:
+    chance = np.random.default_rng(3)
+    cases: list[Case] = []
+    for share, slope in ((0.0, 8.0), (1.0, 16.0)):
+        scores = chance.uniform(size=4_000)
+        right = chance.uniform(size=4_000) < 1 / (1 + np.exp(-slope * (scores - 0.5)))
+        for score, is_right in zip(scores, right, strict=True):
+            one = np.array([score]), np.array([is_right])
+            cases.append(Case("file", ANSWERED, f"{len(cases) % 2}", share, *one))
+    fitted = Observations.of_responses(cases).fit()
+    assert fitted.english.slope == pytest.approx(8, rel=0.1)
+    assert fitted.chinese.slope == pytest.approx(16, rel=0.1)
+    assert fitted.probability(0.5, "kettle") == pytest.approx(0.5, abs=0.05)
+    assert fitted.probability(0.4, "水壶") < fitted.probability(0.4, "kettle")
 
 
 def test_calibration_covers_both_languages(tmp_path: Path) -> None:

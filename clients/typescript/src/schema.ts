@@ -2561,6 +2561,8 @@ export interface components {
             text: string;
             /** Format: double */
             score: number;
+            /** Format: double */
+            relevance: number;
             kind: string;
             title: string;
             tags: string[];
@@ -2620,6 +2622,8 @@ export interface components {
             /** Format: double */
             threshold: number;
             has_relevant: boolean;
+            /** Format: double */
+            confidence: number;
             tokens: number;
             decisions: {
                 [key: string]: unknown;

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +18,7 @@ from kmapp.runtime.embedded import temporary
 from kmapp.runtime.embedded.embedder import Embedder
 from kmapp.search import fusion
 from memory.benchmarks import ablation_table, weight_tuning
+from memory.benchmarks.confidence import Case, calibration_code, confidence_lines, load_cases
 from memory.benchmarks.prompt_tokens import evidence_lines
 from memory.benchmarks.question_sets import Vectors, questions
 from memory.benchmarks.score_calibration import calibration_lines
@@ -30,8 +31,8 @@ class Command(BaseCommand):
     help = (
         "Tune the search weights on files of labelled questions (tune), measure retrieval "
         "quality with an ablation of each signal (table) and the evidence in prompt blocks "
-        "(tokens), and check that scores mean the same in both languages (level). Needs no "
-        "database."
+        "(tokens), fit the probabilities of scores (calibrate), and check that scores mean the "
+        "same in both languages (level). Needs no database."
     )
     requires_system_checks: list[str] = []
 
@@ -41,7 +42,8 @@ class Command(BaseCommand):
         table = verbs.add_parser("table", help="print or write the ablation table")
         budgets = verbs.add_parser("tokens", help="measure the evidence in prompt blocks")
         budgets.add_argument("--number", type=int, default=250, help="number of questions")
-        for verb in (tuner, table, budgets):
+        calibrating = verbs.add_parser("calibrate", help="print the constants of probabilities")
+        for verb in (tuner, table, budgets, calibrating):
             verb.add_argument("files", nargs="+", type=Path, metavar="FILE.json.gz")
             verb.add_argument("--vectors", type=Path, help="cache vectors in this file")
         verbs.add_parser("level", help="check that scores mean the same in both languages")
@@ -50,22 +52,31 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with _embedding() as embed, TemporaryDirectory() as folder:
-            vectors_file = options.get("vectors") or Path(folder) / "vectors.sqlite"
-            if options["verb"] == "level":
-                for line in calibration_lines(TEMPLATE, Vectors(vectors_file, embed)):
-                    self.stdout.write(line)
-                return
-            if options["verb"] == "tokens":
-                for file in options["files"]:
-                    vectors = Vectors(vectors_file, embed)
-                    for line in evidence_lines(file, TEMPLATE, vectors, options["number"]):
-                        self.stdout.write(line)
-                return
-            sources = [
-                self._source(file, Vectors(vectors_file, embed), options["verb"])
-                for file in options["files"]
-            ]
-        getattr(self, f"_{options['verb']}")(sources, options)
+            file = options.get("vectors") or Path(folder) / "vectors.sqlite"
+            getattr(self, f"_{options['verb']}")(Vectors(file, embed), options)
+
+    def _level(self, vectors: Vectors, options: dict[str, Any]) -> None:
+        self._write(calibration_lines(TEMPLATE, vectors))
+
+    def _tokens(self, vectors: Vectors, options: dict[str, Any]) -> None:
+        for file in options["files"]:
+            self._write(evidence_lines(file, TEMPLATE, vectors, options["number"]))
+
+    def _calibrate(self, vectors: Vectors, options: dict[str, Any]) -> None:
+        cases = _cases(vectors, options["files"])
+        self._write([*calibration_code(cases), "", *confidence_lines(cases)])
+
+    def _table(self, vectors: Vectors, options: dict[str, Any]) -> None:
+        confidence = confidence_lines(_cases(vectors, options["files"]))
+        sources = [self._source(file, vectors, "table") for file in options["files"]]
+        text = ablation_table.page(sources, confidence)
+        if options["out"]:
+            options["out"].write_text(text, encoding="utf-8")
+        self.stdout.write(text)
+
+    def _write(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.stdout.write(line)
 
     def _source(self, file: Path, vectors: Vectors, verb: str) -> Source:
         questions_list = questions(file, TEMPLATE, vectors)
@@ -73,7 +84,8 @@ class Command(BaseCommand):
         lone = weight_tuning.lone(questions_list) if verb == "table" else []
         return Source(file.name, weight_tuning.examples(questions_list), lone)
 
-    def _tune(self, sources: Sequence[Source], options: dict[str, Any]) -> None:
+    def _tune(self, vectors: Vectors, options: dict[str, Any]) -> None:
+        sources = [self._source(file, vectors, "tune") for file in options["files"]]
         unseen = {
             name: each.named_shares() for name, each in weight_tuning.held_out(sources).items()
         }
@@ -97,11 +109,9 @@ class Command(BaseCommand):
         options["out"].write_text(json.dumps(output, indent=2) + "\n", encoding="utf-8")
         self.stdout.write(json.dumps(output, indent=2))
 
-    def _table(self, sources: Sequence[Source], options: dict[str, Any]) -> None:
-        text = ablation_table.page(sources)
-        if options["out"]:
-            options["out"].write_text(text, encoding="utf-8")
-        self.stdout.write(text)
+
+def _cases(vectors: Vectors, files: Iterable[Path]) -> list[Case]:
+    return [case for file in files for case in load_cases(file, TEMPLATE, vectors)]
 
 
 @contextmanager

@@ -1,0 +1,263 @@
+"""Calibration of the probabilities in `kmapp.search.calibration`, and refusal of questions.
+
+Half of the weight is on questions that the memories do not answer, of two kinds: those of the file
+without the memories that answer them, and those about another collection. A third kind, questions
+with the name of the other speaker, is only measured. Every probability in the tables is of a model
+fitted on the other conversations.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmapp.search.calibration import CONFIDENT, Calibration, Logistic
+from kmapp.search.fusion import fuse
+from kmapp.text.terms import chinese_share
+from memory.benchmarks.question_sets import (
+    EvaluatedQuestion,
+    Vectors,
+    evaluate_questions,
+    load_collections,
+)
+
+Floats = NDArray[np.float64]
+RESULTS = 20  # results of a question by which scores of results are calibrated
+FIRST = 10  # results in a response, one of which should be relevant
+STEPS, DAMPING = 40, 1e-6
+ANSWERED, REMOVED = "with an answer", "answer removed"
+ELSEWHERE, OTHER_SPEAKER = "about another conversation", "about the other speaker"
+UNFITTED = OTHER_SPEAKER
+THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+TENTHS = 10  # rows of the table
+LEAST = 10  # cases that a row of the table needs
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The results of one question."""
+
+    source: str
+    kind: str
+    fold: str  # cases that are held out together
+    share: float  # of Chinese in the question
+    scores: Floats
+    right: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Observations:
+    """Scores with their outcome: of each result, or of the best result of each response."""
+
+    cases: Sequence[Case]  # the case of each score
+    scores: Floats
+    right: Floats
+    weights: Floats
+
+    @classmethod
+    def of_results(cls, cases: Sequence[Case]) -> "Observations":
+        scores = [score for case in cases for score in case.scores]
+        right = [bool(is_right) for case in cases for is_right in case.right]
+        return cls._of([case for case in cases for _ in case.scores], scores, right)
+
+    @classmethod
+    def of_responses(cls, cases: Sequence[Case]) -> "Observations":
+        cases = [case for case in cases if case.scores.size]
+        best = [float(case.scores[0]) for case in cases]
+        return cls._of(cases, best, [bool(case.right[:FIRST].any()) for case in cases])
+
+    @classmethod
+    def _of(
+        cls, cases: Sequence[Case], scores: Sequence[float], right: Sequence[bool]
+    ) -> "Observations":
+        """Weigh questions with and without an answer equally, and so those of each file."""
+        groups = [(case.source, case.kind) for case in cases]
+        number = {group: groups.count(group) for group in set(groups)}
+        kinds = {
+            source: len({kind for s, kind in number if s == source} - {ANSWERED, UNFITTED})
+            for source, _ in number
+        }
+        weights = [
+            0.0
+            if kind == UNFITTED
+            else 1 / number[source, kind] / (1 if kind == ANSWERED else kinds[source])
+            for source, kind in groups
+        ]
+        return cls(cases, np.array(scores), np.array(right, float), np.array(weights))
+
+    def fit(self, chosen: NDArray[np.bool_] | None = None) -> Calibration:
+        """Return the most likely logistic functions, by Newton's method."""
+        rows = np.array(
+            [_features(c.share, s) for c, s in zip(self.cases, self.scores, strict=True)]
+        )
+        weights = self.weights if chosen is None else self.weights * chosen
+        weights = weights / weights.sum()
+        b = np.zeros(rows.shape[1])
+        for _ in range(STEPS):
+            likely = 1 / (1 + np.exp(-rows @ b))
+            slope = rows.T @ (weights * (likely - self.right)) + DAMPING * b
+            curvature = (rows * (weights * likely * (1 - likely))[:, None]).T @ rows
+            b -= np.linalg.solve(curvature + DAMPING * np.eye(len(b)), slope)
+        return Calibration(
+            Logistic(round(float(b[0]), 2), round(float(b[1]), 2)),
+            Logistic(round(float(b[2]), 2), round(float(b[3]), 2)),
+        )
+
+    def held_out(self) -> Floats:
+        """Return the probability of each score by a model fitted on the other conversations."""
+        folds = np.array([case.fold for case in self.cases])
+        likely = np.zeros(len(self.scores))
+        for fold in sorted(set(folds)):
+            (english, chinese), out = self.fit(folds != fold), folds == fold
+            b = np.array([*english, *chinese])
+            rows = [
+                _features(self.cases[n].share, self.scores[n]) for n in np.flatnonzero(out).tolist()
+            ]
+            likely[out] = 1 / (1 + np.exp(-np.array(rows) @ b))
+        return likely
+
+    def of_source(self, name: str) -> NDArray[np.bool_]:
+        return np.array([case.source == name for case in self.cases])
+
+    def of_kind(self, name: str, kind: str) -> NDArray[np.bool_]:
+        return np.array([(case.source, case.kind) == (name, kind) for case in self.cases])
+
+
+def _features(share: float, score: float) -> list[float]:
+    return [1 - share, (1 - share) * score, share, share * score]
+
+
+def load_cases(file: Path, template: str, vectors: Vectors) -> list[Case]:
+    """Return the cases of a file of labelled questions."""
+    collections = load_collections(file)
+    answered = evaluate_questions(collections, template, vectors)
+    kinds: dict[str, list[EvaluatedQuestion]] = {
+        ANSWERED: answered,
+        REMOVED: [_without_answers(each) for each in answered],
+    }
+    for kind, changed in {
+        ELSEWHERE: _ask_elsewhere(collections),
+        OTHER_SPEAKER: _ask_about_other_speaker(collections),
+    }.items():
+        if any(each["queries"] for each in changed):
+            kinds[kind] = evaluate_questions(changed, template, vectors)
+    whole = len(collections) == 1
+    return [
+        _case(file.name, kind, f"{file.name} {n % 2 if whole else each.group}", each)
+        for kind, some in kinds.items()
+        for n, each in enumerate(some)
+    ]
+
+
+def _case(source: str, kind: str, fold: str, question: EvaluatedQuestion) -> Case:
+    ranked = fuse(question.query, question.candidates)[:RESULTS]
+    return Case(
+        source,
+        kind,
+        fold,
+        chinese_share(question.query.text),
+        np.array([each.score for each in ranked]),
+        np.array([each.id in question.gold for each in ranked]),
+    )
+
+
+def _without_answers(question: EvaluatedQuestion) -> EvaluatedQuestion:
+    rest = [each for each in question.candidates if each.id not in question.gold]
+    return replace(question, candidates=rest, gold=frozenset())
+
+
+def _ask_elsewhere(collections: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Ask the questions about each collection of the one before it."""
+    others = [*collections[1:], collections[0]] if len(collections) > 1 else [{"queries": []}]
+    return [
+        {**each, "queries": [{**query, "gold": []} for query in other["queries"]]}
+        for each, other in zip(collections, others, strict=True)
+    ]
+
+
+def _ask_about_other_speaker(collections: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Replace the name of a speaker, where there are two, in questions that name only that one."""
+    changed = []
+    for each in collections:
+        speakers = sorted({item.get("speaker") or "" for item in each["items"]} - {""})
+        queries = []
+        for query in each["queries"] if len(speakers) == 2 else ():  # noqa: PLR2004 - a pair
+            named = [name for name in speakers if name in query["text"]]
+            if len(named) == 1:
+                [other] = {*speakers} - {*named}
+                queries.append({"text": query["text"].replace(named[0], other), "gold": []})
+        changed.append({**each, "queries": queries})
+    return changed
+
+
+def calibration_code(cases: Sequence[Case]) -> Iterator[str]:
+    """Return the constants of `kmapp.search.calibration` fitted on all cases."""
+    yield f"RESULT = {Observations.of_results(cases).fit()}"
+    yield f"RESPONSE = {Observations.of_responses(cases).fit()}"
+
+
+def confidence_lines(cases: Sequence[Case]) -> Iterator[str]:
+    """Return Markdown tables of probabilities and of refused questions."""
+    sources = list(dict.fromkeys(case.source for case in cases))
+    results, responses = Observations.of_results(cases), Observations.of_responses(cases)
+    likely = responses.held_out()
+    of_results = results.held_out()
+    columns = [(results, of_results, results.of_source(source)) for source in sources]
+    columns += [(responses, likely, responses.of_source(source)) for source in sources]
+    heads = [f"{source}, {each}" for each in ("results", "responses") for source in sources]
+    yield f"| probability | {' | '.join(heads)} |"
+    yield f"| --- |{' ---: |' * len(heads)}"
+    for low in range(TENTHS):
+        cells = [_share_right(*column, low) for column in columns]
+        yield f"| {low / TENTHS:.1f} to {(low + 1) / TENTHS:.1f} | {' | '.join(cells)} |"
+    errors = [f"{_calibration_error(*column):.3f}" for column in columns]
+    yield f"| mean difference | {' | '.join(errors)} |"
+    yield ""
+    yield "Questions for which `has_relevant` is false, by minimum confidence:"
+    yield ""
+    yield from _refusal_lines(sources, responses, likely)
+
+
+def _share_right(
+    observed: Observations, likely: Floats, chosen: NDArray[np.bool_], tenth: int
+) -> str:
+    here = chosen & (_tenths(likely) == tenth) & (observed.weights > 0)
+    if here.sum() < LEAST:
+        return "–"
+    share = np.average(observed.right[here], weights=observed.weights[here])
+    return f"{share:.2f} ({here.sum():,})"
+
+
+def _calibration_error(observed: Observations, likely: Floats, chosen: NDArray[np.bool_]) -> float:
+    """Return the mean difference of probability and share right over tenths, by weight."""
+    weights, tenths = observed.weights * chosen, _tenths(likely)
+    wrong = weights * (likely - observed.right)
+    total = sum(abs(float(wrong[tenths == tenth].sum())) for tenth in range(TENTHS))
+    return total / float(weights.sum())
+
+
+def _tenths(likely: Floats) -> NDArray[np.int64]:
+    return np.minimum((likely * TENTHS).astype(np.int64), TENTHS - 1)
+
+
+def _refusal_lines(
+    sources: Sequence[str], responses: Observations, likely: Floats
+) -> Iterator[str]:
+    heads = [f"below {t}{' (default)' if t == CONFIDENT else ''}" for t in THRESHOLDS]
+    yield f"| refused questions | {' | '.join(heads)} |"
+    yield f"| --- |{' ---: |' * len(heads)}"
+    for source in sources:
+        for kind in dict.fromkeys(c.kind for c in responses.cases if c.source == source):
+            mine = likely[responses.of_kind(source, kind)]
+            yield _row(f"{source}, {kind}", [(mine < t).mean() for t in THRESHOLDS])
+        weights = responses.weights * responses.of_source(source)
+        rows = [weights * (likely < threshold) for threshold in THRESHOLDS]
+        shares = [row @ (1 - responses.right) / max(row.sum(), 1e-9) for row in rows]
+        yield _row(f"{source}, share of them without an answer", shares)
+
+
+def _row(name: str, shares: Iterable[float]) -> str:
+    return f"| {name} | {' | '.join(f'{share:.0%}' for share in shares)} |"

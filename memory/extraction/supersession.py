@@ -1,0 +1,66 @@
+"""Whether a fact may replace or change a memory, as a chat model decided. Pure.
+
+A model may be wrong, or obey a message that asks it to remove other memories, and the memories that
+it is shown are only the nearest ones. So the texts themselves must show the relation.
+"""
+
+import re
+
+from kmapp.text.terms import terms
+from memory.review.contradictions import announces_change, contrast, subject_of
+
+SAME_SUBJECT = 0.5  # share of the terms without numbers, dates, negations and opposites
+SAME_STATEMENT = 0.65  # share of the terms of two statements that differ in one word
+RETAINED = 0.6  # share of a memory's terms that its new text must contain
+# Verbs of changing, ending and beginning, and the particle that ends a Chinese sentence about a
+# new state.
+_CHANGE_OF_STATE = re.compile(
+    r"\b(?:became|become|becomes|switch(?:ed|es)|left|quit|stopped|ended|gave up|given up|sold|lost"
+    r"|died|cancell?ed|divorced|separated|retired|graduated|promoted|renamed|started|began"
+    r"|replac(?:es|ed)|chang(?:es|ed)|mov(?:es|ed)|formerly|previously|used to)\b"
+    r"|搬|换|改|戒|辞|停止|放弃|卖掉|成为|变成|升为|取消|结束|去世|毕业|分手|曾经|原来|了(?=[，。！,.!]|$)",
+    re.IGNORECASE,
+)
+
+
+def shared_terms(one: str, other: str) -> frozenset[str]:
+    """Return the terms of both texts without their subject."""
+    here, there = _predicates(one, other)
+    return here & there
+
+
+def contradicts(fact: str, memory: str, *, nearest: bool) -> bool:
+    """Return whether a fact can replace a memory.
+
+    Either both say something different about one subject, or both are the same statement but for a
+    word, or the fact tells of a change and has a term of the memory, or is nearest to it.
+    """
+    here, there = _predicates(subject_of(fact), subject_of(memory))
+    if contrast(fact, memory) and _overlap(here, there) >= SAME_SUBJECT:
+        return True
+    if _overlap(frozenset(terms(fact)), frozenset(terms(memory))) >= SAME_STATEMENT:
+        return True
+    return _tells_of_change(fact) and (nearest or bool(shared_terms(fact, memory)))
+
+
+def retains(text: str, memory: str) -> bool:
+    """Return whether a new text of a memory contains most of it."""
+    before = set(terms(memory))
+    return len(before & set(terms(text))) >= RETAINED * len(before)
+
+
+def _tells_of_change(text: str) -> bool:
+    return announces_change(text) or bool(_CHANGE_OF_STATE.search(text))
+
+
+def _predicates(one: str, other: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the terms of both texts, without the first one if it is the subject of both."""
+    here, there = terms(one), terms(other)
+    subject = {here[0]} & {there[0]} if here and there else set()
+    return frozenset(here) - subject, frozenset(there) - subject
+
+
+def _overlap(here: frozenset[str], there: frozenset[str]) -> float:
+    """Return the Dice coefficient; two empty sets are equal."""
+    both = len(here) + len(there)
+    return 2 * len(here & there) / both if both else 1.0
