@@ -43,10 +43,10 @@ class _Cache:
 
     def find(self, commit_ids: Iterable[UUID]) -> dict[UUID, SealedChanges]:
         with self.lock:
-            found = {pk: self.commits[pk] for pk in commit_ids if pk in self.commits}
-            for pk in found:
+            cached = {pk: self.commits[pk] for pk in commit_ids if pk in self.commits}
+            for pk in cached:
                 self.commits.move_to_end(pk)
-            return found
+            return cached
 
     def store(self, commits: Mapping[UUID, SealedChanges]) -> None:
         with self.lock:

@@ -128,9 +128,9 @@ def verify_rows(account_id: UUID, rows: Iterable[SealedModel], *, past: bool = F
         verdict.mismatches = dict.fromkeys(doubtful, Reason.UNSEALED)
     elif doubtful:
         _check_again(account_id, by_key, doubtful, seals, verdict)
-    settled = {key: row for key, row in by_key.items() if verdict.passes(key)}
-    commits = load_sealed_changes(account_id, {row.commit_id for row in settled.values()})
-    for key, row in settled.items():
+    passed = {key: row for key, row in by_key.items() if verdict.passes(key)}
+    commits = load_sealed_changes(account_id, {row.commit_id for row in passed.values()})
+    for key, row in passed.items():
         if reason := _compare(row, seals[key], commits.get(row.commit_id), key):
             verdict.mismatches[key] = reason
     return verdict

@@ -14,13 +14,13 @@ from kmapp.webhooks.changes import Change, Source, register_source
 
 SOURCE = "ledger"
 EVENT_TYPE = "ledger.mismatch"
-SHOWN = timedelta(days=7)  # after an agent would last have got the row
+DISPLAYED_FOR = timedelta(days=7)  # after an agent would last have got the row
 REFRESHED = timedelta(minutes=1)
 
 
 def list_mismatches(account_id: UUID) -> list[Mismatch]:
     """Return the recent mismatches of the account, newest first. Inside `acting`."""
-    rows = Mismatch.objects.of(account_id).filter(last_seen_at__gt=timezone.now() - SHOWN)
+    rows = Mismatch.objects.of(account_id).filter(last_seen_at__gt=timezone.now() - DISPLAYED_FOR)
     return list(rows.order_by("-last_seen_at", "-pk")[:50])
 
 
@@ -28,7 +28,7 @@ def report_mismatches(account_id: UUID, mismatches: Mapping[Key, Reason]) -> Non
     """Store mismatches, and enqueue webhooks for those that are new. Inside `acting`."""
     now = timezone.now()
     rows = Mismatch.objects.of(account_id)
-    rows.filter(last_seen_at__lt=now - SHOWN).delete()
+    rows.filter(last_seen_at__lt=now - DISPLAYED_FOR).delete()
     ids = [key.object_id for key in mismatches]
     existing = {Key(row.object_type, row.object_id) for row in rows.filter(object_id__in=ids)}
     if existing:  # a row that many requests read is written once a minute

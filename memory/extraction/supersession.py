@@ -40,7 +40,7 @@ def contradicts(fact: str, memory: str, *, nearest: bool) -> bool:
         return True
     if _overlap(frozenset(terms(fact)), frozenset(terms(memory))) >= SAME_STATEMENT:
         return True
-    return _tells_of_change(fact) and (nearest or bool(shared_terms(fact, memory)))
+    return _reports_change(fact) and (nearest or bool(shared_terms(fact, memory)))
 
 
 def retains(text: str, memory: str) -> bool:
@@ -49,7 +49,7 @@ def retains(text: str, memory: str) -> bool:
     return len(before & set(terms(text))) >= RETAINED * len(before)
 
 
-def _tells_of_change(text: str) -> bool:
+def _reports_change(text: str) -> bool:
     return announces_change(text) or bool(_CHANGE_OF_STATE.search(text))
 
 

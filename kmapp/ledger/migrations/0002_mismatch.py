@@ -6,7 +6,7 @@ from kmapp.accounts.row_level_security import EnableRowLevelSecurity
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0006_verify_on_read"), ("ledger", "0001_initial")]
+    dependencies = [("accounts", "0008_verify_on_read"), ("ledger", "0001_initial")]
     operations = [
         migrations.CreateModel(
             name="Mismatch",

@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0005_require_second_factor'),
+        ('accounts', '0006_account_archived_at'),
     ]
 
     operations = [

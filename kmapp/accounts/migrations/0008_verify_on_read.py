@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0005_require_second_factor")]
+    dependencies = [("accounts", "0007_countersign_scope")]
     operations = [
         migrations.AddField(
             model_name="account",

@@ -6,7 +6,7 @@ from kmapp.accounts.row_level_security import SecurityDefinerFunction
 
 
 class Migration(migrations.Migration):
-    dependencies = [("kmapp", "0003_accounts_of_user")]
+    dependencies = [("kmapp", "0004_archived_accounts")]
     operations = [
         SecurityDefinerFunction(
             "ledger_heads()",
