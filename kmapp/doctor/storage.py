@@ -10,20 +10,17 @@ from uuid import UUID
 from django.conf import settings
 from django.utils import timezone
 
-from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
 from kmapp.doctor.registry import Finding, check, error, ok, warning
-from kmapp.ledger.chain import BEGINNING
-from kmapp.ledger.checkpoints import all_behind, last_signed
+from kmapp.ledger.checkpoint_status import all_behind, unsigned_since
 from kmapp.ledger.fsck import Findings
 from kmapp.ledger.fsck.checkpoints import public_keys, read
-from kmapp.ledger.models import Commit
 from kmapp.ledger.signing import public_path
 
 GIGABYTE = 1024**3
 SPACE_WARNING, SPACE_ERROR = 5 * GIGABYTE, GIGABYTE
 BACKUP_AGE = timedelta(days=8)  # a weekly backup, and a day for it
-CHECKPOINT_AGE = timedelta(hours=3)  # they are signed every hour
+CHECKPOINT_AGE = timedelta(minutes=5)  # they are signed within seconds
 
 
 @check("disk")
@@ -97,10 +94,8 @@ def check_ledger() -> Iterator[Finding]:
 
 def _unsigned_age(account_id: UUID) -> timedelta | None:
     """Return the age of the first commit after the last checkpoint."""
-    head = last_signed().get(account_id, BEGINNING)
-    with acting(account_id):
-        commit = Commit.objects.of(account_id).filter(seq__gt=head.seq).order_by("seq").first()
-    return timezone.now() - commit.created_at if commit else None
+    since = unsigned_since(account_id)
+    return timezone.now() - since if since else None
 
 
 def describe(age: timedelta) -> str:
