@@ -17,7 +17,7 @@ class Permission(models.TextChoices):
     PROMOTE = "promote", _("Change active rules, and promote rules without the evidence")
     SETTINGS = "settings", _("Change policy, redaction, retention and call settings")
     ERASE = "erase", _("Erase memories and tool results permanently, and export a user's data")
-    OPERATE = "operate", _("Retry failed jobs, and load demo data")
+    OPERATE = "operate", _("Retry failed jobs, load demo data, and accept an older ledger")
     KEYS = "keys", _("Manage API keys and webhooks")
     MEMBERS = "members", _("Manage members and their roles")
 

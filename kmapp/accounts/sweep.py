@@ -9,6 +9,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 from prometheus_client import Counter
 
 from kmapp.accounts.models import account_ids
+from kmapp.errors import ReadOnly
 
 FAILED_ACCOUNTS = Counter("kmapp_accounts_unserved", "Accounts for which a sweep failed.")
 
@@ -30,6 +31,8 @@ def sweep(run: Callable[[UUID], T], accounts: Iterable[UUID] | None = None) -> l
     for account_id in accounts:
         try:
             results.append(run(account_id))
+        except ReadOnly:  # until a person decides; it is reported elsewhere
+            log.warning("account_read_only", account=str(account_id))
         except SoftTimeLimitExceeded:  # the time of the task is over, whichever account is next
             raise
         except Exception as error:

@@ -10,6 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.errors import ReadOnly
@@ -37,15 +38,23 @@ class Behind:
     @property
     def explanation(self) -> str:
         """What happened and what to do, for operators and agents."""
+        numbers = {"signed": self.signed, "ends": self.ends}
         cause = (
-            "An older copy of the database was put back, or commits were deleted."
+            _(
+                "The ledger ends at commit %(ends)s, but commit %(signed)s was signed. An older "
+                "copy of the database was put back, or commits were deleted."
+            )
             if self.ends < self.signed
-            else "The ledger was rewritten, or an older copy of the database was put back."
+            else _(
+                "Commit %(signed)s of the ledger differs from the signed one. The ledger was "
+                "rewritten, or an older copy of the database was put back and then changed."
+            )
         )
-        return (
-            f"The ledger {self}. {cause} The account is read-only until the newest copy is back,"
-            " or an admin accepts this state on the page Ledger (or with manage.py accept_ledger)."
+        remedy = _(
+            "The account is read-only until the newest copy is back, or an admin accepts this "
+            "state on the page Ledger (or with manage.py accept_ledger)."
         )
+        return f"{cause % numbers} {remedy}"
 
     def error(self) -> ReadOnly:
         facts = {"signed": self.signed, "ends": self.ends}

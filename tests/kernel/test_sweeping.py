@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from kmapp.accounts.models import Account, account_ids
 from kmapp.accounts.sweep import SweepFailed, sweep
+from kmapp.errors import ReadOnly
 
 # Tasks, and the function that each calls for an account.
 SWEEPS = [
@@ -68,6 +69,18 @@ def test_failing_account_is_logged_and_counted(acme: Account, rival: Account) ->
     assert isinstance(refused.value.__cause__, Failed)
     assert [(each["account"], each["exc_info"]) for each in lines] == [(str(first), True)]
     assert unserved() == before + 1
+
+
+def test_read_only_account_is_skipped(acme: Account, rival: Account) -> None:
+    before, first = unserved(), account_ids()[0]
+
+    def serve(account_id: UUID) -> UUID:
+        if account_id == first:
+            raise ReadOnly("Its ledger is older than its checkpoint.", retry_after=60)
+        return account_id
+
+    assert sweep(serve) == account_ids()[1:]
+    assert unserved() == before
 
 
 def test_timed_out_task_stops(acme: Account, rival: Account) -> None:
