@@ -51,7 +51,7 @@ def test_every_environment_variable_is_documented() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_page_is_a_function_with_a_permission_and_a_trailing_slash(page: Route) -> None:
-    assert hasattr(page.pattern.callback, "roles") != (page.name in PUBLIC)
+    assert hasattr(page.pattern.callback, "access") != (page.name in PUBLIC)
     assert page.view_class is object
     assert not page.path or page.path.endswith("/")
 
