@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
@@ -170,3 +171,17 @@ def test_policy_of_other_accounts_is_unchanged(admin: Client, rival: Account) ->
     form = {"section": "use", "version": "0", "store_threshold": "1", "inject_max_memories": "1"}
     assert admin.post("/policy/set/", {**form, "min_score": "1"}).status_code == 302
     assert settings_of(rival).version == 0
+
+
+def test_setting_is_on_the_policy_page(acme: Account, ada: User, alice: User) -> None:
+    admin, page, save = (
+        makers.signed_in(ada),
+        reverse("memory:policy"),
+        reverse("memory:policy_set"),
+    )
+    assert "Verify before agents read" in admin.get(page).content.decode()
+    form = {"section": "verification", "version": 0, "verify_on_read": "on"}
+    assert makers.signed_in(alice).post(save, form).status_code == 403
+    assert admin.post(save, form).status_code == 302
+    assert makers.get(Account, acme, pk=acme.pk).verify_on_read
+    assert "Verification on read" in admin.get(page).content.decode()

@@ -1,0 +1,91 @@
+"""Edits of sealed rows, and every way in which agents read them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.ledger.models import Mismatch
+from tests import makers
+from tests.agent import Agent
+from tests.kernel.fsck.tampering import Intruder
+
+QUERY = "Where is the spare key of the workshop?"
+
+
+@contextmanager
+def edited(intruder: Intruder, table: str, pk: Any, assignment: str) -> Iterator[None]:
+    """Change a row for the time of the block, as its superuser, with triggers off."""
+    intruder.run(f"CREATE TEMP TABLE saved AS SELECT * FROM {table} WHERE id = %s", pk)  # noqa: S608
+    changed = intruder.run(f"UPDATE {table} SET {assignment} WHERE id = %s", pk)  # noqa: S608
+    assert changed.rowcount == 1
+    try:
+        yield
+    finally:
+        intruder.run(f"DELETE FROM {table} WHERE id = %s", pk)  # noqa: S608
+        intruder.run(f"INSERT INTO {table} SELECT * FROM saved")  # noqa: S608
+        intruder.run("DROP TABLE saved")
+
+
+def read(agent: Agent, pk: Any, ids: Mapping[str, str], status: int = 404) -> dict[str, Any]:
+    """Return the answer of each endpoint that loads memories in its own way."""
+    return {
+        "search": agent.post("memory/search", {"query": QUERY, **ids}, 200),
+        "list": agent.post("memory/list", dict(ids), 200),
+        "get": agent.post("memory/get", {"id": str(pk), **ids}, status),
+    }
+
+
+def read_everywhere(
+    agent: Agent, pk: Any, ids: Mapping[str, str], status: int = 404
+) -> dict[str, Any]:
+    """Return the answer of each endpoint that returns memories."""
+    asked = {"query": QUERY, **ids}
+    messages = [{"role": "user", "content": QUERY}]
+    return {
+        **read(agent, pk, ids, status),
+        "recall": agent.post("memory/recall_text", asked, 200),
+        "inject": agent.post("memory/inject", asked, 200),
+        "assemble": agent.post("context/assemble", {"messages": messages, **ids}, 201),
+    }
+
+
+def reasons(account: Account) -> dict[str, str]:
+    """Return the stored mismatches by object, and delete them."""
+    found = {str(row.object_id): row.reason for row in makers.rows(Mismatch, account)}
+    with acting(account):
+        Mismatch.objects.of(account).delete()
+    return found
+
+
+def assert_withheld(answers: dict[str, Any], pk: Any, *texts: str) -> None:
+    for name, answer in answers.items():
+        body = json.dumps(answer)
+        assert answer.get("withheld") == 1, (name, body)
+        assert not any(text in body for text in texts), (name, body)
+        assert name == "get" or str(pk) not in body, (name, body)
+
+
+# Every column of a memory that an agent gets or that decides whether it gets it.
+EDITS = (
+    "content = 'The spare key of the workshop was sold.'",
+    "title = 'Spare key of the workshop'",
+    'slots = \'{"speaker": "boss"}\'',
+    "user_id = 'bob'",
+    "visibility = 'account'",
+    "agent_id = 'other'",
+    "observed_at = observed_at + interval '1 microsecond'",
+    "created_at = created_at - interval '1 day'",
+    "updated_at = now()",
+    "valid_from = now() - interval '1 hour'",
+    "expires_at = now() + interval '1 hour'",
+    "position = position + 1",
+    "version = version + 1",
+    "importance = 0.9",
+    "tags = '{trusted}'",
+    'sources = \'[{"title": "Contract"}]\'',
+    "kind = 'procedure'",
+    "created_by = 'system'",
+)
