@@ -12,7 +12,8 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     "Run": ("up", "demo", "mcp"),
     "Set up on servers of your own": ("provision", "migrate", "bootstrap"),
     "Back up and verify": (
-        *("backup", "restore", "rehearse_restore", "checkpoint", "fsck", "accept_ledger", "scrub"),
+        *("backup", "base_backup", "restore", "rehearse_restore"),
+        *("checkpoint", "fsck", "accept_ledger", "scrub"),
     ),
     "Operate": ("doctor", "outbox", "embedding_models", "memories", "knowledge"),
     "Measure": (

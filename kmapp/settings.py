@@ -473,3 +473,5 @@ CHECKPOINT_PEER_KEY = env.text("CHECKPOINT_PEER_KEY")
 CHECKPOINT_KEY_FILE = env.folder("CHECKPOINT_KEY_FILE", KEYS_DIR / "checkpoint.ed25519")
 # Default folder of `manage.py backup`.
 BACKUPS_DIR = env.folder("BACKUPS_DIR", DATA_DIR / "backups")
+# Days of which every moment can be restored, from base backups and archived WAL; 0: none.
+PITR_DAYS = env.integer("PITR_DAYS", 0)

@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import UUID
 
 from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 
 from kmapp.accounts.models import account_ids
@@ -16,6 +17,8 @@ from kmapp.ledger.checkpoint_status import all_behind, unsigned_since
 from kmapp.ledger.fsck import Findings
 from kmapp.ledger.fsck.checkpoints import public_keys, read
 from kmapp.ledger.signing import public_path
+from kmapp.runtime import env
+from kmapp.runtime.embedded.wal_archive import base_backups
 
 GIGABYTE = 1024**3
 SPACE_WARNING, SPACE_ERROR = 5 * GIGABYTE, GIGABYTE
@@ -53,6 +56,38 @@ def check_backups() -> Iterator[Finding]:
     age = datetime.now(UTC) - datetime.fromtimestamp(newest, UTC)
     text = f"the newest is {describe(age)} old: {times[newest]}"
     yield ok(text) if age <= BACKUP_AGE else warning(text, remedy)
+
+
+@check("wal archive", needs="database")
+def check_archive() -> Iterator[Finding]:
+    """Check archiving and base backups of the embedded PostgreSQL; others have their own tools."""
+    if not settings.PITR_DAYS or env.text("DATABASE_URL"):
+        yield ok("point-in-time recovery is off")
+        return
+    backups = base_backups(settings.BACKUPS_DIR / "pitr")
+    age = datetime.now(UTC) - backups[-1].ended if backups else None
+    if age is None or age > BACKUP_AGE:
+        text = (
+            f"the newest base backup is {describe(age)} old" if age else "there is no base backup"
+        )
+        yield warning(text, f"Run {settings.COMMAND} base_backup every day.")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('archive_mode') = 'on', last_failed_wal, last_failed_time >"
+            " coalesce(last_archived_time, '-infinity') FROM pg_stat_archiver"
+        )
+        archives, segment, failing = cursor.fetchone()
+    if not archives:
+        yield error(
+            "PostgreSQL does not archive", "Restart kmapp: PITR_DAYS was set after its start."
+        )
+    elif failing:
+        yield error(
+            f"the segment {segment} cannot be archived, and the disk of the database fills up",
+            f"See logs/postgres.log; free space in {settings.BACKUPS_DIR}.",
+        )
+    elif age and age <= BACKUP_AGE:
+        yield ok(f"PostgreSQL archives; the newest base backup is {describe(age)} old")
 
 
 @check("checkpoint signatures")

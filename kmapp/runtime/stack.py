@@ -31,7 +31,7 @@ def parts() -> list[list[Part]]:
     make_runtime_dir(embedded.runtime_dir(data))
     stages: list[list[Part]] = []
     if not env.text("DATABASE_URL"):
-        stages.append([_postgres(data)])
+        stages.append([postgres()])
     if not env.text("REDIS_URL"):
         socket_path = embedded.valkey_socket(data)
         stages.append([Valkey(data / "valkey", socket_path, logs / "valkey.log")])
@@ -40,22 +40,36 @@ def parts() -> list[list[Part]]:
     return stages
 
 
-def _postgres(data: Path) -> Postgres:
-    log = data / "logs" / "postgres.log"
-    return Postgres(data / "postgres", embedded.postgres_sockets(data), log)
+def postgres() -> Postgres:
+    data: Path = settings.DATA_DIR
+    return Postgres(
+        data / "postgres",
+        embedded.postgres_sockets(data),
+        data / "logs" / "postgres.log",
+        archive=settings.BACKUPS_DIR / "pitr" if settings.PITR_DAYS else None,
+    )
 
 
 @contextmanager
 def database_server() -> Iterator[None]:
     """Provide the database for one command; start the embedded one if it does not run."""
-    data: Path = settings.DATA_DIR
-    server = _postgres(data)
+    server = postgres()
     if env.text("DATABASE_URL") or server.answers():
         yield
         return
+    with locked_data_folder(), server:
+        yield
+
+
+@contextmanager
+def locked_data_folder() -> Iterator[None]:
+    """Hold the data folder for one command, while kmapp does not run."""
+    data: Path = settings.DATA_DIR
     make_runtime_dir(embedded.runtime_dir(data))
-    server.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with lock(data), server:
+    (data / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
+    with lock(data):
+        if postgres().answers():
+            raise CannotStart(f"The PostgreSQL of {data} still runs. Stop it first.")
         yield
 
 

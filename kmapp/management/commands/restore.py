@@ -1,33 +1,55 @@
-"""manage.py restore: restore a backup into an empty database."""
+"""manage.py restore: restore a backup into an empty database, or a moment from the archive."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connections
 
 from kmapp.database.backup import BackupError
 from kmapp.database.backup.dump import restore, restore_checkpoints
+from kmapp.ledger.checkpoints import all_behind
 from kmapp.ledger.signing import public_path
 from kmapp.management.commands.backup import KILOBYTE
 from kmapp.management.database import owner_address
 from kmapp.management.progress import Progress
-from kmapp.runtime import stack
+from kmapp.runtime import env, stack
+from kmapp.runtime.embedded.recovery import recover
 from kmapp.runtime.processes import CannotStart
+
+LATEST = "latest"
+OLDER = """
+The ledger of this state ends before its last checkpoint, which is what you asked for. kmapp reports
+it at the next start, and until you accept it: see "Backup and restore" in docs/operations.md.
+Repeat the erasures after this time."""
 
 
 class Command(BaseCommand):
-    help = "Restore a backup into the configured empty database, migrate and check it."
+    help = (
+        "Restore a backup into the configured empty database, or the embedded database as it was "
+        "at a time, migrate and check it."
+    )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, help="file written by `backup`")
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument("file", type=Path, nargs="?", help="file written by `backup`")
+        source.add_argument(
+            "--until",
+            metavar="TIME",
+            help="such as 2026-11-25T14:30:00 (local time, or with an offset), or latest",
+        )
 
-    def handle(self, *, file: Path, **_: Any) -> None:
+    def handle(self, *, file: Path | None, until: str | None, **_: Any) -> None:
         try:
-            with stack.database_server():
-                self._restore(file)
+            if until is not None:
+                self._recover(None if until == LATEST else parse_time(until))
+            elif file is not None:
+                with stack.database_server():
+                    self._restore(file)
         except (BackupError, CannotStart) as reason:
             raise CommandError(str(reason)) from reason
 
@@ -45,3 +67,42 @@ class Command(BaseCommand):
             self.stdout.write(f"Its checkpoints are in {settings.CHECKPOINT_FILE}.")
         call_command("migrate", database="owner", interactive=False, verbosity=0)
         call_command("fsck", stdout=self.stdout)
+
+    def _recover(self, until: datetime | None) -> None:
+        server = stack.postgres()
+        if env.text("DATABASE_URL") or server.archive is None:
+            raise CommandError(
+                "--until restores the embedded PostgreSQL, with PITR_DAYS set as when it ran. For "
+                "your own server, see 'Point-in-time recovery' in docs/operations.md."
+            )
+        with stack.locked_data_folder():
+            recovered = recover(server, until, self.stdout.write)
+        self.stdout.write(f"The last transaction is of {recovered.last or 'the base backup'}.")
+        if recovered.former:
+            self.stdout.write(f"The former data are in {recovered.former}. Delete them when ready.")
+        connections.close_all()  # of the former server
+        with stack.database_server():
+            call_command("migrate", database="owner", interactive=False, verbosity=0)
+            older = bool(all_behind())
+            try:
+                call_command("fsck", stdout=self.stdout)
+            except CommandError:
+                if not older:
+                    raise
+            finally:
+                connections.close_all()
+        if older:
+            self.stdout.write(OLDER)
+
+
+def parse_time(text: str) -> datetime:
+    """Return a past moment; without an offset, the time is local."""
+    try:
+        moment = datetime.fromisoformat(text).astimezone(UTC)
+    except ValueError:
+        raise CommandError(
+            f"{text!r} is not a time. Write 2026-11-25T14:30:00 or latest."
+        ) from None
+    if moment > datetime.now(UTC):
+        raise CommandError(f"{moment:%Y-%m-%d %H:%M:%S} UTC has not come yet.")
+    return moment

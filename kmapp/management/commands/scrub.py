@@ -39,7 +39,10 @@ class Command(BaseCommand):
         except (BackupError, CannotStart, ScrubError, psycopg.Error) as reason:
             raise CommandError(str(reason)) from reason
         self._rewrite_valkey()
-        older = sorted(Path(settings.BACKUPS_DIR).glob("*.zip"))
+        folder = Path(settings.BACKUPS_DIR)
+        older = sorted(
+            [*folder.glob("*.zip"), *folder.glob("pitr/*/base-*"), *folder.glob("pitr/*/wal")]
+        )
         if older:
             self.stdout.write("Not reached (created earlier):")
             for path in older:

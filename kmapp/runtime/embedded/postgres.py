@@ -14,6 +14,7 @@ import shutil
 import signal
 import stat
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -23,6 +24,7 @@ import psycopg
 from kmapp.runtime import processes
 from kmapp.runtime.embedded import ROLES
 from kmapp.runtime.embedded.service import Part, package
+from kmapp.runtime.embedded.wal_archive import archive_settings, cluster_folder
 from kmapp.runtime.processes import CannotStart, Program, account_ids, command_of, tail
 
 UNPRIVILEGED = "nobody"
@@ -62,6 +64,8 @@ class Postgres(Part):
     sockets: Path
     log: Path
     durable: bool = True  # False for tests: a power cut may lose everything
+    archive: Path | None = None  # folder for point-in-time recovery
+    more: Mapping[str, str] = field(default_factory=dict)  # settings of this start
     account: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -79,8 +83,11 @@ class Postgres(Part):
             for path in (self.data.resolve(), *self.data.resolve().rglob("*")):
                 self._change_owner(path)
         us = pwd.getpwuid(os.getuid()).pw_name
-        self._write("pg_hba.conf", "local all all peer map=kmapp\n")
+        access = ("local all all peer map=kmapp", "local replication all peer map=kmapp")
+        self._write("pg_hba.conf", "".join(f"{line}\n" for line in access))
         self._write("pg_ident.conf", f"kmapp {us} all\n")
+        if self.archive:
+            self._make_archive(self.archive)
 
     def program(self) -> Program:
         settings = (
@@ -88,6 +95,9 @@ class Postgres(Part):
         )
         settings["unix_socket_directories"] = str(self.sockets)
         data = self.data.resolve()
+        if self.archive:
+            settings |= archive_settings(cluster_folder(self.archive, data) / "wal")
+        settings |= self.more
         options = [f"--{name}={value}" for name, value in settings.items()]
         return Program(
             name="postgres",
@@ -110,6 +120,28 @@ class Postgres(Part):
         except psycopg.OperationalError:
             return False
         return True
+
+    def make_folder(self) -> Path:
+        """Create an empty data folder where the account can reach it, and return it."""
+        self._move_to_reachable_folder()
+        folder = self.data.resolve()
+        folder.mkdir(mode=0o700, parents=True)
+        return folder
+
+    def _make_archive(self, root: Path) -> None:
+        """Create the folder of the segments, to which the server writes as its account."""
+        wal = cluster_folder(root, self.data) / "wal"
+        wal.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._change_owner(wal)
+        if not self.account:
+            return
+        for folder in (root.parent, root, wal.parent):  # the account may pass, and read nothing
+            folder.chmod(stat.S_IMODE(folder.stat().st_mode) | stat.S_IXOTH)
+        if not _reachable(wal):
+            raise CannotStart(
+                f"PostgreSQL runs as {self.account}, which cannot access {wal}. Set BACKUPS_DIR to"
+                " a folder that this user can access, such as /var/backups/kmapp."
+            )
 
     def _move_to_reachable_folder(self) -> None:
         """Move the data to /var/lib if the account cannot reach them, such as below /root.

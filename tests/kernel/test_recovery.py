@@ -1,0 +1,203 @@
+"""Point-in-time recovery of the embedded PostgreSQL: what was written later is absent."""
+
+import gzip
+import io
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings as project
+from django.core.management import CommandError, call_command
+from django.db import connections
+from pytest_django import DjangoDbBlocker, Settings
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.doctor import storage
+from kmapp.runtime import embedded
+from kmapp.runtime.embedded import wal_archive
+from kmapp.runtime.embedded.postgres import Postgres
+from kmapp.runtime.embedded.recovery import choose_base_backup
+from kmapp.runtime.embedded.service import make_runtime_dir
+from kmapp.runtime.embedded.wal_archive import BaseBackup, prune
+from kmapp.runtime.processes import CannotStart
+from memory.models import MemoryEntry
+from tests import makers
+from tests.conftest import TEMPLATE
+
+pytestmark = pytest.mark.promise(30)
+
+
+@pytest.fixture
+def server(
+    settings: Settings, django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[Postgres]:
+    """Run a copy of the tests' cluster in a data folder of its own, with an archive."""
+    session = Postgres(
+        project.DATA_DIR / "postgres", embedded.postgres_sockets(project.DATA_DIR), Path(os.devnull)
+    )
+    with ExitStack() as stack:
+        place = Path(tempfile.mkdtemp(prefix="kmapp-"))
+        stack.callback(shutil.rmtree, place)
+        place.chmod(0o711)
+        (place / "logs").mkdir()
+        make_runtime_dir(embedded.runtime_dir(place))
+        stack.callback(shutil.rmtree, embedded.runtime_dir(place))
+        settings.DATA_DIR, settings.BACKUPS_DIR = place, place / "backups"
+        settings.PITR_DAYS = 7
+        copy = place / "postgres"
+        with psycopg.connect(session.url(), autocommit=True) as there:
+            there.execute("CHECKPOINT")
+        wal_archive._run(  # noqa: SLF001 - the tests' cluster has no archive
+            "pg_basebackup", f"--dbname={session.url()}", f"--pgdata={copy}", "--checkpoint=fast"
+        )
+        server = Postgres(
+            copy,
+            embedded.postgres_sockets(place),
+            place / "logs" / "postgres.log",
+            durable=False,
+            archive=place / "backups" / "pitr",
+        )
+        stack.callback(_use_sockets, connections["default"].settings_dict["HOST"])
+        stack.enter_context(django_db_blocker.unblock())
+        stack.enter_context(server)
+        with psycopg.connect(server.url(), autocommit=True) as there:
+            there.execute(f"CREATE DATABASE kmapp TEMPLATE {TEMPLATE} OWNER kmapp_owner")
+        stack.callback(_use_database, connections["default"].settings_dict["NAME"])
+        _use_sockets(str(server.sockets))
+        _use_database("kmapp")
+        stack.callback(connections.close_all)
+        yield server
+
+
+def _use_sockets(host: str) -> None:
+    _change_connections("HOST", host)
+
+
+def _use_database(name: str) -> None:
+    _change_connections("NAME", name)
+
+
+def _change_connections(setting: str, value: str) -> None:
+    connections.close_all()
+    for alias in ("default", "owner"):
+        for entry in (connections[alias].settings_dict, project.DATABASES[alias]):
+            entry[setting] = value
+
+
+def run(name: str, **options: Any) -> str:
+    out = io.StringIO()
+    call_command(name, stdout=out, stderr=io.StringIO(), **options)
+    return out.getvalue()
+
+
+def texts(account: Account) -> set[str]:
+    with acting(account):
+        return set(MemoryEntry.objects.of(account).values_list("content", flat=True))
+
+
+def now(server: Postgres) -> datetime:
+    with psycopg.connect(server.url()) as there:
+        [(moment,)] = there.execute("SELECT clock_timestamp()").fetchall()
+        return moment
+
+
+def test_restores_a_moment(server: Postgres) -> None:
+    account = makers.account("Acme")
+    makers.write(account, "Tea at nine.")
+    early = now(server)
+    run("checkpoint")
+    assert "older ones deleted: 0" in run("base_backup")
+    makers.write(account, "Coffee at ten.")
+    moment = now(server)
+    makers.write(account, "A mistake at eleven.")
+    assert next(iter(storage.check_archive())).level == "OK"
+    with pytest.raises(CommandError, match="still runs"):
+        run("restore", until="latest")
+    connections.close_all()
+    server.stop()
+    for until, refusal in (
+        ("soon", "is not a time"),
+        ((moment + timedelta(days=1)).isoformat(), "has not come yet"),
+        (early.isoformat(), "an earlier time cannot be restored"),
+    ):
+        with pytest.raises(CommandError, match=refusal):
+            run("restore", until=until)
+    output = run("restore", until=moment.isoformat())
+    assert "all as sealed" in output
+    [former] = Path(project.DATA_DIR).glob("postgres.before-*")
+    assert str(former) in output
+    with running(server):
+        assert texts(account) == {"Tea at nine.", "Coffee at ten."}
+
+
+@pytest.mark.long
+def test_recovers_what_was_not_archived_and_continues_after_a_recovery(server: Postgres) -> None:
+    account = makers.account("Acme")
+    run("base_backup")
+    makers.write(account, "In an archived segment.")
+    with psycopg.connect(server.url(), autocommit=True) as there:
+        there.execute("SELECT pg_switch_wal()")
+        makers.write(account, "In the last segment.")
+        there.execute("CHECKPOINT")  # this server does not flush at each commit
+    connections.close_all()
+    assert server.process
+    server.process.kill()  # the last segment is not archived
+    server.stop()
+    with pytest.raises(CommandError, match="No archived transaction is later"):
+        run("restore", until=datetime.now(UTC).isoformat())
+    assert not (Path(project.DATA_DIR) / "postgres.restored").exists()
+    run("restore", until="latest")
+    with running(server):
+        assert texts(account) == {"In an archived segment.", "In the last segment."}
+        makers.write(account, "On the new timeline.")
+    run("restore", until="latest")
+    with running(server):
+        assert "On the new timeline." in texts(account)
+
+
+@contextmanager
+def running(server: Postgres) -> Iterator[None]:
+    with server:
+        yield
+        connections.close_all()
+
+
+def test_base_backups_are_kept_as_long_as_a_moment_needs_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last base backup before the period is kept with its segments; older ones go."""
+    wal = tmp_path / "pitr" / "1" / "wal"
+    wal.mkdir(parents=True)
+    today = datetime.now(UTC)
+    for days, segment in ((30, 2), (9, 5), (2, 300)):
+        ended = today - timedelta(days=days)
+        folder = wal.with_name(ended.strftime(wal_archive.NAME))
+        folder.mkdir()
+        lsn = f"{segment >> 8:X}/{(segment & 255) << 24 | 40:X}"
+        text = f'{{"WAL-Ranges": [{{"Timeline": 1, "Start-LSN": "{lsn}", "End-LSN": "{lsn}"}}]}}'
+        (folder / "backup_manifest").write_text(text)
+    for name in ("02", "04", "05", "06"):
+        (wal / f"0000000100000000000000{name}.gz").write_bytes(gzip.compress(b""))
+    (wal / "00000002.history.gz").write_bytes(gzip.compress(b""))
+    [deleted] = prune(wal.parent, days=7)
+    assert deleted.ended == today - timedelta(days=30)
+    assert sorted(path.name[-5 - 2 : -3] for path in wal.glob("0*[0-9].gz")) == ["0005", "0006"]
+    assert (wal / "00000002.history.gz").exists()
+    root = wal.parent.parent
+    newest = BaseBackup(
+        wal.with_name((today - timedelta(days=2)).strftime(wal_archive.NAME)),
+        today - timedelta(days=2),
+    )
+    assert newest.first_segment() == "00000001000000010000002C"
+    assert choose_base_backup(root, None) == newest
+    assert choose_base_backup(root, today - timedelta(days=5)).ended == today - timedelta(days=9)
+    with pytest.raises(CannotStart, match="cannot be restored"):
+        choose_base_backup(root, today - timedelta(days=20))
