@@ -9,7 +9,7 @@ import django
 from django.core.management import execute_from_command_line, get_commands, load_command_class
 
 SECTIONS: Mapping[str, Sequence[str]] = {
-    "Run": ("up", "demo", "mcp"),
+    "Run": ("up", "upgrade", "demo", "mcp"),
     "Set up on servers of your own": ("provision", "migrate", "bootstrap"),
     "Back up and verify": (
         *("backup", "base_backup", "restore", "rehearse_restore"),

@@ -7,6 +7,8 @@ import structlog
 from celery import Celery
 from celery.signals import beat_init, setup_logging, task_postrun, task_prerun, worker_ready
 
+from kmapp.runtime.readiness import announce_ready
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kmapp.settings")
 
 app = Celery("kmapp")
@@ -18,6 +20,11 @@ app.autodiscover_tasks(["memory", "rules", "context"], related_name="jobs.tasks"
 @setup_logging.connect
 def keep_django_logging(**_kwargs: Any) -> None:
     """Do nothing: with a receiver, Celery does not replace Django's logging."""
+
+
+@worker_ready.connect
+def announce_worker(**_kwargs: Any) -> None:
+    announce_ready()
 
 
 @worker_ready.connect

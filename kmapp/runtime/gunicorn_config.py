@@ -9,9 +9,13 @@ from django.conf import settings
 from prometheus_client import multiprocess
 
 from kmapp.runtime import env
+from kmapp.runtime.readiness import announce_ready
 from kmapp.text import tokens
 
-bind = f"{env.text('HOST', '127.0.0.1')}:{env.integer('PORT', 8000)}"
+# A socket of the supervisor, which outlives this process, or one of our own.
+_descriptor = env.text("WEB_DESCRIPTOR")
+_address = f"{env.text('HOST', '127.0.0.1')}:{env.integer('PORT', 8000)}"
+bind = f"fd://{_descriptor}" if _descriptor else _address
 wsgi_app = "kmapp.wsgi:application"
 workers = env.integer("WEB_WORKERS", 2)
 worker_class = "kmapp.runtime.gunicorn_worker.Worker"
@@ -35,6 +39,10 @@ def when_ready(_server: Any) -> None:
     tokens.count("load the tables")  # 148 MB for all processes instead of for each
     gc.collect()
     gc.freeze()
+
+
+def post_worker_init(_worker: Any) -> None:
+    announce_ready()
 
 
 def child_exit(_server: Any, worker: Any) -> None:

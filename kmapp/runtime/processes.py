@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -36,6 +36,8 @@ class Program:
     stop_signal: signal.Signals = signal.SIGTERM
     grace: float = 10  # seconds from the stop signal to SIGKILL
     holds_data: bool = False  # has its whole grace even after a second Ctrl-C
+    alone: bool = False  # stops before its successor starts
+    descriptors: Sequence[int] = ()  # open files that it inherits, such as a listening socket
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ def start(program: Program, log: Path, *, stdout: int | None = None) -> subproce
             stdout=output if stdout is None else stdout,
             stderr=output,
             start_new_session=True,
+            pass_fds=program.descriptors,
         )
 
 
@@ -170,13 +173,21 @@ def lock(data_dir: Path) -> Iterator[None]:
         yield
 
 
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """The last replacement of all processes by their successors."""
+
+    number: int = 0
+    problem: str = ""
+
+
 class PidFile:
     """The running processes with their start times, because pids are reused."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def write(self, running: Iterable[tuple[Program, int]]) -> None:
+    def write(self, running: Iterable[tuple[Program, int]], hand_over: HandOver) -> None:
         children = [
             {
                 "name": program.name,
@@ -189,8 +200,22 @@ class PidFile:
         ]
         us = {"pid": os.getpid(), "started": started(os.getpid())}
         new = self.path.with_suffix(".new")
-        new.write_text(json.dumps({"supervisor": us, "children": children}, indent=1))
+        content = {"supervisor": us, "children": children, "hand_over": asdict(hand_over)}
+        new.write_text(json.dumps(content, indent=1))
         new.replace(self.path)
+
+    def supervisor(self) -> Identity | None:
+        """Return the supervisor, if it runs."""
+        if not self.path.exists():
+            return None
+        entry = json.loads(self.path.read_text())["supervisor"]
+        identity = Identity(entry["pid"], entry["started"])
+        return identity if identity.alive() else None
+
+    def hand_over(self) -> HandOver | None:
+        """Return the last hand-over, or None without a supervisor that can do one."""
+        content = json.loads(self.path.read_text()) if self.path.exists() else {}
+        return HandOver(**content["hand_over"]) if "hand_over" in content else None
 
     def end_leftovers(self, report: Callable[[str], None]) -> None:
         """End the processes of a supervisor that was killed, last started first."""

@@ -8,20 +8,24 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
 from django.conf import settings
 
+from kmapp.database.ids import uuid7
 from kmapp.runtime import embedded, env
 from kmapp.runtime.embedded.embedder import Embedder
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.service import Part, make_runtime_dir
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.runtime.processes import CannotStart, Program, http_get, lock
+from kmapp.runtime.readiness import VARIABLE
 
 QUEUES = "default,embedding,extraction,clustering,sweep"
+BACKLOG = 2048  # connections that wait while a process is replaced or restarted
 
 
 def parts() -> list[list[Part]]:
@@ -87,16 +91,26 @@ def _embedders(logs: Path) -> list[Part]:
     return [Embedder(*queries), Embedder(*batches, polite=True)]
 
 
-def web() -> Program:
+def web(listener: socket.socket | None = None) -> Program:
+    """Return the web server; on this socket, or on one of its own."""
     arguments = ["gunicorn", "-c", "python:kmapp.runtime.gunicorn_config"]
-    return _module("web", *arguments, ready=_answers)
+    program = _module("web", *arguments, ready=_answers)
+    if listener is None:
+        return program
+    number = listener.fileno()
+    environment = {**program.env, "WEB_DESCRIPTOR": str(number)}
+    return replace(program, env=environment, descriptors=[number])
 
 
-def mcp() -> Program:
+def mcp(listener: socket.socket | None = None) -> Program:
     address = ["--host", settings.HOST, "--port", str(settings.MCP_PORT)]
     options = ["--no-access-log", "--log-level", "warning", "--lifespan", "on"]
     arguments = ["uvicorn", "interop.mcp.asgi:application", *address, *options]
-    return _module("mcp", *arguments, ready=partial(_accepts, settings.MCP_PORT))
+    program = _module("mcp", *arguments, ready=partial(_accepts, settings.MCP_PORT))
+    if listener is None:
+        return program
+    number = listener.fileno()
+    return replace(program, argv=[*program.argv, "--fd", str(number)], descriptors=[number])
 
 
 def worker() -> Program:
@@ -105,7 +119,18 @@ def worker() -> Program:
 
 
 def beat() -> Program:
-    return _module("beat", "celery", "-A", "kmapp", "beat")
+    program = _module("beat", "celery", "-A", "kmapp", "beat")
+    return replace(program, alone=True)  # its file of times has one user
+
+
+def successor(program: Program) -> Program:
+    """Return a program that announces that it can serve, because its port is already served."""
+    if program.alone:
+        return program
+    folder: Path = settings.DATA_DIR / "ready"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    file = folder / f"{program.name}-{uuid7()}"
+    return replace(program, ready=file.exists, env={**program.env, VARIABLE: str(file)})
 
 
 def _module(name: str, *words: str, ready: Callable[[], bool] = lambda: True) -> Program:
@@ -118,8 +143,9 @@ def command(*words: str) -> Program:
     return Program(name=words[0], argv=argv, env=_environment())
 
 
-def clear_metrics() -> None:
+def clear_state() -> None:
     """Delete the metrics of former processes, whose counters would be added to the new ones."""
+    shutil.rmtree(settings.DATA_DIR / "ready", ignore_errors=True)
     shutil.rmtree(_metrics(), ignore_errors=True)
     _metrics().mkdir(mode=0o700)
 
@@ -138,19 +164,33 @@ def check_ports() -> None:
 
 
 def check_port(variable: str, host: str, port: int) -> None:
+    _bind(variable, host, port).close()
+
+
+def listen(variable: str, port: int) -> socket.socket:
+    """Return a listening socket, which processes inherit and hand over to their successors."""
+    listener = _bind(variable, settings.HOST, port)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
+    listener.listen(BACKLOG)
+    return listener
+
+
+def _bind(variable: str, host: str, port: int) -> socket.socket:
     family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    with socket.socket(family, kind) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(address)
-        except OSError as error:
-            in_use = error.errno == errno.EADDRINUSE
-            why = "is in use by another program" if in_use else f"cannot be used ({error.strerror})"
-            raise CannotStart(
-                f"Port {port} on {host} {why}."
-                f" Choose another, for example: {variable}={port + 100} "
-                + ("kmapp up" if settings.IS_INSTALLED else "make up")
-            ) from None
+    bound = socket.socket(family, kind)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind(address)
+    except OSError as error:
+        bound.close()
+        in_use = error.errno == errno.EADDRINUSE
+        why = "is in use by another program" if in_use else f"cannot be used ({error.strerror})"
+        raise CannotStart(
+            f"Port {port} on {host} {why}."
+            f" Choose another, for example: {variable}={port + 100} "
+            + ("kmapp up" if settings.IS_INSTALLED else "make up")
+        ) from None
+    return bound
 
 
 def health() -> str:

@@ -3,8 +3,8 @@
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -12,12 +12,13 @@ from pathlib import Path
 from types import FrameType
 
 from kmapp.runtime import processes
-from kmapp.runtime.processes import CannotStart, PidFile, Program, lock, rotate, tail
+from kmapp.runtime.processes import CannotStart, HandOver, PidFile, Program, lock, rotate, tail
 
 STABLE_SECONDS = 60  # after this time, earlier failures of a program do not count
 LONGEST_PAUSE = 30
 LOG_BYTES = 32 * 1024 * 1024
 LOG_CHECK_SECONDS = 60
+HAND_OVER = signal.SIGUSR2
 
 
 class Stopped(Exception):
@@ -50,6 +51,8 @@ class Supervisor:
         self.children: list[Child] = []
         self.stopping = False
         self.hurry = False
+        self.hand_over_requested = False
+        self.last_hand_over = HandOver()
 
     @contextmanager
     def holding(self) -> Iterator[None]:
@@ -74,13 +77,55 @@ class Supervisor:
             waiting.append(child)
             self.children.append(child)
             self._write_pids()
+        self._wait_until_ready(waiting, began)
+        self._report_duration(", ".join(program.name for program in programs), began)
+
+    def replace(self, *programs: Program) -> None:
+        """Start successors of running programs; when all are ready, their predecessors stop.
+
+        If one does not start, all predecessors stay. Inherited sockets are shared meanwhile, so
+        that no connection is refused.
+        """
+        began = time.monotonic()
+        pairs = [(self._child(program.name), program) for program in programs]
+        shared = [(old, program) for old, program in pairs if not program.alone]
+        successors = [self._start_successor(old, program) for old, program in shared]
+        try:
+            self._wait_until_ready(successors, began)
+        except (CannotStart, Stopped):
+            self._retire(successors)
+            raise
+        self._retire([old for old, _ in shared])
+        for old, program in pairs:
+            if program.alone:
+                self._stop_stage([old])
+                self._wait_until_ready([self._start_successor(old, program)], time.monotonic())
+                self._retire([old])
+        self._report_duration("replaced " + ", ".join(program.name for program in programs), began)
+
+    def _child(self, name: str) -> Child:
+        return next(child for child in self.children if child.program.name == name)
+
+    def _start_successor(self, old: Child, program: Program) -> Child:
+        """Start a program beside or after another one, in its place of the order."""
+        process = processes.start(program, old.log)
+        child = Child(program, old.stage, old.log, process, time.monotonic())
+        self.children.insert(self.children.index(old) + 1, child)
+        self._write_pids()
+        return child
+
+    def _retire(self, children: list[Child]) -> None:
+        self._stop_stage(children)
+        self.children = [child for child in self.children if child not in children]
+        self._write_pids()
+
+    def _wait_until_ready(self, waiting: Sequence[Child], began: float) -> None:
         while waiting := [child for child in waiting if not child.program.ready()]:
             late = next((child for child in waiting if not child.running), None)
             if late or time.monotonic() - began > processes.PATIENCE:
                 late = late or waiting[0]
                 raise CannotStart(f"{late.program.name} did not start:\n{tail(late.log)}")
             self._pause()
-        self._report_duration(", ".join(program.name for program in programs), began)
 
     def run(self, program: Program) -> str:
         began = time.monotonic()
@@ -104,9 +149,13 @@ class Supervisor:
             self._pause()
         self._report_duration(what, began)
 
-    def watch(self) -> None:
+    def watch(self, hand_over: Callable[[], None]) -> None:
+        """Restart what ends. `hand_over` replaces the programs when a signal requests it."""
         logs_due = 0.0
         while not self.stopping:
+            if self.hand_over_requested:
+                with suppress(Stopped):
+                    self._hand_over(hand_over)
             for child in self.children:
                 self._restart_if_ended(child)
             if time.monotonic() > logs_due:
@@ -114,6 +163,17 @@ class Supervisor:
                 for child in self.children:
                     rotate(child.log, above=LOG_BYTES)
             time.sleep(4 * processes.TICK)
+
+    def _hand_over(self, hand_over: Callable[[], None]) -> None:
+        self.hand_over_requested = False
+        problem = ""
+        try:
+            hand_over()
+        except CannotStart as reason:
+            problem = str(reason)
+            self.report(f"The old processes still run. {problem}")
+        self.last_hand_over = HandOver(self.last_hand_over.number + 1, problem)
+        self._write_pids()
 
     def _restart_if_ended(self, child: Child) -> None:
         now = time.monotonic()
@@ -173,7 +233,8 @@ class Supervisor:
         return log
 
     def _write_pids(self) -> None:
-        self.pids.write((child.program, child.process.pid) for child in self.children)
+        running = ((child.program, child.process.pid) for child in self.children)
+        self.pids.write(running, self.last_hand_over)
 
     @contextmanager
     def _handling_signals(self) -> Iterator[None]:
@@ -181,6 +242,7 @@ class Supervisor:
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # ignored under nohup
             stop_signals.append(signal.SIGHUP)
         before = {number: signal.signal(number, self._on_signal) for number in stop_signals}
+        before[HAND_OVER] = signal.signal(HAND_OVER, self._on_hand_over_signal)
         try:
             yield
         finally:
@@ -190,6 +252,9 @@ class Supervisor:
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         self.hurry = self.hurry or (self.stopping and number == signal.SIGINT)
         self.stopping = True
+
+    def _on_hand_over_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self.hand_over_requested = True
 
     def _pause(self) -> None:
         if self.stopping:

@@ -50,7 +50,7 @@ with supervisor.holding():
             )
         )
     print("up", flush=True)
-    supervisor.watch()
+    supervisor.watch(lambda: None)
 """
 
 

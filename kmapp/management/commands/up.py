@@ -1,7 +1,9 @@
 """manage.py up: run all processes on this machine in the foreground."""
 
 import json
+import socket
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from django.conf import settings
@@ -60,14 +62,14 @@ class Command(BaseCommand):
         began = time.monotonic()
         supervisor = Supervisor(settings.DATA_DIR, self._write_line)
         try:
-            with supervisor.holding():
+            with ExitStack() as self.listeners, supervisor.holding():
                 behind = self._start(supervisor)
                 self._greet(time.monotonic() - began)
                 if behind:
                     self._write_line(
                         BEHIND.format(accounts="\n  ".join(behind), command=settings.COMMAND)
                     )
-                supervisor.watch()
+                supervisor.watch(lambda: self._hand_over(supervisor))
         except Stopped:
             self._write_line("Stopped before everything had started.")
         except CannotStart as reason:
@@ -78,7 +80,7 @@ class Command(BaseCommand):
         if "owner" not in settings.DATABASES:
             raise CannotStart(NO_OWNER.format(command=settings.COMMAND))
         stack.check_ports()
-        stack.clear_metrics()
+        stack.clear_state()
         self._write_line(f"Starting kmapp in {settings.DATA_DIR}")
         for stage in stack.parts():
             for part in stage:
@@ -87,12 +89,25 @@ class Command(BaseCommand):
         prepared = json.loads(supervisor.run(stack.command("prepare")))
         _store_login(prepared["made"])
         heartbeats.forget("worker")
-        mcp = [stack.mcp()] if settings.MCP_PORT else []
-        supervisor.start(stack.web(), stack.worker(), stack.beat(), *mcp)
+        self.programs = [stack.web(self._listen("PORT", settings.PORT)), stack.worker()]
+        self.programs.append(stack.beat())
+        if settings.MCP_PORT:
+            self.programs.append(stack.mcp(self._listen("MCP_PORT", settings.MCP_PORT)))
+        supervisor.start(*self.programs)
         supervisor.wait("health", stack.health)
         supervisor.wait("worker", _find_worker_problem)
         behind: list[str] = prepared["behind"]
         return behind
+
+    def _listen(self, variable: str, port: int) -> socket.socket:
+        return self.listeners.enter_context(stack.listen(variable, port))
+
+    def _hand_over(self, supervisor: Supervisor) -> None:
+        """Migrate, and replace the processes by the version that is installed now."""
+        self._write_line("Replacing the processes by the installed version")
+        supervisor.run(stack.command("prepare"))
+        supervisor.replace(*map(stack.successor, self.programs))
+        self._write_line("All processes run the installed version.")
 
     def _greet(self, seconds: float) -> None:
         unknown = dict.fromkeys(("account", "email", "password", "api_key"), NOT_STORED)

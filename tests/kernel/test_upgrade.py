@@ -1,0 +1,105 @@
+"""`manage.py upgrade` of the real product under load: no request fails and no job is lost."""
+
+import http.client
+import json
+import threading
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+
+from kmapp.runtime.processes import wait_until
+from tests.soak.deployment import Deployment, deployment
+
+PATIENCE = 300  # seconds
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(2 * PATIENCE)]
+
+
+@dataclass
+class Agent:
+    """Writes and searches without a pause, on new connections or on one that is kept."""
+
+    port: int
+    key: str
+    keep: bool
+    number: int
+    written: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def run(self, stop: threading.Event) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        while not stop.is_set():
+            text = f"Agent {self.number} counts to {len(self.written)}."
+            user = f"agent-{self.number}"
+            stored = self.post("store", {"text": text, "user_id": user})
+            if stored is not None:
+                self.written.append(stored["id"])
+            self.post("search", {"query": "counts", "user_id": user})
+        self.connection.close()
+
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
+        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+        try:
+            self.connection.request("POST", f"/v1/memory/{path}", json.dumps(body), headers)
+            response = self.connection.getresponse()
+            answer = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            self.failures.append(repr(error))
+            self.connection.close()
+            return None
+        finally:
+            if not self.keep:
+                self.connection.close()
+        if response.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
+            self.failures.append(f"{response.status} {answer.decode()}")
+            return None
+        return dict(json.loads(answer))
+
+
+def pending(port: int, key: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", "/v1/health", headers={"Authorization": f"Bearer {key}"})
+    body = json.loads(connection.getresponse().read())
+    connection.close()
+    return int(body["pending_embeddings"])
+
+
+def test_no_request_fails_during_an_upgrade(capsys: pytest.CaptureFixture[str]) -> None:
+    with deployment() as product:
+        key = json.loads((product.home / "credentials.json").read_text())["api_key"]
+        agents = [Agent(product.port, key, keep=n > 1, number=n) for n in range(4)]
+        stop = threading.Event()
+        threads = [threading.Thread(target=agent.run, args=(stop,)) for agent in agents]
+        before = first_processes(product)
+        for thread in threads:
+            thread.start()
+        try:
+            assert wait_until(lambda: all(agent.written for agent in agents), PATIENCE)
+            done = product.command("upgrade")
+            seen = [len(agent.written) for agent in agents]
+            assert wait_until(
+                lambda: all(len(a.written) > n + 5 for a, n in zip(agents, seen, strict=True)),
+                PATIENCE,
+            )
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        assert done.returncode == 0, done.stderr + product.output.read_text()
+        assert [failure for agent in agents for failure in agent.failures] == []
+        after = first_processes(product)
+        assert before.keys() == after.keys()
+        replaced = {name for name in before if before[name] != after[name]}
+        assert replaced == {"web", "worker", "beat"}
+        assert wait_until(lambda: pending(product.port, key) == 0, PATIENCE)
+        diagnosis = product.command("doctor", "--json")
+        assert json.loads(diagnosis.stdout)["errors"] == 0, diagnosis.stdout
+        with capsys.disabled():
+            print(f"\n{sum(len(agent.written) for agent in agents)} writes and searches, 0 failed")  # noqa: T201
+    assert product.command("upgrade").returncode == 1  # nothing runs
+
+
+def first_processes(product: Deployment) -> dict[str, int]:
+    return {name: pids[0] for name, pids in product.programs().items()}
