@@ -19,6 +19,7 @@ LONGEST_PAUSE = 30
 LOG_BYTES = 32 * 1024 * 1024
 LOG_CHECK_SECONDS = 60
 HAND_OVER = signal.SIGUSR2
+HAND_OVER_PATIENCE = 300.0  # seconds until successors are ready; the others keep serving
 
 
 class Stopped(Exception):
@@ -91,7 +92,7 @@ class Supervisor:
         shared = [(old, program) for old, program in pairs if not program.alone]
         successors = [self._start_successor(old, program) for old, program in shared]
         try:
-            self._wait_until_ready(successors, began)
+            self._wait_until_ready(successors, began, HAND_OVER_PATIENCE)
         except (CannotStart, Stopped):
             self._retire(successors)
             raise
@@ -119,10 +120,12 @@ class Supervisor:
         self.children = [child for child in self.children if child not in children]
         self._write_pids()
 
-    def _wait_until_ready(self, waiting: Sequence[Child], began: float) -> None:
+    def _wait_until_ready(
+        self, waiting: Sequence[Child], began: float, patience: float = processes.PATIENCE
+    ) -> None:
         while waiting := [child for child in waiting if not child.program.ready()]:
             late = next((child for child in waiting if not child.running), None)
-            if late or time.monotonic() - began > processes.PATIENCE:
+            if late or time.monotonic() - began > patience:
                 late = late or waiting[0]
                 raise CannotStart(f"{late.program.name} did not start:\n{tail(late.log)}")
             self._pause()

@@ -105,8 +105,9 @@ def texts(account: Account) -> set[str]:
 
 def now(server: Postgres) -> datetime:
     with psycopg.connect(server.url()) as there:
-        [(moment,)] = there.execute("SELECT clock_timestamp()").fetchall()
-        return moment
+        row = there.execute("SELECT clock_timestamp()").fetchone()
+    assert row
+    return datetime.fromisoformat(str(row[0]))
 
 
 def test_restores_a_moment(server: Postgres) -> None:
