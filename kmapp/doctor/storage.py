@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
@@ -23,7 +22,7 @@ from kmapp.runtime.embedded.wal_archive import base_backups
 GIGABYTE = 1024**3
 SPACE_WARNING, SPACE_ERROR = 5 * GIGABYTE, GIGABYTE
 BACKUP_AGE = timedelta(days=8)  # a weekly backup, and a day for it
-CHECKPOINT_AGE = timedelta(minutes=5)  # they are signed within seconds
+CHECKPOINT_AGE = timedelta(minutes=5)  # commits are signed within seconds
 
 
 @check("disk")
@@ -113,11 +112,14 @@ def check_ledger() -> Iterator[Finding]:
     for chain in behind:
         yield error(
             f"account {chain.account_id} {chain}",
-            "An older backup was restored, or commits were deleted: see 'Backup and restore' in"
-            f" docs/operations.md, and run {settings.COMMAND} fsck.",
+            f"Run {settings.COMMAND} fsck and put the newest copy of the database back. If there is"
+            f" none, accept this state: {settings.COMMAND} accept_ledger.",
         )
-    unsigned = [age for account_id in account_ids() if (age := _unsigned_age(account_id))]
-    oldest = max(unsigned, default=timedelta(0))
+    broken = {chain.account_id for chain in behind}
+    times = [
+        time for each in account_ids() if each not in broken and (time := unsigned_since(each))
+    ]
+    oldest = timezone.now() - min(times) if times else timedelta(0)
     if oldest > CHECKPOINT_AGE:
         yield error(
             f"commits have waited {describe(oldest)} for a checkpoint",
@@ -125,12 +127,6 @@ def check_ledger() -> Iterator[Finding]:
         )
     elif not behind:
         yield ok("every chain contains its signed head; checkpoints are recent")
-
-
-def _unsigned_age(account_id: UUID) -> timedelta | None:
-    """Return the age of the first commit after the last checkpoint."""
-    since = unsigned_since(account_id)
-    return timezone.now() - since if since else None
 
 
 def describe(age: timedelta) -> str:

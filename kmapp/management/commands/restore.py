@@ -11,7 +11,7 @@ from django.db import connections
 
 from kmapp.database.backup import BackupError
 from kmapp.database.backup.dump import restore, restore_checkpoints
-from kmapp.ledger.checkpoints import all_behind
+from kmapp.ledger.checkpoint_status import all_behind
 from kmapp.ledger.signing import public_path
 from kmapp.management.commands.backup import KILOBYTE
 from kmapp.management.database import owner_address
@@ -22,8 +22,11 @@ from kmapp.runtime.processes import CannotStart
 
 LATEST = "latest"
 OLDER = """
-The ledger of this state ends before its last checkpoint, which is what you asked for. kmapp reports
-it at the next start, and until you accept it: see "Backup and restore" in docs/operations.md.
+The ledger of this state ends before its last checkpoint, which is what you asked for. The accounts
+are read-only until you accept it. Start kmapp, look at the data, then:
+
+  {command} accept_ledger --all --reason "restored to an earlier time"
+
 Repeat the erasures after this time."""
 
 
@@ -92,7 +95,7 @@ class Command(BaseCommand):
             finally:
                 connections.close_all()
         if older:
-            self.stdout.write(OLDER)
+            self.stdout.write(OLDER.format(command=settings.COMMAND))
 
 
 def parse_time(text: str) -> datetime:
