@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import Match, SequenceMatcher
 from itertools import accumulate
 from typing import Literal
@@ -17,6 +17,8 @@ _SPACELESS = (
 )
 _TOKEN = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+|\s+|[^\w\s]")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+FOLD = "\n…\n"
+_MAX_UNCHANGED, _EDGE = 400, 120  # characters of an unchanged piece; of its ends if it is folded
 _MAX_TOKENS = 3000  # longer texts are compared by lines
 # Repeated pieces make the matcher cubic. What it does not reach within these steps is displayed as
 # removed and added in whole.
@@ -47,6 +49,17 @@ def diff_pieces(old: str, new: str) -> list[Change]:
     if max(len(before), len(after)) > _MAX_TOKENS:
         before, after = _LINE.findall(old), _LINE.findall(new)
     return list(_compare(before, after))
+
+
+def fold(changes: Iterable[Change]) -> Iterator[Change]:
+    """Replace the middle of long unchanged pieces by `FOLD`."""
+    for kind, text in changes:
+        if kind != "same" or len(text) <= _MAX_UNCHANGED:
+            yield kind, text
+            continue
+        yield kind, text[:_EDGE]
+        yield kind, FOLD
+        yield kind, text[-_EDGE:]
 
 
 def _compare(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:

@@ -4,6 +4,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from django.utils.html import escape, format_html, format_html_join
+from django.utils.safestring import SafeString
+
 # Zero width, direction marks and overrides, soft hyphen, fillers, tags, variation selectors and the
 # control characters, but not tab and line feed. Emoji need U+FE0F and, between two, U+200D.
 INVISIBLE = re.compile(
@@ -35,4 +38,22 @@ def _joins_emoji(text: str, at: int) -> bool:
         text[at] == _JOINER
         and len(neighbours) == 2  # noqa: PLR2004 - one on each side
         and all(unicodedata.category(neighbour) in _EMOJI_PARTS for neighbour in neighbours)
+    )
+
+
+def mark_invisible(text: str) -> SafeString:
+    """Escape a text and mark each invisible character."""
+    if not INVISIBLE.search(text):
+        return escape(text)
+    pieces = split_invisible(text)
+    return format_html_join(
+        "", "{}", ((_badge(piece) if invisible else piece,) for piece, invisible in pieces)
+    )
+
+
+def _badge(character: str) -> SafeString:
+    return format_html(
+        '<span class="invisible-char" title="{}">{}</span>',
+        unicodedata.name(character, "CONTROL CHARACTER"),
+        f"U+{ord(character):04X}",
     )

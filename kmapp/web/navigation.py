@@ -95,6 +95,7 @@ OTHER_PAGES = (
     NavItem(url_name="rules:conflicts", label=_("Conflicts between rules"), icon="split"),
     NavItem(url_name="rules:feedback", label=_("Feedback"), icon="thumbs-up"),
     NavItem(url_name="rules:book", label=_("Evidence gate"), icon="shield"),
+    NavItem(url_name="knowledge:write", label=_("New document"), icon="pencil"),
     NavItem(url_name="knowledge:upload", label=_("Upload files"), icon="upload"),
     NavItem(url_name="knowledge:failures", label=_("Failed documents"), icon="circle-alert"),
     NavItem(url_name="knowledge:comparison", label=_("Variant comparison"), icon="columns-3"),

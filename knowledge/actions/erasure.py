@@ -14,11 +14,13 @@ from kmapp.ledger.models import Note, Seal
 from kmapp.outbox.actions import clear_error_messages
 from kmapp.search.actions import drop_documents, drop_vectors
 from kmapp.search.lookups import Ids
+from knowledge.actions.images import IMAGES, delete_unused_images
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_of
 from knowledge.models import (
     ErasedKnowledge,
     KnowledgeChunk,
     KnowledgeDocument,
+    KnowledgeDraft,
     KnowledgePiece,
     KnowledgeSource,
     KnowledgeText,
@@ -83,7 +85,10 @@ def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -
     drop_vectors(account_id, collections, chunk_ids)
     erase_copies(account_id, chunk_ids)
     chunks.delete()
+    illustrated = list(texts.filter(text__contains=IMAGES).values_list("text", flat=True))
     texts.delete()
+    delete_unused_images(account_id, illustrated)
+    KnowledgeDraft.objects.of(account_id).filter(document__any_of=these).delete()
     KnowledgePiece.objects.of(account_id).filter(document__any_of=these).delete()
     KnowledgeDocument.objects.of(account_id).filter(id__any_of=these).delete()
     invalidate_cache(account_id)

@@ -7,6 +7,7 @@ from knowledge.models.documents import (
     KnowledgePiece,
     KnowledgeText,
 )
+from knowledge.models.drafts import KnowledgeDraft, KnowledgeImage
 from knowledge.models.lore import LorebookEntry
 from knowledge.models.questions import KnowledgeQuestion
 from knowledge.models.sources import KnowledgeSource, SourceQuerySet
@@ -17,6 +18,8 @@ __all__ = [
     "ErasedKnowledge",
     "KnowledgeChunk",
     "KnowledgeDocument",
+    "KnowledgeDraft",
+    "KnowledgeImage",
     "KnowledgePiece",
     "KnowledgeQuestion",
     "KnowledgeSource",

@@ -7,6 +7,8 @@ from knowledge.models import (
     ErasedKnowledge,
     KnowledgeChunk,
     KnowledgeDocument,
+    KnowledgeDraft,
+    KnowledgeImage,
     KnowledgePiece,
     KnowledgeQuestion,
     KnowledgeSource,
@@ -45,6 +47,22 @@ class KnowledgeTextAdmin(NewestFirstAdmin):
 class KnowledgePieceAdmin(NewestFirstAdmin):
     list_display = ("document", "number", "created_at")
     search_fields = ("=document__id",)
+    hidden_fields = ("account", "data")
+
+
+@admin.register(KnowledgeDraft)
+class KnowledgeDraftAdmin(ReadOnlyAdmin):
+    list_display = ("document", "owner", "base_version", "updated_at")
+    search_fields = ("=document__id",)
+    date_hierarchy = "updated_at"
+    ordering = ("-updated_at", "-pk")
+    hidden_fields = ("account", "source_name", "folder", "title", "text")
+
+
+@admin.register(KnowledgeImage)
+class KnowledgeImageAdmin(NewestFirstAdmin):
+    list_display = ("sha256", "mime", "size", "created_by", "created_at")
+    search_fields = ("=sha256",)
     hidden_fields = ("account", "data")
 
 

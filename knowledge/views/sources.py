@@ -14,7 +14,7 @@ from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_with_notice, render_part, render_polled
 from knowledge.actions.erasure import erase_source
-from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
+from knowledge.models import ChunkQuerySet, KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from knowledge.views.passages import (
     TEMPLATE,
     PassageSearchForm,
@@ -55,10 +55,20 @@ def source(request: WebRequest, pk: UUID) -> HttpResponse:
     page = paginate(request, documents.newest_first())
     chunks = KnowledgeChunk.objects.of(account_id).filter(document__in=list(page.object_list))
     chunk_counts = dict(chunks.values_list("document").annotate(Count("pk")).order_by())
+    pending = dict(
+        _pending(account_id, chunks).values_list("document").annotate(Count("pk")).order_by()
+    )
     context: dict[str, Any] = {
         "source": row,
         "page": page,
-        "rows": [{"document": each, "chunks": chunk_counts.get(each.pk, 0)} for each in page],
+        "rows": [
+            {
+                "document": each,
+                "chunks": chunk_counts.get(each.pk, 0),
+                "pending": pending.get(each.pk, 0),
+            }
+            for each in page
+        ],
         "state": state,
         "states": KnowledgeDocument.State.choices,
         "progress": _progress(account_id, row),
@@ -66,15 +76,17 @@ def source(request: WebRequest, pk: UUID) -> HttpResponse:
     return render_part(request, "knowledge/sources/detail.html", "list", context)
 
 
-def _progress(account_id: UUID, row: KnowledgeSource) -> dict[str, int]:
-    chunks = KnowledgeChunk.objects.of(account_id).filter(document__source=row)
+def _pending(account_id: UUID, chunks: ChunkQuerySet) -> ChunkQuerySet:
+    """Return those of the chunks that have no vector yet."""
     vectors = Vector.objects.of(account_id).filter(
         collection__startswith="knowledge.", state=Vector.State.PENDING
     )
-    return {
-        "chunks": chunks.count(),
-        "unembedded": vectors.filter(object_id__in=chunks.values("pk")).count(),
-    }
+    return chunks.filter(pk__in=vectors.values("object_id"))
+
+
+def _progress(account_id: UUID, row: KnowledgeSource) -> dict[str, int]:
+    chunks = KnowledgeChunk.objects.of(account_id).filter(document__source=row)
+    return {"chunks": chunks.count(), "unembedded": _pending(account_id, chunks).count()}
 
 
 @page_view("GET")

@@ -5,11 +5,12 @@ from django.urls import path
 from knowledge.views import documents as document_pages
 from knowledge.views import lore as lore_pages
 from knowledge.views import sources as source_pages
-from knowledge.views import uploads, variant_comparison
+from knowledge.views import uploads, variant_comparison, versions, writing
 
 urlpatterns = [
     path("knowledge/", source_pages.sources, name="sources"),
     path("knowledge/upload/", uploads.upload, name="upload"),
+    path("knowledge/write/", writing.write, name="write"),
     path("knowledge/comparison/", variant_comparison.comparison, name="comparison"),
     path("knowledge/comparison/ask/", variant_comparison.save_question, name="ask"),
     path("knowledge/comparison/<uuid:pk>/forget/", variant_comparison.forget, name="forget"),
@@ -20,6 +21,13 @@ urlpatterns = [
     path("knowledge/documents/<uuid:pk>/", document_pages.document, name="document"),
     path("knowledge/documents/<uuid:pk>/retry/", document_pages.retry, name="retry"),
     path("knowledge/documents/<uuid:pk>/erase/", document_pages.erase, name="document_erase"),
+    path("knowledge/documents/<uuid:pk>/edit/", writing.edit, name="edit"),
+    path(
+        "knowledge/documents/<uuid:pk>/progress/", document_pages.progress, name="document_progress"
+    ),
+    path("knowledge/documents/<uuid:pk>/versions/", versions.history, name="history"),
+    path("knowledge/documents/<uuid:pk>/restore/", versions.restore, name="restore"),
+    path("knowledge/images/<slug:digest>/", versions.image, name="image"),
     path("knowledge/chunks/<uuid:pk>/", document_pages.chunk, name="chunk"),
     path("lore/", lore_pages.lore, name="lore"),
     path("lore/new/", lore_pages.create, name="lore_new"),

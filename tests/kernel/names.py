@@ -12,6 +12,7 @@ from kmapp.webhooks.models import Webhook
 from knowledge.models import (
     KnowledgeChunk,
     KnowledgeDocument,
+    KnowledgeImage,
     KnowledgeQuestion,
     KnowledgeSource,
     LorebookEntry,
@@ -46,6 +47,7 @@ class Names:
     source: UUID
     document: UUID
     chunk: UUID
+    image: str
     view: UUID
     lorebook: UUID
     lore: UUID
@@ -84,6 +86,7 @@ def list_actor_names(
             source=KnowledgeSource.objects.of(account).of_documents()[0].pk,
             document=KnowledgeDocument.objects.of(account)[0].pk,
             chunk=KnowledgeChunk.objects.of(account)[0].pk,
+            image=KnowledgeImage.objects.of(account)[0].sha256,
             lorebook=KnowledgeSource.objects.of(account).lorebooks()[0].pk,
             lore=LorebookEntry.objects.of(account)[0].pk,
             question=KnowledgeQuestion.objects.of(account)[0].pk,

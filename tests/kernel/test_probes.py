@@ -6,6 +6,7 @@ Every route is either probed or listed as one that takes no id.
 import json
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -75,7 +76,9 @@ def rival(theirs: Names, db: None) -> Account:
 
 
 def unknown_names(names: Names) -> Names:
-    ids = {name: uuid7() for name in Names.__slots__ if isinstance(getattr(names, name), UUID)}
+    ids: dict[str, Any] = {
+        name: uuid7() for name in Names.__slots__ if isinstance(getattr(names, name), UUID)
+    }
     return replace(names, **ids, slug="name-of-nobody", client_id="name-of-nobody")
 
 

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from io import BytesIO
 from typing import Any
 from uuid import uuid4
 
 from django.utils import timezone
+from PIL import Image
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.models import Account
+from kmapp.accounts.models import Account, User
+from knowledge.actions.drafts import save_draft
+from knowledge.actions.images import store_image
 from knowledge.actions.ingest import IngestResult, ingest
 from knowledge.actions.lore import add_entries
 from knowledge.actions.prepare_delivery import Delivery, prepare
@@ -42,8 +46,16 @@ def deliver(
         return ingest(source, SYSTEM, prepared, remove=remove)
 
 
+def draw_image(seed: int = 0, kind: str = "PNG", size: tuple[int, int] = (2, 2)) -> bytes:
+    data = BytesIO()
+    Image.new("RGB", size, seed % 2**24).save(data, kind)
+    return data.getvalue()
+
+
 def fill_knowledge(account: Account, number: int) -> None:
     """Create `number` rows in every table of knowledge."""
+    writer = uuid4().hex
+    owner = User.objects.create(username=writer, email=f"{writer}@example.test")
     for i in range(number):
         text = f"# Guide {i}\n\n{account.name} explains thing {i}."
         result = deliver(account, {f"guide-{i}.md": text}, name=f"docs {uuid4().hex}")
@@ -55,6 +67,8 @@ def fill_knowledge(account: Account, number: int) -> None:
                 account=account, text=f"What of thing {i}? {uuid4().hex}", created_by="system"
             )
             KnowledgePiece.objects.create(account=account, document=document, number=i, data=b"x")
+            save_draft(account.pk, owner, document.pk, {"text": f"{text} And more."})
+            store_image(account.pk, SYSTEM, draw_image(uuid4().int % 10**6))
             new = NewSource(name=f"lore {uuid4().hex}", kind="lorebook")
             lorebook = ensure_source(account.pk, SYSTEM, new)
             add_entries(lorebook, SYSTEM, [{"content": "Lore.", "keys": ["tea"], "scan_depth": 2}])

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kmapp.web.three_way import Moved, diff_three_way
 from memory.review.contradictions import contrast, subject_of
-from memory.review.merge import Moved, diff_three_way
 from memory.review.similarity import closeness, likeness
 from memory.topics.layout import HEIGHT, MOST, WIDTH, place_on_circle, shortened
 

@@ -147,6 +147,9 @@ def paths(acme: Account, provider: FakeProvider) -> list[str]:
         *(f"/knowledge/sources/{source}/?state=failed", f"/knowledge/sources/{source}/erase/"),
         *(f"/knowledge/documents/{document}/", f"/knowledge/documents/{broken}/"),
         *(f"/knowledge/documents/{document}/erase/", f"/knowledge/chunks/{chunk.pk}/"),
+        *(f"/knowledge/documents/{document}/?view=chunks", f"/knowledge/?q={LONG}+hill"),
+        *(f"/knowledge/documents/{document}/edit/", f"/knowledge/documents/{document}/versions/"),
+        "/knowledge/write/",
         *("/lore/", "/lore/new/", "/lore/bench/", f"/lore/{book.pk}/", f"/lore/{book.pk}/new/"),
         *(f"/lore/{book.pk}/erase/", f"/lore/entries/{lore.pk}/"),
     ]

@@ -1,7 +1,6 @@
 """Template tags and filters. All of them escape the texts of people and agents."""
 
 import json
-import unicodedata
 from collections.abc import Iterable
 from datetime import datetime
 from urllib.parse import urlencode
@@ -9,15 +8,16 @@ from uuid import UUID
 
 from django import template
 from django.utils.formats import number_format
-from django.utils.html import escape, format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 
 from kmapp.text.highlight import Piece
-from kmapp.web import diff, icons, invisible_characters, notices, timestamps
+from kmapp.web import diff, icons, notices, timestamps
 from kmapp.web.badges import BADGES
 from kmapp.web.charts import Chart
 from kmapp.web.http import format_cursor
+from kmapp.web.invisible_characters import mark_invisible
 from kmapp.web.navigation import SESSION, find_url
 from kmapp.web.site_search.query import TYPE, SiteQuery
 
@@ -108,14 +108,15 @@ def shortened(value: object) -> str:
 @register.filter
 def user_text(text: object) -> str:
     """Render text of people or agents: no htmx, isolated direction, invisible characters marked."""
-    return format_html("<bdi hx-disable>{}</bdi>", _visible(str(text)))
+    return format_html("<bdi hx-disable>{}</bdi>", mark_invisible(str(text)))
 
 
 @register.filter
 def highlighted(pieces: Iterable[Piece]) -> str:
     """Render a text in pieces, with the matches marked."""
     marked = (
-        (format_html("<mark>{}</mark>" if hit else "{}", _visible(text)),) for text, hit in pieces
+        (format_html("<mark>{}</mark>" if hit else "{}", mark_invisible(text)),)
+        for text, hit in pieces
     )
     return format_html("<bdi hx-disable>{}</bdi>", format_html_join("", "{}", marked))
 
@@ -137,30 +138,17 @@ def display_value(value: object) -> str:
 
 
 @register.simple_tag(name="diff")
-def render_diff(old: str, new: str) -> str:
+def render_diff(old: str, new: str, *, folded: bool = False) -> str:
+    """Render the changes; `folded` leaves out long unchanged parts."""
     tags = {"same": "{}", "added": "<ins>{}</ins>", "removed": "<del>{}</del>"}
+    changes = diff.diff_pieces(old, new)
     pieces = (
-        (format_html(tags[kind], _visible(text)),) for kind, text in diff.diff_pieces(old, new)
+        format_html('<span class="unchanged">{}</span>', diff.FOLD)
+        if kind == "same" and text == diff.FOLD
+        else format_html(tags[kind], mark_invisible(text))
+        for kind, text in (diff.fold(changes) if folded else changes)
     )
-    return format_html('<div class="diff" hx-disable>{}</div>', format_html_join("", "{}", pieces))
-
-
-def _visible(text: str) -> SafeString:
-    """Escape the text and mark each invisible character."""
-    if not invisible_characters.INVISIBLE.search(text):
-        return escape(text)
-    pieces = invisible_characters.split_invisible(text)
-    return format_html_join(
-        "", "{}", ((_badge(piece) if invisible else piece,) for piece, invisible in pieces)
-    )
-
-
-def _badge(character: str) -> SafeString:
-    return format_html(
-        '<span class="invisible-char" title="{}">{}</span>',
-        unicodedata.name(character, "CONTROL CHARACTER"),
-        f"U+{ord(character):04X}",
-    )
+    return format_html('<div class="diff" hx-disable>{}</div>', mark_safe("".join(pieces)))  # noqa: S308 - escaped pieces
 
 
 @register.filter

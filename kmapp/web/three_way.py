@@ -1,0 +1,87 @@
+"""Three-way comparison of fields that two people changed at the same time. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from merge3 import Merge3
+
+
+class Moved(StrEnum):
+    """Who changed a field: nobody, one side or both."""
+
+    NOBODY = "nobody"
+    ME = "me"
+    THEM = "them"
+    ALIKE = "alike"  # both, to the same
+    BOTH = "both"  # a person must decide
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The value of a field as displayed, as stored now, and as submitted."""
+
+    name: str
+    base: Any
+    theirs: Any
+    mine: Any
+
+    @property
+    def moved(self) -> Moved:
+        if self.mine == self.theirs:
+            return Moved.NOBODY if self.mine == self.base else Moved.ALIKE
+        if self.mine == self.base:
+            return Moved.THEM
+        return Moved.ME if self.theirs == self.base else Moved.BOTH
+
+    @property
+    def offered(self) -> Any:
+        """Return the value to edit next; a change made by one side only is retained."""
+        return self.theirs if self.moved == Moved.THEM else self.mine
+
+
+def diff_three_way(
+    names: Iterable[str],
+    *,
+    base: Mapping[str, Any],
+    theirs: Mapping[str, Any],
+    mine: Mapping[str, Any],
+) -> list[Field]:
+    return [Field(name, base[name], theirs[name], mine[name]) for name in names]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedText:
+    text: str
+    conflicts: int  # places that both sides changed, marked in the text
+
+
+_MARKS = ("<<<<<<<", "=======", ">>>>>>>")
+
+
+def merge_texts(base: str, theirs: str, mine: str, *, their_name: str, my_name: str) -> MergedText:
+    """Combine the changes of both sides by lines. Lines changed by both are listed with marks."""
+    merge = Merge3(_lines(base), _lines(theirs), _lines(mine))
+    parts: list[str] = []
+    conflicts = 0
+    for kind, *groups in merge.merge_groups():
+        if kind != "conflict":
+            parts += groups[0]
+            continue
+        conflicts += 1
+        _base, their_lines, my_lines = groups
+        opening, middle, closing = _MARKS
+        parts += [f"{opening} {their_name}\n", *their_lines, f"{middle}\n"]
+        parts += [*my_lines, f"{closing} {my_name}\n"]
+    return MergedText(text="".join(parts).removesuffix("\n"), conflicts=conflicts)
+
+
+def has_conflict_marks(text: str) -> bool:
+    """Return whether a text has lines of `merge_texts` that a person must resolve."""
+    starts = {line[:7] for line in text.split("\n")}
+    return {_MARKS[0], _MARKS[2]} <= starts
+
+
+def _lines(text: str) -> list[str]:
+    return [f"{line}\n" for line in text.split("\n")]

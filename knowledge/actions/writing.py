@@ -1,0 +1,153 @@
+"""Documents that people write. They are ingested like files, so agents find them at once."""
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import Actor
+from kmapp.errors import Conflict, Invalid, NotFound, TooLarge
+from knowledge.actions.ingest import ingest
+from knowledge.actions.prepare_delivery import AT_ONCE, Delivery, prepare, refuse_over_quota
+from knowledge.actions.sources import NewSource, ensure_source, find_source, refuse_lore
+from knowledge.models import KnowledgeDocument, KnowledgeSource, KnowledgeText
+from knowledge.parsing.formats import MARKDOWN, PLAIN, title_of
+
+EDITABLE = frozenset({MARKDOWN.mime, PLAIN.mime})
+LONGEST = AT_ONCE  # bytes of a text: it is parsed when it is saved
+SLUG_LENGTH = 100
+_WORDS = re.compile(r"[^\w]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewDocument:
+    source: str  # name; the source is created if it does not exist
+    folder: str
+    title: str
+    text: str
+
+    @property
+    def ref(self) -> str:
+        slug = _WORDS.sub("-", self.title).strip("-").lower()[:SLUG_LENGTH]
+        parts = [part.strip() for part in self.folder.split("/")]
+        folder = [part for part in parts if part not in ("", ".", "..")]
+        return "/".join([*folder, f"{slug or 'document'}.md"])
+
+    @property
+    def content(self) -> str:
+        """Return the text with the title as its first heading."""
+        text = self.text.strip("\n")
+        return text if text.startswith("# ") else f"# {self.title}\n\n{text}\n"
+
+
+def is_editable(document: KnowledgeDocument) -> bool:
+    """Return whether people can edit the text: of other formats, the file is the original."""
+    return bool(document.mime in EDITABLE and document.version and not document.removed_at)
+
+
+def load_text(document: KnowledgeDocument, version: int) -> KnowledgeText:
+    """Return a version of the text. Inside `acting`."""
+    rows = KnowledgeText.objects.of(document.account_id).filter(document=document)
+    text = rows.filter(version=version).first()
+    if text is None:
+        raise NotFound(_("This version does not exist."))
+    return text
+
+
+def create_document(account_id: UUID, actor: Actor, new: NewDocument) -> KnowledgeDocument:
+    """Store a new document. Opens `acting` itself, because parsing is outside of it."""
+    delivery = Delivery.of(new.ref, _encode(new.content), mime=MARKDOWN.mime)
+    with acting(account_id):
+        refuse_over_quota(account_id, [delivery])
+        exists = find_source(account_id, new.source)
+        # A new source is trusted, because people of the account write its documents.
+        kind, trust = ("", "") if exists else ("upload", "trusted")
+        source = ensure_source(
+            account_id, actor, NewSource(name=new.source, kind=kind, trust=trust)
+        )
+        refuse_lore(source)
+        _refuse_existing(source, new.ref)
+    prepared = prepare(source, [delivery])
+    with acting(account_id):
+        _lock(source)
+        _refuse_existing(source, new.ref)
+        return ingest(source, actor, prepared).documents[0]
+
+
+def save_document(
+    account_id: UUID, actor: Actor, document_id: UUID, text: str, *, version: int
+) -> KnowledgeDocument:
+    """Store the next version of a text. Opens `acting` itself.
+
+    Raise Conflict with the code `stale_version` if `version` is not the current one.
+    """
+    with acting(account_id):
+        document = _load_editable(account_id, document_id)
+        source = document.source
+        current = load_text(document, document.version).text
+        derived = title_of(document.ref, current, MARKDOWN.shape)
+    delivery = Delivery.of(
+        document.ref,
+        _encode(text),
+        title="" if document.title == derived else document.title,
+        mime=document.mime,
+        url=document.url,
+    )
+    with acting(account_id):
+        refuse_over_quota(account_id, [delivery])
+    prepared = prepare(source, [delivery])
+    with acting(account_id):
+        _lock(source)
+        locked = _load_editable(account_id, document_id)
+        if locked.version != version:
+            raise Conflict(
+                _("Someone else changed this document. It is now at version %(n)d.")
+                % {"n": locked.version},
+                code="stale_version",
+                details={"version": locked.version},
+            )
+        return ingest(source, actor, prepared).documents[0]
+
+
+def _load_editable(account_id: UUID, document_id: UUID) -> KnowledgeDocument:
+    rows = KnowledgeDocument.objects.of(account_id).select_related("source")
+    document = rows.filter(pk=document_id).first()
+    if document is None:
+        raise NotFound(_("This document does not exist. It may have been erased."))
+    if not is_editable(document):
+        raise Conflict(
+            _("Only Markdown and text can be edited here. Upload a new version of the file.")
+        )
+    return document
+
+
+def _lock(source: KnowledgeSource) -> None:
+    """Lock the source until the transaction ends: it takes one delivery at a time."""
+    rows = KnowledgeSource.objects.of(source.account_id).select_for_update(no_key=True)
+    rows.filter(pk=source.pk).first()
+
+
+def _refuse_existing(source: KnowledgeSource, ref: str) -> None:
+    rows = KnowledgeDocument.objects.of(source.account_id).present()
+    if rows.filter(source=source, ref=ref).exists():
+        raise Conflict(
+            _("“%(ref)s” exists in this source. Choose another title or folder, or edit it.")
+            % {"ref": PurePosixPath(ref).as_posix()},
+            code="path_taken",
+        )
+
+
+def _encode(text: str) -> bytes:
+    """Return the bytes to store, with line feeds as a file has them."""
+    data = text.replace("\r\n", "\n").replace("\r", "\n").encode()
+    if not data.strip():
+        raise Invalid(_("Enter a text."))
+    if len(data) > LONGEST:
+        raise TooLarge(
+            _("The text is too long: %(size)s bytes. The limit is %(most)s bytes; upload a file.")
+            % {"size": f"{len(data):,}", "most": f"{LONGEST:,}"}
+        )
+    return data

@@ -1,0 +1,274 @@
+"""Pages to write and edit a document, with a preview, drafts and images."""
+
+from collections.abc import Mapping
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kmapp.accounts.acting import acting
+from kmapp.errors import Conflict, DomainError
+from kmapp.web.after_commit import AfterCommit
+from kmapp.web.forms import Styled
+from kmapp.web.http import WebRequest, parse_row_number
+from kmapp.web.markdown import render_markdown
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice
+from kmapp.web.three_way import Field, has_conflict_marks, merge_texts
+from knowledge.actions.drafts import delete_draft, find_draft, save_draft
+from knowledge.actions.images import store_image
+from knowledge.actions.writing import (
+    LONGEST,
+    NewDocument,
+    create_document,
+    is_editable,
+    load_text,
+    save_document,
+)
+from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeSource
+from knowledge.views.documents import get_document
+
+TEMPLATE = "knowledge/documents/form.html"
+IMAGE_TYPES = "image/png,image/jpeg,image/gif,image/webp"
+OWN_SOURCES = ("upload", "file_set")  # kinds whose documents people write
+
+
+class TextForm(Styled):
+    version = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
+    text = forms.CharField(
+        label=gettext_lazy("Text"),
+        max_length=LONGEST,
+        strip=False,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 24, "class": "form-control editor-text"}),
+    )
+    image = forms.FileField(
+        label=gettext_lazy("Image"),
+        required=False,
+        widget=forms.FileInput(attrs={"accept": IMAGE_TYPES}),
+    )
+
+    def clean_text(self) -> str:
+        text: str = self.cleaned_data["text"].replace("\r\n", "\n").replace("\x00", "")
+        return text
+
+    def draft_values(self) -> dict[str, str | int]:
+        data = self.cleaned_data
+        names = {"source_name": "source", "folder": "folder", "title": "title"}
+        values = {column: data.get(name) or "" for column, name in names.items()}
+        return {"text": data.get("text", ""), "base_version": data.get("version") or 0, **values}
+
+    @classmethod
+    def of_draft(cls, draft: KnowledgeDraft) -> "TextForm":
+        values = {
+            name: getattr(draft, column)
+            for name, column in (
+                *(("text", "text"), ("version", "base_version"), ("title", "title")),
+                *(("source", "source_name"), ("folder", "folder")),
+            )
+        }
+        return cls(initial=values)
+
+
+class NewForm(TextForm):
+    title = forms.CharField(label=gettext_lazy("Title"), max_length=200)
+    source = forms.CharField(
+        label=gettext_lazy("Source"),
+        max_length=200,
+        initial=gettext_lazy("Handbook"),
+        help_text=gettext_lazy("Enter a new name to create a source; it is trusted."),
+        widget=forms.TextInput(attrs={"list": "known-sources", "autocomplete": "off"}),
+    )
+    folder = forms.CharField(
+        label=gettext_lazy("Folder"),
+        max_length=500,
+        required=False,
+        help_text=gettext_lazy("For example guides/tea; leave empty for none."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    field_order = ("version", "title", "source", "folder", "text", "image")
+
+
+@page_view("GET", "POST")
+def write(request: WebRequest) -> HttpResponse | AfterCommit:
+    """Write a new document."""
+    if request.method != "POST":
+        draft = find_draft(request.account_id, request.user, None)
+        source = request.GET.get("source", "")
+        initial = {"version": 0} | ({"source": source} if source else {})
+        form = NewForm.of_draft(draft) if draft else NewForm(initial=initial)
+        return _render_form(request, form, draft=draft)
+    form = NewForm(request.POST, request.FILES)
+    if answer := _answer_draft(request, form, None):
+        return answer
+    if not form.is_valid():
+        return _render_form(request, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    return AfterCommit(partial(_create, request, form), outside_transaction=True)
+
+
+def _create(request: WebRequest, form: NewForm) -> HttpResponse | AfterCommit:
+    names = ("source", "folder", "title", "text")
+    new = NewDocument(**{name: form.cleaned_data[name] for name in names})
+    try:
+        document = create_document(request.account_id, request.actor, new)
+    except DomainError as error:
+        form.add_error("title" if error.code == "path_taken" else None, error.message)
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+        return AfterCommit(partial(_render_form, request, form, status=status))
+    return _finish(request, None, document, _("Saved. Agents can find it now."))
+
+
+@page_view("GET", "POST")
+def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
+    """Edit the text of a document. Changes of others are merged."""
+    document = get_document(request, pk)
+    if not is_editable(document):
+        raise Conflict(
+            _("Only Markdown and text can be edited here. Upload a new version of the file.")
+        )
+    if request.method != "POST":
+        current = load_text(document, document.version).text
+        draft = find_draft(request.account_id, request.user, pk)
+        if draft and draft.text == current:
+            draft = None
+        initial = {"text": current, "version": document.version}
+        form = TextForm.of_draft(draft) if draft else TextForm(initial=initial)
+        return _render_form(request, form, document, draft=draft)
+    form = TextForm(request.POST, request.FILES)
+    if answer := _answer_draft(request, form, document):
+        return answer
+    if form.is_valid() and has_conflict_marks(form.cleaned_data["text"]):
+        form.add_error("text", _("Decide between the marked lines, and remove the marks."))
+    if not form.is_valid():
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+        return _render_form(request, form, document, status=status)
+    return AfterCommit(partial(_save, request, form, document), outside_transaction=True)
+
+
+def _save(
+    request: WebRequest, form: TextForm, document: KnowledgeDocument
+) -> HttpResponse | AfterCommit:
+    data = form.cleaned_data
+    try:
+        saved = save_document(
+            *(request.account_id, request.actor, document.pk, data["text"]),
+            version=data["version"],
+        )
+    except DomainError as error:
+        if error.code == "stale_version":
+            return AfterCommit(partial(_render_conflict, request, form, document.pk))
+        form.add_error(None, error.message)
+        return AfterCommit(
+            partial(_render_form, request, form, document, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        )
+    changed = saved.version != data["version"]
+    notice = (
+        _("Saved as version %(n)d.") % {"n": saved.version} if changed else _("Nothing changed.")
+    )
+    return _finish(request, document.pk, saved, notice)
+
+
+def _finish(
+    request: WebRequest, draft_of: UUID | None, document: KnowledgeDocument, notice: str
+) -> HttpResponse:
+    with acting(request.account_id):
+        delete_draft(request.account_id, request.user, draft_of)
+    return redirect_with_notice(request, notice, "knowledge:document", pk=document.pk)
+
+
+def _answer_draft(
+    request: WebRequest, form: TextForm, document: KnowledgeDocument | None
+) -> HttpResponse | None:
+    """Answer the buttons that do not save: draft and preview, image, discard."""
+    operation, pk = request.POST.get("do", ""), document.pk if document else None
+    if operation not in ("draft", "image", "discard"):
+        return None
+    here = reverse("knowledge:edit", args=[pk]) if pk else reverse("knowledge:write")
+    if operation == "discard":
+        delete_draft(request.account_id, request.user, pk)
+        return redirect_with_notice(request, _("Draft discarded."), here)
+    form.is_valid()  # a draft may be incomplete
+    if operation == "image" and not _insert_image(request, form):
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+        return _render_form(request, form, document, status=status)
+    draft = save_draft(request.account_id, request.user, pk, form.draft_values())
+    if request.htmx:
+        context = _preview(request, document, draft.text) | {"draft": draft}
+        return render(request, f"{TEMPLATE}#preview", context)
+    return redirect(f"{here}#preview")
+
+
+def _insert_image(request: WebRequest, form: TextForm) -> bool:
+    """Store the chosen image and insert it into the text. Return False if it is refused."""
+    file, data = form.files.get("image"), form.cleaned_data
+    if file is None:
+        form.add_error("image", _("Choose an image file."))
+        return False
+    try:
+        image = store_image(request.account_id, request.actor, file.read())
+    except DomainError as error:
+        form.add_error("image", error.message)
+        return False
+    name = "".join(each for each in (file.name or "") if each not in "[]()\x00\n\r")[:100]
+    markdown = f"![{name}]({image.get_absolute_url()})"
+    text: str = data.get("text", "")
+    position = parse_row_number(request.POST.get("cursor", ""))
+    # A browser counts UTF-16 units.
+    at = (
+        len(text.encode("utf-16-le")[: 2 * position].decode("utf-16-le", "ignore"))
+        if position
+        else 0
+    )
+    at = len(text) if position is None else at
+    before, after = text[:at].rstrip("\n"), text[at:].lstrip("\n")
+    data["text"] = "\n\n".join(part for part in (before, markdown, after) if part)
+    return True
+
+
+def _render_conflict(request: WebRequest, form: TextForm, pk: UUID) -> HttpResponse:
+    """Render the merged text, with what both sides changed since the version that was opened."""
+    document, mine = get_document(request, pk), form.cleaned_data["text"]
+    base = load_text(document, form.cleaned_data["version"]).text
+    theirs = load_text(document, document.version).text
+    names = {"their_name": _("current version"), "my_name": _("your text")}
+    merged = merge_texts(base, theirs, mine, **names)
+    values: dict[str, str | int] = {"text": merged.text, "base_version": document.version}
+    save_draft(request.account_id, request.user, pk, values)
+    form = TextForm(initial={"text": merged.text, "version": document.version})
+    conflict = {"field": Field("text", base, theirs, mine), "merged": merged}
+    return _render_form(
+        request, form, document, status=HTTPStatus.CONFLICT, more={"conflict": conflict}
+    )
+
+
+def _render_form(
+    request: WebRequest,
+    form: TextForm,
+    document: KnowledgeDocument | None = None,
+    *,
+    draft: KnowledgeDraft | None = None,
+    status: int = HTTPStatus.OK,
+    more: Mapping[str, Any] | None = None,
+) -> HttpResponse:
+    sources = KnowledgeSource.objects.of(request.account_id).filter(kind__in=OWN_SOURCES, scope="")
+    context = {
+        "form": form,
+        "document": document,
+        "draft": draft,
+        "restored": draft,
+        "known": [] if document else sources.order_by("name").values_list("name", flat=True)[:100],
+        **_preview(request, document, str(form["text"].value() or "")),
+        **(more or {}),
+    }
+    return render(request, TEMPLATE, context, status=status)
+
+
+def _preview(request: WebRequest, document: KnowledgeDocument | None, text: str) -> dict[str, Any]:
+    return {"preview": render_markdown(text[:LONGEST], account_id=request.account_id)}

@@ -1,0 +1,28 @@
+// The editor of a document: the place of the cursor for an inserted image, and images that are pasted or dropped
+// into the text. Drafts and the preview are htmx; saving needs none of this.
+(() => {
+  "use strict";
+
+  const form = document.querySelector("[data-editor]");
+  if (!form) return;
+  const text = form.elements.text;
+  const file = form.elements.image;
+
+  // Without a cursor, an image is added at the end.
+  text.addEventListener("blur", () => {
+    form.elements.cursor.value = text.selectionStart;
+  });
+
+  function insert(event, data) {
+    const image = [...data.files].find((each) => each.type.startsWith("image/"));
+    if (!image) return;
+    event.preventDefault();
+    const chosen = new DataTransfer();
+    chosen.items.add(image);
+    file.files = chosen.files;
+    form.elements.cursor.value = text.selectionStart;
+    form.requestSubmit(form.querySelector("[value=image]"));
+  }
+  text.addEventListener("paste", (event) => insert(event, event.clipboardData));
+  text.addEventListener("drop", (event) => insert(event, event.dataTransfer));
+})();
