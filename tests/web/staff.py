@@ -16,7 +16,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.api.models import IdempotentRequest
-from kmapp.ledger.models import Checkpoint
+from kmapp.ledger.models import Checkpoint, Mismatch
 from kmapp.search.models import TermPosting
 from kmapp.web.models import DailyStatistics, Session, StoredSearch, SystemSample
 from memory.actions.entries import write_batch
@@ -44,7 +44,8 @@ from tests.rules.builders import fill_rules
 
 OURS = ("kmapp", "memory", "knowledge", "rules", "context")
 # Postings are too many to look at; sessions and searches belong to people; charts show statistics.
-NOT_IN_ADMIN = (TermPosting, Session, StoredSearch, DailyStatistics, SystemSample)
+# Mismatches are on the Operations page.
+NOT_IN_ADMIN = (TermPosting, Session, StoredSearch, DailyStatistics, SystemSample, Mismatch)
 MODELS = [
     model
     for model in apps.get_models()
