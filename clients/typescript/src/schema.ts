@@ -1689,6 +1689,7 @@ export interface components {
         };
         /** @description A call to send. For Anthropic, `system` is a parameter of its own. */
         AssembledCall: {
+            withheld?: number;
             /** Format: uuid */
             report_id: string;
             provider: string;
@@ -2300,6 +2301,7 @@ export interface components {
             /** Format: uuid */
             tenant_id: string;
             scope: string;
+            withheld?: number;
             considered: number;
             matched: number;
             skipped_invalid_then: number;
@@ -2616,6 +2618,7 @@ export interface components {
             variant: string;
             index_version: string;
             algo_version: string;
+            withheld?: number;
             text: string;
             memories: components["schemas"]["Hit"][];
             query: string;
@@ -2720,6 +2723,7 @@ export interface components {
         };
         /** @description Passages, best first, with the index and algorithm versions and the search decisions. */
         KnowledgeSearchAnswer: {
+            withheld?: number;
             results: components["schemas"]["SnippetAnswer"][];
             variant: string;
             index_version: string;
@@ -2783,6 +2787,7 @@ export interface components {
         };
         /** @description A page of memories; the cursor of the next page, or null. */
         ListAnswer: {
+            withheld?: number;
             results: components["schemas"]["Memory"][];
             next_cursor: string | null;
         };
@@ -2891,6 +2896,7 @@ export interface components {
         };
         /** @description Texts in prompt order, the report, and the `state` for the next request. */
         LoreAnswer: {
+            withheld?: number;
             results: components["schemas"]["LoreSnippet"][];
             build_report: components["schemas"]["LoreReport"];
             state: {
@@ -3328,6 +3334,7 @@ export interface components {
             variant: string;
             index_version: string;
             algo_version: string;
+            withheld?: number;
             /** Format: uuid */
             tenant_id: string;
             scope: string;
@@ -3411,6 +3418,7 @@ export interface components {
             variant: string;
             index_version: string;
             algo_version: string;
+            withheld?: number;
             /** Format: uuid */
             tenant_id: string;
             scope: string;
@@ -3742,6 +3750,7 @@ export interface components {
         };
         /** @description A page of rules; `next` is the `after` of the next page. */
         RulesAnswer: {
+            withheld?: number;
             rules: components["schemas"]["RuleShown"][];
             next: string | null;
         };
@@ -3783,6 +3792,7 @@ export interface components {
             variant: string;
             index_version: string;
             algo_version: string;
+            withheld?: number;
             results: components["schemas"]["Hit"][];
             decisions: {
                 [key: string]: unknown;
@@ -3832,6 +3842,7 @@ export interface components {
             /** Format: uuid */
             tenant_id: string;
             scope: string;
+            withheld?: number;
             candidates: string[];
             selection: components["schemas"]["SelectionShown"];
             rules: components["schemas"]["SelectedBy"];
