@@ -91,10 +91,10 @@ shots: development ## take the screenshots of the docs from a running kmapp with
 	@$(PY) -m tests.shots
 
 lock: development ## update the lock files after a change of a requirements*.in file
-	@for name in requirements requirements-dev requirements-clients; do \
+	@for name in requirements requirements-otel requirements-dev requirements-clients; do \
 	  UV_CUSTOM_COMPILE_COMMAND="make lock" $(PY) -m uv pip compile --quiet --universal \
 	    --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
-	    $$name.in -o $$name.txt || exit 1; \
+	    $$([ $$name = requirements-otel ] && echo '-c requirements.txt') $$name.in -o $$name.txt || exit 1; \
 	done
 
 clean: ## remove the virtual environment and caches; keep the data

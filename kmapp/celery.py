@@ -5,8 +5,17 @@ from typing import Any
 
 import structlog
 from celery import Celery
-from celery.signals import beat_init, setup_logging, task_postrun, task_prerun, worker_ready
+from celery.signals import (
+    beat_init,
+    setup_logging,
+    task_postrun,
+    task_prerun,
+    worker_process_init,
+    worker_process_shutdown,
+    worker_ready,
+)
 
+from kmapp.runtime import tracing
 from kmapp.runtime.readiness import announce_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kmapp.settings")
@@ -20,6 +29,16 @@ app.autodiscover_tasks(["memory", "rules", "context"], related_name="jobs.tasks"
 @setup_logging.connect
 def keep_django_logging(**_kwargs: Any) -> None:
     """Do nothing: with a receiver, Celery does not replace Django's logging."""
+
+
+@worker_process_init.connect
+def start_tracing(**_kwargs: Any) -> None:
+    tracing.start("worker")
+
+
+@worker_process_shutdown.connect
+def stop_tracing(**_kwargs: Any) -> None:
+    tracing.stop()
 
 
 @worker_ready.connect

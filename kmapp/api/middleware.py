@@ -12,10 +12,12 @@ from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
 from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
+from opentelemetry.trace import Span, SpanKind, StatusCode
 from prometheus_client import Histogram
 
 from kmapp.api.errors import Refusal, as_json, is_api, refusal
 from kmapp.database.ids import uuid7
+from kmapp.runtime import tracing
 
 REQUEST_SECONDS = Histogram(
     "kmapp_request_seconds",
@@ -49,18 +51,43 @@ class RequestId(Middleware):
         structlog.contextvars.bind_contextvars(request_id=name)
         request.request_id = name  # type: ignore[attr-defined] # error pages show it
         started = perf_counter()
-        response = self.get_response(request)
+        parent = request.headers.get(tracing.HEADER, "")
+        with tracing.span("request", SpanKind.SERVER, parents=[parent]) as span:
+            response = self.get_response(request)
+            if span:
+                _describe(span, request, response)
         response["X-Request-Id"] = name
         _log_request(request, response, perf_counter() - started)
         return response
 
 
+def _describe(span: Span, request: HttpRequest, response: HttpResponse) -> None:
+    method, route = _method_of(request), _route_of(request)
+    span.update_name(f"{method} {route}")
+    span.set_attributes(
+        {
+            "http.request.method": method,
+            "http.route": route,
+            "http.response.status_code": response.status_code,
+        }
+    )
+    if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        span.set_status(StatusCode.ERROR)
+
+
+def _method_of(request: HttpRequest) -> str:
+    """Return the method, or "other": clients may send any word."""
+    return request.method if request.method in METHODS else "other"
+
+
+def _route_of(request: HttpRequest) -> str:
+    return request.resolver_match.route if request.resolver_match else "unmatched"
+
+
 def _log_request(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
-    match = request.resolver_match
-    if match is None and response.status_code < HTTPStatus.BAD_REQUEST:
+    if request.resolver_match is None and response.status_code < HTTPStatus.BAD_REQUEST:
         return  # a static file, or a redirect that adds a slash
-    route = match.route if match else "unmatched"
-    method = request.method if request.method in METHODS else "other"  # clients may send any word
+    method, route = _method_of(request), _route_of(request)
     REQUEST_SECONDS.labels(method, route, str(response.status_code)).observe(seconds)
     identity: dict[str, Any] = {}
     principal = getattr(request, "auth", None)
@@ -68,7 +95,7 @@ def _log_request(request: HttpRequest, response: HttpResponse, seconds: float) -
         identity = {"account": str(principal.account_id), "key": str(principal.key_id)}
     log.info(
         "request",
-        method=request.method,
+        method=method,
         route=route,
         status=response.status_code,
         ms=round(seconds * 1000, 1),

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from kmapp.doctor.registry import Finding, check, error, ok, warning
+from kmapp.runtime import tracing
 
 SHORTEST_SECRET = 50  # characters, as Django recommends
 SHORTEST_TOKEN = 20
@@ -111,6 +112,15 @@ def _check_proxy() -> Iterator[Finding]:
             "NUM_PROXIES is set and HOST is open: clients that avoid the proxy can forge addresses",
             "Let only the proxy reach this port.",
         )
+
+
+@check("traces")
+def check_traces() -> Iterator[Finding]:
+    if problem := tracing.find_problem():
+        message, _, remedy = problem.partition(": ")
+        yield error(message, remedy[:1].upper() + remedy[1:])
+    else:
+        yield ok("on" if tracing.is_requested() else "off")
 
 
 @check("providers")

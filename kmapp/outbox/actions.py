@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
+from opentelemetry.trace import SpanKind
 from prometheus_client import Counter
 
 from kmapp.accounts.acting import acting
@@ -33,6 +34,7 @@ from kmapp.outbox.registry import (
     subscription,
     subscriptions,
 )
+from kmapp.runtime import tracing
 
 log = structlog.get_logger()
 DELIVERIES = Counter("kmapp_deliveries", "Processed deliveries by their outcome.", ["outcome"])
@@ -51,8 +53,9 @@ class Task:
 # One statement: an existing job keeps its event, and only new events get deliveries.
 _PUBLISH = """
 WITH fresh AS (
-  INSERT INTO outbox_outboxevent (id, account_id, topic, job_key, payload, payload_sha256)
-  SELECT e.id, %(account)s, e.topic, e.job_key, e.payload, e.sha256
+  INSERT INTO outbox_outboxevent
+    (id, account_id, topic, job_key, payload, payload_sha256, traceparent)
+  SELECT e.id, %(account)s, e.topic, e.job_key, e.payload, e.sha256, %(traceparent)s
   FROM json_to_recordset(%(events)s::json)
     AS e (id uuid, topic text, job_key text, payload jsonb, sha256 text)
   ON CONFLICT (account_id, topic, job_key) DO NOTHING RETURNING id, topic, job_key
@@ -91,7 +94,8 @@ def publish_all(
         return ids
     with connection.cursor() as cursor:
         values = {"events": json.dumps(events), "deliveries": json.dumps(deliveries)}
-        cursor.execute(_PUBLISH, {"account": account_id, **values})
+        trace = {"traceparent": tracing.traceparent()}
+        cursor.execute(_PUBLISH, {"account": account_id, **values, **trace})
         for topic, job_key, event_id in cursor.fetchall():
             ids[topic][job_key] = event_id
     if queues := {each.queue for topic, new in ids.items() if new for each in subscribers(topic)}:
@@ -182,7 +186,8 @@ def _deliver(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:
     with acting(account_id):
         jobs = _jobs(account_id, [row[0] for row in claimed])
     most = settings.OUTBOX_MAX_ATTEMPTS
-    with renew_leases(account_id, token):
+    parents = [job.traceparent for job in jobs]
+    with renew_leases(account_id, token), tracing.span(handler, SpanKind.CONSUMER, parents=parents):
         answers = _run(subscribed, [job for job in jobs if job.attempt <= most])
     died = RuntimeError("Its worker died each time.")
     answers |= {job.id: died for job in jobs if job.attempt > most}
@@ -202,6 +207,7 @@ def _jobs(account_id: UUID, ids: list[UUID]) -> list[Job]:
             job_key=row.event.job_key,
             payload=row.event.payload,
             attempt=row.attempts,
+            traceparent=row.event.traceparent,
         )
         for row in rows.order_by("event_id")
     ]

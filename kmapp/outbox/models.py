@@ -20,6 +20,8 @@ class OutboxEvent(AccountOwned):
     job_key = models.CharField(_("job key"), max_length=200)
     payload = models.JSONField(_("payload"))
     payload_sha256 = models.CharField(_("payload digest"), max_length=64)
+    # The trace in which it was published, as a W3C header.
+    traceparent = models.CharField(_("trace"), max_length=55, blank=True, db_default="")
     created_at = models.DateTimeField(_("time"), db_default=Now())
 
     class Meta:

@@ -21,6 +21,7 @@ class Job:
     job_key: str
     payload: Mapping[str, Any]
     attempt: int  # 1 for the first
+    traceparent: str = ""  # of the trace in which it was published
 
 
 class RetryLater(Exception):

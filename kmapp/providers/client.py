@@ -25,6 +25,7 @@ from openai._constants import RAW_RESPONSE_HEADER
 from openai._legacy_response import LegacyAPIResponse
 
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
+from kmapp.runtime import tracing
 
 # 4xx about the content of this request. Others (keys, names, limits, overload) are about the
 # provider or its configuration and may succeed later.
@@ -112,8 +113,16 @@ def _client(base_url: str, api_key: str, pid: int) -> openai.AsyncOpenAI:
         api_key=api_key or "none",  # the library requires one
         max_retries=0,
         timeout=None,  # run_with_deadline is the only clock
-        http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, **local),
+        http_client=openai.DefaultAsyncHttpxClient(
+            follow_redirects=False, event_hooks={"request": [_add_trace]}, **local
+        ),
     )
+
+
+async def _add_trace(request: Any) -> None:
+    """Send the trace of the caller, whose context the event loop has copied."""
+    if header := tracing.traceparent():
+        request.headers[tracing.HEADER] = header
 
 
 def _is_loopback(base_url: str) -> bool:

@@ -5,9 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
+from opentelemetry.trace import SpanKind
 from prometheus_client import Counter, Gauge, Histogram
 
 from kmapp.providers.errors import CircuitOpen, ProviderError
+from kmapp.runtime import tracing
 
 SECONDS = Histogram(
     "kmapp_provider_seconds",
@@ -44,7 +46,8 @@ def record_call(provider: str, kind: str) -> Iterator[Call]:
     call = Call()
     started = perf_counter()
     try:
-        yield call
+        with tracing.span(f"{provider} {kind}", SpanKind.CLIENT):
+            yield call
     except ProviderError as error:
         call.outcome = error.code
         raise

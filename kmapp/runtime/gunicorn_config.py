@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from prometheus_client import multiprocess
 
-from kmapp.runtime import env
+from kmapp.runtime import env, tracing
 from kmapp.runtime.readiness import announce_ready
 from kmapp.text import tokens
 
@@ -42,6 +42,7 @@ def when_ready(_server: Any) -> None:
 
 
 def post_worker_init(_worker: Any) -> None:
+    tracing.start("web")
     announce_ready()
 
 

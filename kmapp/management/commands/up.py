@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from kmapp.api import heartbeats
-from kmapp.runtime import stack
+from kmapp.runtime import stack, tracing
 from kmapp.runtime.processes import CannotStart
 from kmapp.runtime.supervisor import Stopped, Supervisor
 
@@ -79,6 +79,8 @@ class Command(BaseCommand):
         """Start everything. Return the chains that end before their signed heads."""
         if "owner" not in settings.DATABASES:
             raise CannotStart(NO_OWNER.format(command=settings.COMMAND))
+        if problem := tracing.find_problem():
+            raise CannotStart(problem)
         stack.check_ports()
         stack.clear_state()
         self._write_line(f"Starting kmapp in {settings.DATA_DIR}")

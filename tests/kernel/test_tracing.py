@@ -1,0 +1,107 @@
+"""Traces: from the request through its jobs to the provider, without content; off by default."""
+
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from opentelemetry.trace import SpanKind
+from pytest_django import Settings
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.doctor.configuration import check_traces
+from kmapp.outbox.models import OutboxEvent
+from kmapp.runtime import tracing
+from tests import makers
+from tests.fake_provider import FakeProvider
+from tests.webhook_receiver import Receiver, receive_webhooks
+
+TRACE, PARENT = "a1" * 16, "b2" * 8
+HEADER = f"00-{TRACE}-{PARENT}-01"
+TEXT, USER = "The vault code is marmalade.", "user-marmalade"
+
+
+def read_spans(receiver: Receiver) -> dict[str, Span]:
+    """Return the exported spans by name; a name that is not unique gets one of them."""
+    requests = [ExportTraceServiceRequest.FromString(body) for _, body in receiver.requests]
+    resources = [each for request in requests for each in request.resource_spans]
+    assert {
+        attribute.value.string_value
+        for each in resources
+        for attribute in each.resource.attributes
+        if attribute.key == "service.name"
+    } == {"kmapp-web"}
+    return {
+        span.name: span for each in resources for scope in each.scope_spans for span in scope.spans
+    }
+
+
+def test_one_trace_from_the_request_to_the_provider(
+    acme: Account, agent: Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with receive_webhooks() as receiver:
+        receiver.status = 200
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://{receiver.netloc}")
+        tracing.start("web")
+        try:
+            body = {"text": TEXT, "user_id": USER}
+            store = "/v1/memory/store"
+            json = "application/json"
+            written = agent.post(store, body, content_type=json, headers={"traceparent": HEADER})
+            assert written.status_code == 201
+            makers.settle()
+            sent = provider.seen[-1]["headers"]["traceparent"]
+            provider.become(mode="error")
+            query = {"query": TEXT, "user_id": USER}
+            assert agent.post("/v1/memory/search", query, content_type=json).status_code == 200
+            with tracing.span("batch", SpanKind.CONSUMER, parents=[HEADER, "", sent]):
+                pass
+        finally:
+            tracing.stop()
+    spans = read_spans(receiver)
+    request = spans["POST v1/memory/store"]
+    assert (request.trace_id.hex(), request.parent_span_id.hex()) == (TRACE, PARENT)
+    attributes = {each.key: each.value for each in request.attributes}
+    assert attributes["http.response.status_code"].int_value == 201
+    call = spans["embedding passage"]
+    assert sent == f"00-{TRACE}-{call.span_id.hex()}-01"
+    [job] = [span for span in spans.values() if span.span_id == call.parent_span_id]
+    assert (job.kind, job.parent_span_id) == (Span.SPAN_KIND_CONSUMER, request.span_id)
+    assert {job.trace_id, call.trace_id} == {request.trace_id}
+    failed = spans["embedding query"]
+    assert failed.status.code == failed.status.STATUS_CODE_ERROR
+    assert failed.trace_id == spans["POST v1/memory/search"].trace_id != request.trace_id
+    batch = spans["batch"]
+    assert [link.span_id for link in batch.links] == [call.span_id]
+    exported = b"".join(body for _, body in receiver.requests)
+    assert b"marmalade" not in exported
+
+
+def test_traces_are_off_by_default(acme: Account, agent: Client) -> None:
+    tracing.start("web")
+    headers = {"traceparent": HEADER}
+    body = {"text": TEXT, "user_id": USER}
+    agent.post("/v1/memory/store", body, content_type="application/json", headers=headers)
+    with acting(acme):
+        events = OutboxEvent.objects.of(acme)
+        assert set(events.values_list("traceparent", flat=True)) == {""}
+
+
+def test_missing_packages_are_explained(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATA_DIR = tmp_path
+    monkeypatch.setattr(tracing, "PACKAGES", ("opentelemetry.not_there.http",))
+    [finding] = check_traces()
+    assert (finding.level, finding.message) == ("OK", "off")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector.test:4318")
+    [finding] = check_traces()
+    assert finding.level == "ERROR"
+    assert "requirements-otel.txt" in finding.remedy
+    with pytest.raises(tracing.CannotTrace, match="not installed"):
+        tracing.start("web")
+    with pytest.raises(CommandError, match="not installed"):
+        call_command("up")
