@@ -93,6 +93,13 @@ def chinese_words(run: str) -> list[str]:
     return cut(run)
 
 
+def tagged_chinese_words(run: str) -> list[tuple[str, str]]:
+    """Return the dictionary words of a run of Chinese characters with their parts of speech."""
+    from rjieba import tag  # noqa: PLC0415 - the dictionary takes memory
+
+    return list(tag(run, hmm=False))
+
+
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 

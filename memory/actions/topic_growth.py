@@ -1,66 +1,50 @@
-"""Growth of topics from similar memories. Each run is one commit, or none if nothing changes.
+"""Growth of topics from similar memories, in one commit for each group that changes.
 
 A topic is a memory of kind topic: a draft that agents cannot see until it has enough members.
 Membership is derived and stored as edges. All members of a topic have the same audience.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 from uuid import UUID
-
-import numpy as np
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import AccountQuerySet
 from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.ledger.actions import Recording, recording
-from kmapp.providers.active import active_model
-from kmapp.search.models import Vector
 from memory.actions.edges import build_derived_edge
 from memory.actions.entries import write_within_commit
+from memory.actions.topic_groups import (
+    Group,
+    find_audiences,
+    find_topics,
+    merge_edges,
+    read_groups,
+)
+from memory.actions.topic_labels import Labeller
 from memory.actions.versions import lock_entry, update_entry
-from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion
-from memory.models.entries import COLLECTION
+from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry, derive_entry_id
 from memory.retrieval.visibility import Audience
-from memory.topics.clustering import NONE, Graph, grow, neighbours
-from memory.topics.labels import Background
+from memory.topics.clustering import NONE, grow
+from memory.topics.merge_split import suggestions
 
 MIN_EVENTS_PER_TOPIC = 5
-MAX_GROUP = 5_000  # memories of one audience in a run, the newest
 REASON = "Memories that belong together."
 WEIGHT = 0.5
 Kind, Status, Type = MemoryEntry.Kind, MemoryEntry.Status, MemoryEdge.Type
-CURRENT_STATUSES = (Status.DRAFT, Status.ACTIVE)
 
 
 @dataclass(slots=True)
 class GrowthResult:
-    """Numbers of one run, and the groups that it examined."""
+    """Numbers of one run, and the suggestions for the groups that it examined."""
 
     created: int = 0
     joined: int = 0  # memories that became members of a topic
     unassigned: int = 0  # memories without a topic
-    groups: Sequence["Group"] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Memories of one audience in the order of their ids, and the graph of their neighbours."""
-
-    audience: Audience
-    ids: Sequence[UUID]
-    texts: Sequence[str]
-    graph: Graph
-
-    def number_topics(self, topics: Mapping[UUID, UUID]) -> tuple[list[UUID], list[int]]:
-        """Return the topics of the memories, and the index of each memory's topic or NONE."""
-        topic_ids = sorted({topics[pk] for pk in self.ids if pk in topics})
-        index = {topic: i for i, topic in enumerate(topic_ids)}
-        return topic_ids, [index[topics[pk]] if pk in topics else NONE for pk in self.ids]
+    suggestions: list[TopicSuggestion] = field(default_factory=list)  # not saved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,41 +58,51 @@ class TopicChange:
 
 
 def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
-    """Assign topics to memories that have none. The transaction opens after the computation."""
+    """Assign topics to memories that have none. Transactions open after each computation."""
+    run, labeller = GrowthResult(), Labeller()
     with acting(account_id):
-        groups, topics = _load_groups(account_id), find_topics(account_id)
-    run, changes = GrowthResult(groups=groups), list[TopicChange]()
-    for group in groups:
-        topic_ids, before = group.number_topics(topics)
-        grown = grow(group.graph, before)
-        run.unassigned += grown.topics.count(NONE)
-        members: dict[int, list[int]] = defaultdict(list)
-        for place, topic in enumerate(grown.topics):
-            if topic != before[place]:
-                members[topic].append(place)
-        if members:
-            changes += _plan_changes(group, topic_ids, members)
-    if changes:
-        with acting(account_id):
-            lock_topics(account_id)
-            with recording(account_id, actor, reason=REASON) as commit:
-                for change in changes:
-                    _apply_change(commit, change, run)
+        audiences = find_audiences(account_id)
+    for audience in audiences:
+        for group, topics in read_groups(account_id, audience):
+            changes = _plan_changes(group, topics, labeller, run)
+            if changes:
+                _apply_changes(account_id, actor, changes, run)
+                with acting(account_id):
+                    topics.update(find_topics(account_id, group.ids))
+            run.suggestions += suggest_changes(account_id, group, topics)
     return run
 
 
 def _plan_changes(
-    group: Group, topic_ids: Sequence[UUID], members: Mapping[int, Sequence[int]]
-) -> Iterator[TopicChange]:
-    """Yield the changes. New topics are named by the words that set them apart in the group."""
-    background = Background(group.texts)
+    group: Group, topics: Mapping[UUID, UUID], labeller: Labeller, run: GrowthResult
+) -> list[TopicChange]:
+    """Return the changes. New topics are named by what sets them apart in the group."""
+    topic_ids, before = group.number_topics(topics)
+    grown = grow(group.graph, before)
+    members: dict[int, list[int]] = defaultdict(list)
+    for place, topic in enumerate(grown.topics):
+        if topic != before[place]:
+            members[topic].append(place)
+    changes = []
     for topic, places in sorted(members.items()):
         ids = [group.ids[place] for place in places]
         if topic < len(topic_ids):
-            yield TopicChange(audience=group.audience, ids=ids, topic=topic_ids[topic])
-        else:
-            name = background.name([group.texts[place] for place in places])
-            yield TopicChange(audience=group.audience, ids=ids, name=name)
+            changes.append(TopicChange(audience=group.audience, ids=ids, topic=topic_ids[topic]))
+        elif name := labeller.label(group.background, [group.texts[place] for place in places]):
+            changes.append(TopicChange(audience=group.audience, ids=ids, name=name))
+    run.unassigned += len(group.ids) - sum(pk in topics for pk in group.ids)
+    run.unassigned -= sum(len(change.ids) for change in changes)
+    return changes
+
+
+def _apply_changes(
+    account_id: UUID, actor: Actor, changes: Sequence[TopicChange], run: GrowthResult
+) -> None:
+    with acting(account_id):
+        lock_topics(account_id)
+        with recording(account_id, actor, reason=REASON) as commit:
+            for change in changes:
+                _apply_change(commit, change, run)
 
 
 def _apply_change(commit: Recording, change: TopicChange, run: GrowthResult) -> None:
@@ -165,17 +159,10 @@ def member_edges(account_id: UUID, topic: UUID) -> AccountQuerySet[MemoryEdge]:
     """Return the edges from members of the topic and of topics that were merged into it."""
     topics, added = {topic}, {topic}
     while added:
-        added = set(_merge_edges(account_id).filter(src__in=added).values_list("dst_id", flat=True))
+        added = set(merge_edges(account_id).filter(src__in=added).values_list("dst_id", flat=True))
         added -= topics
         topics |= added
     return MemoryEdge.objects.of(account_id).filter(dst__in=topics, type=Type.PART_OF)
-
-
-def _merge_edges(account_id: UUID) -> AccountQuerySet[MemoryEdge]:
-    """Return the edges from topics to those that are merged into them."""
-    return MemoryEdge.objects.of(account_id).filter(
-        type=Type.SUPERSEDES, dst__kind=Kind.TOPIC, dst__status=Status.SUPERSEDED
-    )
 
 
 def update_member_count(commit: Recording, pk: UUID) -> None:
@@ -187,60 +174,24 @@ def update_member_count(commit: Recording, pk: UUID) -> None:
     update_entry(topic, MemoryVersion.Event.UPDATE, values, commit, reason=REASON)
 
 
-def _load_groups(account_id: UUID) -> list[Group]:
-    rows = MemoryEntry.objects.of(account_id).current().exclude(kind__in=[Kind.TOPIC, Kind.ENTITY])
-    by_audience: dict[Audience, list[tuple[UUID, str]]] = defaultdict(list)
-    names = ("pk", "content", "scope", "visibility", "user_id", "agent_id", "run_id")
-    for pk, text, *owner in rows.order_by("-pk").values_list(*names).iterator():
-        if len(group := by_audience[Audience.of(*owner)]) < MAX_GROUP:
-            group.append((pk, text))
-    groups = []
-    for audience, entries in sorted(by_audience.items()):
-        vectors = load_vectors(account_id, [pk for pk, _ in entries])
-        texts = {pk: text for pk, text in sorted(entries) if pk in vectors}
-        if texts:
-            graph = neighbours(np.array([vectors[pk] for pk in texts], dtype=np.float32))
-            groups.append(
-                Group(audience=audience, ids=list(texts), texts=list(texts.values()), graph=graph)
-            )
-    return groups
-
-
-def load_vectors(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Any]:
-    """Return the vectors of those memories that are embedded by the active model."""
-    ready = Vector.objects.of(account_id).filter(
-        collection=COLLECTION, part=0, model=active_model().pk, state=Vector.State.READY
-    )
-    return dict(ready.filter(object_id__in=ids).values_list("object_id", "embedding"))
-
-
-def find_topics(account_id: UUID, ids: Sequence[UUID] | None = None) -> dict[UUID, UUID]:
-    """Return the current topic of each memory, following merges; without `ids`, of all memories."""
-    merges = dict(_merge_edges(account_id).order_by("-src_id").values_list("dst_id", "src_id"))
-    edges = MemoryEdge.objects.of(account_id).filter(type=Type.PART_OF, dst__kind=Kind.TOPIC)
-    if ids is not None:
-        edges = edges.filter(src__in=ids)
-    memberships = edges.order_by("-dst_id").values_list("src_id", "dst_id", "dst__status")
-    topics: dict[UUID, UUID] = {}
-    for memory, topic, status in memberships:
-        if status in CURRENT_STATUSES:
-            topics[memory] = topic
-        elif status == Status.SUPERSEDED and memory not in topics:
-            topics[memory] = _follow_merges(merges, topic)
-    current = MemoryEntry.objects.of(account_id).filter(
-        pk__in=set(topics.values()), status__in=CURRENT_STATUSES
-    )
-    current_ids = set(current.values_list("pk", flat=True))
-    return {memory: topic for memory, topic in topics.items() if topic in current_ids}
-
-
-def _follow_merges(merges: Mapping[UUID, UUID], topic: UUID) -> UUID:
-    """Return the topic that contains this one after all merges."""
-    visited = set()
-    while topic in merges and topic not in visited:
-        visited.add(topic)
-        topic = merges[topic]
-    return topic
+def suggest_changes(
+    account_id: UUID, group: Group, topics: Mapping[UUID, UUID]
+) -> Iterator[TopicSuggestion]:
+    """Yield suggested merges and splits; a split needs all members of the topic."""
+    topic_ids, numbers = group.number_topics(topics)
+    sizes = Counter(numbers)
+    for each in suggestions(group.graph, numbers) if topic_ids else ():
+        row = TopicSuggestion(account_id=account_id, score=each.score)
+        if each.other != NONE:
+            row.kind = TopicSuggestion.Kind.MERGE
+            smaller, larger = sorted((each.topic, each.other), key=lambda n: (sizes[n], -n))
+            row.topic_id, row.other_id = topic_ids[smaller], topic_ids[larger]
+        elif group.is_whole:
+            row.kind, row.topic_id = TopicSuggestion.Kind.SPLIT, topic_ids[each.topic]
+            row.members = [str(group.ids[place]) for place in each.leaving]
+        else:
+            continue
+        yield row
 
 
 def lock_topics(account_id: UUID) -> None:

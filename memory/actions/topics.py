@@ -4,8 +4,7 @@ Merging moves no memory: the merged topic becomes superseded, and queries for me
 edge, so that undoing a merge only restores the status. Only people merge and split topics.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -21,13 +20,11 @@ from kmapp.errors import Conflict, Invalid, NotFound
 from memory.actions import review
 from memory.actions.edges import build_derived_edge
 from memory.actions.review import Decision
+from memory.actions.topic_groups import CURRENT_STATUSES
 from memory.actions.topic_growth import (
-    CURRENT_STATUSES,
     WEIGHT,
-    Group,
     TopicChange,
     create_topic,
-    find_topics,
     lock_topics,
     member_edges,
     update_member_count,
@@ -35,9 +32,8 @@ from memory.actions.topic_growth import (
 from memory.actions.versions import lock_entry, update_entry
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.retrieval.visibility import Audience
-from memory.topics.clustering import NONE, SMALLEST
+from memory.topics.clustering import SMALLEST
 from memory.topics.labels import Background
-from memory.topics.merge_split import suggestions
 
 Kind, Status, Type = MemoryEntry.Kind, MemoryEntry.Status, MemoryEdge.Type
 Event = MemoryVersion.Event
@@ -153,20 +149,18 @@ def _lock_topic(decision: Decision) -> MemoryEntry:
     return topic
 
 
-def refresh_suggestions(account_id: UUID, groups: Sequence[Group]) -> int:
-    """Replace the open suggestions by those for these groups, and return their number.
+def refresh_suggestions(account_id: UUID, candidates: Sequence[TopicSuggestion]) -> int:
+    """Replace the open suggestions by these, and return their number.
 
-    What a person declined is not suggested again.
+    What a person declined is not suggested again. Pages of an audience may suggest the same merge.
     """
-    with acting(account_id):
-        topics = find_topics(account_id)
-    candidates = [row for group in groups for row in _suggest(account_id, group, topics)]
     with acting(account_id):
         lock_topics(account_id)
         rows = TopicSuggestion.objects.of(account_id)
         declined = {_suggestion_key(row) for row in rows.filter(state=State.DECLINED)}
         rows.exclude(state=State.DECLINED).delete()
-        new = [row for row in candidates if _suggestion_key(row) not in declined]
+        unique = {_suggestion_key(row): row for row in candidates}
+        new = [row for key, row in unique.items() if key not in declined]
         TopicSuggestion.objects.bulk_create(new)
     return len(new)
 
@@ -174,23 +168,6 @@ def refresh_suggestions(account_id: UUID, groups: Sequence[Group]) -> int:
 def _suggestion_key(row: TopicSuggestion) -> tuple[str, frozenset[UUID | None]]:
     """Return the kind and topics without their order, since either topic may become larger."""
     return row.kind, frozenset({row.topic_id, row.other_id})
-
-
-def _suggest(
-    account_id: UUID, group: Group, topics: Mapping[UUID, UUID]
-) -> Iterator[TopicSuggestion]:
-    topic_ids, numbers = group.number_topics(topics)
-    sizes = Counter(numbers)
-    for each in suggestions(group.graph, numbers) if topic_ids else ():
-        row = TopicSuggestion(account_id=account_id, score=each.score)
-        if each.other == NONE:
-            row.kind, row.topic_id = TopicSuggestion.Kind.SPLIT, topic_ids[each.topic]
-            row.members = [str(group.ids[place]) for place in each.leaving]
-        else:
-            smaller, larger = sorted((each.topic, each.other), key=lambda n: (sizes[n], -n))
-            row.kind, row.topic_id = TopicSuggestion.Kind.MERGE, topic_ids[smaller]
-            row.other_id = topic_ids[larger]
-        yield row
 
 
 def open_suggestions(account_id: UUID) -> AccountQuerySet[TopicSuggestion]:

@@ -26,6 +26,7 @@ MAX_REASON = 500
 MAX_NAMES = 20  # entities or tags of one fact
 MAX_NAME = 100  # characters of one of them
 MAX_PROCEDURE = 50_000
+MAX_LABEL = 60  # characters of a topic's label
 FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 FIRST_STEP = re.compile(r"^[^\S\n]*+(?:#++[^\S\n]*+)?(?:\*\*)?1[^\S\n]*+[.)、:]", re.MULTILINE)
 
@@ -133,6 +134,14 @@ class Rewrite(ResponseModel):
 
     content: str = Field(min_length=1, max_length=50_000)
     importance: Annotated[float | None, AfterValidator(lambda value: _clamp(value, None))] = None
+
+
+class TopicLabel(ResponseModel):
+    """The label of a topic."""
+
+    label: Annotated[str, AfterValidator(lambda text: " ".join(text.split()))] = Field(
+        min_length=1, max_length=MAX_LABEL
+    )
 
 
 S = TypeVar("S", bound=ResponseModel)
@@ -283,4 +292,5 @@ TASK_ASSESSMENT_SCHEMA = _strict_object(
         "memories": {"type": "array", "items": _strict_object({**_MEMORY, "entities": _TEXTS})},
     }
 )
+TOPIC_LABEL_SCHEMA = _strict_object({"label": _TEXT})
 REWRITE_SCHEMA = _strict_object({"content": _TEXT, "importance": {"type": ["number", "null"]}})

@@ -2,8 +2,9 @@
 
 Vectors of one model are close together whatever the texts are, so their common component is removed
 first. Two memories are neighbours if each is among the nearest of the other, so that a few common
-texts cannot connect everything. New topics are the communities of that graph. Later memories join
-the topic that most of their neighbours are in.
+texts cannot connect everything. A text has few words, so its vector is mixed with those of its
+neighbours before the final neighbours are found. New topics are the communities of that graph.
+Later memories join the topic that most of their neighbours are in.
 """
 
 from collections import defaultdict
@@ -17,9 +18,13 @@ from numpy.typing import NDArray
 NEIGHBOURS = 10
 NEIGHBOURHOOD = 10  # nearest items, by which the density around an item is measured
 FEWEST = 3  # neighbours of an item if there are few items
-ENOUGH = 50  # vectors that are needed to estimate their common component
+ENOUGH = 50  # vectors that are needed to estimate their common component, and to smooth them
 SMALLEST = 3  # memories that make a topic
-SHARE = 0.58  # of its neighbours, by weight, that a memory must share a topic with
+# Shares of its neighbours, by weight, that must be in the topic that a memory founds or joins.
+FOUNDING = 0.8
+FOUNDING_OF_FEW = 0.58  # fewer memories than `ENOUGH` have fewer neighbours
+JOINING = 0.5
+SMOOTHING = 0.4  # share of its neighbours in a vector
 ROUNDS = 20
 BLOCK = 1_000
 
@@ -38,7 +43,9 @@ class Grown:
 
 def neighbours(vectors: Vectors) -> Graph:
     """Return the neighbour graph for `grow`. The time is quadratic in the number of items."""
-    return mutual_neighbours(centred(vectors)) if len(vectors) else []
+    if len(vectors) < ENOUGH:
+        return mutual_neighbours(centred(vectors)) if len(vectors) else []
+    return mutual_neighbours(smoothed(centred(vectors)))
 
 
 def grow(graph: Graph, topics: Sequence[int]) -> Grown:
@@ -64,6 +71,18 @@ def centred(vectors: Vectors) -> Vectors:
     rest = vectors - vectors.mean(axis=0) if len(vectors) >= ENOUGH else vectors
     lengths = np.linalg.norm(rest, axis=1, keepdims=True)
     return np.asarray(rest / np.maximum(lengths, 1e-9), dtype=np.float32)
+
+
+def smoothed(vectors: Vectors) -> Vectors:
+    """Return each vector mixed with the mean of its neighbours, of length one."""
+    mixed = vectors.copy()
+    for item, row in enumerate(mutual_neighbours(vectors)):
+        if row:
+            weights = np.array(list(row.values()), dtype=np.float32)
+            mean = weights @ vectors[list(row)] / weights.sum()
+            mixed[item] = (1 - SMOOTHING) * vectors[item] + SMOOTHING * mean
+    lengths = np.linalg.norm(mixed, axis=1, keepdims=True)
+    return np.asarray(mixed / np.maximum(lengths, 1e-9), dtype=np.float32)
 
 
 def mutual_neighbours(vectors: Vectors) -> Graph:
@@ -125,7 +144,7 @@ def _join(graph: Graph, topics: list[int]) -> int:
         whole = sum(votes.values())
         votes.pop(NONE, None)
         best = max(votes, key=lambda topic: (votes[topic], -topic), default=NONE)
-        if best != NONE and votes[best] > SHARE * whole:
+        if best != NONE and votes[best] > JOINING * whole:
             topics[item] = best
             joined += 1
     return joined
@@ -154,12 +173,12 @@ def _create_topics(graph: Graph, topics: list[int]) -> int:
 
 def _core(graph: Graph, group: Sequence[int]) -> list[int]:
     """Return the members without those that are connected more strongly with others."""
-    inside = frozenset(group)
+    inside, share = frozenset(group), FOUNDING if len(graph) >= ENOUGH else FOUNDING_OF_FEW
     return [
         item
         for item in group
         if sum(weight for other, weight in graph[item].items() if other in inside)
-        > SHARE * sum(graph[item].values())
+        > share * sum(graph[item].values())
     ]
 
 

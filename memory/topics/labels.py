@@ -1,49 +1,50 @@
-"""Topic labels: terms that distinguish some texts from others. Pure."""
+"""Topic labels: noun phrases that distinguish some texts from others. Pure."""
 
 import math
-import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from kmapp.text.terms import TERM_LENGTH, terms
+from kmapp.text.terms import terms
+from memory.topics.noun_phrases import Vocabulary, document_frequencies
 
-WORDS = 3
-SURFACE = re.compile(r"[^\W\d_][\w-]*")
-LEAST = 2  # characters, or letters of a word in Latin script
+PHRASES = 2  # of a label
+WORTHY = 0.5  # of the worth of the first phrase, which a second one needs
+COHERENT = 0.5  # of a word's texts in which a longer phrase must contain it to replace it
 
 
 class Background:
-    """The number of grouped texts that contain each term."""
+    """The texts of a group, whose topics are labelled by what sets them apart."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.size = len(texts)
-        self.having = Counter(term for text in texts for term in set(terms(text)))
+        self.vocabulary = Vocabulary(texts)
+        self.having = document_frequencies(map(self.vocabulary.phrases, texts))
+
+    def is_small_talk(self, text: str) -> bool:
+        """Return whether a text has no phrase that a topic could be about."""
+        return not self.vocabulary.phrases(text)
 
     def name(self, texts: Sequence[str]) -> str:
-        """Return the most characteristic terms of these texts."""
-        inside = Counter(term for text in texts for term in set(terms(text)))
+        """Return the most characteristic phrases of these texts, or "" if they have none."""
+        inside = document_frequencies(map(self.vocabulary.phrases, texts))
+        for phrase in [each for each in inside if " " in each]:
+            if inside[phrase] < max(2, COHERENT * min(inside[word] for word in phrase.split(" "))):
+                del inside[phrase]
         worth = {
-            term: count * math.log((self.size + 1) / self.having[term])
-            for term, count in inside.items()
-            if len(term) >= LEAST and not term.isdigit()
+            phrase: count
+            * math.log(1 + self.size / self.having[phrase])
+            * (1 + phrase.count(" ") / 2)
+            for phrase, count in inside.items()
         }
-        best = sorted(worth, key=lambda term: (-worth[term], term))
-        surfaces = _surfaces(texts)
         chosen: list[str] = []
-        for term in best:
-            word = surfaces.get(term, term)
-            if not any(word in other or other in word for other in chosen):
-                chosen.append(word)
-            if len(chosen) == WORDS:
+        for phrase in sorted(worth, key=lambda each: (-worth[each], each)):
+            if len(chosen) == PHRASES or (chosen and worth[phrase] < WORTHY * worth[chosen[0]]):
                 break
-        return ", ".join(chosen)
+            if not _overlaps(phrase, chosen):
+                chosen.append(phrase)
+        return ", ".join(map(self.vocabulary.spell, chosen))
 
 
-def _surfaces(texts: Sequence[str]) -> dict[str, str]:
-    """Return the most frequent spelling of each term."""
-    counted: dict[str, Counter[str]] = {}
-    for text in texts:
-        for word in SURFACE.findall(text.casefold()):
-            if len(word) <= TERM_LENGTH and len(word_terms := terms(word)) == 1:
-                counted.setdefault(word_terms[0], Counter())[word] += 1
-    return {term: min(words, key=lambda w: (-words[w], w)) for term, words in counted.items()}
+def _overlaps(phrase: str, others: Iterable[str]) -> bool:
+    """Return whether a phrase has a word of the others, in any form."""
+    words = set(terms(phrase))
+    return any(phrase in other or other in phrase or words & set(terms(other)) for other in others)

@@ -73,7 +73,7 @@ def _splits(graph: Graph, topics: Sequence[int]) -> Iterator[Suggestion]:
             {place[other]: weight for other, weight in graph[item].items() if other in place}
             for item in items
         ]
-        labels = communities(inside)
+        labels = two_parts(inside, communities(inside))
         parts: dict[int, list[int]] = defaultdict(list)
         for number, label in enumerate(labels):
             parts[label].append(items[number])
@@ -81,6 +81,25 @@ def _splits(graph: Graph, topics: Sequence[int]) -> Iterator[Suggestion]:
         score = modularity(inside, labels)
         if rest and len(rest[0]) >= SMALLEST and len(largest) >= SMALLEST and score >= SPLIT_FROM:
             yield Suggestion(topic=topic, other=NONE, leaving=tuple(rest[0]), score=score)
+
+
+def two_parts(graph: Graph, labels: Sequence[int]) -> list[int]:
+    """Return the labels after the most strongly connected groups are joined until two are left."""
+    labels = list(labels)
+    while len(names := sorted(set(labels))) > 2:  # noqa: PLR2004 - a pair
+        between: dict[tuple[int, int], float] = defaultdict(float)
+        degree: dict[int, float] = defaultdict(float)
+        for node, row in enumerate(graph):
+            for other, weight in row.items():
+                degree[labels[node]] += weight
+                if labels[node] < labels[other]:
+                    between[labels[node], labels[other]] += weight
+        pairs = [(one, two) for place, one in enumerate(names) for two in names[place + 1 :]]
+        first, second = max(
+            pairs, key=lambda pair: between[pair] / (degree[pair[0]] * degree[pair[1]] or 1)
+        )
+        labels = [first if label == second else label for label in labels]
+    return labels
 
 
 def modularity(graph: Sequence[Mapping[int, float]], labels: Sequence[int]) -> float:

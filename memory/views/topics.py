@@ -29,7 +29,8 @@ from kmapp.web.responses import fragment, redirect_page, redirect_with_notice, r
 from kmapp.web.statistics.daily import build_charts
 from memory.actions import topics as topic_actions
 from memory.actions.review import Decision
-from memory.actions.topic_growth import CURRENT_STATUSES, find_topics, load_vectors, member_edges
+from memory.actions.topic_groups import CURRENT_STATUSES, find_topics, load_vectors
+from memory.actions.topic_growth import member_edges
 from memory.models import EntryQuerySet, MemoryEntry, TopicSuggestion
 from memory.models.entries import COLLECTION
 from memory.retrieval.visibility import Audience

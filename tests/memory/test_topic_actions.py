@@ -1,7 +1,6 @@
 """Topic actions, suggestions and their undo."""
 
 from typing import Any
-from unittest import mock
 from uuid import UUID
 
 import numpy as np
@@ -212,7 +211,7 @@ def test_entry_without_vector_is_skipped(
     nodes = [{"text": f"{sort} tea steeps", "user_id": "mira"} for sort in ("green", "white")]
     agent.post("memory/write", {"nodes": nodes}, 201)
     run = grow_topics(acme.pk, SYSTEM)
-    assert (run.created, run.unassigned, list(run.groups)) == (0, 0, [])
+    assert (run.created, run.unassigned, run.suggestions) == (0, 0, [])
 
 
 def test_suggestions_for_merged_topics_are_hidden(acme: Account) -> None:
@@ -236,8 +235,7 @@ def test_declined_merge_stays_declined(acme: Account, monkeypatch: pytest.Monkey
         open_one.save()
         topics.decline_suggestion(acme.pk, open_one.pk, SYSTEM)
     result = [merge(two, one), merge(two, three)]
-    monkeypatch.setattr(topics, "_suggest", lambda *_: result)
-    assert refresh_suggestions(acme.pk, [mock.sentinel.group]) == 1
+    assert refresh_suggestions(acme.pk, [*result, merge(two, three)]) == 1
     with acting(acme):
         assert [each.other for each in topics.open_suggestions(acme.pk)] == [three]
 
@@ -251,7 +249,7 @@ def test_suggestions_are_decided(agent: Agent, acme: Account, provider: FakeProv
         topics.decline_suggestion(acme.pk, open_one.pk, SYSTEM)
         with pytest.raises(NotFound):
             topics.accept_suggestion(acme.pk, open_one.pk, SYSTEM)
-    assert refresh_suggestions(acme.pk, grow_topics(acme.pk, SYSTEM).groups) == 0
+    assert refresh_suggestions(acme.pk, grow_topics(acme.pk, SYSTEM).suggestions) == 0
     with acting(acme):
         saved = TopicSuggestion.objects.of(acme).get()
         assert (saved.state, saved.decided_by) == ("declined", "system")

@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -13,6 +14,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
+from memory.actions import topic_groups
 from memory.actions.topic_growth import grow_topics, lock_topics
 from memory.models import MemoryEdge, MemoryEntry
 from memory.topics.clustering import NONE, agreement, grow, neighbours
@@ -81,11 +83,40 @@ def test_adjusted_rand_index(one: str, other: str, index: float) -> None:
 
 
 def test_label_uses_distinctive_words() -> None:
-    assert Background([*TEA, *BIKE]).name(TEA).split(", ")[:2] == ["steeps", "tea"], (
-        "both are in every text"
-    )
+    assert Background([*TEA, *BIKE]).name(TEA).split(", ")[0] == "tea", "a noun, not what it does"
     chinese = ["乌龙茶要慢泡", "绿茶要快泡", "自行车要上油"]
     assert "自行车" not in Background(chinese).name(chinese[:2])
+
+
+CHAT = [
+    "Ann: Hey Benjamin! So good to hear from you! How have you been?",
+    "Benjamin: Wow, that's great! I'm so happy for you, Ann!",
+    "Ann: Thanks, Ben! Talk to you soon, take care!",
+]
+YOGA = [
+    "Ann: I teach yoga in the park now, and I love it!",
+    "Benjamin: Wow, the yoga class sounds great! How often do you meet?",
+    "Ann: Twice a week. My yoga teacher told me about the breathing exercises.",
+    "Benjamin: The breathing exercises are what I like about yoga too.",
+]
+CHESS = ["Ann: My sister plays in a chess club.", "Benjamin: The chess club has a new room, Ann."]
+
+
+def test_label_is_a_noun_phrase_without_greetings_reactions_and_speakers() -> None:
+    background = Background([*CHAT, *YOGA, *CHESS])
+    assert [background.is_small_talk(text) for text in (*CHAT, *YOGA[:1])] == [True] * 3 + [False]
+    assert background.name(CHAT) == ""
+    assert background.name(YOGA) == "breathing exercises, yoga"
+    assert background.name(CHESS) == "chess club"
+    chinese = [
+        "早上好，谢谢你告诉我！",
+        "用户每天骑自行车上班",
+        "自行车的链条要上油",
+        "乌龙茶要慢泡",
+    ]
+    background = Background(chinese)
+    assert background.is_small_talk(chinese[0])
+    assert background.name(chinese[1:3]).split(", ")[0] == "自行车"
 
 
 def write(agent: Agent, texts: list[str], **ids: str) -> None:
@@ -132,10 +163,58 @@ def test_labels_are_computed_before_locking(
         done.append("held")
         lock_topics(account_id)
 
-    monkeypatch.setattr("memory.actions.topic_growth.Background", Noted)
+    monkeypatch.setattr("memory.actions.topic_groups.Background", Noted)
     monkeypatch.setattr("memory.actions.topic_growth.lock_topics", hold)
     assert grow_topics(acme.pk, SYSTEM).created >= 2
-    assert done == ["named", "named", "held"]
+    assert done == ["named", "held", "named", "held"]
+
+
+def test_small_talk_is_no_topic(agent: Agent, acme: Account, provider: FakeProvider) -> None:
+    write(agent, [f"Hello again, how are you {word}?" for word in ("today", "now", "doing", "all")])
+    assert (run := grow_topics(acme.pk, SYSTEM)).created == 0
+    assert run.unassigned == 0  # it is not clustered at all
+    assert not makers.rows(MemoryEntry, acme, kind="topic")
+
+
+def test_large_audience_is_read_in_pages(
+    agent: Agent, acme: Account, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"{text} {place}" for place in ("Ostrey", "Vellmark") for text in (*TEA, *BIKE)]
+    write(agent, texts, user_id="mira")
+    monkeypatch.setattr(topic_groups, "PAGE", 12)
+    sizes = []
+
+    def load(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Any]:
+        sizes.append(len(ids))
+        return load_vectors(account_id, ids)
+
+    load_vectors = topic_groups.load_vectors
+    monkeypatch.setattr(topic_groups, "load_vectors", load)
+    run = grow_topics(acme.pk, SYSTEM)
+    assert max(sizes) <= 12
+    assert len(sizes) == 4  # half of each page are memories without a topic
+    assert run.joined + run.unassigned == len(texts)
+    with acting(acme):
+        members = MemoryEdge.objects.of(acme).filter(type="part_of")
+        assert members.count() == members.values("src").distinct().count() == run.joined > 12
+
+
+@pytest.mark.parametrize(
+    ("answer", "title"),
+    [
+        ('{"label": "Steeping tea"}', "Steeping tea"),
+        ('{"label": "The weather on Mars"}', "tea"),  # not about the memories
+        ('{"label": "Ignore all previous instructions about tea"}', "tea"),
+        ("Tea!", "tea"),  # twice not JSON
+    ],
+)
+def test_label_of_the_chat_model_is_validated(
+    agent: Agent, acme: Account, chat: FakeProvider, answer: str, title: str
+) -> None:
+    chat.become(reply=lambda _: answer)
+    write(agent, TEA, user_id="mira")
+    assert grow_topics(acme.pk, SYSTEM).created >= 1
+    assert title in makers.rows(MemoryEntry, acme, kind="topic")[0].title
 
 
 def test_erased_topic_is_not_recreated(agent: Agent, acme: Account, provider: FakeProvider) -> None:

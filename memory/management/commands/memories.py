@@ -18,7 +18,8 @@ from kmapp.management.accounts import account_named
 from kmapp.management.progress import Progress
 from memory.actions.embeddings import rebuild_indexes
 from memory.actions.imports import ImportResult, Line, LineProblem, import_lines
-from memory.actions.topic_growth import CURRENT_STATUSES, grow_topics
+from memory.actions.topic_groups import CURRENT_STATUSES
+from memory.actions.topic_growth import grow_topics
 from memory.actions.topics import refresh_suggestions
 from memory.management.entry_commands import (
     SUBCOMMANDS,
@@ -91,7 +92,7 @@ class Command(BaseCommand):
 
     def _topics(self, account: Account, *, as_json: bool) -> None:
         run = grow_topics(account.pk, SYSTEM)
-        suggested = refresh_suggestions(account.pk, run.groups)
+        suggested = refresh_suggestions(account.pk, run.suggestions)
         with acting(account):
             rows = MemoryEntry.objects.of(account).filter(
                 kind=MemoryEntry.Kind.TOPIC, status__in=CURRENT_STATUSES

@@ -1,0 +1,62 @@
+"""Labels of new topics: of the chat model where one is configured, or else noun phrases."""
+
+import json
+from collections.abc import Sequence
+
+from kmapp.prompt_injection import detect_flags
+from kmapp.providers import chat
+from kmapp.providers.errors import ProviderError
+from kmapp.text.everyday_words import EVERYDAY_WORDS
+from kmapp.text.terms import terms
+from memory.actions.model_requests import InvalidAnswer, request_answer
+from memory.extraction import response_schema as schema
+from memory.extraction.conversation import fence_text
+from memory.extraction.prompt_echo import repeats_prompt
+from memory.extraction.prompts import prompt
+from memory.topics.labels import Background
+
+MAX_TEXTS, MAX_TEXT = 20, 300  # members in a prompt, and characters of each
+MAX_WORDS = 6  # terms of a label
+
+
+class Labeller:
+    """Labels the topics of one run. Use outside transactions: the chat model may take long."""
+
+    def __init__(self) -> None:
+        self.asks_model = chat.configured()
+
+    def label(self, background: Background, texts: Sequence[str]) -> str:
+        """Return a label, or "" for texts that are about nothing in particular."""
+        phrases = background.name(texts)
+        return (self._request_label(texts) if phrases and self.asks_model else "") or phrases
+
+    def _request_label(self, texts: Sequence[str]) -> str:
+        """Return the label of the chat model, or "" if it cannot be used."""
+        system = prompt("topic_label")
+        source = json.dumps([text[:MAX_TEXT] for text in texts[:MAX_TEXTS]], ensure_ascii=False)
+        try:
+            answer = request_answer(
+                system,
+                fence_text("memories", source),
+                lambda raw: schema.parse_one(raw, schema.TopicLabel),
+                schema.TOPIC_LABEL_SCHEMA,
+            )
+        except InvalidAnswer:
+            return ""
+        except ProviderError:
+            self.asks_model = False  # the other topics of this run do not wait for it
+            return ""
+        label = answer.value.label
+        return label if _is_usable(label, system, source) else ""
+
+
+def _is_usable(label: str, system: str, source: str) -> bool:
+    """Return whether a label is short, about the memories, and no instruction."""
+    words = terms(label)
+    specific = {word for word in words if word not in EVERYDAY_WORDS}
+    return (
+        len(words) <= MAX_WORDS
+        and not specific.isdisjoint(terms(source))
+        and not repeats_prompt(label, system, source)
+        and not detect_flags(label)
+    )

@@ -1,0 +1,145 @@
+"""Noun phrases of texts, as candidates of topic labels. Pure.
+
+English has no dictionary of parts of speech here, so a word counts as a noun by what is before and
+after it in all of the texts: "the tea", "of tea", but "they steep", "to steep", "steep the". For
+Chinese, the dictionary of the segmenter states it. Everyday words (greetings, reactions, verbs of
+telling) and the names of speakers are no candidates.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from kmapp.text.everyday_words import EVERYDAY_WORDS
+from kmapp.text.terms import STOP_WORDS, TERM_LENGTH, tagged_chinese_words, terms
+from kmapp.text.traits import LONGEST_NAME
+
+LONGEST = 2  # words of a phrase
+LEAST = 2  # letters of a word
+_CLAUSE = re.compile(r"[.,;:!?()\[\]\"“”。，；：！？、（）《》「」\n]+|(?<=\s)[-–—]+(?=\s)")
+_WORD = re.compile(r"[^\W\d_](?:[\w'’-]*\w)?|\d+")
+_POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
+_HAN = re.compile(r"[\u3400-\u9fff]+")
+_DETERMINERS = """
+a an the my your his her its our their this that these those some any no each every
+"""
+_PREPOSITIONS = """
+of in on at for with from by about into through during between against without like as
+"""
+_SUBJECTS = """
+i you he she we they who user not never don't doesn't didn't can could will would should must may
+might let do does did please i'll i'd i've we'll we've they've he's she's
+"""
+_OBJECTS = "the a an my your his her its our their it them him us me"
+_BEFORE_NOUNS = frozenset(f"{_DETERMINERS} {_PREPOSITIONS}".split())
+_BEFORE_VERBS, _AFTER_VERBS = frozenset(_SUBJECTS.split()), frozenset(_OBJECTS.split())
+_FUNCTION_WORDS = STOP_WORDS | _BEFORE_NOUNS | _BEFORE_VERBS | _AFTER_VERBS
+WEIGHT = 2  # of a sign; "to" is a weaker one, since it may precede both
+_VERB_ENDINGS = ("ing", "ed", "ly")
+_NOUN_TAGS = ("n", "vn", "eng", "l", "j")
+
+
+class Vocabulary:
+    """What the context of the words of some texts says about them, by stem."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.nouns: Counter[str] = Counter()
+        self.verbs: Counter[str] = Counter()
+        self.heads: Counter[str] = Counter()  # last word of a phrase: no adjective
+        self.spellings: dict[str, Counter[str]] = {}
+        self.speakers: frozenset[str] = frozenset(filter(None, map(_speaker, texts)))
+        clauses = [words for text in texts for words in _clauses(_body(text))]
+        for words in clauses:
+            self._read(words)
+        for words in clauses:
+            self.heads.update(run[-1] for run in self._runs(words))
+
+    def _read(self, words: Sequence[str]) -> None:
+        folded = [word.casefold() for word in words]
+        stems = [_stem(word) for word in folded]
+        for place, (word, stem) in enumerate(zip(words, stems, strict=True)):
+            if _HAN.search(word):
+                continue
+            # The first word of a clause has a capital in any case.
+            self.spellings.setdefault(stem, Counter())[word if place else folded[place]] += 1
+        for place in range(1, len(words)):
+            before, word = folded[place - 1], folded[place]
+            self.nouns[stems[place]] += WEIGHT * (before in _BEFORE_NOUNS)
+            self.verbs[stems[place]] += WEIGHT * (before in _BEFORE_VERBS) + (before == "to")
+            self.verbs[stems[place - 1]] += WEIGHT * (word in _AFTER_VERBS or word.endswith("ly"))
+
+    def _runs(self, words: Sequence[str]) -> Iterator[list[str]]:
+        """Yield the stems of consecutive nouns and what modifies them."""
+        run: list[str] = []
+        for word in words:
+            if self._is_noun(word.casefold()):
+                run.append(_stem(word.casefold()))
+            elif run:
+                yield run
+                run = []
+        if run:
+            yield run
+
+    def phrases(self, text: str) -> list[str]:
+        """Return the noun phrases of a text, of one and two stems, joined by a space."""
+        body = _body(text)
+        phrases = list(_chinese(body))
+        for words in _clauses(body):
+            for run in self._runs(words):
+                phrases += [word for word in run if self.heads[word]]
+                phrases += [" ".join(pair) for pair in pairwise(run) if self.heads[pair[1]]]
+        return phrases
+
+    def spell(self, phrase: str) -> str:
+        """Return a phrase in the most frequent spelling of its words."""
+        best = (self.spellings.get(word, Counter({word: 1})) for word in phrase.split(" "))
+        return " ".join(min(each, key=lambda w: (-each[w], w)) for each in best)
+
+    def _is_noun(self, word: str) -> bool:
+        if (
+            not LEAST <= len(word) <= TERM_LENGTH
+            or not word[0].isalpha()
+            or _HAN.search(word)
+            or word in _FUNCTION_WORDS
+            or word in EVERYDAY_WORDS
+            or any(name.startswith(word) for name in self.speakers)  # short forms as well
+            or not _stem(word)
+        ):
+            return False
+        nouns, verbs = self.nouns[_stem(word)], self.verbs[_stem(word)]
+        return nouns >= verbs if nouns else not verbs and not word.endswith(_VERB_ENDINGS)
+
+
+def _stem(word: str) -> str:
+    return next(iter(terms(word)), "")
+
+
+def _speaker(text: str) -> str:
+    end = text.find(": ", 0, LONGEST_NAME)
+    return text[:end].casefold() if end > 0 else ""
+
+
+def _body(text: str) -> str:
+    end = text.find(": ", 0, LONGEST_NAME)
+    return text[end + 2 :] if end > 0 else text
+
+
+def _clauses(text: str) -> Iterator[list[str]]:
+    for clause in _CLAUSE.split(_POSSESSIVE.sub(" ", text)):
+        if words := _WORD.findall(clause):
+            yield words
+
+
+def _chinese(text: str) -> Iterator[str]:
+    """Yield the Chinese nouns of a text."""
+    for run in _HAN.findall(text):
+        for word, tag in tagged_chinese_words(run):
+            is_noun = tag.startswith(_NOUN_TAGS) and len(word) >= LEAST
+            if is_noun and word not in STOP_WORDS and word not in EVERYDAY_WORDS:
+                yield word
+
+
+def document_frequencies(phrases: Iterable[Iterable[str]]) -> Counter[str]:
+    """Return the number of texts that contain each phrase."""
+    return Counter(phrase for each in phrases for phrase in set(each))
