@@ -1,25 +1,34 @@
 """Probability that results are relevant, from their scores, by logistic regression. Pure.
 
 Scores order results; these functions state how often results with such scores were relevant to
-labelled questions, half of which had no answer. `manage.py retrieval calibrate` fits the numbers,
-and docs/retrieval.md shows them on held-out conversations. They hold for the shipped weights.
+labelled questions, half of which had no answer. A score alone does not suffice: in a large account
+even unrelated memories have high scores, and short facts have low ones. So its distance from the
+scores of the next results counts as well. `manage.py retrieval calibrate` fits the numbers, and
+docs/retrieval.md shows them on held-out conversations. They hold for the shipped weights.
 """
 
 import math
+from collections.abc import Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 from kmapp.text.terms import chinese_share
 
 # Minimum confidence in a response. Nine of ten questions with an answer have at least this.
 CONFIDENT = 0.3
+NEXT = 10  # results after the best that scores are compared with
+UNRELATED = 0.35  # score of unrelated memories, for those that a small account lacks
 
 
 class Logistic(NamedTuple):
+    """The log odds of a score, and of its distance from the next results."""
+
     offset: float
     slope: float
+    distance: float
 
-    def at(self, score: float) -> float:
-        return self.offset + self.slope * score
+    def at(self, score: float, level: float) -> float:
+        return self.offset + self.slope * score + self.distance * (score - level)
 
 
 class Calibration(NamedTuple):
@@ -28,14 +37,20 @@ class Calibration(NamedTuple):
     english: Logistic
     chinese: Logistic
 
-    def probability(self, score: float, query: str) -> float:
-        """Return the probability of an event, to three decimals, for a score and its query."""
+    def probability(self, score: float, level: float, query: str) -> float:
+        """Return the probability of an event, to three decimals. For `level` see `level_of`."""
         share = chinese_share(query)
-        odds = (1 - share) * self.english.at(score) + share * self.chinese.at(score)
+        odds = (1 - share) * self.english.at(score, level) + share * self.chinese.at(score, level)
         return round(1 / (1 + math.exp(-odds)), 3)
 
 
+def level_of(scores: Sequence[float]) -> float:
+    """Return the mean score of the results after the best one; `scores` are in their order."""
+    following = list(scores[1 : NEXT + 1])
+    return fmean([*following, *[UNRELATED] * (NEXT - len(following))])
+
+
 # That a result is relevant.
-RESULT = Calibration(english=Logistic(-15.87, 19.56), chinese=Logistic(-19.1, 26.18))
+RESULT = Calibration(english=Logistic(-9.03, 8.37, 32.54), chinese=Logistic(-7.6, 5.11, 26.82))
 # That any of the first ten results is relevant, from the best score.
-RESPONSE = Calibration(english=Logistic(-10.82, 16.11), chinese=Logistic(-14.21, 20.13))
+RESPONSE = Calibration(english=Logistic(-7.65, 9.5, 24.08), chinese=Logistic(-3.89, 0.67, 24.08))

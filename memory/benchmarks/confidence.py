@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kmapp.search.calibration import CONFIDENT, Calibration, Logistic
+from kmapp.search.calibration import CONFIDENT, Calibration, Logistic, level_of
 from kmapp.search.fusion import fuse
 from kmapp.text.terms import chinese_share
 from memory.benchmarks.question_sets import (
@@ -23,6 +23,7 @@ from memory.benchmarks.question_sets import (
     evaluate_questions,
     load_collections,
 )
+from memory.benchmarks.score_calibration import collection
 
 Floats = NDArray[np.float64]
 RESULTS = 20  # results of a question by which scores of results are calibrated
@@ -90,9 +91,7 @@ class Observations:
 
     def fit(self, chosen: NDArray[np.bool_] | None = None) -> Calibration:
         """Return the most likely logistic functions, by Newton's method."""
-        rows = np.array(
-            [_features(c.share, s) for c, s in zip(self.cases, self.scores, strict=True)]
-        )
+        rows = np.array([_features(c, s) for c, s in zip(self.cases, self.scores, strict=True)])
         weights = self.weights if chosen is None else self.weights * chosen
         weights = weights / weights.sum()
         b = np.zeros(rows.shape[1])
@@ -101,10 +100,8 @@ class Observations:
             slope = rows.T @ (weights * (likely - self.right)) + DAMPING * b
             curvature = (rows * (weights * likely * (1 - likely))[:, None]).T @ rows
             b -= np.linalg.solve(curvature + DAMPING * np.eye(len(b)), slope)
-        return Calibration(
-            Logistic(round(float(b[0]), 2), round(float(b[1]), 2)),
-            Logistic(round(float(b[2]), 2), round(float(b[3]), 2)),
-        )
+        numbers = [round(float(each), 2) for each in b]
+        return Calibration(Logistic(*numbers[:3]), Logistic(*numbers[3:]))
 
     def held_out(self) -> Floats:
         """Return the probability of each score by a model fitted on the other conversations."""
@@ -113,9 +110,7 @@ class Observations:
         for fold in sorted(set(folds)):
             (english, chinese), out = self.fit(folds != fold), folds == fold
             b = np.array([*english, *chinese])
-            rows = [
-                _features(self.cases[n].share, self.scores[n]) for n in np.flatnonzero(out).tolist()
-            ]
+            rows = [_features(self.cases[n], self.scores[n]) for n in np.flatnonzero(out).tolist()]
             likely[out] = 1 / (1 + np.exp(-np.array(rows) @ b))
         return likely
 
@@ -126,13 +121,28 @@ class Observations:
         return np.array([(case.source, case.kind) == (name, kind) for case in self.cases])
 
 
-def _features(share: float, score: float) -> list[float]:
-    return [1 - share, (1 - share) * score, share, share * score]
+def _features(case: Case, score: float) -> list[float]:
+    own = np.array([1.0, score, score - level_of(case.scores.tolist())])
+    return [*((1 - case.share) * own), *(case.share * own)]
+
+
+def load_facts(template: str, vectors: Vectors) -> list[Case]:
+    """Return the cases of short facts that are unrelated to each other, in both languages."""
+    return [
+        case
+        for language in ("en", "zh")
+        for case in _cases(f"facts, {language}", [collection(language)], template, vectors)
+    ]
 
 
 def load_cases(file: Path, template: str, vectors: Vectors) -> list[Case]:
     """Return the cases of a file of labelled questions."""
-    collections = load_collections(file)
+    return _cases(file.name, load_collections(file), template, vectors)
+
+
+def _cases(
+    source: str, collections: Sequence[dict[str, Any]], template: str, vectors: Vectors
+) -> list[Case]:
     answered = evaluate_questions(collections, template, vectors)
     kinds: dict[str, list[EvaluatedQuestion]] = {
         ANSWERED: answered,
@@ -146,7 +156,7 @@ def load_cases(file: Path, template: str, vectors: Vectors) -> list[Case]:
             kinds[kind] = evaluate_questions(changed, template, vectors)
     whole = len(collections) == 1
     return [
-        _case(file.name, kind, f"{file.name} {n % 2 if whole else each.group}", each)
+        _case(source, kind, f"{source} {n % 2 if whole else each.group}", each)
         for kind, some in kinds.items()
         for n, each in enumerate(some)
     ]

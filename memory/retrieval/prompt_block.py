@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from kmapp.search.calibration import CONFIDENT, RESPONSE
+from kmapp.search.calibration import CONFIDENT
 from kmapp.search.queries import Meaning
 from kmapp.search.query_vector import meaning_of
 from kmapp.text import tokens
@@ -22,7 +22,6 @@ OFF = {"code": "km_memory_off", "message": "The account's policy: agents do not 
 class Injected:
     """The prompt block, its memories, and the minimum score."""
 
-    query: str
     text: str
     hits: Sequence[Hit]
     threshold: float
@@ -32,8 +31,7 @@ class Injected:
     @property
     def confidence(self) -> float:
         """Return the probability that any of the memories is relevant."""
-        best = max((hit.score for hit in self.hits), default=None)
-        return 0.0 if best is None else RESPONSE.probability(best, self.query)
+        return max((hit.confidence for hit in self.hits), default=0.0)
 
     @property
     def has_relevant(self) -> bool:
@@ -57,9 +55,7 @@ def inject(
         policy = MemorySettings.objects.get_or_default(account_id)
     threshold = policy.min_score if least is None else least
     if not policy.memory_enabled:
-        return Injected(
-            query=request.query, text="", hits=[], threshold=threshold, tokens=0, decisions=[OFF]
-        )
+        return Injected(text="", hits=[], threshold=threshold, tokens=0, decisions=[OFF])
     decisions: list[Mapping[str, Any]] = []
     meaning = meaning_of(account_id, request.query, decisions)
     limit = most or (MAX_INJECTED if most_tokens else policy.inject_max_memories)
@@ -71,7 +67,6 @@ def inject(
         count=tokens.count,
     )
     return Injected(
-        query=request.query,
         text=built.text,
         hits=[hits[place] for place in built.places],
         threshold=threshold,

@@ -15,7 +15,7 @@ from kmapp.accounts.acting import acting
 from kmapp.ledger.sealed_reads import withhold
 from kmapp.providers.active import active_model
 from kmapp.providers.rerank import configured
-from kmapp.search.calibration import RESULT
+from kmapp.search.calibration import NEXT, RESPONSE, RESULT, level_of
 from kmapp.search.fusion import Ranked, fuse
 from kmapp.search.lookups import Ids
 from kmapp.search.queries import Meaning, Within
@@ -70,6 +70,7 @@ class Hit:
     ready: bool  # False: matched by words only, its vector was not compared
     state: str = "READY"  # of its vector, as `MemoryEntry.embedding_state` has it
     relevance: float = 0.0  # probability that it is relevant, from the score before reranking
+    confidence: float = 0.0  # the same for a response with this as its best result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +120,7 @@ def answer(account_id: UUID, request: Search, meaning: Meaning | None) -> list[H
         without = frozenset() if request.variant.algorithm.by_run else SURROUNDINGS
         ranked = fuse(signals.query, signals.candidates, scale, without=without)
         best = [each for each in ranked if each.score >= request.min_score]
+        level = level_of([each.score for each in ranked[: NEXT + 1]])
 
         def to_hits(some: Sequence[Ranked]) -> list[Hit]:
             ids = [each.id for each in some]
@@ -136,7 +138,8 @@ def answer(account_id: UUID, request: Search, meaning: Meaning | None) -> list[H
                     score=each.score,
                     parts=each.parts,
                     ready=each.id in signals.ready,
-                    relevance=RESULT.probability(each.score, request.query),
+                    relevance=RESULT.probability(each.score, level, request.query),
+                    confidence=RESPONSE.probability(each.score, level, request.query),
                 )
                 for each in some
                 if each.id in entries

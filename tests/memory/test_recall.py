@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.search.calibration import CONFIDENT, RESPONSE, RESULT
+from kmapp.search.calibration import CONFIDENT, RESPONSE, RESULT, level_of
 from memory.actions.tiers import flush_access_counts
 from memory.models import MemoryEdge, MemoryEntry
 from memory.retrieval.access_counters import take_counts
@@ -116,8 +116,10 @@ def test_confidence_decides_whether_a_response_is_relevant(filled: Agent) -> Non
         response = filled.post("memory/inject", {"query": query, "user_id": "u"})
         best = response["memories"][0]
         assert response["has_relevant"] is is_relevant
-        assert response["confidence"] == RESPONSE.probability(best["score"], query)
-        assert best["relevance"] == RESULT.probability(best["score"], query)
+        search = filled.post("memory/search", {"query": query, "user_id": "u", "limit": 50})
+        level = level_of([hit["score"] for hit in search["results"]])
+        assert response["confidence"] == RESPONSE.probability(best["score"], level, query)
+        assert best["relevance"] == RESULT.probability(best["score"], level, query)
         assert (response["confidence"] >= CONFIDENT) is is_relevant
 
 

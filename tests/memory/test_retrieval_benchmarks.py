@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kmapp.providers.actions import TEMPLATE
+from kmapp.search.calibration import NEXT, UNRELATED, level_of
 from memory.benchmarks import ablation_table, weight_tuning
 from memory.benchmarks.confidence import (
     ANSWERED,
@@ -178,16 +179,23 @@ def test_fitted_probabilities_are_the_shares_of_each_language() -> None:
     chance = np.random.default_rng(3)
     cases: list[Case] = []
     for share, slope in ((0.0, 8.0), (1.0, 16.0)):
-        scores = chance.uniform(size=4_000)
-        right = chance.uniform(size=4_000) < 1 / (1 + np.exp(-slope * (scores - 0.5)))
-        for score, is_right in zip(scores, right, strict=True):
-            one = np.array([score]), np.array([is_right])
+        scores, levels = chance.uniform(size=4_000), chance.uniform(size=4_000)
+        odds = slope * (scores - 0.5) + 4 * (scores - levels)
+        right = chance.uniform(size=4_000) < 1 / (1 + np.exp(-odds))
+        for score, level, is_right in zip(scores, levels, right, strict=True):
+            one = np.array([score, *[level] * NEXT]), np.array([is_right, *[False] * NEXT])
             cases.append(Case("file", ANSWERED, f"{len(cases) % 2}", share, *one))
     fitted = Observations.of_responses(cases).fit()
-    assert fitted.english.slope == pytest.approx(8, rel=0.1)
-    assert fitted.chinese.slope == pytest.approx(16, rel=0.1)
-    assert fitted.probability(0.5, "kettle") == pytest.approx(0.5, abs=0.05)
-    assert fitted.probability(0.4, "水壶") < fitted.probability(0.4, "kettle")
+    assert fitted.english.slope == pytest.approx(8, rel=0.15)
+    assert fitted.chinese.slope == pytest.approx(16, rel=0.15)
+    assert fitted.chinese.distance == pytest.approx(4, rel=0.15)
+    assert fitted.probability(0.5, 0.5, "kettle") == pytest.approx(0.5, abs=0.05)
+    assert fitted.probability(0.4, 0.4, "水壶") < fitted.probability(0.4, 0.4, "kettle")
+
+
+def test_level_of_a_small_account_is_that_of_unrelated_memories() -> None:
+    assert level_of([0.9]) == level_of([]) == pytest.approx(UNRELATED)
+    assert level_of([0.9, *[0.6] * 40]) == pytest.approx(0.6)
 
 
 def test_calibration_covers_both_languages(tmp_path: Path) -> None:

@@ -18,7 +18,13 @@ from kmapp.runtime.embedded import temporary
 from kmapp.runtime.embedded.embedder import Embedder
 from kmapp.search import fusion
 from memory.benchmarks import ablation_table, weight_tuning
-from memory.benchmarks.confidence import Case, calibration_code, confidence_lines, load_cases
+from memory.benchmarks.confidence import (
+    Case,
+    calibration_code,
+    confidence_lines,
+    load_cases,
+    load_facts,
+)
 from memory.benchmarks.prompt_tokens import evidence_lines
 from memory.benchmarks.question_sets import Vectors, questions
 from memory.benchmarks.score_calibration import calibration_lines
@@ -111,7 +117,8 @@ class Command(BaseCommand):
 
 
 def _cases(vectors: Vectors, files: Iterable[Path]) -> list[Case]:
-    return [case for file in files for case in load_cases(file, TEMPLATE, vectors)]
+    cases = [case for file in files for case in load_cases(file, TEMPLATE, vectors)]
+    return [*cases, *load_facts(TEMPLATE, vectors)]
 
 
 @contextmanager
