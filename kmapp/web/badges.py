@@ -42,6 +42,7 @@ BADGES = {
     "failed": Badge(_("Failed"), "circle-alert", "is-red"),
     "verified": Badge(_("Verified"), "shield-check", "is-green"),
     "broken": Badge(_("Broken"), "triangle-alert", "is-red"),
+    "stale": Badge(_("Stale"), "hourglass", "is-amber"),
     # Trust of document sources.
     "trusted": Badge(_("Trusted"), "shield-check", "is-green"),
     "semi_trusted": Badge(_("Semi-trusted"), "shield", ""),

@@ -95,6 +95,7 @@ OTHER_PAGES = (
     NavItem(url_name="rules:conflicts", label=_("Conflicts between rules"), icon="split"),
     NavItem(url_name="rules:feedback", label=_("Feedback"), icon="thumbs-up"),
     NavItem(url_name="rules:book", label=_("Evidence gate"), icon="shield"),
+    NavItem(url_name="knowledge:documents", label=_("All documents"), icon="files"),
     NavItem(url_name="knowledge:write", label=_("New document"), icon="pencil"),
     NavItem(url_name="knowledge:upload", label=_("Upload files"), icon="upload"),
     NavItem(url_name="knowledge:failures", label=_("Failed documents"), icon="circle-alert"),
@@ -130,6 +131,7 @@ SESSION = "context:session"
 # The sections of the home page, each loaded from its own URL.
 HOME_PANELS = {
     "memory:summary": _("Needs attention"),
+    "knowledge:summary": _("Documents"),
     "rules:summary": _("Rules"),
     "web:ledger_summary": _("Ledger"),
     "web:operations_summary": _("Operations"),

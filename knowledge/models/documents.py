@@ -5,6 +5,7 @@ from typing import ClassVar, Self
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey, SealedModel
@@ -12,11 +13,17 @@ from kmapp.ledger.models import Tombstone
 from knowledge.models.sources import KnowledgeSource
 from knowledge.parsing.failure_messages import translate_failure
 
+MOST_TAGS, LONGEST_TAG = 20, 50
+
 
 class DocumentQuerySet(AccountQuerySet["KnowledgeDocument"]):
     def present(self) -> Self:
         """Return the documents that their source still has."""
         return self.filter(removed_at=None)
+
+    def stale(self) -> Self:
+        """Return the documents whose review is overdue."""
+        return self.filter(review_after__lte=timezone.now())
 
     def newest_first(self) -> Self:
         return self.order_by("-updated_at", "-pk")
@@ -46,6 +53,20 @@ class KnowledgeDocument(SealedModel):
     error = models.CharField(_("failure reason"), max_length=500, blank=True)
     observed_at = models.DateTimeField(_("observed"))
     removed_at = models.DateTimeField(_("removed at"), null=True, blank=True)
+    # Details that people maintain; new versions of the file leave them unchanged.
+    tags = ArrayField(
+        models.CharField(max_length=LONGEST_TAG),
+        verbose_name=_("tags"),
+        default=list,
+        db_default=[],
+        blank=True,
+    )
+    owner = models.CharField(_("owner"), max_length=50, blank=True, default="", db_default="")
+    review_after = models.DateTimeField(_("stale after"), null=True, blank=True)
+    reviewer = models.CharField(
+        _("review requested from"), max_length=50, blank=True, default="", db_default=""
+    )
+    reviewed_at = models.DateTimeField(_("reviewed"), null=True, blank=True)
     created_by = models.CharField(_("written by"), max_length=50)
     created_at = models.DateTimeField(_("created"))
     updated_at = models.DateTimeField(_("updated"))
@@ -68,10 +89,24 @@ class KnowledgeDocument(SealedModel):
                 name="documents_unread",
             ),
             models.Index(fields=["account", "source", "-updated_at"], name="documents_of_source"),
+            models.Index(
+                fields=["account", "reviewer"],
+                condition=~Q(reviewer=""),
+                name="documents_to_review",
+            ),
+            models.Index(
+                fields=["account", "review_after"],
+                condition=Q(review_after__isnull=False),
+                name="documents_by_review",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.title or self.ref
+
+    @property
+    def is_stale(self) -> bool:
+        return bool(self.review_after and self.review_after <= timezone.now())
 
     @property
     def reason(self) -> str:

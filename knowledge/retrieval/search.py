@@ -48,6 +48,7 @@ class Search:
     mime: tuple[str, ...] = ()
     scope: str | None = None
     folder: str = ""  # of the path in the source
+    tag: str = ""
     version: str = ""  # revision of the document
     min_score: float = 0.0
     merge: bool = True
@@ -158,6 +159,7 @@ def _within(account_id: UUID, request: Search, collection: Collection) -> Within
     filters: dict[str, Any] = {
         "document__mime__in": request.mime,
         "document__revision": request.version,
+        "document__tags__contains": [request.tag] if request.tag else [],
         "document__ref__startswith": request.folder and f"{request.folder.strip('/')}/",
         "document__source__any_of": _sources(account_id, request),
     }

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.prompt_injection import detect_flags
 from kmapp.search.models import Vector
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, paginate
 from kmapp.web.markdown import Passage, render_markdown, render_plain
 from kmapp.web.page_access import page_view
@@ -41,6 +42,7 @@ def document(request: WebRequest, pk: UUID) -> HttpResponse:
     context = {
         "document": row,
         "texts": texts.order_by("-version")[:VERSIONS],
+        "names": list_actor_names(each for each in (row.owner, row.reviewer) if each),
         "is_readable": row.mime in EDITABLE and row.version and row.size <= LONGEST,
         "is_editable": is_editable(row),
         "progress": load_progress(row) if row.state != KnowledgeDocument.State.FAILED else None,

@@ -19,6 +19,7 @@ from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, paginate
 from kmapp.web.responses import render_part
 from knowledge.models import KnowledgeSource
+from knowledge.models.documents import LONGEST_TAG
 from knowledge.retrieval.search import Search, SearchResult, Snippet, search
 
 TEMPLATE = "knowledge/sources/index.html"
@@ -46,6 +47,12 @@ class PassageSearchForm(Styled):
         required=False,
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "guides"}),
     )
+    tag = forms.CharField(
+        label=_("Tag"),
+        max_length=LONGEST_TAG,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
     kind = forms.ChoiceField(label=_("Kind"), choices=[("", _("any")), *_KINDS], required=False)
     trust = forms.ChoiceField(
         label=_("Trust"), choices=[("", _("any")), *KnowledgeSource.Trust.choices], required=False
@@ -59,7 +66,7 @@ class PassageSearchForm(Styled):
 
     @property
     def is_narrowed(self) -> bool:
-        return any(self.data.get(name) for name in ("source", "folder", "kind", "trust"))
+        return any(self.data.get(name) for name in ("source", "folder", "tag", "kind", "trust"))
 
     def source_filters(self) -> dict[str, str]:
         """Return the chosen filters that sources have, to narrow their list without a query."""
@@ -73,7 +80,13 @@ class PassageSearchForm(Styled):
         chosen: dict[str, Any] = {
             name: (data[field],) for name, field in lists.items() if data[field]
         }
-        return Search(query=data["q"], limit=MOST, folder=data["folder"].strip("/"), **chosen)
+        return Search(
+            query=data["q"],
+            limit=MOST,
+            folder=data["folder"].strip("/"),
+            tag=data["tag"].lower(),
+            **chosen,
+        )
 
 
 def list_source_names(account_id: UUID) -> list[tuple[UUID, str]]:

@@ -2,10 +2,10 @@
 
 from django.urls import path
 
+from knowledge.views import details, uploads, variant_comparison, versions, writing
 from knowledge.views import documents as document_pages
 from knowledge.views import lore as lore_pages
 from knowledge.views import sources as source_pages
-from knowledge.views import uploads, variant_comparison, versions, writing
 
 urlpatterns = [
     path("knowledge/", source_pages.sources, name="sources"),
@@ -18,6 +18,10 @@ urlpatterns = [
     path("knowledge/sources/<uuid:pk>/", source_pages.source, name="source"),
     path("knowledge/sources/<uuid:pk>/progress/", source_pages.progress, name="progress"),
     path("knowledge/sources/<uuid:pk>/erase/", source_pages.erase, name="source_erase"),
+    path("knowledge/summary/", details.summary, name="summary"),
+    path("knowledge/documents/", details.documents, name="documents"),
+    path("knowledge/documents/<uuid:pk>/details/", details.details, name="details"),
+    path("knowledge/documents/<uuid:pk>/reviewed/", details.review, name="reviewed"),
     path("knowledge/documents/<uuid:pk>/", document_pages.document, name="document"),
     path("knowledge/documents/<uuid:pk>/retry/", document_pages.retry, name="retry"),
     path("knowledge/documents/<uuid:pk>/erase/", document_pages.erase, name="document_erase"),

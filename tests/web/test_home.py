@@ -10,11 +10,15 @@ from memory.actions.review import pin
 from memory.models.entry_input import NewEntry
 from tests import makers
 from tests.fake_provider import FakeProvider
+from tests.knowledge.deliveries import deliver
 from tests.makers import missing
 from tests.rules.builders import fill_rules
 from tests.web.pages import HTMX
 
-PANELS = ("/memory/summary/", "/rules/summary/", "/ledger/summary/", "/operations/summary/")
+PANELS = (
+    *("/memory/summary/", "/knowledge/summary/", "/rules/summary/"),
+    *("/ledger/summary/", "/operations/summary/"),
+)
 
 
 def panel(reviewer: Client) -> str:
@@ -72,4 +76,5 @@ def test_unchanged_panel_responds_304(reviewer: Client, acme: Account, address: 
     assert (again.status_code, again.content) == (304, b"")
     fill_rules(acme, 1)
     makers.write(acme, "News.", user_id="ada")
+    deliver(acme, {"a.bin": b"\x00"})  # fails
     assert reviewer.get(address, headers=HTMX | tag).status_code == 200

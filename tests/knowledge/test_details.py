@@ -1,0 +1,71 @@
+"""Details of documents: tags, owner, stale dates, requested reviews, and the filters by them."""
+
+from datetime import timedelta
+
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries as MaxQueries
+
+from kmapp.accounts.models import Account, User
+from kmapp.ledger.models import Seal
+from knowledge.models import KnowledgeDocument
+from tests import makers
+from tests.knowledge.deliveries import deliver
+from tests.makers import settle
+from tests.web.pages import HTMX, page
+
+
+def change(client: Client, document: KnowledgeDocument, **values: str) -> int:
+    return int(client.post(f"/knowledge/documents/{document.pk}/details/", values).status_code)
+
+
+def test_a_requested_review_appears_on_the_home_page_until_it_is_done(
+    reviewer: Client, admin: Client, alice: User, ada: User, acme: Account, rival: Account
+) -> None:
+    first, second = deliver(acme, {"tea.md": "# Tea", "cups.md": "# Cups"}).documents
+    ask = {"owner": f"user:{ada.pk}", "reviewer": f"user:{alice.pk}", "tags": "Tea, guide,tea"}
+    assert change(admin, first, **ask, review_after="2026-01-02") == 302
+    stored = makers.get(KnowledgeDocument, acme, pk=first.pk)
+    assert (stored.tags, stored.is_stale) == (["tea", "guide"], True)
+    assert makers.rows(Seal, acme, object_id=first.pk, commit_id=stored.commit_id)
+    here = f"/knowledge/documents/{first.pk}/"
+    assert here in page(reviewer.get("/knowledge/summary/", headers=HTMX))
+    assert "requested from you" not in page(admin.get("/knowledge/summary/", headers=HTMX))
+    displayed = page(reviewer.get(here))
+    assert ("Review requested from Alice" in displayed, "Stale" in displayed) == (True, True)
+    deliver(acme, {"tea.md": "# Tea\n\nNew."})  # a new version leaves the details unchanged
+    assert makers.get(KnowledgeDocument, acme, pk=first.pk).tags == ["tea", "guide"]
+    assert reviewer.post(f"{here}reviewed/", {"days": "90"}).status_code == 302
+    done = makers.get(KnowledgeDocument, acme, pk=first.pk)
+    assert (done.reviewer, done.is_stale, done.reviewed_at is None) == ("", False, False)
+    assert done.review_after
+    assert done.review_after - timezone.now() > timedelta(days=89)
+    assert "No documents need your attention" in page(reviewer.get("/knowledge/summary/"))
+    outsider = makers.member(rival, "rin", role="admin")
+    for wrong in ({"owner": f"user:{outsider.pk}"}, {"tags": "x" * 51}, {"review_after": "soon"}):
+        assert change(reviewer, second, **wrong) == 422, wrong
+    assert makers.get(KnowledgeDocument, acme, pk=second.pk).owner == ""
+
+
+def test_documents_are_filtered_by_their_details(
+    reviewer: Client, alice: User, acme: Account, max_queries: MaxQueries
+) -> None:
+    tea, cups = deliver(acme, {"tea.md": "# Tea hill", "cups.md": "# Tea cups"}).documents
+    settle()
+    me = f"user:{alice.pk}"
+    assert change(reviewer, tea, tags="guide", review_after="2026-01-02", owner=me) == 302
+    assert change(reviewer, cups, reviewer=me) == 302
+    for query, expected in (
+        ({}, {"tea.md", "cups.md"}),
+        ({"tag": "Guide"}, {"tea.md"}),
+        ({"review": "stale"}, {"tea.md"}),
+        ({"review": "mine"}, {"cups.md"}),
+        ({"owner": "me"}, {"tea.md"}),
+        ({"q": "CUPS"}, {"cups.md"}),
+    ):
+        with max_queries(16):
+            listed = page(reviewer.get("/knowledge/documents/", query))
+        assert {name for name in ("tea.md", "cups.md") if name in listed} == expected, query
+    assert "Remove a filter" in page(reviewer.get("/knowledge/documents/", {"tag": "none"}))
+    found = page(reviewer.get("/knowledge/", {"q": "tea", "tag": "guide"}))
+    assert ("tea.md" in found, "cups.md" in found) == (True, False)
