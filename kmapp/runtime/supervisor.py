@@ -3,7 +3,7 @@
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,8 @@ LONGEST_PAUSE = 30
 LOG_BYTES = 32 * 1024 * 1024
 LOG_CHECK_SECONDS = 60
 HAND_OVER = signal.SIGUSR2
-HAND_OVER_PATIENCE = 300.0  # seconds until successors are ready; the others keep serving
+# Seconds until successors are ready, and until predecessors finish their work: others serve.
+HAND_OVER_PATIENCE = 300.0
 
 
 class Stopped(Exception):
@@ -90,33 +91,37 @@ class Supervisor:
         began = time.monotonic()
         pairs = [(self._child(program.name), program) for program in programs]
         shared = [(old, program) for old, program in pairs if not program.alone]
-        successors = [self._start_successor(old, program) for old, program in shared]
+        successors = [
+            self._start_successor(old, program, self.children.index(old) + 1)
+            for old, program in shared
+        ]
         try:
             self._wait_until_ready(successors, began, HAND_OVER_PATIENCE)
         except (CannotStart, Stopped):
             self._retire(successors)
             raise
-        self._retire([old for old, _ in shared])
+        self._retire([old for old, _ in shared], HAND_OVER_PATIENCE)
         for old, program in pairs:
             if program.alone:
-                self._stop_stage([old])
-                self._wait_until_ready([self._start_successor(old, program)], time.monotonic())
+                position = self.children.index(old)
                 self._retire([old])
+                successor = self._start_successor(old, program, position)
+                self._wait_until_ready([successor], time.monotonic())
         self._report_duration("replaced " + ", ".join(program.name for program in programs), began)
 
     def _child(self, name: str) -> Child:
         return next(child for child in self.children if child.program.name == name)
 
-    def _start_successor(self, old: Child, program: Program) -> Child:
-        """Start a program beside or after another one, in its place of the order."""
+    def _start_successor(self, old: Child, program: Program, position: int) -> Child:
         process = processes.start(program, old.log)
         child = Child(program, old.stage, old.log, process, time.monotonic())
-        self.children.insert(self.children.index(old) + 1, child)
+        self.children.insert(position, child)
         self._write_pids()
         return child
 
-    def _retire(self, children: list[Child]) -> None:
-        self._stop_stage(children)
+    def _retire(self, children: list[Child], patience: float = 0) -> None:
+        """Stop programs for good; all others stay under watch."""
+        self._stop_stage(children, patience)
         self.children = [child for child in self.children if child not in children]
         self._write_pids()
 
@@ -159,8 +164,7 @@ class Supervisor:
             if self.hand_over_requested:
                 with suppress(Stopped):
                     self._hand_over(hand_over)
-            for child in self.children:
-                self._restart_if_ended(child)
+            self._restart_ended(self.children)
             if time.monotonic() > logs_due:
                 logs_due = time.monotonic() + LOG_CHECK_SECONDS
                 for child in self.children:
@@ -177,6 +181,10 @@ class Supervisor:
             self.report(f"The old processes still run. {problem}")
         self.last_hand_over = HandOver(self.last_hand_over.number + 1, problem)
         self._write_pids()
+
+    def _restart_ended(self, children: Iterable[Child]) -> None:
+        for child in children:
+            self._restart_if_ended(child)
 
     def _restart_if_ended(self, child: Child) -> None:
         now = time.monotonic()
@@ -206,22 +214,31 @@ class Supervisor:
             self._stop_stage(list(stage))
         self.children.clear()
 
-    def _stop_stage(self, stage: list[Child]) -> None:
-        """Signal the main processes, which end their own children."""
+    def _stop_stage(self, stage: list[Child], patience: float = 0) -> None:
+        """Signal the main processes, which end their own children.
+
+        They have their grace, or `patience` if it is longer and the supervisor is not stopping.
+        """
         began = time.monotonic()
         for child in stage:
             if child.running:
                 child.process.send_signal(child.program.stop_signal)
         while running := [child for child in stage if child.running]:
-            for child in running:
-                haste = self.hurry and not child.program.holds_data
-                if haste or time.monotonic() - began > child.program.grace:
-                    self.report(f"  {child.program.name} did not stop by itself and is killed")
-                    processes.kill_session(child.process)
+            self._kill_late(running, began, patience)
+            if not self.stopping:
+                self._restart_ended(child for child in self.children if child not in stage)
             time.sleep(processes.TICK)
         for child in stage:
             processes.kill_session(child.process)
         self._report_duration("stopped " + ", ".join(child.program.name for child in stage), began)
+
+    def _kill_late(self, running: list[Child], began: float, patience: float) -> None:
+        for child in running:
+            grace = max(child.program.grace, 0 if self.stopping else patience)
+            haste = self.hurry and not child.program.holds_data
+            if haste or time.monotonic() - began > grace:
+                self.report(f"  {child.program.name} did not stop by itself and is killed")
+                processes.kill_session(child.process)
 
     def _output(self, process: subprocess.Popen[bytes]) -> str:
         while True:
