@@ -1,12 +1,13 @@
 """Memories of each audience, in groups that fit in memory, with their topics."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.db.models import Count
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import AccountQuerySet
@@ -44,9 +45,13 @@ class Group:
 
 
 def find_audiences(account_id: UUID) -> list[Audience]:
+    """Return the audiences that have enough memories for a topic."""
     names = ("scope", "visibility", "user_id", "agent_id", "run_id")
-    owners = _clusterable(account_id).order_by().values_list(*names).distinct()
-    return sorted({Audience.of(*owner) for owner in owners.iterator()})
+    owners = _clusterable(account_id).order_by().values_list(*names).annotate(Count("pk"))
+    numbers: Counter[Audience] = Counter()
+    for *owner, number in owners.iterator():
+        numbers[Audience.of(*owner)] += number
+    return sorted(audience for audience, number in numbers.items() if number >= SMALLEST)
 
 
 def _clusterable(account_id: UUID) -> EntryQuerySet:
@@ -54,29 +59,32 @@ def _clusterable(account_id: UUID) -> EntryQuerySet:
     return rows.exclude(kind__in=[Kind.TOPIC, Kind.ENTITY])
 
 
-def read_groups(account_id: UUID, audience: Audience) -> Iterator[tuple[Group, dict[UUID, UUID]]]:
-    """Yield the memories of an audience, and their topics, which the caller updates."""
+def read_groups(
+    account_id: UUID, audience: Audience, topics: Mapping[UUID, UUID]
+) -> Iterator[Group]:
+    """Yield the memories of an audience. The caller adds to `topics` before it takes the next."""
     with acting(account_id):
         rows = _clusterable(account_id).filter(**audience.fields)
         ids = list(rows.order_by("-pk").values_list("pk", flat=True).iterator())
-        topics = find_topics(account_id, None if len(ids) > PAGE else ids)
     if len(ids) <= PAGE:
-        if group := _load_group(account_id, audience, ids, is_whole=True):
-            yield group, topics
-        return
-    unassigned = [pk for pk in ids if pk not in topics]
-    for start in range(0, len(unassigned), PAGE // 2):
-        page = unassigned[start : start + PAGE // 2]
-        members = _sample_members([pk for pk in ids if pk in topics], topics)
-        if group := _load_group(account_id, audience, [*page, *members], is_whole=False):
-            yield group, topics
+        pages = iter([ids])
+    else:
+        unassigned = [pk for pk in ids if pk not in topics]
+        pages = (
+            [*unassigned[start : start + PAGE // 2], *_sample_members(ids, topics)]
+            for start in range(0, len(unassigned), PAGE // 2)
+        )
+    for page in pages:
+        if group := _load_group(account_id, audience, page, is_whole=len(ids) <= PAGE):
+            yield group
 
 
 def _sample_members(ids: Sequence[UUID], topics: Mapping[UUID, UUID]) -> list[UUID]:
     """Return the newest members of each topic, equally many of each, at most half a page."""
     of_topic: dict[UUID, list[UUID]] = defaultdict(list)
     for pk in ids:
-        of_topic[topics[pk]].append(pk)
+        if pk in topics:
+            of_topic[topics[pk]].append(pk)
     most = max(SMALLEST, PAGE // 2 // max(1, len(of_topic)))
     sample = [pk for members in of_topic.values() for pk in members[:most]]
     return sample[: PAGE // 2]

@@ -61,9 +61,9 @@ def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
     """Assign topics to memories that have none. Transactions open after each computation."""
     run, labeller = GrowthResult(), Labeller()
     with acting(account_id):
-        audiences = find_audiences(account_id)
+        audiences, topics = find_audiences(account_id), find_topics(account_id)
     for audience in audiences:
-        for group, topics in read_groups(account_id, audience):
+        for group in read_groups(account_id, audience, topics):
             changes = _plan_changes(group, topics, labeller, run)
             if changes:
                 _apply_changes(account_id, actor, changes, run)

@@ -99,7 +99,7 @@ def split_topic(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
         raise Conflict(_("The members of this topic have changed. Review it again."))
     rows = MemoryEntry.objects.of(account_id).filter(pk__in=edges.values("src_id"))
     texts = dict(rows.values_list("pk", "content"))
-    name = Background(list(texts.values())).name([texts[pk] for pk in members])
+    name = Background(list(texts.values())).name([texts[pk] for pk in members]) or topic.title
     with decision.in_commit() as commit:
         edges.filter(src__in=members).delete()
         MemoryEdge.objects.of(account_id).filter(

@@ -17,15 +17,16 @@ class Background:
     def __init__(self, texts: Sequence[str]) -> None:
         self.size = len(texts)
         self.vocabulary = Vocabulary(texts)
-        self.having = document_frequencies(map(self.vocabulary.phrases, texts))
+        self.phrases = {text: self.vocabulary.phrases(text) for text in texts}
+        self.having = document_frequencies(self.phrases[text] for text in texts)
 
     def is_small_talk(self, text: str) -> bool:
-        """Return whether a text has no phrase that a topic could be about."""
-        return not self.vocabulary.phrases(text)
+        """Return whether one of the texts has no phrase that a topic could be about."""
+        return not self.phrases[text]
 
     def name(self, texts: Sequence[str]) -> str:
-        """Return the most characteristic phrases of these texts, or "" if they have none."""
-        inside = document_frequencies(map(self.vocabulary.phrases, texts))
+        """Return the most characteristic phrases of some of the texts, or "" if they have none."""
+        inside = document_frequencies(self.phrases[text] for text in texts)
         for phrase in [each for each in inside if " " in each]:
             if inside[phrase] < max(2, COHERENT * min(inside[word] for word in phrase.split(" "))):
                 del inside[phrase]

@@ -9,6 +9,7 @@ telling) and the names of speakers are no candidates.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from kmapp.text.everyday_words import EVERYDAY_WORDS
@@ -111,6 +112,7 @@ class Vocabulary:
         return nouns >= verbs if nouns else not verbs and not word.endswith(_VERB_ENDINGS)
 
 
+@lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
     return next(iter(terms(word)), "")
 
