@@ -10,6 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.checkpoints import checkpoint
+from kmapp.ledger.models import Mismatch
 from kmapp.web.site_search.stored import record_search
 from kmapp.web.statistics.daily import record_days
 from memory.actions.exports import record_export
@@ -109,6 +110,10 @@ def create_full_account(name: str) -> FullAccount:
 
 def _fill_review_queue(account: Account, entry: MemoryEntry) -> None:
     common, now = {"account": account}, entry.created_at
+    seen_at = {"first_seen_at": now, "last_seen_at": now}
+    Mismatch.objects.create(
+        object_type="x", object_id=entry.pk, reason="changed", **seen_at, **common
+    )
     Finding.objects.create(entry=entry, kind="risk", name="instructions", **common)
     seen = {"need": "flagged", "version": 1, "by_meaning": True, "checked_at": now}
     Triage.objects.update_or_create(entry=entry, defaults=seen | common)
