@@ -289,6 +289,9 @@ KNOWLEDGE_MAX_FILE_BYTES = env.integer("KNOWLEDGE_MAX_FILE_BYTES", 100 * 1024 * 
 KNOWLEDGE_MAX_ACCOUNT_BYTES = env.integer("KNOWLEDGE_MAX_ACCOUNT_BYTES", 5 * 1024**3)
 # Pages are fetched from these public hosts, and from these hosts ("wiki.corp:8080") in private
 # networks. By default, nothing is fetched.
+CLAMD_SOCKET = env.text("CLAMD_SOCKET")  # a path, or host:port
+CLAMD_SECONDS = env.seconds("CLAMD_SECONDS", 60)
+
 KNOWLEDGE_FETCH_HOSTS = env.words("KNOWLEDGE_FETCH_HOSTS")
 KNOWLEDGE_FETCH_PRIVATE = env.words("KNOWLEDGE_FETCH_PRIVATE")
 # Webhooks of accounts are sent to these public hosts ("*": all of them), and to these hosts

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from context.assembly.messages import InvalidMessages, check_messages
+from context.assembly.messages import ROLES, InvalidMessages, check_messages
 from context.models.archives import ArchiveScope
 from context.models.settings import MAX_LENGTH, Language
 from kmapp.api.message_content import content_text
@@ -131,6 +132,18 @@ class ResultsSearchInput(Conversation):
     limit = serializers.IntegerField(min_value=1, max_value=50, default=10)
 
 
+@extend_schema_field(
+    {
+        "type": "array",
+        "maxItems": MAX_MESSAGES,
+        "items": {
+            "type": "object",
+            "properties": {"role": {"type": "string", "enum": sorted(ROLES)}},
+            "required": ["role"],
+            "additionalProperties": {},
+        },
+    }
+)
 class MessagesField(serializers.ListField):
     """Messages in the format of OpenAI or Anthropic."""
 

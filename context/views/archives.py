@@ -1,5 +1,6 @@
 """Pages of tool results: list, detail, and retention."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -15,9 +16,11 @@ from context.models import ContextSettings, ToolResultArchive
 from context.views.filters import ArchiveFilter
 from context.views.forms import RetentionForm
 from kmapp.accounts.permissions import Permission
+from kmapp.accounts.personal_data import prepare_erasure
 from kmapp.search.models import Vector
 from kmapp.text import tokens
 from kmapp.web.actor_names import list_actor_names
+from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, get_row_or_404, paginate, parse_reason, parse_row_number
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_with_notice, render_form, render_part
@@ -76,14 +79,22 @@ def _best_passages(row: ToolResultArchive, query: str) -> list[dict[str, Any]]:
 
 
 @page_view("GET", "POST", needs=Permission.ERASE)
-def erase_archive(request: WebRequest, pk: UUID) -> HttpResponse:
+def erase_archive(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Erase after confirmation, because it cannot be undone."""
-    account_id = request.account_id
     row = get_row_or_404(request, ToolResultArchive, pk)
     if request.method != "POST":
         return render(request, "context/archives/erase.html", {"archive": row})
-    reason = parse_reason(request)
-    erase_archives(account_id, request.actor, [row], reason=reason)
+    return AfterCommit(partial(_erase_prepared, request, pk), outside_transaction=True)
+
+
+def _erase_prepared(request: WebRequest, pk: UUID) -> AfterCommit:
+    prepare_erasure(request.account_id)
+    return AfterCommit(partial(_erase, request, pk))
+
+
+def _erase(request: WebRequest, pk: UUID) -> HttpResponse:
+    row, reason = get_row_or_404(request, ToolResultArchive, pk), parse_reason(request)
+    erase_archives(request.account_id, request.actor, [row], reason=reason)
     return redirect_with_notice(
         request, _("Erased. The ledger still records that it existed."), "context:archives"
     )

@@ -37,7 +37,7 @@ class Redaction(models.TextChoices):
 
     EMAIL = "email", _("E-mail addresses")
     PHONE = "phone", _("Phone numbers")
-    CARD = "card", _("Bank card numbers")
+    CARD = "card", _("Bank card and account numbers")
     ID = "id", _("Identity numbers")
     SECRET = "secret", _("Keys and tokens")
 

@@ -26,6 +26,25 @@ def erase_copies(account_id: UUID, ids: Sequence[UUID]) -> None:
         erase(account_id, ids)
 
 
+Prepare = Callable[[UUID], None]
+_prepare_handlers: list[Prepare] = []
+
+
+def before_erasing(prepare: Prepare) -> Prepare:
+    """Register a function that completes data which erasures depend on."""
+    _prepare_handlers.append(prepare)
+    return prepare
+
+
+def prepare_erasure(account_id: UUID) -> None:
+    """Complete what erasures depend on, in short transactions. Call it outside of `acting`.
+
+    After an upgrade this may take long, and an erasure holds locks until its transaction ends.
+    """
+    for prepare in _prepare_handlers:
+        prepare(account_id)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonalDataHandlers:
     """Functions of an app that count and erase data stored under people's ids (`user_id`)."""

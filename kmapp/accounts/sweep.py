@@ -1,17 +1,26 @@
-"""Running a function for every account, so that one failure does not stop the others."""
+"""Running a function for every account, so that one failure does not stop the others.
+
+While the database is unreachable, a sweep waits, and then continues with the same account.
+"""
 
 from collections.abc import Callable, Iterable
+from time import sleep
 from typing import TypeVar
 from uuid import UUID
 
 import structlog
 from celery.exceptions import SoftTimeLimitExceeded
+from django.db import InterfaceError, OperationalError, connection
 from prometheus_client import Counter
 
 from kmapp.accounts.models import account_ids
 from kmapp.errors import ReadOnly
 
 FAILED_ACCOUNTS = Counter("kmapp_accounts_unserved", "Accounts for which a sweep failed.")
+
+# SQLSTATE of a server that stops, starts, or has no connection left; 08… are lost connections.
+OUTAGE_CODES = frozenset({"57P01", "57P02", "57P03", "53300"})
+PAUSE = 2.0  # seconds between attempts to reach the database
 
 T = TypeVar("T")
 log = structlog.get_logger()
@@ -30,7 +39,7 @@ def sweep(run: Callable[[UUID], T], accounts: Iterable[UUID] | None = None) -> l
     results, failures = list[T](), list[Exception]()
     for account_id in accounts:
         try:
-            results.append(run(account_id))
+            results.append(_run_through_outage(run, account_id))
         except ReadOnly:  # until a person decides; it is reported elsewhere
             log.warning("account_read_only", account=str(account_id))
         except SoftTimeLimitExceeded:  # the time of the task is over, whichever account is next
@@ -43,3 +52,35 @@ def sweep(run: Callable[[UUID], T], accounts: Iterable[UUID] | None = None) -> l
         message = f"{len(failures)} of {len(accounts)} accounts failed. See the log for each."
         raise SweepFailed(message) from failures[0]
     return results
+
+
+def _run_through_outage(run: Callable[[UUID], T], account_id: UUID) -> T:
+    """Run again once the database is reachable, if the connection was lost.
+
+    The time limit of the task ends the waiting.
+    """
+    try:
+        return run(account_id)
+    except (OperationalError, InterfaceError) as error:
+        if connection.in_atomic_block or not _is_outage(error):
+            raise
+        log.warning("sweep_paused", account=str(account_id), error=type(error).__name__)
+    while not _is_reachable():
+        sleep(PAUSE)
+    log.info("sweep_resumed", account=str(account_id))
+    return run(account_id)
+
+
+def _is_outage(error: Exception) -> bool:
+    """Return whether an error means that the server is gone, not that it refused a statement."""
+    code: str | None = getattr(error.__cause__, "sqlstate", None)
+    return code is None or code in OUTAGE_CODES or code.startswith("08")
+
+
+def _is_reachable() -> bool:
+    connection.close()
+    try:
+        connection.ensure_connection()
+    except (OperationalError, InterfaceError):
+        return False
+    return connection.is_usable()

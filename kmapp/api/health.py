@@ -113,8 +113,7 @@ for _process in ("worker", "scheduler"):
 
 @check("embedder")
 def embedder(_account_id: UUID) -> Report:
-    circuits = breaker.states()
-    state = circuits.get(settings.EMBEDDING_BASE_URL, "closed")
+    state = breaker.state_of(settings.EMBEDDING_BASE_URL)
     return Report(ok=state != "open", facts={"circuit": state})
 
 

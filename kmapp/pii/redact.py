@@ -4,9 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from kmapp.pii.credentials import find_credentials
+from kmapp.pii.ibans import find_ibans
 from kmapp.pii.identifiers import find_cards, find_emails, find_resident_ids
 from kmapp.pii.phones import find_phones, mask_other_numbers
 from kmapp.text.folding import Span, fold
@@ -34,17 +36,17 @@ def find_pii(text: str, kinds: Collection[str] = KINDS) -> list[Finding]:
         return []
     folded = fold(text)
     plain = masked = folded.text
-    if not _SEVEN_DIGITS.search(plain):
-        kinds = set(kinds) - _NUMERIC
-    elif not _NUMERIC.isdisjoint(kinds):
+    has_numbers = bool(_SEVEN_DIGITS.search(plain))
+    if has_numbers and not _NUMERIC.isdisjoint(kinds):
         masked = mask_other_numbers(plain)
     # In order of precedence: where two overlap, the first one names both.
+    empty: Iterator[Span] = iter(())
     recognisers: dict[str, Iterator[Span]] = {
         "secret": find_credentials(plain),
         "email": find_emails(plain),
-        "id": find_resident_ids(plain),
-        "card": find_cards(plain, masked),
-        "phone": find_phones(masked),
+        "id": find_resident_ids(plain) if has_numbers else empty,
+        "card": chain(find_cards(plain, masked) if has_numbers else empty, find_ibans(plain)),
+        "phone": find_phones(masked) if has_numbers else empty,
     }
     spans = [
         (start, end, rank, kind)

@@ -1,4 +1,4 @@
-"""Circuit breakers per endpoint and process.
+"""Circuit breakers per endpoint and process. Processes share in the cache which are open.
 
 pybreaker stores states and counts. Its `CircuitBreaker.call` holds a lock for the whole call, which
 would queue every thread behind the slowest, so calls go through `calling()`. That lets all calls
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pybreaker
 import structlog
 from django.conf import settings
+from django.core.cache import cache
 
 from kmapp.providers.errors import BadVectors, CircuitOpen, ProviderError, Refused
 from kmapp.providers.metrics import CIRCUIT_OPEN
@@ -31,6 +32,11 @@ class _StateListener(pybreaker.CircuitBreakerListener):
         if old_state and old_state.name != new_state.name:  # a late failure opens it again
             log.warning("circuit_changed", endpoint=cb.name, state=new_state.name)
         CIRCUIT_OPEN.labels(cb.name).set(new_state.name != pybreaker.STATE_CLOSED)
+        # Shared for two windows: each failed trial call renews it, and a killed process cannot.
+        if new_state.name == pybreaker.STATE_OPEN:
+            cache.set(_shared_key(cb.name), 1, timeout=2 * settings.BREAKER_RESET_SECONDS)
+        elif new_state.name == pybreaker.STATE_CLOSED:
+            cache.delete(_shared_key(cb.name))
 
 
 class Breaker:
@@ -97,12 +103,10 @@ _breakers: dict[str, Breaker] = {}
 
 def breaker_for(base_url: str) -> Breaker:
     if base_url not in _breakers:
-        parts = urlsplit(base_url)  # the name is displayed, so without credentials
-        endpoint = f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
         _breakers.setdefault(
             base_url,
             Breaker(
-                endpoint,
+                _endpoint_of(base_url),
                 fail_max=settings.BREAKER_FAIL_MAX,
                 reset_seconds=settings.BREAKER_RESET_SECONDS,
                 successes=settings.BREAKER_SUCCESSES,
@@ -111,9 +115,27 @@ def breaker_for(base_url: str) -> Breaker:
     return _breakers[base_url]
 
 
+def _endpoint_of(base_url: str) -> str:
+    parts = urlsplit(base_url)  # the name is displayed, so without credentials
+    return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+
+
+def _shared_key(endpoint: str) -> str:
+    return f"circuit-open:{endpoint}"
+
+
+def state_of(base_url: str) -> str:
+    """Return the state of an endpoint's circuit: open if it is open in any process."""
+    if cache.get(_shared_key(_endpoint_of(base_url))):
+        return pybreaker.STATE_OPEN
+    breaker = _breakers.get(base_url)
+    return breaker.state if breaker else pybreaker.STATE_CLOSED
+
+
 def states() -> dict[str, str]:
     return {url: breaker.state for url, breaker in _breakers.items()}
 
 
 def forget() -> None:
+    cache.delete_many([_shared_key(_endpoint_of(url)) for url in _breakers])
     _breakers.clear()

@@ -11,19 +11,24 @@ from tempfile import TemporaryFile
 from typing import Any
 from uuid import UUID
 
+import structlog
 from django.conf import settings
 from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
-from kmapp.errors import TooLarge
+from kmapp.errors import Invalid, TooLarge, Unavailable
 from knowledge.chunking import Chunk, Shape, chunked
 from knowledge.chunking.index_versions import INDEX_VERSIONS
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from knowledge.parsing.formats import Format, NotText, decode_text, format_of, title_of
 from knowledge.parsing.sandbox import ChunkSettings, read_text
+from knowledge.parsing.virus_scan import ScannerFailed, scan
+
+log = structlog.get_logger()
 
 State = KnowledgeDocument.State
+SCANNER_PAUSE = 30.0  # seconds until a client should try again
 # Bytes of a text that is parsed and chunked in the request. Larger texts go to a worker and there
 # to the sandbox, because a request must not hold a large file in memory, and because the time to
 # chunk deeply nested code grows with the square of its length.
@@ -114,8 +119,31 @@ def refuse_over_quota(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
         )
 
 
+def refuse_infected(deliveries: Sequence[Delivery]) -> None:
+    """Refuse files in which the configured virus scanner finds something."""
+    for i, each in enumerate(deliveries) if settings.CLAMD_SOCKET else ():
+        try:
+            virus = scan(settings.CLAMD_SOCKET, each.pieces, timeout=settings.CLAMD_SECONDS)
+        except ScannerFailed as error:
+            log.error("scanner_failed", error=str(error))
+            raise Unavailable(
+                _("The virus scanner is not available, so nothing was stored. Try again later."),
+                code="scanner_unavailable",
+                retry_after=SCANNER_PAUSE,
+            ) from error
+        if virus:
+            log.warning("file_refused", virus=virus, sha256=each.sha256)
+            message = _("“%(ref)s” contains a virus (%(virus)s), so nothing was stored.")
+            raise Invalid(
+                message % {"ref": each.ref, "virus": virus},
+                code="infected",
+                issues=[{"path": f"documents.{i}", "message": f"contains {virus}"}],
+            )
+
+
 def prepare(source: KnowledgeSource, deliveries: Sequence[Delivery]) -> list[Prepared]:
-    """Parse and chunk new files. Opens `acting` itself to load the stored digests."""
+    """Scan, parse and chunk new files. Opens `acting` itself to load the stored digests."""
+    refuse_infected([each for each in deliveries if not each.to_fetch])
     with acting(source.account_id):
         rows = KnowledgeDocument.objects.of(source.account_id).present().filter(source=source)
         existing_digests = dict(

@@ -50,6 +50,20 @@ def ensure_source(
         return _ensure(account_id, actor, source_input, may_trust=may_trust)
 
 
+def check_source(
+    account_id: UUID, actor: Actor, source_input: NewSource, *, may_trust: bool = True
+) -> KnowledgeSource:
+    """Return the source for documents as `ensure_source` would store it, but store nothing.
+
+    A later step may refuse the documents. Their source is stored together with them.
+    """
+    with transaction.atomic():
+        source = ensure_source(account_id, actor, source_input, may_trust=may_trust)
+        refuse_lore(source)
+        transaction.set_rollback(True)
+    return source
+
+
 def _ensure(
     account_id: UUID, actor: Actor, source_input: NewSource, *, may_trust: bool
 ) -> KnowledgeSource:

@@ -16,7 +16,7 @@ from knowledge.actions.erasure import erase_document, erase_source
 from knowledge.actions.ingest import IngestResult, ingest
 from knowledge.actions.page_fetches import refuse_to_fetch
 from knowledge.actions.prepare_delivery import prepare, refuse_over_quota
-from knowledge.actions.sources import NewSource, ensure_source, refuse_lore
+from knowledge.actions.sources import NewSource, check_source, ensure_source
 from knowledge.api import serialize
 from knowledge.api.request_serializers import IngestInput, SourceInput, SourcesInput, build_delivery
 from knowledge.api.response_types import (
@@ -47,12 +47,14 @@ class Ingest(AgentView):
         data = parse(IngestInput, request)
         deliveries = [build_delivery(each) for each in data["documents"]]
         refuse_to_fetch(deliveries)
+        source_input = NewSource(**data["source"])
+        may_trust = self.request.auth.may(Scope.KNOWLEDGE_TRUST)
         with acting(self.account):
-            source = _ensure_source(self, NewSource(**data["source"]))
-            refuse_lore(source)
+            source = check_source(self.account, self.actor, source_input, may_trust=may_trust)
             refuse_over_quota(self.account, deliveries)
         prepared = prepare(source, deliveries)
         with acting(self.account):
+            source = _ensure_source(self, source_input)
             remove = list(data["remove"])
             if data["complete"]:
                 rows = KnowledgeDocument.objects.of(self.account).present().filter(source=source)

@@ -19,7 +19,7 @@ from kmapp.web.responses import redirect_with_notice, render_form
 from knowledge.actions.ingest import ingest
 from knowledge.actions.page_fetches import allowed, refuse_to_fetch
 from knowledge.actions.prepare_delivery import Delivery, Pieces, prepare, refuse_over_quota
-from knowledge.actions.sources import NewSource, ensure_source, find_source, refuse_lore
+from knowledge.actions.sources import NewSource, check_source, ensure_source, find_source
 from knowledge.models import KnowledgeSource
 from knowledge.parsing.formats import ENDINGS
 
@@ -168,10 +168,10 @@ def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
             trust=data["trust"],
             revision=data["revision"] or None,
         )
-        source = ensure_source(account_id, actor, new)
-        refuse_lore(source)
+        source = check_source(account_id, actor, new)
     prepared = prepare(source, deliveries)
     with acting(account_id):
+        source = ensure_source(account_id, actor, new)
         result = ingest(source, actor, prepared)
     if not data["uploads"]:
         return redirect_with_notice(

@@ -101,6 +101,7 @@ def _edge(edge: Edge, account_id: UUID) -> dict[str, Any]:
         "to_id": edge.dst,
         "type": edge.type,
         "weight": edge.weight,
+        "commit_id": edge.commit_id,
     }
 
 

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.personal_data import prepare_erasure
 from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import MAX_ID_LENGTH, Exact, OneOrMore, any_of
 from kmapp.api.views import AgentView, parse
@@ -80,6 +81,8 @@ class Erase(AgentView):
     @extend_schema(request=EraseInput, responses={200: Erasure | ErasureCount})
     def post(self, request: Request) -> Response:
         data = parse(EraseInput, request)
+        if "confirm_token" in data:
+            prepare_erasure(self.account)
         with acting(self.account):
             rows, person = self._rows(data), _person(data)
             if "confirm_token" not in data:

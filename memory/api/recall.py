@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kmapp.accounts.scopes import Scope
+from kmapp.api.rules_in_answers import evaluate_rules
 from kmapp.api.throttles import count
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
@@ -29,6 +30,10 @@ from memory.retrieval.search import Search
 
 DIMENSIONS = 4_096
 DEBUG_SEEDS = 20
+RULES_NOT_READ = {
+    "code": "missing_scope",
+    "message": "The key lacks the scope rules:read, so rules_context was not evaluated.",
+}
 
 
 def search_of(data: Mapping[str, Any], variant: Variant) -> Search:
@@ -68,6 +73,13 @@ class _RecallInput(QueryFilters):
     context_token_budget = serializers.IntegerField(
         min_value=1, max_value=100_000, required=False, allow_null=True
     )
+    rules_context = serializers.DictField(
+        required=False,
+        allow_null=True,
+        help_text="Context to evaluate the rules for, with a key that has the scope rules:read.",
+    )
+    rules_include_shadow = serializers.BooleanField(default=False)
+    rules_limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
     context_char_budget = serializers.IntegerField(
         min_value=1, max_value=400_000, required=False, allow_null=True
     )
@@ -110,7 +122,21 @@ class _Recalling(AgentView):
         )
         recalled = recall(self.account, recall_request, meaning)
         accessed(self.account, recalled.entries)
-        return aionis_subgraph.answer(self.account, recalled, data)
+        output = aionis_subgraph.answer(self.account, recalled, data)
+        if data.get("rules_context") is None:
+            return output
+        if not self.request.auth.may(Scope.RULES_READ):
+            return output | {"decisions": [*output["decisions"], RULES_NOT_READ]}
+        return output | {"rules": self._evaluate_rules(data)}
+
+    def _evaluate_rules(self, data: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        question = {
+            **{name: data.get(name) for name in ("user_id", "agent_id", "app_id", "scope")},
+            "context": data["rules_context"],
+            "include_shadow": data["rules_include_shadow"],
+            "limit": data["rules_limit"],
+        }
+        return evaluate_rules(self.account, question)
 
     def _admit_debugging(self, data: Mapping[str, Any]) -> None:
         """Allow vector previews to admin keys only, within a rate limit."""

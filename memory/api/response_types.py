@@ -263,6 +263,7 @@ class RecallAnswer(Versions, VerifiedAnswer):
     context: dict[str, Any]
     decisions: list[dict[str, Any]]
     debug: NotRequired[dict[str, Any]]
+    rules: NotRequired[dict[str, Any]]  # as rules/evaluate returns them
 
 
 class RecallTextAnswer(RecallAnswer):

@@ -184,6 +184,11 @@ _ALLOWED: Mapping[str, set[str]] = {
 }
 
 
+def operators_of(kind: str) -> set[str]:
+    """Return the operators that fields of this kind support."""
+    return _ALLOWED[kind]
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """A column that may be filtered by."""

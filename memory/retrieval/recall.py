@@ -95,7 +95,7 @@ def _visible_entries(
 
 
 _EDGES = """
-SELECT id, src_id, dst_id, type, weight, confidence, decay_rate, greatest(0, extract(
+SELECT id, src_id, dst_id, type, commit_id, weight, confidence, decay_rate, greatest(0, extract(
   epoch FROM coalesce(%s, now()) - coalesce(last_activated_at, created_at)))::float8 / 86400
 FROM memory_memoryedge
 WHERE account_id = %s AND type = ANY (%s) AND weight >= %s AND confidence >= %s
@@ -114,6 +114,6 @@ def _edges(account_id: UUID, front: Collection[UUID], request: Recall) -> list[E
             _EDGES, [then, account_id, list(SPREADING), *least, then, these, these, SCANNED]
         )
         return [
-            Edge(pk, src, dst, kind, weight, strength(weight, *carries))
-            for pk, src, dst, kind, weight, *carries in cursor.fetchall()
+            Edge(pk, src, dst, kind, weight, strength(weight, *carries), commit_id)
+            for pk, src, dst, kind, commit_id, weight, *carries in cursor.fetchall()
         ]

@@ -17,6 +17,7 @@ class Edge(NamedTuple):
     type: str
     weight: float
     strength: float  # weight × confidence, faded by age
+    commit_id: UUID | None = None  # None for a derived edge
 
 
 @dataclass

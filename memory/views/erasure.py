@@ -1,5 +1,6 @@
 """Pages to erase memories, after a confirmation by typing, and pages of erased memories."""
 
+from functools import partial
 from http import HTTPStatus
 from uuid import UUID
 
@@ -9,8 +10,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kmapp.accounts.permissions import Permission
+from kmapp.accounts.personal_data import prepare_erasure
 from kmapp.ledger.models import Commit
 from kmapp.web.actor_names import list_actor_names
+from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_reason, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
@@ -24,20 +27,12 @@ RELATED_TYPES = (MemoryEdge.Type.SUPERSEDES, MemoryEdge.Type.DERIVED_FROM, Memor
 
 
 @page_view("GET", "POST", needs=Permission.ERASE)
-def erase(request: WebRequest) -> HttpResponse:
+def erase(request: WebRequest) -> HttpResponse | AfterCommit:
     """Erase one memory (`id`) or the filtered list, after confirmation by typing."""
     account_id, actor = request.account_id, request.actor
     rows = _select_rows(account_id, request.GET)
     if request.method == "POST" and _is_typed(request):
-        ticket, reason = request.POST.get("ticket", ""), parse_reason(request)
-        done = erasure.erase_entries(account_id, rows, actor, ticket=ticket, reason=reason)
-        message = ngettext(
-            "%(n)d memory erased. This commit is the proof.",
-            "%(n)d memories erased. This commit is the proof.",
-            done.memories,
-        )
-        message %= {"n": done.memories}
-        return redirect_with_notice(request, message, "web:commit", pk=done.commit_id)
+        return AfterCommit(partial(_erase_prepared, request), outside_transaction=True)
     extent = erasure.preview_erasure(account_id, rows, actor)
     context = {
         "extent": extent,
@@ -53,6 +48,25 @@ def erase(request: WebRequest) -> HttpResponse:
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if request.method == "POST" else HTTPStatus.OK
     return render(request, "memory/erasure/index.html", context, status=status)
+
+
+def _erase_prepared(request: WebRequest) -> AfterCommit:
+    prepare_erasure(request.account_id)
+    return AfterCommit(partial(_erase, request))
+
+
+def _erase(request: WebRequest) -> HttpResponse:
+    account_id, actor = request.account_id, request.actor
+    rows = _select_rows(account_id, request.GET)
+    ticket, reason = request.POST.get("ticket", ""), parse_reason(request)
+    done = erasure.erase_entries(account_id, rows, actor, ticket=ticket, reason=reason)
+    message = ngettext(
+        "%(n)d memory erased. This commit is the proof.",
+        "%(n)d memories erased. This commit is the proof.",
+        done.memories,
+    )
+    message %= {"n": done.memories}
+    return redirect_with_notice(request, message, "web:commit", pk=done.commit_id)
 
 
 def _select_rows(account_id: UUID, params: QueryDict) -> EntryQuerySet:

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.rules_in_answers import register
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid, NotFound
 from rules.actions.decisions import Decided, decide, evaluate_rules
@@ -52,11 +53,22 @@ class Evaluate(AgentView):
 
     @extend_schema(request=EvaluateInput, responses={200: EvaluateAnswer})
     def post(self, request: Request) -> Response:
-        data = parse(EvaluateInput, request)
-        with acting(self.account):
-            answer = evaluate_rules(self.account, build_question(data))
-        serializer = AnswerSerializer(self.account, answer, data["limit"])
-        return Response(serializer.serialize_evaluation(include_shadow=data["include_shadow"]))
+        return Response(evaluate(self.account, parse(EvaluateInput, request)))
+
+
+def evaluate(account_id: UUID, data: Mapping[str, Any]) -> EvaluateAnswer:
+    with acting(account_id):
+        answer = evaluate_rules(account_id, build_question(data))
+    serializer = AnswerSerializer(account_id, answer, data["limit"])
+    return serializer.serialize_evaluation(include_shadow=data["include_shadow"])
+
+
+@register
+def evaluate_for_answer(account_id: UUID, data: Mapping[str, Any]) -> EvaluateAnswer:
+    """Evaluate the rules for the answer of another app."""
+    serializer = EvaluateInput(data={name: value for name, value in data.items() if value})
+    serializer.is_valid(raise_exception=True)
+    return evaluate(account_id, serializer.validated_data)
 
 
 class Select(AgentView):

@@ -17,7 +17,7 @@ from context.models import ContextBody, ContextInput, ContextSummary, ToolResult
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.models import Account
+from kmapp.accounts.models import Account, User
 from kmapp.api.models import IdempotentRequest
 from tests import makers
 from tests.agent import Agent
@@ -224,3 +224,37 @@ def test_only_bodies_with_results_are_read(agent: Agent, acme: Account) -> None:
         cursor.execute("EXPLAIN " + sql)
         plan = "\n".join(row[0] for row in cursor.fetchall())
     assert "bodies_with_results" in plan
+
+
+@pytest.mark.usefixtures("committed")
+def test_first_erasure_after_an_upgrade_prepares_in_own_transactions(
+    acme: Account, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = makers.agent(acme)
+    archived = archive_result(agent)
+    assemble(agent, conversation(SECRET), user_id="ann")
+    agent.post("memory/store", {"text": "A sparrow.", "user_id": "ann"}, 201)
+    depths: list[int] = []
+    update = backfill_markers._update_markers  # noqa: SLF001
+
+    def record_depth(account_id: UUID, markers: dict[UUID, list[str]]) -> None:
+        if markers:
+            depths.append(len(connection.atomic_blocks))
+        update(account_id, markers)
+
+    monkeypatch.setattr(backfill_markers, "_update_markers", record_depth)
+
+    def forget_markers() -> None:
+        with acting(acme):
+            assert ContextBody.objects.of(acme).update(results=None)
+
+    forget_markers()
+    page = f"/tool-results/{archived['archive']['uuid']}/erase/"
+    assert makers.signed_in(ada).post(page, {"reason": "asked"}).status_code == 302
+    assert makers.count(ToolResultArchive, acme) == 0
+    forget_markers()
+    counted = agent.post("memory/erase", {"user_id": "ann"}, 200)
+    token = {"confirm_token": counted["confirm_token"]}
+    assert agent.post("memory/erase", {"user_id": "ann", **token}, 200)["erased"]
+    assert len(depths) >= 2
+    assert set(depths) == {1}

@@ -2,12 +2,14 @@
 
 import random
 import re
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from itertools import pairwise, product
+from string import ascii_uppercase
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stdnum import iban, numdb
 
 from kmapp.pii import KINDS, Finding, find_pii, redact, redact_json
 from kmapp.pii.identifiers import is_luhn_valid, is_resident_id
@@ -215,3 +217,30 @@ def test_redacts_many_keys_in_linear_time() -> None:
     assert_linear(
         lambda n: redact_json({f"kim{number}@example.com": 1 for number in range(n)}), 4_000
     )
+
+
+def ibans() -> Iterator[str]:
+    """Yield a valid number of every country, from the registry of formats."""
+    draw = random.Random(13616)  # noqa: S311
+    alphabet = {"n": "0123456789", "a": "ABCDEFGHIJ", "c": "0123456789KLMNOP"}
+    for first, second in product(ascii_uppercase, repeat=2):
+        country = f"{first}{second}"
+        _, properties = numdb.get("iban").info(country)[0]
+        parts = re.findall(r"(\d+)!([nac])", properties.get("bban", ""))
+        bban = "".join(
+            draw.choice(alphabet[kind]) for size, kind in parts for _ in range(int(size))
+        )
+        if bban:
+            yield country + iban.calc_check_digits(f"{country}00{bban}") + bban
+
+
+def test_ibans_of_every_country_are_redacted_whole() -> None:
+    numbers = list(ibans())
+    assert len(numbers) > 75
+    for number in numbers:
+        groups = re.findall(".{1,4}", number)
+        for written in (number, number.lower(), " ".join(groups), "-".join(groups)):
+            for context in ("{}", "to {} by noon", "账号{}。", "IBAN:{}, thanks"):
+                assert redact(context.format(written))[0] == context.format("[card]"), written
+        wrong = number[:2] + f"{(int(number[2:4]) + 1) % 100:02}" + number[4:]
+        assert "card" not in {each.kind for each in find_pii(wrong) if each.end - each.start > 19}

@@ -6,14 +6,16 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.test import Client
 from prometheus_client import REGISTRY
 from pytest_django import Settings
 
+from kmapp.providers import breaker
 from kmapp.providers.breaker import Breaker, breaker_for, states
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import CircuitOpen, ProviderError, Refused
 from kmapp.providers.models import EmbeddingModel as Form
-from tests.fake_provider import FakeProvider
+from tests.fake_provider import Behaviour, FakeProvider
 from tests.promises.plugin import Measured
 
 WINDOW = timedelta(seconds=300)  # during which a circuit stays open
@@ -122,3 +124,25 @@ def fails(circuit: Breaker, *, times: int) -> Iterator[None]:
             raise ProviderError("down")
     assert circuit.state == "open"
     yield
+
+
+def test_health_knows_the_circuits_of_other_processes(
+    embedder: OpenAIEmbedder, provider: FakeProvider, agent: Client
+) -> None:
+    def circuit() -> str:
+        return str(agent.get("/v1/health").json()["embedder"]["circuit"])
+
+    assert circuit() == "closed"
+    provider.behaviour = Behaviour(mode="error")
+    for _ in range(FAIL_MAX):
+        outcome(embedder)
+    theirs = breaker._breakers.copy()  # noqa: SLF001
+    breaker._breakers.clear()  # noqa: SLF001 - the web process has called nobody
+    assert circuit() == "open"
+    breaker._breakers.update(theirs)  # noqa: SLF001
+    provider.behaviour = Behaviour()
+    end_window(provider)
+    while states()[provider.url] != "closed":
+        assert outcome(embedder) == "ok"
+    breaker._breakers.clear()  # noqa: SLF001
+    assert circuit() == "closed"

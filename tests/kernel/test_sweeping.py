@@ -7,9 +7,12 @@ from uuid import UUID
 
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded
+from django.db import connection
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
+from kmapp.accounts import sweep as sweep_module
+from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, account_ids
 from kmapp.accounts.sweep import SweepFailed, sweep
 from kmapp.errors import ReadOnly
@@ -97,3 +100,30 @@ def test_timed_out_task_stops(acme: Account, rival: Account) -> None:
 
 def test_results_of_all_accounts_are_collected(acme: Account, rival: Account) -> None:
     assert sweep(lambda account_id: account_id) == account_ids()
+
+
+@pytest.mark.usefixtures("committed")
+def test_sweep_pauses_while_the_database_is_unreachable(
+    acme: Account, rival: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One log line for the outage; then it continues with the account where it stopped."""
+    served: list[UUID] = []
+    reachable = iter([False, False])
+    is_reachable = sweep_module._is_reachable  # noqa: SLF001
+    monkeypatch.setattr(sweep_module, "_is_reachable", lambda: next(reachable, is_reachable()))
+    pauses: list[float] = []
+    monkeypatch.setattr(sweep_module, "sleep", pauses.append)
+
+    def serve(account_id: UUID) -> UUID:
+        served.append(account_id)
+        with acting(account_id), connection.cursor() as cursor:
+            if len(served) == 1:
+                cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        return account_id
+
+    with capture_logs() as lines:
+        assert sweep(serve) == account_ids()
+    first, second = account_ids()
+    assert served == [first, first, second]
+    assert [each["event"] for each in lines] == ["sweep_paused", "sweep_resumed"]
+    assert pauses == [sweep_module.PAUSE] * 2

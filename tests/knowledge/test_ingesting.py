@@ -275,3 +275,15 @@ def test_rejects_names_similar_to_a_trusted_source(acme: Account, name: str) -> 
     body = {"source": {"name": name}, "documents": DOCUMENTS}
     refused = agent_with(acme, PLAIN).post("knowledge/ingest", body, 409)
     assert (refused["error"], "handbook" in refused["message"]) == ("look_alike", True)
+
+
+def test_refused_documents_leave_no_source(agent: Agent, acme: Account) -> None:
+    document = {"ref": "a.md", "text": "Tea is served at nine."}
+    body = {"source": {"name": "fresh"}, "documents": [document, document]}
+    agent.post("knowledge/ingest", body, 400)
+    assert agent.get("knowledge/sources")["sources"] == []
+    agent.post("knowledge/ingest", {**body, "documents": [document]}, 201)
+    changed = {"name": "fresh", "revision": "r2"}
+    agent.post("knowledge/ingest", {**body, "source": changed}, 400)
+    [source] = agent.get("knowledge/sources")["sources"]
+    assert (source["name"], source["revision"]) == ("fresh", None)

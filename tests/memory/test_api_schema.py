@@ -1,10 +1,12 @@
 """Responses of the memory endpoints match the published schema."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from memory.retrieval.filters import FIELDS
 from tests import makers
 from tests.agent import Agent
 
@@ -78,3 +80,30 @@ def test_error_responses_match_the_schema(agent: Agent, schema: dict[str, Any]) 
     check(
         schema, "post /v1/memory/get", "default", agent.post("memory/get", {"client_id": "no"}, 404)
     )
+
+
+def test_schema_lists_roles_and_filter_fields(agent: Agent) -> None:
+    """A client can validate requests: what the schema refuses, the server refuses too."""
+    schema = agent.get("schema")
+
+    def request_of(path: str) -> Draft202012Validator:
+        body = schema["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+        return Draft202012Validator({**body["schema"], "components": schema["components"]})
+
+    search = request_of("/v1/memory/search")
+    for name, field in FIELDS.items():
+        value = {"json": {"a": 1}, "number": 0.5, "flag": True, "id": str(uuid4())}.get(
+            field.kind, "2026-01-31"
+        )
+        for filters in ({name: value}, {"NOT": {name: value}}, {"AND": [{name: value}]}):
+            assert search.is_valid({"query": "tea", "filters": filters}), filters
+            agent.post("memory/search", {"query": "tea", "filters": filters}, 200)
+    for filters in ({"colour": "red"}, {"pinned": "yes"}, {"importance": {"gte": "high"}}):
+        assert not search.is_valid({"query": "tea", "filters": filters}), filters
+        agent.post("memory/search", {"query": "tea", "filters": filters}, 400)
+    for path, role in (("memory/add", "narrator"), ("context/prepare", "narrator")):
+        body = {"messages": [{"role": role, "content": "Hello."}], "conversation_id": "c"}
+        assert not request_of(f"/v1/{path}").is_valid(body), path
+        agent.post(path, body, 400)
+        body["messages"] = [{"role": "user", "content": "Hello."}]
+        assert request_of(f"/v1/{path}").is_valid(body), path

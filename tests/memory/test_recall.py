@@ -14,6 +14,7 @@ from memory.models import MemoryEdge, MemoryEntry
 from memory.retrieval.access_counters import take_counts
 from tests import makers
 from tests.agent import Agent
+from tests.rules.builders import rule
 
 HOUR = timedelta(hours=1)
 
@@ -212,3 +213,28 @@ def test_access_makes_a_cold_memory_warm(agent: Agent, acme: Account) -> None:
     agent.post("memory/search", {"query": "harbour", "user_id": "u"})
     flush_access_counts(acme.pk)
     assert agent.post("memory/get", {"id": stored["id"]})["tier"] == "warm"
+
+
+def test_edges_have_their_commits(filled: Agent, acme: Account) -> None:
+    query = {"query_text": "Lisbon trip", "user_id": "u", "limit": 1}
+    edges = filled.post("memory/recall_text", query)["subgraph"]["edges"]
+    commits = {str(row.pk): str(row.commit_id) for row in makers.rows(MemoryEdge, acme)}
+    assert {edge["id"]: edge["commit_id"] for edge in edges} == commits
+    assert None not in commits.values()
+
+
+def test_recall_evaluates_rules_for_a_context(filled: Agent, acme: Account) -> None:
+    rule(acme, "No curl", "active")
+    query = {"query_text": "Lisbon trip", "user_id": "u"}
+    assert "rules" not in filled.post("memory/recall_text", query)
+    asked = {**query, "rules_context": {"intent": "fetch"}}
+    rules = filled.post("memory/recall_text", asked)["rules"]
+    assert [each["summary"] for each in rules["active"]] == ["No curl"]
+    assert rules["applied"]["policy"]["tool"]["deny"] == ["curl"]
+    same = filled.post("memory/rules/evaluate", {"context": {"intent": "fetch"}, "user_id": "u"})
+    assert rules["applied"]["policy"] == same["applied"]["policy"]
+    other = {**asked, "rules_context": {"intent": "write"}}
+    assert filled.post("memory/recall_text", other)["rules"]["active"] == []
+    answer = makers.agent(acme, ["memory:read"]).post("memory/recall_text", asked)
+    assert "rules" not in answer
+    assert "missing_scope" in {each["code"] for each in answer["decisions"]}

@@ -1,5 +1,7 @@
 """The Django admin: lists, rows and users of one account at a time."""
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,9 +19,11 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, AccountOwned, Membership, User
 from kmapp.ledger.models import Commit
 from kmapp.providers.models import EmbeddingModel
+from kmapp.web.admin.accounts import UserAdmin
 from memory.models import MemoryEntry, MemorySettings
 from rules.models import RuleBook
 from tests import makers
+from tests.race import run_on_own_connection
 from tests.web.pages import html, page
 from tests.web.staff import MODELS, address, fill, staff
 
@@ -144,6 +148,35 @@ def test_new_user_becomes_a_reviewer(superuser: Client, acme: Account) -> None:
         member = Membership.objects.of(acme).get(user__username="nia")
         assert member.role == "reviewer"
         assert Commit.objects.of(acme).get(pk=member.commit_id).actor.startswith("user:")
+
+
+@pytest.mark.usefixtures("committed")
+def test_user_added_twice_at_once_is_a_field_error(
+    superuser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Someone else adds the user between the validation of the form and its INSERT."""
+    stock = UserAdmin.save_form
+    others = iter(["nia"])
+
+    def save_form(self: UserAdmin, *args: Any, **kwargs: Any) -> Any:
+        for name in others:
+            create = partial(User.objects.create_user, name, f"{name}@example.test")
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(run_on_own_connection, create).result()
+        return stock(self, *args, **kwargs)
+
+    monkeypatch.setattr(UserAdmin, "save_form", save_form)
+    body = {
+        "username": "nia",
+        "email": "nia@example.test",
+        "usable_password": "true",
+        "password1": "a long good password",
+        "password2": "a long good password",
+    }
+    answer = superuser.post(address(User, "add/"), body)
+    assert answer.status_code == 200
+    assert set(answer.context["adminform"].form.errors) == {"username", "email"}
+    assert User.objects.filter(username="nia").count() == 1
 
 
 def test_staff_cannot_become_superusers(client: Client, acme: Account) -> None:

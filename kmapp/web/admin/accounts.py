@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin
 from django.contrib.auth import admin as auth
 from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
@@ -39,6 +40,16 @@ class UserAdmin(StockUserAdmin):
     add_fieldsets = (
         (None, {"fields": ("username", "email", "usable_password", "password1", "password2")}),
     )
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Add a user. If someone adds the same one meanwhile, the form says so."""
+        try:
+            with transaction.atomic():
+                return super().add_view(request, form_url, extra_context)
+        except IntegrityError:  # the validation of the form finds the other one now
+            return super().add_view(request, form_url, extra_context)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         members = Membership.objects.of(as_web_request(request).account_id)

@@ -1,0 +1,110 @@
+"""Files are scanned by a configured clamd before anything is stored."""
+
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from pytest_django import Settings
+
+from kmapp.accounts.models import Account
+from knowledge.models import KnowledgeDocument, KnowledgeSource
+from knowledge.parsing.virus_scan import PART, ScannerFailed, scan
+from tests import makers
+from tests.agent import Agent
+
+VIRUS = b"X5O!-TEST-FILE"
+
+
+class Clamd:
+    """A scripted clamd on a socket: it finds a virus in files that contain VIRUS."""
+
+    def __init__(self, server: socket.socket, most: int) -> None:
+        self.server, self.most = server, most
+        self.files: list[bytes] = []
+        Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self.server.accept()
+            except OSError:  # closed
+                return
+            with connection, connection.makefile("rb") as stream:
+                assert stream.read(10) == b"zINSTREAM\0"
+                connection.sendall(self._scan(stream))
+
+    def _scan(self, stream: "object") -> bytes:
+        data = b""
+        while size := struct.unpack(">I", stream.read(4))[0]:  # type: ignore[attr-defined]
+            data += stream.read(size)  # type: ignore[attr-defined]
+            if len(data) > self.most:
+                return b"INSTREAM size limit exceeded. ERROR\0"
+        self.files.append(data)
+        return b"stream: Test.Signature FOUND\0" if VIRUS in data else b"stream: OK\0"
+
+
+@contextmanager
+def clamd(server: socket.socket, most: int = 10 * PART) -> Iterator[Clamd]:
+    server.listen()
+    with server:
+        yield Clamd(server, most)
+        server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def scanner(tmp_path: Path, settings: Settings) -> Iterator[Clamd]:
+    server = socket.socket(socket.AF_UNIX)
+    settings.CLAMD_SOCKET = str(tmp_path / "clamd")
+    server.bind(settings.CLAMD_SOCKET)
+    with clamd(server) as scripted:
+        yield scripted
+
+
+def ingest(agent: Agent, text: str, status: int, name: str = "docs") -> dict[str, object]:
+    documents = [{"ref": "a.md", "text": "Fine."}, {"ref": "b.md", "text": text}]
+    body = {"source": {"name": name}, "documents": documents}
+    answer: dict[str, object] = agent.post("knowledge/ingest", body, status)
+    return answer
+
+
+def test_infected_file_is_refused_and_nothing_stays(
+    agent: Agent, acme: Account, admin: Client, scanner: Clamd
+) -> None:
+    ingest(agent, "Clean.", 201)
+    assert scanner.files == [b"Fine.", b"Clean."]
+    refused = ingest(agent, f"Look: {VIRUS.decode()}", 400, name="other")
+    assert refused["error"] == "infected"
+    assert refused["issues"] == [{"path": "documents.1", "message": "contains Test.Signature"}]
+    files = {"uploads": SimpleUploadedFile("virus.md", b"x" * 3 * PART + VIRUS)}
+    form = {"source": "Uploads", "kind": "upload", "trust": "", **files}
+    page = admin.post("/knowledge/upload/", form)
+    assert page.status_code == 422
+    assert "contains a virus (Test.Signature)" in page.text
+    assert [row.name for row in makers.rows(KnowledgeSource, acme)] == ["docs"]
+    assert makers.count(KnowledgeDocument, acme) == 2
+
+
+def test_without_its_scanner_nothing_is_stored(
+    agent: Agent, acme: Account, settings: Settings, tmp_path: Path
+) -> None:
+    settings.CLAMD_SOCKET = str(tmp_path / "nobody")
+    answer = ingest(agent, "Clean.", 503)
+    assert answer["error"] == "scanner_unavailable"
+    assert makers.rows(KnowledgeSource, acme) == []
+
+
+def test_scanner_on_a_port_limits_files() -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    address = f"127.0.0.1:{server.getsockname()[1]}"
+    with clamd(server, most=PART) as scripted:
+        assert scan(address, [b"clean"], timeout=60) is None
+        assert scan(address, [VIRUS[:4], VIRUS[4:]], timeout=60) == "Test.Signature"
+        assert scripted.files == [b"clean", VIRUS]
+        with pytest.raises(ScannerFailed, match="size limit exceeded"):
+            scan(address, [b"b" * PART] * 3, timeout=60)
