@@ -8,6 +8,7 @@ class MemoryConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("memory.api.health")  # registers its metrics
+        import_module("memory.api.filter_schema")  # registers the schema of filters
         import_module("memory.api.extraction_results")  # registers results of extractions
         import_module("memory.api.webhook_changes")  # registers the changes that webhooks report
         import_module("memory.api.agent_tools")  # registers the tools of agents

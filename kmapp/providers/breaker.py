@@ -34,9 +34,9 @@ class _StateListener(pybreaker.CircuitBreakerListener):
         CIRCUIT_OPEN.labels(cb.name).set(new_state.name != pybreaker.STATE_CLOSED)
         # Shared for two windows: each failed trial call renews it, and a killed process cannot.
         if new_state.name == pybreaker.STATE_OPEN:
-            cache.set(_shared_key(cb.name), 1, timeout=2 * settings.BREAKER_RESET_SECONDS)
+            cache.set(_shared_key(str(cb.name)), 1, timeout=2 * settings.BREAKER_RESET_SECONDS)
         elif new_state.name == pybreaker.STATE_CLOSED:
-            cache.delete(_shared_key(cb.name))
+            cache.delete(_shared_key(str(cb.name)))
 
 
 class Breaker:

@@ -2,6 +2,10 @@
 
 from typing import Any
 
+from drf_spectacular.extensions import OpenApiSerializerFieldExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
+
 from kmapp.api.request_limits import BOUNDS, STORABLE
 from memory.retrieval.filters import ANYTHING, FIELDS, LISTS, LONGEST, VALUES, operators_of
 
@@ -16,7 +20,7 @@ _VALUES: dict[str, Schema] = {
     "time": {"type": "string", "description": "A date or a time."},
     "id": {"type": "string", "format": "uuid"},
 }
-_GROUP: Schema = {"type": "object", "description": "Another filter."}
+_GROUP: Schema = {"$ref": "#/components/schemas/Filters"}
 _GROUPS: Schema = {"type": "array", "items": _GROUP, "minItems": 1}
 
 
@@ -36,8 +40,21 @@ def _field(kind: str) -> Schema:
 
 
 def filter_schema() -> Schema:
-    """Return the schema of a filter. Nested filters have the same one."""
     fields = {name: _field(field.kind) for name, field in FIELDS.items()}
     groups = {name: {"anyOf": [_GROUPS, _GROUP]} if name == "NOT" else _GROUPS for name in LISTS}
     names = {"enum": [*fields, *groups]}
     return {"type": "object", "properties": fields | groups, "propertyNames": names}
+
+
+class FiltersExtension(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
+    """The schema of a filter, which nested filters have too, as a component."""
+
+    target_class = "memory.api.request_serializers.FiltersField"
+
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> Schema:
+        """Register the component, and return a reference to it."""
+        component = ResolvedComponent(  # type: ignore[no-untyped-call]
+            "Filters", ResolvedComponent.SCHEMA, schema=filter_schema(), object="Filters"
+        )
+        auto_schema.registry.register_on_missing(component)
+        return dict(component.ref)

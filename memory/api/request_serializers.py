@@ -6,7 +6,6 @@ The field names text, kind, metadata and run_id have aliases for other clients.
 from collections.abc import Mapping
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kmapp.api.serializers import (
@@ -14,7 +13,6 @@ from kmapp.api.serializers import (
     IdField,
     OneOrMore,
 )
-from memory.api.filter_schema import filter_schema
 from memory.models import MemoryEntry, Viewer
 from memory.retrieval.filters import IDS, fixed_ids
 from memory.retrieval.search import USUAL
@@ -45,7 +43,6 @@ class OwnerIds(Aliases):
     scope = IdField()
 
 
-@extend_schema_field(filter_schema())
 class FiltersField(serializers.DictField):
     """Filter conditions, read by `memory.retrieval.filters`."""
 

@@ -95,10 +95,13 @@ def test_schema_lists_roles_and_filter_fields(agent: Agent) -> None:
         value = {"json": {"a": 1}, "number": 0.5, "flag": True, "id": str(uuid4())}.get(
             field.kind, "2026-01-31"
         )
-        for filters in ({name: value}, {"NOT": {name: value}}, {"AND": [{name: value}]}):
+        simple: dict[str, Any] = {name: value}
+        for filters in (simple, {"NOT": simple}, {"AND": [simple]}):
             assert search.is_valid({"query": "tea", "filters": filters}), filters
             agent.post("memory/search", {"query": "tea", "filters": filters}, 200)
-    for filters in ({"colour": "red"}, {"pinned": "yes"}, {"importance": {"gte": "high"}}):
+    refused: list[dict[str, Any]] = [{"colour": "red"}, {"pinned": "yes"}]
+    refused += [{"importance": {"gte": "high"}}, {"NOT": {"AND": [{"colour": "red"}]}}]
+    for filters in refused:
         assert not search.is_valid({"query": "tea", "filters": filters}), filters
         agent.post("memory/search", {"query": "tea", "filters": filters}, 400)
     for path, role in (("memory/add", "narrator"), ("context/prepare", "narrator")):

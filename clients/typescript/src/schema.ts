@@ -1631,9 +1631,12 @@ export interface components {
             thread_id?: string | null;
             user_id?: string | null;
             agent_id?: string | null;
-            messages: {
+            messages: ({
+                /** @enum {string} */
+                role: "assistant" | "developer" | "system" | "tool" | "user";
+            } & {
                 [key: string]: components["schemas"]["JSON"];
-            }[];
+            })[];
             app_id?: string | null;
             scope?: string | null;
             model?: string | null;
@@ -2451,6 +2454,288 @@ export interface components {
             /** Format: date-time */
             created_at: string;
         };
+        Filters: {
+            user_id?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            agent_id?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            app_id?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            run_id?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            scope?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            kind?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            visibility?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            tier?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            title?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            client_id?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            created_at?: string | "*" | null | string[] | {
+                eq?: string | "*" | null;
+                /** @description A date or a time. */
+                gt?: string;
+                /** @description A date or a time. */
+                gte?: string;
+                in?: string[];
+                /** @description A date or a time. */
+                lt?: string;
+                /** @description A date or a time. */
+                lte?: string;
+                ne?: string | "*" | null;
+            };
+            updated_at?: string | "*" | null | string[] | {
+                eq?: string | "*" | null;
+                /** @description A date or a time. */
+                gt?: string;
+                /** @description A date or a time. */
+                gte?: string;
+                in?: string[];
+                /** @description A date or a time. */
+                lt?: string;
+                /** @description A date or a time. */
+                lte?: string;
+                ne?: string | "*" | null;
+            };
+            observed_at?: string | "*" | null | string[] | {
+                eq?: string | "*" | null;
+                /** @description A date or a time. */
+                gt?: string;
+                /** @description A date or a time. */
+                gte?: string;
+                in?: string[];
+                /** @description A date or a time. */
+                lt?: string;
+                /** @description A date or a time. */
+                lte?: string;
+                ne?: string | "*" | null;
+            };
+            expires_at?: string | "*" | null | string[] | {
+                eq?: string | "*" | null;
+                /** @description A date or a time. */
+                gt?: string;
+                /** @description A date or a time. */
+                gte?: string;
+                in?: string[];
+                /** @description A date or a time. */
+                lt?: string;
+                /** @description A date or a time. */
+                lte?: string;
+                ne?: string | "*" | null;
+            };
+            valid_from?: string | "*" | null | string[] | {
+                eq?: string | "*" | null;
+                /** @description A date or a time. */
+                gt?: string;
+                /** @description A date or a time. */
+                gte?: string;
+                in?: string[];
+                /** @description A date or a time. */
+                lt?: string;
+                /** @description A date or a time. */
+                lte?: string;
+                ne?: string | "*" | null;
+            };
+            valid_to?: string | "*" | null | string[] | {
+                eq?: string | "*" | null;
+                /** @description A date or a time. */
+                gt?: string;
+                /** @description A date or a time. */
+                gte?: string;
+                in?: string[];
+                /** @description A date or a time. */
+                lt?: string;
+                /** @description A date or a time. */
+                lte?: string;
+                ne?: string | "*" | null;
+            };
+            importance?: number | "*" | null | number[] | {
+                eq?: number | "*" | null;
+                gt?: number;
+                gte?: number;
+                in?: number[];
+                lt?: number;
+                lte?: number;
+                ne?: number | "*" | null;
+            };
+            confidence?: number | "*" | null | number[] | {
+                eq?: number | "*" | null;
+                gt?: number;
+                gte?: number;
+                in?: number[];
+                lt?: number;
+                lte?: number;
+                ne?: number | "*" | null;
+            };
+            salience?: number | "*" | null | number[] | {
+                eq?: number | "*" | null;
+                gt?: number;
+                gte?: number;
+                in?: number[];
+                lt?: number;
+                lte?: number;
+                ne?: number | "*" | null;
+            };
+            tags?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            entities?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            pinned?: boolean | "*" | null | {
+                eq?: boolean | "*" | null;
+                ne?: boolean | "*" | null;
+            };
+            id?: string | "*" | null | string[] | {
+                eq?: string | "*" | null;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            memory_ids?: string | "*" | null | string[] | {
+                eq?: string | "*" | null;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            type?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            session_id?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            conversation_id?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            text?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            keywords?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            keywords_search?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                icontains?: string;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            categories?: string | "*" | null | string[] | {
+                contains?: string;
+                eq?: string | "*" | null;
+                in?: string[];
+                ne?: string | "*" | null;
+            };
+            timestamp?: string | "*" | null | string[] | {
+                eq?: string | "*" | null;
+                /** @description A date or a time. */
+                gt?: string;
+                /** @description A date or a time. */
+                gte?: string;
+                in?: string[];
+                /** @description A date or a time. */
+                lt?: string;
+                /** @description A date or a time. */
+                lte?: string;
+                ne?: string | "*" | null;
+            };
+            expiration_date?: string | "*" | null | string[] | {
+                eq?: string | "*" | null;
+                /** @description A date or a time. */
+                gt?: string;
+                /** @description A date or a time. */
+                gte?: string;
+                in?: string[];
+                /** @description A date or a time. */
+                lt?: string;
+                /** @description A date or a time. */
+                lte?: string;
+                ne?: string | "*" | null;
+            };
+            /** @description Conditions on the metadata, by key. */
+            metadata?: Record<string, never>;
+            AND?: components["schemas"]["Filters"][];
+            OR?: components["schemas"]["Filters"][];
+            NOT?: components["schemas"]["Filters"][] | components["schemas"]["Filters"];
+        };
         /**
          * @description One memory by its ID or client ID, or all memories that match owner and filters.
          *
@@ -2469,9 +2754,7 @@ export interface components {
             observed_after?: string | null;
             observed_before?: string | null;
             /** @description Conditions on fields, with AND, OR and NOT. If user_id, agent_id, app_id and run_id are all omitted, equality conditions on them, at the top level or in a top-level AND, select the owner. */
-            filters?: {
-                [key: string]: components["schemas"]["JSON"];
-            } | null;
+            filters?: components["schemas"]["Filters"] | null;
             id?: string | null;
             client_id?: string | null;
             /** @description From the count; it is good for ten minutes. */
@@ -2644,9 +2927,7 @@ export interface components {
             observed_after?: string | null;
             observed_before?: string | null;
             /** @description Conditions on fields, with AND, OR and NOT. If user_id, agent_id, app_id and run_id are all omitted, equality conditions on them, at the top level or in a top-level AND, select the owner. */
-            filters?: {
-                [key: string]: components["schemas"]["JSON"];
-            } | null;
+            filters?: components["schemas"]["Filters"] | null;
             /** @description Search the state at this time. */
             as_of?: string | null;
             /**
@@ -2806,9 +3087,7 @@ export interface components {
             status?: components["schemas"]["StatusEnum"] | components["schemas"]["NullEnum"];
             pinned?: boolean | null;
             /** @description Conditions on fields, with AND, OR and NOT. If user_id, agent_id, app_id and run_id are all omitted, equality conditions on them, at the top level or in a top-level AND, select the owner. */
-            filters?: {
-                [key: string]: components["schemas"]["JSON"];
-            } | null;
+            filters?: components["schemas"]["Filters"] | null;
             as_of?: string | null;
             /** @default 50 */
             limit?: number | null;
@@ -3113,9 +3392,12 @@ export interface components {
             thread_id?: string | null;
             user_id?: string | null;
             agent_id?: string | null;
-            messages: {
+            messages: ({
+                /** @enum {string} */
+                role: "assistant" | "developer" | "system" | "tool" | "user";
+            } & {
                 [key: string]: components["schemas"]["JSON"];
-            }[];
+            })[];
         } & {
             [key: string]: components["schemas"]["JSON"];
         };
@@ -3196,9 +3478,12 @@ export interface components {
             thread_id?: string | null;
             user_id?: string | null;
             agent_id?: string | null;
-            messages: {
+            messages: ({
+                /** @enum {string} */
+                role: "assistant" | "developer" | "system" | "tool" | "user";
+            } & {
                 [key: string]: components["schemas"]["JSON"];
-            }[];
+            })[];
             /** @default 1 */
             keep_turns?: number | null;
             query?: string | null;
@@ -3356,6 +3641,9 @@ export interface components {
             debug?: {
                 [key: string]: unknown;
             };
+            rules?: {
+                [key: string]: unknown;
+            };
         };
         /** @description The embedding of a query, computed by the client with the active model. */
         RecallInput: {
@@ -3369,9 +3657,7 @@ export interface components {
             observed_after?: string | null;
             observed_before?: string | null;
             /** @description Conditions on fields, with AND, OR and NOT. If user_id, agent_id, app_id and run_id are all omitted, equality conditions on them, at the top level or in a top-level AND, select the owner. */
-            filters?: {
-                [key: string]: components["schemas"]["JSON"];
-            } | null;
+            filters?: components["schemas"]["Filters"] | null;
             /** @description Search the state at this time. */
             as_of?: string | null;
             /**
@@ -3408,6 +3694,14 @@ export interface components {
             /** @default 16384 */
             max_debug_bytes?: number | null;
             context_token_budget?: number | null;
+            /** @description Context to evaluate the rules for, with a key that has the scope rules:read. */
+            rules_context?: {
+                [key: string]: components["schemas"]["JSON"];
+            } | null;
+            /** @default false */
+            rules_include_shadow?: boolean | null;
+            /** @default 50 */
+            rules_limit?: number | null;
             context_char_budget?: number | null;
             query_embedding: number[];
         } & {
@@ -3440,6 +3734,9 @@ export interface components {
             debug?: {
                 [key: string]: unknown;
             };
+            rules?: {
+                [key: string]: unknown;
+            };
             query: {
                 [key: string]: string;
             };
@@ -3456,9 +3753,7 @@ export interface components {
             observed_after?: string | null;
             observed_before?: string | null;
             /** @description Conditions on fields, with AND, OR and NOT. If user_id, agent_id, app_id and run_id are all omitted, equality conditions on them, at the top level or in a top-level AND, select the owner. */
-            filters?: {
-                [key: string]: components["schemas"]["JSON"];
-            } | null;
+            filters?: components["schemas"]["Filters"] | null;
             /** @description Search the state at this time. */
             as_of?: string | null;
             /**
@@ -3495,6 +3790,14 @@ export interface components {
             /** @default 16384 */
             max_debug_bytes?: number | null;
             context_token_budget?: number | null;
+            /** @description Context to evaluate the rules for, with a key that has the scope rules:read. */
+            rules_context?: {
+                [key: string]: components["schemas"]["JSON"];
+            } | null;
+            /** @default false */
+            rules_include_shadow?: boolean | null;
+            /** @default 50 */
+            rules_limit?: number | null;
             context_char_budget?: number | null;
             query: string;
         } & {
@@ -3810,9 +4113,7 @@ export interface components {
             observed_after?: string | null;
             observed_before?: string | null;
             /** @description Conditions on fields, with AND, OR and NOT. If user_id, agent_id, app_id and run_id are all omitted, equality conditions on them, at the top level or in a top-level AND, select the owner. */
-            filters?: {
-                [key: string]: components["schemas"]["JSON"];
-            } | null;
+            filters?: components["schemas"]["Filters"] | null;
             /** @description Search the state at this time. */
             as_of?: string | null;
             /**
