@@ -6,8 +6,8 @@ a conversation share its messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar, Self
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from context.models.archives import Extractive, NewestFirstQuerySet
 from kmapp.accounts.models import AccountOwned, SameAccountKey
+from kmapp.search.lookups import Ids
 
 
 class ReportQuerySet(NewestFirstQuerySet["ContextCostReport"]):
@@ -34,8 +35,10 @@ class ReportQuerySet(NewestFirstQuerySet["ContextCostReport"]):
         """Defer the large columns that lists do not show."""
         return self.defer("report", "tool_tokens", "called_tools")
 
-    def citing(self, pk: UUID) -> Self:
-        citations = ContextCitation.objects.filter(account_id=OuterRef("account_id"), ref=pk)
+    def citing(self, ids: Sequence[UUID]) -> Self:
+        """Return the calls that cite one of these objects."""
+        refs: dict[str, Any] = {"ref": ids[0]} if len(ids) == 1 else {"ref__any_of": Ids(ids)}
+        citations = ContextCitation.objects.filter(account_id=OuterRef("account_id"), **refs)
         return self.filter(Exists(citations.filter(report_id=OuterRef("pk"))))
 
 

@@ -3,17 +3,24 @@
 from uuid import UUID
 
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from context.models import ContextCostReport
-from kmapp.web.usage_registry import Usage, UsageEntry, register_usage
+from kmapp.web.usage_registry import Usage, UsageEntry, list_parts, register_usage
 
 
 @register_usage
 def list_usage(account_id: UUID, pk: UUID, limit: int) -> Usage:
     """Return the latest calls that cite the object. Inside `acting`."""
-    rows = ContextCostReport.objects.of(account_id).citing(pk).briefly().newest_first()
-    latest = list(rows[: limit + 1])
+    rows = (
+        ContextCostReport.objects.of(account_id)
+        .citing(list_parts(account_id, pk))
+        .briefly()
+        .newest_first()
+    )
+    latest = list(rows.briefly().newest_first()[: limit + 1])
     return Usage(
+        label=_("Calls that cite it"),
         latest=[
             UsageEntry(
                 at=row.created_at,

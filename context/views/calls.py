@@ -53,7 +53,7 @@ class PromptPart:
 @page_view("GET")
 def calls(request: WebRequest) -> HttpResponse:
     rows = ContextCostReport.objects.of(request.account_id)
-    filtered = CallFilter(request.GET, queryset=rows.newest_first())
+    filtered = CallFilter(request.GET, queryset=rows.newest_first(), request=request)
     page = paginate(request, filtered.qs.ids())
     reports = list(rows.load_page(page.object_list))
     largest = max((row.total for row in reports), default=0)

@@ -10,6 +10,7 @@ from context.models import ReportQuerySet
 from context.reports import labels
 from kmapp.search.variants import VARIANTS
 from kmapp.web.filters import Filters, choice, text
+from kmapp.web.usage_registry import list_parts
 
 
 class _Number(forms.NumberInput):
@@ -46,4 +47,4 @@ class CallFilter(Filters):
         return rows.filter(actions__contains=[action])
 
     def citing(self, rows: ReportQuerySet, _name: str, pk: UUID) -> ReportQuerySet:
-        return rows.citing(pk)
+        return rows.citing(list_parts(self.request.account_id, pk))

@@ -21,7 +21,7 @@ from markdown_it.token import Token
 from kmapp.web.invisible_characters import mark_invisible
 from kmapp.web.object_links import ObjectLink, resolve_links
 
-_LINK = re.compile(r"\[\[([a-z]{1,20}):([0-9a-fA-F-]{36})\]\]")
+_LINK = re.compile(r"\[\[([a-z]{1,20}):([0-9a-fA-F-]{36})(?:\|([^\]\n]{1,80}))?\]\]")
 _SAFE_TARGET = re.compile(r"(?:https?://|mailto:|[/#](?!/))", re.IGNORECASE)
 _OWN_IMAGE = re.compile(r"/knowledge/images/[0-9a-f]{64}/")
 _ALIGNMENT = "style"  # set by the parser on cells; the CSP forbids inline styles
@@ -151,7 +151,7 @@ def _parse_object_link(state: StateInline, silent: bool) -> bool:  # noqa: FBT00
         return False
     if not silent:
         token = state.push("object_link", "", 0)
-        token.content, token.meta = match[0], {"object": target}
+        token.content, token.meta = match[0], {"object": target, "label": match[3]}
     state.pos = match.end()
     return True
 
@@ -196,10 +196,13 @@ def _render_link_close(_self: RendererHTML, tokens: Sequence[Token], i: int, *_r
 def _render_object_link(
     _self: RendererHTML, tokens: Sequence[Token], i: int, _options: Any, env: Any
 ) -> str:
-    link: ObjectLink | None = env["links"].get(tokens[i].meta["object"])
+    meta = tokens[i].meta
+    link: ObjectLink | None = env["links"].get(meta["object"])
     if link is None:
         return format_html('<code class="is-struck">{}</code>', tokens[i].content)
-    return format_html('<a class="object-link" href="{}">{}</a>', link.url, link.title)
+    return format_html(
+        '<a class="object-link" href="{}">{}</a>', link.url, meta["label"] or link.title
+    )
 
 
 def _render_heading(_self: RendererHTML, tokens: Sequence[Token], i: int, *_rest: Any) -> str:

@@ -15,9 +15,20 @@ class ObjectLink:
     url: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectText:
+    """The title and text of a new document about an object."""
+
+    title: str
+    text: str
+    warning: str = ""  # shown to the person before the document is saved
+
+
 # Called inside `acting` with the account and ids; ids without an object are left out.
 LoadLinks = Callable[[UUID, Collection[UUID]], Mapping[UUID, ObjectLink]]
+LoadText = Callable[[UUID, UUID], ObjectText | None]
 _loaders: dict[str, LoadLinks] = {}
+_text_loaders: dict[str, LoadText] = {}
 
 
 def register_links(kind: str) -> Callable[[LoadLinks], LoadLinks]:
@@ -40,3 +51,21 @@ def resolve_links(
         for kind in ids.keys() & _loaders.keys()
         for pk, link in _loaders[kind](account_id, ids[kind]).items()
     }
+
+
+def register_text(kind: str) -> Callable[[LoadText], LoadText]:
+    def register(load: LoadText) -> LoadText:
+        _text_loaders[kind] = load
+        return load
+
+    return register
+
+
+def find_object_text(account_id: UUID, reference: str) -> ObjectText | None:
+    """Return the text for a document about an object, given as kind:id. Inside `acting`."""
+    kind, _colon, name = reference.partition(":")
+    try:
+        pk = UUID(name)
+    except ValueError:
+        return None
+    return _text_loaders[kind](account_id, pk) if kind in _text_loaders else None

@@ -13,6 +13,7 @@ from kmapp.web.views import (
     security,
     session,
     trends,
+    usage,
     webhooks,
 )
 
@@ -31,6 +32,7 @@ urlpatterns = [
     path("accounts/<uuid:pk>/archive/", accounts.archive, name="account_archive"),
     path("accounts/<uuid:pk>/restore/", accounts.restore, name="account_restore"),
     path("accounts/<uuid:pk>/join/", accounts.join, name="account_join"),
+    path("usage/<uuid:pk>/", usage.usage, name="usage"),
     path("preferences/", preferences.preferences, name="preferences"),
     path("search/", search.search, name="search"),
     path("search/palette/", search.palette, name="palette"),

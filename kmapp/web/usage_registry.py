@@ -20,12 +20,14 @@ class UsageEntry:
     at: datetime
     by: str  # display name of the user of the object; may be empty
     url: str
+    title: str = ""  # of the user; if empty, the page shows the time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """The latest uses, newest first, with the URL of the full list."""
+    """The latest uses of one kind, newest first, with the URL of the full list."""
 
+    label: "StrOrPromise"
     latest: Sequence[UsageEntry] = ()
     url: str = ""
     more: bool = False  # whether there are more than the latest
@@ -44,8 +46,10 @@ class Quota:
 
 # Called inside `acting`, with the account, the object's id and the limit, or the ids of keys.
 LoadUsage = Callable[[UUID, UUID, int], Usage]
+LoadParts = Callable[[UUID, UUID], Sequence[UUID]]
 LoadQuotas = Callable[[UUID, Sequence[UUID]], Mapping[UUID, Sequence[Quota]]]
 _usage_loaders: list[LoadUsage] = []
+_part_loaders: list[LoadParts] = []
 _quota_loaders: list[LoadQuotas] = []
 
 
@@ -54,17 +58,26 @@ def register_usage(load: LoadUsage) -> LoadUsage:
     return load
 
 
+def register_parts(load: LoadParts) -> LoadParts:
+    """Register a function that returns the parts of an object; their uses are uses of it."""
+    _part_loaders.append(load)
+    return load
+
+
 def register_quotas(load: LoadQuotas) -> LoadQuotas:
     _quota_loaders.append(load)
     return load
 
 
-def find_usage(account_id: UUID, pk: UUID, *, limit: int) -> Usage:
-    """Return the uses of an object. Inside `acting`."""
-    for load in _usage_loaders:
-        if (usage := load(account_id, pk, limit)).latest:
-            return usage
-    return Usage()
+def list_usages(account_id: UUID, pk: UUID, *, limit: int) -> list[Usage]:
+    """Return the uses of an object, by kind. Inside `acting`."""
+    usages = [load(account_id, pk, limit) for load in _usage_loaders]
+    return [usage for usage in usages if usage.latest]
+
+
+def list_parts(account_id: UUID, pk: UUID) -> list[UUID]:
+    """Return the ids of an object and of its parts. Inside `acting`."""
+    return [pk, *(part for load in _part_loaders for part in load(account_id, pk))]
 
 
 def list_quotas(account_id: UUID, keys: Sequence[UUID]) -> dict[UUID, list[Quota]]:

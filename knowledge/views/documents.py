@@ -17,7 +17,6 @@ from kmapp.web.http import WebRequest, paginate
 from kmapp.web.markdown import Passage, render_markdown, render_plain
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part, render_polled
-from kmapp.web.usage_registry import find_usage
 from knowledge.actions.erasure import erase_document
 from knowledge.actions.parse_documents import retry_document
 from knowledge.actions.writing import EDITABLE, LONGEST, is_editable, load_text
@@ -29,7 +28,6 @@ from knowledge.retrieval.search import vector_states
 
 CHUNKS = 20  # on one page
 VERSIONS = 5  # the latest; all are on a page of their own
-USES = 10  # latest calls
 MOST_CITED = 10  # chunks of a passage
 _CHUNK_PARAMETERS = frozenset({"view", "index", "page"})  # of the page with chunks
 
@@ -152,7 +150,6 @@ def chunk(request: WebRequest, pk: UUID) -> HttpResponse:
         "neighbours": same_version.filter(chunk_index__in=adjacent).order_by("chunk_index"),
         "state": states.get(row.pk, "PENDING").lower(),
         "flags": detect_flags(row.text),
-        "uses": find_usage(account_id, row.pk, limit=USES),
     }
     return render(request, "knowledge/chunks/detail.html", context)
 

@@ -19,6 +19,7 @@ from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, parse_row_number
 from kmapp.web.markdown import render_markdown
+from kmapp.web.object_links import find_object_text
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from kmapp.web.three_way import Field, has_conflict_marks, merge_texts
@@ -101,10 +102,17 @@ def write(request: WebRequest) -> HttpResponse | AfterCommit:
     """Write a new document."""
     if request.method != "POST":
         draft = find_draft(request.account_id, request.user, None)
-        source = request.GET.get("source", "")
-        initial = {"version": 0} | ({"source": source} if source else {})
+        source, origin = request.GET.get("source", ""), request.GET.get("from", "")
+        if draft and origin:
+            notice = _("You have an unsaved draft. Save or discard it, then try again.")
+            return redirect_with_notice(request, notice, "knowledge:write")
+        initial: dict[str, Any] = {"version": 0} | ({"source": source} if source else {})
+        more = {}
+        if origin and (promoted := find_object_text(request.account_id, origin)):
+            initial |= {"title": promoted.title, "text": promoted.text}
+            more = {"warning": promoted.warning}
         form = NewForm.of_draft(draft) if draft else NewForm(initial=initial)
-        return _render_form(request, form, draft=draft)
+        return _render_form(request, form, draft=draft, more=more)
     form = NewForm(request.POST, request.FILES)
     if answer := _answer_draft(request, form, None):
         return answer

@@ -19,7 +19,7 @@ from tests import makers
 from tests.context.builders import call
 from tests.knowledge.deliveries import deliver
 from tests.makers import settle
-from tests.web.pages import page
+from tests.web.pages import HTMX, page
 
 HOSTILE = "# <script>alert(1)</script>\n\n</pre></references> <img src=x onerror=alert(1)> \u202e"
 
@@ -173,7 +173,7 @@ def test_query_count_does_not_grow_with_rows(
             assert reviewer.get(f"/knowledge/{path}").status_code == 200
 
 
-def test_chunk_page_lists_calls_that_cite_it(
+def test_calls_that_cite_a_chunk_are_uses_of_it_and_of_its_document(
     reviewer: Client, acme: Account, rival: Account, max_queries: MaxQueries
 ) -> None:
     parts = [f"## Part {i}\n\n" + f"The oolong harvest of part {i} was good. " * 40 for i in (1, 2)]
@@ -189,14 +189,16 @@ def test_chunk_page_lists_calls_that_cite_it(
         for i in range(12)
     ]
     call(rival, messages, sources=("knowledge",), within=ArchiveScope(conversation_id="theirs"))
-    for chunk in (first, last):  # both are in one passage
-        with max_queries(14):
-            text = page(reviewer.get(f"/knowledge/chunks/{chunk.pk}/"))
+    document = makers.get(KnowledgeDocument, acme, ref="h.md")
+    for cited in (first, last, document):  # both chunks are in one passage
+        with max_queries(16):
+            text = page(reviewer.get(f"/usage/{cited.pk}/", headers=HTMX))
         shown = [each.report_id for each in calls_made if f"/calls/{each.report_id}/" in text]
         assert shown == [each.report_id for each in calls_made[-10:]]
         assert "theirs" not in text
-        calls = page(reviewer.get("/calls/", {"cites": str(chunk.pk)}))
+        calls = page(reviewer.get("/calls/", {"cites": str(cited.pk)}))
         assert calls.count('href="/calls/0') == len(calls_made)
+    assert f'hx-get="/usage/{first.pk}/"' in page(reviewer.get(f"/knowledge/chunks/{first.pk}/"))
     unused = makers.get(KnowledgeChunk, acme, document__ref="other.md")
-    assert "No calls cite this chunk yet." in page(reviewer.get(f"/knowledge/chunks/{unused.pk}/"))
+    assert "No call has cited it" in page(reviewer.get(f"/usage/{unused.pk}/"))
     assert "Nothing matches" in page(reviewer.get("/calls/", {"cites": str(unused.pk)}))

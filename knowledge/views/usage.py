@@ -1,0 +1,49 @@
+"""Documents as users of other objects, and their chunks as parts that calls cite."""
+
+from uuid import UUID
+
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.search.bounded import find_with_all
+from kmapp.search.lookups import Ids
+from kmapp.search.queries import Collection, Within
+from kmapp.search.variants import DEFAULT
+from kmapp.text.terms import terms
+from kmapp.web.usage_registry import Usage, UsageEntry, register_parts, register_usage
+from knowledge.chunking.index_versions import collection_of
+from knowledge.models import KnowledgeChunk
+
+MOST_CHUNKS = 50  # with links to one object
+LINK = "memory:{pk}"  # as in [[memory:ID]]
+
+
+@register_parts
+def list_chunks(account_id: UUID, pk: UUID) -> list[UUID]:
+    """Return the chunks of a document, which calls cite."""
+    rows = KnowledgeChunk.objects.of(account_id).filter(document_id=pk)
+    return list(rows.values_list("pk", flat=True))
+
+
+@register_usage
+def list_linking_documents(account_id: UUID, pk: UUID, limit: int) -> Usage:
+    """Return the documents that link to a memory. The words index has links as terms."""
+    index = DEFAULT.index_version
+    rows = KnowledgeChunk.objects.of(account_id).of_index_version(index)
+    collection = Collection(account_id=account_id, name=collection_of(index))
+    link = LINK.format(pk=pk)
+    ids = find_with_all(
+        collection, list(dict.fromkeys(terms(link))), within=Within.of(rows), limit=MOST_CHUNKS
+    )
+    chunks = rows.filter(pk__any_of=Ids(ids), text__contains=f"[[{link}").select_related("document")
+    documents = {chunk.document_id: chunk.document for chunk in chunks.order_by("document_id")}
+    entries = [
+        UsageEntry(
+            at=document.updated_at,
+            title=str(document),
+            by=document.ref,
+            url=reverse("knowledge:document", args=[document.pk]),
+        )
+        for document in documents.values()
+    ]
+    return Usage(label=_("Documents that link to it"), latest=entries[:limit])
