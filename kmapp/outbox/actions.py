@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
-from opentelemetry.trace import SpanKind
+from opentelemetry.trace import SpanKind, StatusCode
 from prometheus_client import Counter
 
 from kmapp.accounts.acting import acting
@@ -187,8 +187,14 @@ def _deliver(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:
         jobs = _jobs(account_id, [row[0] for row in claimed])
     most = settings.OUTBOX_MAX_ATTEMPTS
     parents = [job.traceparent for job in jobs]
-    with renew_leases(account_id, token), tracing.span(handler, SpanKind.CONSUMER, parents=parents):
+    with (
+        renew_leases(account_id, token),
+        tracing.span(handler, SpanKind.CONSUMER, parents=parents) as span,
+    ):
         answers = _run(subscribed, [job for job in jobs if job.attempt <= most])
+        failed = [error for error in answers.values() if not isinstance(error, RetryLater)]
+        if span and failed:
+            span.set_status(StatusCode.ERROR, type(failed[0]).__name__)
     died = RuntimeError("Its worker died each time.")
     answers |= {job.id: died for job in jobs if job.attempt > most}
     with acting(account_id):

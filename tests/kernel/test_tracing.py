@@ -6,13 +6,14 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span, Status
 from opentelemetry.trace import SpanKind
 from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.doctor.configuration import check_traces
+from kmapp.outbox.actions import deliver_due
 from kmapp.outbox.models import OutboxEvent
 from kmapp.runtime import tracing
 from tests import makers
@@ -25,18 +26,32 @@ TEXT, USER = "The vault code is marmalade.", "user-marmalade"
 
 
 def read_spans(receiver: Receiver) -> dict[str, Span]:
-    """Return the exported spans by name; a name that is not unique gets one of them."""
-    requests = [ExportTraceServiceRequest.FromString(body) for _, body in receiver.requests]
-    resources = [each for request in requests for each in request.resource_spans]
+    """Return the first exported span of each name."""
+    resources = read_resources(receiver)
     assert {
         attribute.value.string_value
         for each in resources
         for attribute in each.resource.attributes
         if attribute.key == "service.name"
     } == {"kmapp-web"}
-    return {
-        span.name: span for each in resources for scope in each.scope_spans for span in scope.spans
-    }
+    spans: dict[str, Span] = {}
+    for span in list_spans(receiver):
+        spans.setdefault(span.name, span)
+    return spans
+
+
+def read_resources(receiver: Receiver) -> list[ResourceSpans]:
+    requests = [ExportTraceServiceRequest.FromString(body) for _, body in receiver.requests]
+    return [each for request in requests for each in request.resource_spans]
+
+
+def list_spans(receiver: Receiver) -> list[Span]:
+    scopes = [scope for each in read_resources(receiver) for scope in each.scope_spans]
+    return [span for scope in scopes for span in scope.spans]
+
+
+def statuses(receiver: Receiver, kind: int) -> set[int]:
+    return {span.status.code for span in list_spans(receiver) if span.kind == kind}
 
 
 def test_one_trace_from_the_request_to_the_provider(
@@ -57,6 +72,8 @@ def test_one_trace_from_the_request_to_the_provider(
             provider.become(mode="error")
             query = {"query": TEXT, "user_id": USER}
             assert agent.post("/v1/memory/search", query, content_type=json).status_code == 200
+            agent.post(store, {"text": f"{TEXT} Again.", "user_id": USER}, content_type=json)
+            deliver_due("embedding", seconds=1)
             with tracing.span("batch", SpanKind.CONSUMER, parents=[HEADER, "", sent]):
                 pass
         finally:
@@ -71,6 +88,7 @@ def test_one_trace_from_the_request_to_the_provider(
     [job] = [span for span in spans.values() if span.span_id == call.parent_span_id]
     assert (job.kind, job.parent_span_id) == (Span.SPAN_KIND_CONSUMER, request.span_id)
     assert {job.trace_id, call.trace_id} == {request.trace_id}
+    assert Status.STATUS_CODE_ERROR in statuses(receiver, Span.SPAN_KIND_CONSUMER)
     failed = spans["embedding query"]
     assert failed.status.code == failed.status.STATUS_CODE_ERROR
     assert failed.trace_id == spans["POST v1/memory/search"].trace_id != request.trace_id
