@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from django.db import connections, transaction
 from django.db.models import Model
+from django.db.models.expressions import DatabaseDefault
 from numpy.typing import NDArray
 from psycopg import Copy, sql
 
@@ -36,10 +37,14 @@ def one_transaction() -> Iterator[None]:
 
 
 def copy_models(rows: Sequence[Model]) -> None:
-    """Insert all columns of these rows, which belong to one model."""
+    """Insert these rows of one model; columns without a value have the default of the database."""
     if not rows:
         return
-    fields = rows[0]._meta.concrete_fields
+    fields = [
+        field
+        for field in rows[0]._meta.concrete_fields
+        if not isinstance(getattr(rows[0], field.attname), DatabaseDefault)
+    ]
     owner = connections[OWNER]
     values = (
         [field.get_db_prep_save(getattr(row, field.attname), owner) for field in fields]
@@ -81,7 +86,9 @@ def _copy(table: str, columns: Sequence[str], options: str) -> Iterator[Copy]:
         return sql.SQL(text).format(**names)
 
     with connections[OWNER].cursor() as cursor:
-        cursor.execute(spelled("CREATE TEMP TABLE {staging} (LIKE {table}) ON COMMIT DROP"))
+        # Without the constraints of the table, whose other columns have defaults.
+        empty = "SELECT {columns} FROM {table} LIMIT 0"
+        cursor.execute(spelled(f"CREATE TEMP TABLE {{staging}} ON COMMIT DROP AS {empty}"))
         with cursor.copy(spelled("COPY {staging} ({columns}) FROM STDIN {options}")) as copy:
             yield copy
         cursor.execute(spelled("INSERT INTO {table} ({columns}) SELECT {columns} FROM {staging}"))
