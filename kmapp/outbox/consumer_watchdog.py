@@ -58,14 +58,21 @@ def start_watchdog(
     )
 
     def check_forever() -> None:
-        while not watchdog.is_stalled():
+        while not is_stopping():
+            if watchdog.is_stalled():
+                log.error("worker_deaf", queues=list(queues))
+                restart_process(children())
             time.sleep(CHECK_INTERVAL)
-        log.error("worker_deaf", queues=list(queues))
-        restart_process(children())
 
     thread = threading.Thread(target=check_forever, name="watchman", daemon=True)
     thread.start()
     return thread
+
+
+def is_stopping() -> bool:
+    """Return whether the worker finishes its tasks and receives no others, as after SIGTERM."""
+    exit_codes: tuple[object, ...] = (state.should_stop, state.should_terminate)  # 0 after SIGTERM
+    return any(code is not None and code is not False for code in exit_codes)
 
 
 def restart_process(children: Iterable[int]) -> None:

@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from celery.worker import state
 from pytest_django import Settings
 
+from kmapp.outbox import consumer_watchdog
 from kmapp.outbox.consumer_watchdog import ConsumerWatchdog
 
 BASE = Path(__file__).resolve().parents[2]
@@ -54,6 +56,16 @@ def test_task_over_its_time_limit_does_not_count_as_busy(settings: Settings) -> 
     assert not watchdog.is_stalled()
     now = 300
     assert watchdog.is_stalled()
+
+
+def test_worker_that_finishes_its_tasks_is_not_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It receives nothing although messages wait, and must not forget that it was stopped."""
+    monkeypatch.setattr(state, "should_stop", 0)  # as after SIGTERM
+    monkeypatch.setattr(ConsumerWatchdog, "is_stalled", lambda _watchdog: True)
+    restarted: list[str] = []
+    monkeypatch.setattr(consumer_watchdog, "restart_process", restarted.append)
+    consumer_watchdog.start_watchdog(["default"], list).join()
+    assert restarted == []
 
 
 BLOCKED = """
