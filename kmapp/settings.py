@@ -311,6 +311,8 @@ THROTTLES = {
     "recall": env.integer("THROTTLE_RECALL_PER_MINUTE", 6000),
     "debug": env.integer("THROTTLE_DEBUG_PER_MINUTE", 30),
     "sign_in": env.integer("THROTTLE_SIGN_IN_PER_MINUTE", 10),
+    # By account: invitations by e-mail.
+    "invitation": env.integer("THROTTLE_INVITATION_PER_MINUTE", 10),
     # By address: requests without a valid key.
     "anonymous": env.integer("THROTTLE_ANONYMOUS_PER_MINUTE", 60),
 }

@@ -217,7 +217,7 @@ def _require_database(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture
 def alice(acme: Account) -> User:
-    return makers.member(acme, "alice", role="reviewer")
+    return makers.member(acme, "alice", role="editor")
 
 
 @pytest.fixture

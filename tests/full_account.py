@@ -99,6 +99,7 @@ def create_full_account(name: str) -> FullAccount:
         change_settings(account.pk, {"retention_days": 30}, actor=SYSTEM)
         _fill_review_queue(account, entry)
     makers.webhook(account, f"hook-{word}")
+    makers.invitation(account, f"{word}@example.test")
     fill_rules(account, word=word)
     fill_knowledge(account, 1)
     fill_calls(account, 1, word=word)

@@ -10,7 +10,8 @@ from rest_framework.test import APIClient
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member, create_account, issue_key
 from kmapp.accounts.actors import SYSTEM, Actor
-from kmapp.accounts.models import Account, ApiKey, User, account_ids
+from kmapp.accounts.invitations import invite
+from kmapp.accounts.models import Account, ApiKey, Invitation, User, account_ids
 from kmapp.outbox.actions import deliver_due, resting
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
@@ -64,6 +65,11 @@ def webhook(account: Account, name: str) -> Webhook:
         )
         pk = created.webhook.pk
         return update_webhook(account.pk, pk, {"is_active": False}, actor=SYSTEM)
+
+
+def invitation(account: Account, email: str, *, role: str = "reviewer") -> Invitation:
+    with acting(account):
+        return invite(account_id=account.pk, email=email, role=role, language="en", actor=SYSTEM)
 
 
 def signed_in(user: User) -> Client:

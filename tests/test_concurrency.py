@@ -82,7 +82,7 @@ def test_concurrent_member_creation_adds_one_member(committed: str, acme: Accoun
 
     def add() -> None:
         with acting(acme):
-            add_member(account_id=acme.pk, user=user, role="reviewer", actor=SYSTEM)
+            add_member(account_id=acme.pk, user=user, role="editor", actor=SYSTEM)
 
     with pytest.raises(Conflict, match="already a member"):
         run_concurrently(acme, add, add)
@@ -99,7 +99,7 @@ def test_concurrent_member_addition_reports_a_conflict(
 
     def add() -> None:
         user = User.objects.create_user(email, email, PASSWORD)
-        add_member(account_id=acme.pk, user=user, role="reviewer", actor=SYSTEM)
+        add_member(account_id=acme.pk, user=user, role="editor", actor=SYSTEM)
 
     answer = run_concurrently(acme, add, lambda: client.post("/members/new/", form))
     assert answer.status_code == 409

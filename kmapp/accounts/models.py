@@ -9,6 +9,7 @@ from uuid import UUID
 from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.scopes import Scope
@@ -179,7 +180,9 @@ class SealedModel(AccountOwned):
 
 class Membership(SealedModel):
     class Role(models.TextChoices):
+        VIEWER = "viewer", _("Viewer")
         REVIEWER = "reviewer", _("Reviewer")
+        EDITOR = "editor", _("Editor")
         ADMIN = "admin", _("Admin")
 
     user = models.ForeignKey(
@@ -197,6 +200,46 @@ class Membership(SealedModel):
 
     def __str__(self) -> str:
         return f"{self.user_id} · {self.role}"
+
+
+class InvitationQuerySet(AccountQuerySet["Invitation"]):
+    def open(self) -> Self:
+        """Return the invitations that were neither accepted nor revoked; some may have expired."""
+        return self.filter(accepted_at=None, revoked_at=None)
+
+
+class Invitation(SealedModel):
+    """An e-mail address that was invited to an account with a role."""
+
+    email = models.EmailField(_("e-mail"), max_length=150)
+    role = models.CharField(_("role"), max_length=10, choices=Membership.Role.choices)
+    language = models.CharField(_("language"), max_length=10)
+    invited_by = models.CharField(_("invited by"), max_length=50)
+    messages = models.PositiveSmallIntegerField(_("messages"), default=1)
+    created_at = models.DateTimeField(_("invited"), auto_now_add=True)
+    expires_at = models.DateTimeField(_("expires"))
+    accepted_at = models.DateTimeField(_("accepted"), null=True, blank=True)
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("invitation")
+        verbose_name_plural = _("invitations")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "email"],
+                condition=models.Q(accepted_at=None, revoked_at=None),
+                name="one_open_invitation_per_address",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.email
+
+    @property
+    def has_expired(self) -> bool:
+        return self.expires_at <= timezone.now()
 
 
 class ApiKey(SealedModel):

@@ -19,12 +19,13 @@ class Permission(models.TextChoices):
     ERASE = "erase", _("Erase memories and tool results permanently, and export a user's data")
     OPERATE = "operate", _("Retry failed jobs, load demo data, and accept an older ledger")
     KEYS = "keys", _("Manage API keys and webhooks")
-    MEMBERS = "members", _("Manage members and their roles")
+    MEMBERS = "members", _("Manage members, their roles and invitations")
 
 
-_EDITOR = frozenset({Permission.READ, Permission.REVIEW, Permission.EDIT})
 ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
-    Role.REVIEWER: _EDITOR,
+    Role.VIEWER: frozenset({Permission.READ}),
+    Role.REVIEWER: frozenset({Permission.READ, Permission.REVIEW}),
+    Role.EDITOR: frozenset({Permission.READ, Permission.REVIEW, Permission.EDIT}),
     Role.ADMIN: frozenset(Permission),
 }
 

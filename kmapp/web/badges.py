@@ -54,5 +54,7 @@ BADGES = {
     "archived": Badge(pgettext_lazy("account", "Archived"), "archive", "is-amber"),
     # Roles of people.
     "admin": Badge(_("Admin"), "key-round", ""),
+    "viewer": Badge(_("Viewer"), "eye", ""),
+    "editor": Badge(_("Editor"), "pencil", ""),
     "reviewer": Badge(_("Reviewer"), "circle-user-round", ""),
 }

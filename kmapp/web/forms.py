@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from django import forms
 from django.conf import settings
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.password_validation import validate_password
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -157,6 +157,29 @@ class MemberForm(Styled):
         if password:
             validate_password(password)
         return password
+
+
+class InvitationForm(Styled):
+    email = forms.EmailField(label=_("E-mail"), max_length=150)  # also the username
+    role = forms.ChoiceField(
+        label=_("Role"), choices=Membership.Role.choices, initial=Membership.Role.REVIEWER
+    )
+    language = forms.ChoiceField(label=_("Language of the message"), choices=settings.LANGUAGES)
+
+
+class NewLoginForm(Styled, SetPasswordForm):
+    """Form of an invited person who has no login yet."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=150,
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+    )
+    field_order = ("name",)
+
+    def clean_name(self) -> str:
+        self.user.first_name = self.cleaned_data["name"]
+        return self.user.first_name
 
 
 class PasswordForm(Styled, PasswordChangeForm):

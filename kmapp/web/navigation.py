@@ -90,17 +90,29 @@ NAV_GROUPS = (
 
 # Pages that are not in the sidebar, and actions. The search over everything finds them by name.
 OTHER_PAGES = (
-    NavItem(url_name="rules:new", label=_("New rule"), icon="plus"),
+    NavItem(url_name="rules:new", label=_("New rule"), icon="plus", needs=Permission.EDIT),
     NavItem(url_name="rules:decisions", label=_("Decisions of rules"), icon="list-checks"),
     NavItem(url_name="rules:conflicts", label=_("Conflicts between rules"), icon="split"),
     NavItem(url_name="rules:feedback", label=_("Feedback"), icon="thumbs-up"),
     NavItem(url_name="rules:book", label=_("Evidence gate"), icon="shield"),
     NavItem(url_name="knowledge:documents", label=_("All documents"), icon="files"),
-    NavItem(url_name="knowledge:write", label=_("New document"), icon="pencil"),
-    NavItem(url_name="knowledge:upload", label=_("Upload files"), icon="upload"),
+    NavItem(
+        url_name="knowledge:write", label=_("New document"), icon="pencil", needs=Permission.EDIT
+    ),
+    NavItem(
+        url_name="knowledge:upload",
+        label=_("Upload files"),
+        icon="upload",
+        needs=Permission.EDIT,
+    ),
     NavItem(url_name="knowledge:failures", label=_("Failed documents"), icon="circle-alert"),
     NavItem(url_name="knowledge:comparison", label=_("Variant comparison"), icon="columns-3"),
-    NavItem(url_name="knowledge:lore_new", label=_("New lorebook"), icon="plus"),
+    NavItem(
+        url_name="knowledge:lore_new",
+        label=_("New lorebook"),
+        icon="plus",
+        needs=Permission.EDIT,
+    ),
     NavItem(url_name="knowledge:bench", label=_("Test bench of lore"), icon="play"),
     NavItem(url_name="context:costs", label=_("Call costs"), icon="chart-column"),
     NavItem(url_name="context:comparisons", label=_("Call comparisons"), icon="git-compare"),
@@ -116,6 +128,13 @@ OTHER_PAGES = (
         label=_("Rotate or revoke an API key"),
         icon="key-round",
         needs=Permission.KEYS,
+    ),
+    NavItem(url_name="web:roles", label=_("What each role may do"), icon="shield-check"),
+    NavItem(
+        url_name="web:invite",
+        label=_("Invite a person"),
+        icon="plus",
+        needs=Permission.MEMBERS,
     ),
     NavItem(
         url_name="web:member_add", label=_("Add a member"), icon="plus", needs=Permission.MEMBERS

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.permissions import Permission
-from kmapp.errors import Conflict
+from kmapp.errors import Conflict, Denied
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_version, uuid_or_404
 from kmapp.web.navigation import count_badge
@@ -74,6 +74,7 @@ def reject(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 @page_view("POST", needs=Permission.REVIEW)
 def pin(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Pin or unpin a proposal, without deciding on it."""
+    _require_proposal(request, get_entry_or_404(request, pk))
     if request.POST.get("pinned") == "no":
         return _decide(request, pk, verbs.unpin, _("Unpinned."))
     message = _("Pinned. People and agents see the mark.")
@@ -84,6 +85,7 @@ def pin(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Correct a proposal; with `then=approve`, approve it too."""
     entry = get_entry_or_404(request, pk)
+    _require_proposal(request, entry)
     form = ProposalForm.of(entry, request.POST)
     if not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY
@@ -102,6 +104,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Undo the latest decision, if the URL still names the latest version."""
     version = parse_version(request.GET.get("version", ""))
+    _require_decision(request, get_entry_or_404(request, pk))
     try:
         verbs.undo(build_decision(request, pk, version))
     except Conflict as error:
@@ -109,6 +112,21 @@ def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
         raise Conflict(text, code=error.code, details=error.details) from error
     notify_success(request, _("Undone. The previous version is restored."))
     return AfterCommit(lambda: _render_undone(request, get_entry_or_404(request, pk)))
+
+
+def _require_proposal(request: WebRequest, entry: MemoryEntry) -> None:
+    """Let those who only review change proposals only."""
+    if entry.status != PROPOSED and Permission.EDIT not in request.permissions:
+        raise Denied(_("This is no proposal any more. Your role cannot change memories."))
+
+
+def _require_decision(request: WebRequest, entry: MemoryEntry) -> None:
+    """Let those who only review undo decisions only."""
+    versions = MemoryVersion.objects.of(entry.account_id).filter(
+        entry_id=entry.pk, version=entry.version, event__in=MemoryVersion.DECISIONS
+    )
+    if not versions.exists():
+        _require_proposal(request, entry)
 
 
 def _render_undone(request: WebRequest, entry: MemoryEntry) -> HttpResponse:

@@ -75,6 +75,9 @@ def open_next(request: WebRequest, after: MemoryEntry | None = None) -> OpenProp
     """Lease and open the next proposal after this one."""
     account_id = request.account_id
     waiting = described(queue(account_id, parse_need(request)))
+    if Permission.REVIEW not in request.permissions:
+        first = waiting.first()
+        return OpenProposal(entry=first, lease=None) if first else None
     rounds = [waiting.filter(younger_than(after)), waiting] if after else [waiting]
     for rows in rounds:
         if leased := acquire_next_lease(rows, account_id, str(request.actor)):
@@ -85,8 +88,8 @@ def open_next(request: WebRequest, after: MemoryEntry | None = None) -> OpenProp
 def open_proposal(
     request: WebRequest, entry: MemoryEntry, *, by_force: bool = False
 ) -> OpenProposal:
-    """Lease a proposal, unless someone else holds it. HEAD requests take no lease."""
-    if request.method == "HEAD":
+    """Lease a proposal, unless someone else holds it. HEAD requests and viewers take no lease."""
+    if request.method == "HEAD" or Permission.REVIEW not in request.permissions:
         return OpenProposal(entry=entry, lease=None)
     account_id = request.account_id
     lease = acquire_lease(account_id, entry.pk, str(request.actor), by_force=by_force)

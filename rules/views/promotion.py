@@ -140,7 +140,8 @@ def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> H
         "void": void,
         "is_mine": request_row is not None and request_row.asked_by == mine,
         "is_admin": Permission.PROMOTE in request.permissions,
-        "may_send": Permission.PROMOTE in request.permissions or book.second_person,
+        "may_send": Permission.EDIT in request.permissions
+        and (Permission.PROMOTE in request.permissions or book.second_person),
         "error": error,
         "names": list_actor_names([request_row.asked_by]) if request_row else {},
     }

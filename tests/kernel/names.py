@@ -5,7 +5,7 @@ from uuid import UUID
 
 from context.models import ContextComparison, ContextCostReport, ToolResultArchive
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account, ApiKey, Membership, User
+from kmapp.accounts.models import Account, ApiKey, Invitation, Membership, User
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.webhooks.models import Webhook
@@ -37,6 +37,7 @@ class Names:
     edge: UUID
     key: UUID
     member: UUID
+    invitation: UUID
     delivery: UUID
     commit: UUID
     event: UUID
@@ -75,6 +76,7 @@ def list_actor_names(
             edge=MemoryEdge.objects.of(account)[0].pk,
             key=ApiKey.objects.of(account)[0].pk,
             member=Membership.objects.of(account).get(user=member).pk,
+            invitation=Invitation.objects.of(account)[0].pk,
             delivery=delivery.pk,
             commit=Commit.objects.of(account)[0].pk,
             view=SavedView.objects.of(account)[0].pk,

@@ -77,7 +77,7 @@ def test_one_concurrent_edit_wins(
 ) -> None:
     texts = [f"Gate {n} opens at nine." for n in range(PAIRS)]
     ids = [entry.pk for entry in makers.write(acme, *texts, user_id="u")]
-    bob = makers.member(acme, "bob", role="reviewer")
+    bob = makers.member(acme, "bob", role="editor")
     before = makers.count(Commit, acme)
     with served() as base:
         answers = race(base, [cookie_of(alice), cookie_of(bob)], ids)

@@ -23,7 +23,7 @@ class People:
 
     def __init__(self, account: Account) -> None:
         self.account = account
-        self.boss, self.reviewer = self._person("boss"), self._person("rev", role="reviewer")
+        self.boss, self.reviewer = self._person("boss"), self._person("rev", role="editor")
         self.plain, self.may = self._key(*PLAIN), self._key(*PLAIN, "rules:override")
 
     def _person(self, name: str, role: str = "admin") -> Client:

@@ -63,7 +63,7 @@ def create_crowd(there: Deployment, folder: Path) -> Iterator[Crowd]:
             writers.append(Writer(f"w-{name}", tag, Line(there.port, headers), 4.0))
             line = Line(there.port, headers)
             readers.append(Reader(f"r-{name}", tag, line, 1.0, writer=writers[-1]))
-    person = makers.member(accounts["Main"], "reviewer", role="reviewer")
+    person = makers.member(accounts["Main"], "reviewer", role="editor")
     session = Line(there.port, _session_headers(person))
     commands = Line(there.port, {})
     yield Crowd(

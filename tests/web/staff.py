@@ -67,7 +67,7 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
     edges = [makers.edge("related_to", f"c{i}", f"c{i - 1}") for i in range(1, number)]
     name = f"viewer-{account.slug}"
     viewer = User.objects.filter(username=name).first() or makers.member(
-        account, name, role="reviewer"
+        account, name, role="editor"
     )
     now = timezone.now()
     with acting(account):
@@ -82,6 +82,7 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
             common: dict[str, Any] = {"account": account}
             ErasedEntry.objects.create(erased_at=now, commit_id=entry.commit_id, **common)
             makers.webhook(account, f"{account.slug} {i}")
+            makers.invitation(account, f"{uuid4()}@example.test")
             record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="", number=number)
             SavedView.objects.create(owner=viewer, name=f"{account.name} {uuid4()}", **common)
             rate_entry(makers.decision(entry), "neutral", used_in=str(i))

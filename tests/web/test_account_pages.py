@@ -93,7 +93,7 @@ def test_new_user_needs_a_password(admin: Client) -> None:
 
 
 def test_existing_user_needs_no_password(admin: Client, acme: Account, rival: Account) -> None:
-    rita = makers.member(rival, "rita", role="reviewer")
+    rita = makers.member(rival, "rita", role="editor")
     rival_admin = makers.member(rival, "rex", role="admin")
     stray = User.objects.create_user("stray@example.test", "stray@example.test", PASSWORD)
     for email in (rita.email, rival_admin.email, stray.email, "new@example.test"):
@@ -111,7 +111,7 @@ def test_existing_user_needs_no_password(admin: Client, acme: Account, rival: Ac
 def test_admin_of_both_accounts_adds_member(
     admin: Client, ada: User, acme: Account, rival: Account
 ) -> None:
-    rita = makers.member(rival, "rita", role="reviewer")
+    rita = makers.member(rival, "rita", role="editor")
     with acting(rival):
         add_member(account_id=rival.pk, user=ada, role="admin", actor=SYSTEM)
     assert admin.post("/members/new/", {"email": rita.email, "role": "reviewer"}).status_code == 302

@@ -122,7 +122,7 @@ def test_members_start_in_an_account_in_use(
     archived: Account, rival: Account, ada: User, admin: Client
 ) -> None:
     with acting(rival):
-        add_member(account_id=rival.pk, user=ada, role="reviewer", actor=SYSTEM)
+        add_member(account_id=rival.pk, user=ada, role="editor", actor=SYSTEM)
     first = page(admin.get("/"))
     assert "Rival" in first
     assert "Acme" not in first, "hidden in the switcher"

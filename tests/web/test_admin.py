@@ -85,7 +85,7 @@ def test_query_count(superuser: Client, acme: Account, subtests: pytest.Subtests
     few = {model: look(superuser, model) for model in MODELS}
     fill(acme, 12)  # two of them are known
     for i in range(5):
-        makers.member(acme, f"m{i}", role="reviewer")
+        makers.member(acme, f"m{i}", role="editor")
     for model in MODELS:
         with subtests.test(model=model._meta.label):
             rows, queries = look(superuser, model)
@@ -121,7 +121,7 @@ def test_staff_without_account_are_refused(client: Client, db: None) -> None:
 def in_both(superuser: Client, rival: Account) -> Client:
     boss = User.objects.get(username="boss")
     with acting(rival):
-        add_member(account_id=rival.pk, user=boss, role="reviewer", actor=SYSTEM)
+        add_member(account_id=rival.pk, user=boss, role="editor", actor=SYSTEM)
     return superuser
 
 

@@ -94,7 +94,7 @@ def test_row_limit(superuser: Client, acme: Account, monkeypatch: pytest.MonkeyP
 
 def test_only_admins_revoke_keys(client: Client, acme: Account) -> None:
     key, secret = makers.key(acme)
-    client.force_login(staff(acme, "rev", role="reviewer"))
+    client.force_login(staff(acme, "rev", role="editor"))
     assert 'value="revoke"' not in html(client.get(address(ApiKey)))
     decide(client, ApiKey, "revoke", [key.pk])
     headers = {"X-Api-Key": secret}
@@ -148,7 +148,7 @@ def test_promotion_needs_a_second_person(superuser: Client, acme: Account) -> No
 
 
 def test_reviewer_can_only_move_drafts_to_shadow(client: Client, acme: Account) -> None:
-    client.force_login(staff(acme, "rev", role="reviewer"))
+    client.force_login(staff(acme, "rev", role="editor"))
     draft, live = rule(acme, "A draft"), rule(acme, "Live", "active")
     page = html(client.get(address(Rule)))
     for verb in ("count", "roll_back", "disable"):

@@ -100,7 +100,7 @@ def without(body: dict[str, object], names: set[str]) -> dict[str, object]:
 def test_changed_or_locked_proposals_are_skipped(reviewer: Client, acme: Account) -> None:
     changed, held, free = propose(acme, "First words.", "Second words.", "Third words.")
     bob = Client()
-    bob.force_login(makers.member(acme, "bob", role="reviewer"))
+    bob.force_login(makers.member(acme, "bob", role="editor"))
     picks = [mark(each) for each in (changed, held, free)]
     submit(bob, "review_pin", changed, pinned="yes")
     bob.get(f"/review/?at={held.pk}")

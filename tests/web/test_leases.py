@@ -21,7 +21,7 @@ from tests.web.proposals import REVIEW, entry_url, opened_id, propose, submit, v
 def bob(acme: Account) -> Client:
     """A second reviewer."""
     client = Client()
-    client.force_login(makers.member(acme, "bob", role="reviewer"))
+    client.force_login(makers.member(acme, "bob", role="editor"))
     return client
 
 

@@ -114,7 +114,7 @@ def site_data(committed: str, provider: FakeProvider) -> Iterator[SiteData]:
 def grow(account: Account, word: str) -> None:
     """Add rows that cannot be copied."""
     for number in range(40):
-        makers.member(account, f"m{number}", role="reviewer")
+        makers.member(account, f"m{number}", role="editor")
         rule(account, f"Draft {number} {word}")
     for _each in TEXTS:
         makers.key(account)

@@ -140,7 +140,7 @@ def test_leaked_passwords_are_refused(password: str) -> None:
 
 def test_words_of_the_context_are_refused(acme: Account) -> None:
     account = makers.account("Zorblax Teas")
-    user = makers.member(account, "wilhelmina", role="reviewer")
+    user = makers.member(account, "wilhelmina", role="editor")
     for password in ("zorblax teas 26", "wilhelmina1wilhelmina", "kmapp-kmapp-kmapp"):
         with pytest.raises(ValidationError):
             validate_password(password, user)

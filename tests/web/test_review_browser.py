@@ -78,7 +78,7 @@ def test_locked_proposal_can_be_taken_over(reviewer: Visitor, acme: Account) -> 
     first, _second = propose(acme, "First words.", "Second words.")
     reviewer.go("/review/")
     opened(reviewer.page, "First words.")
-    bob = makers.member(acme, "bob", role="reviewer")
+    bob = makers.member(acme, "bob", role="editor")
     reviewer.sign_in(bob)
     reviewer.go(f"/review/?at={first.pk}")
     page = reviewer.page

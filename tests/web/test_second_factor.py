@@ -175,7 +175,7 @@ def test_requirement_applies_to_its_account_only(
     admin: Client, alices: Client, alice: User, rival: Account
 ) -> None:
     with acting(rival):
-        add_member(account_id=rival.pk, user=alice, role="reviewer", actor=SYSTEM)
+        add_member(account_id=rival.pk, user=alice, role="editor", actor=SYSTEM)
     require(admin)
     assert alices.get("/").status_code == 302
     assert alices.post("/account/", {"account": str(rival.pk)}).status_code == 302
@@ -240,7 +240,7 @@ def test_admin_of_one_account_keeps_off_other_logins(
     """Whoever can remove the factor of a person weakens all accounts of this person."""
     add_app(alices)
     with acting(rival):
-        add_member(account_id=rival.pk, user=alice, role="reviewer", actor=SYSTEM)
+        add_member(account_id=rival.pk, user=alice, role="editor", actor=SYSTEM)
     member = makers.get(Membership, acme, user=alice)
     assert admin.post(f"/members/{member.pk}/second-factor/").status_code == 403
     assert Authenticator.objects.filter(user=alice, type="totp").exists()

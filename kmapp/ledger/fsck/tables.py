@@ -9,6 +9,7 @@ from dataclasses import dataclass
 SEALED: dict[str, frozenset[str]] = {
     "accounts_account": frozenset(),
     "accounts_membership": frozenset({"commit_id"}),
+    "accounts_invitation": frozenset({"commit_id"}),
     "accounts_apikey": frozenset({"commit_id", "last_used_at"}),
     "memory_memoryentry": frozenset(
         {"commit_id", "access_count", "last_accessed_at", "last_activated_at"}

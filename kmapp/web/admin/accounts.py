@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.actions import add_member, revoke_key
-from kmapp.accounts.models import Account, ApiKey, Membership, User
+from kmapp.accounts.models import Account, ApiKey, Invitation, Membership, User
 from kmapp.accounts.permissions import Permission
 from kmapp.web.admin.base import ReadOnlyAdmin
 from kmapp.web.after_commit import AfterCommitResponse
@@ -113,6 +113,14 @@ class MembershipAdmin(ReadOnlyAdmin):
     list_display = ("user", "role", "created_at")
     list_filter = ("role",)
     search_fields = ("user__username", "user__email")
+    date_hierarchy = "created_at"
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ReadOnlyAdmin):
+    list_display = ("email", "role", "created_at", "expires_at", "accepted_at", "revoked_at")
+    list_filter = ("role",)
+    search_fields = ("email",)
     date_hierarchy = "created_at"
 
 

@@ -15,7 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from kmapp.accounts.actions import add_member, change_role, remove_member
 from kmapp.accounts.models import Membership, User, list_account_access
-from kmapp.accounts.permissions import Permission
+from kmapp.accounts.permissions import ROLE_PERMISSIONS, Permission
 from kmapp.accounts.second_factor import (
     find_people_with_factor,
     remove_second_factor,
@@ -27,6 +27,7 @@ from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
 from kmapp.web.sessions import end_sessions
+from kmapp.web.views.invitations import list_open_invitations
 
 REMOVED = "kmapp.web.removed_member"
 UNDO_TIME = timedelta(hours=1)
@@ -39,9 +40,21 @@ def members(request: WebRequest) -> HttpResponse:
     context = {
         "page": page,
         "roles": Membership.Role,
+        "invitations": list_open_invitations(request.account_id),
         "with_factor": find_people_with_factor([member.user_id for member in page]),
     }
     return render(request, "web/members/index.html", context)
+
+
+@page_view("GET")
+def roles(request: WebRequest) -> HttpResponse:
+    """Show what each role may do, from the table that the checks of pages read."""
+    rows = [
+        (permission, [permission in ROLE_PERMISSIONS[role] for role in Membership.Role])
+        for permission in Permission
+    ]
+    context = {"roles": Membership.Role, "rows": rows}
+    return render(request, "web/members/roles.html", context)
 
 
 @page_view("GET", "POST", needs=Permission.MEMBERS)

@@ -68,7 +68,7 @@ def create_history(account: Account) -> None:
     slug = account.slug
     key, _secret = makers.key(account)
     member = makers.member(account, f"boss-{slug}", role="admin")
-    leaver = makers.member(account, f"leaver-{slug}", role="reviewer")
+    leaver = makers.member(account, f"leaver-{slug}", role="editor")
     drafts = [
         NewEntry(
             text="Mira drinks tea.", metadata={"when": 1e15, "rate": 0.1, "deep": [{"a": None}]}
@@ -122,6 +122,7 @@ def create_history(account: Account) -> None:
         }
         change_settings(account.pk, values, actor=SYSTEM)
         makers.webhook(account, f"hook-{slug}")
+        makers.invitation(account, f"{slug}@example.test")
         revoke_key(key, actor=SYSTEM)
         remove_member(leaver.memberships.get(), actor=SYSTEM)
         assert member.memberships.get().role == "admin"

@@ -193,7 +193,7 @@ def test_startup_logs_a_chain_behind_its_checkpoint(
 def test_health_and_pages_report_a_chain_behind_its_checkpoint(ledger: Ledger) -> None:
     agent = Client(headers={"authorization": f"Bearer {makers.key(ledger.account)[1]}"})
     browser = Client()
-    browser.force_login(makers.member(ledger.account, "looker", role="reviewer"))
+    browser.force_login(makers.member(ledger.account, "looker", role="editor"))
     call_command("checkpoint", stdout=StringIO())
     cut_three_commits(ledger)
     body = agent.get("/v1/health").json()

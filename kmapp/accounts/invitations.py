@@ -1,0 +1,113 @@
+"""Invitations to an account by e-mail: a signed link that works once, for a week, until revoked.
+
+The link names the account, so that it is looked up under row-level security. It also has the number
+of its message: a resent invitation invalidates the link of the earlier message.
+"""
+
+from datetime import timedelta
+from uuid import UUID
+
+from django.core import signing
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Account, Invitation, Membership, User
+from kmapp.errors import Conflict
+from kmapp.ledger.actions import Recording, recording
+
+LIFETIME = timedelta(days=7)
+SALT = "kmapp.accounts.invitation"
+
+
+def invite(*, account_id: UUID, email: str, role: str, language: str, actor: Actor) -> Invitation:
+    """Invite an address. It has one open invitation at most. Inside `acting`."""
+    if Membership.objects.of(account_id).filter(user__email__iexact=email).exists():
+        raise Conflict(_("This person is already a member. Change their role instead."))
+    invitation = Invitation(
+        account_id=account_id,
+        email=email.lower(),
+        role=role,
+        language=language,
+        invited_by=str(actor),
+        expires_at=timezone.now() + LIFETIME,
+    )
+    with recording(account_id, actor) as commit:
+        invitation.commit_id = commit.id
+        try:
+            with transaction.atomic():
+                invitation.save(force_insert=True)
+        except IntegrityError as error:
+            raise Conflict(_("This address is already invited. Resend the invitation.")) from error
+        commit.add(invitation, "ADD")
+    return invitation
+
+
+def renew_invitation(invitation: Invitation, *, actor: Actor) -> Invitation:
+    """Extend an open invitation by a week; the link of the earlier message stops working."""
+    with recording(invitation.account_id, actor) as commit:
+        invitation = _lock_open(invitation)
+        invitation.expires_at = timezone.now() + LIFETIME
+        invitation.messages += 1
+        _save(invitation, commit, "expires_at", "messages")
+    return invitation
+
+
+def revoke_invitation(invitation: Invitation, *, actor: Actor) -> None:
+    with recording(invitation.account_id, actor) as commit:
+        invitation = _lock_open(invitation)
+        invitation.revoked_at = timezone.now()
+        _save(invitation, commit, "revoked_at")
+
+
+def accept_invitation(invitation: Invitation, user: User) -> None:
+    """Make a person a member, in one commit with the end of the invitation. Inside `acting`."""
+    account_id = invitation.account_id
+    with recording(account_id, Actor("user", user.pk)) as commit:
+        invitation = _lock_open(invitation)
+        invitation.accepted_at = timezone.now()
+        _save(invitation, commit, "accepted_at")
+        if Membership.objects.of(account_id).filter(user=user).exists():
+            return
+        member = Membership(
+            account_id=account_id, user=user, role=invitation.role, commit_id=commit.id
+        )
+        member.save(force_insert=True)
+        commit.add(member, "ADD")
+
+
+def sign_link(invitation: Invitation) -> str:
+    """Return the token of the link of the last message."""
+    parts = [str(invitation.account_id), str(invitation.pk), invitation.messages]
+    return signing.dumps(parts, salt=SALT)
+
+
+def find_invitation(token: str) -> tuple[Account, Invitation] | None:
+    """Return the open invitation of a link with its account, or None if it no longer works."""
+    try:
+        account_id, pk, messages = signing.loads(token, salt=SALT)
+    except signing.BadSignature:
+        return None
+    with acting(UUID(account_id)):
+        account = Account.objects.filter(archived_at=None).first()
+        invitation = Invitation.objects.of(UUID(account_id)).open().filter(pk=pk).first()
+    if account is None or invitation is None or invitation.messages != messages:
+        return None
+    return None if invitation.has_expired else (account, invitation)
+
+
+def _lock_open(invitation: Invitation) -> Invitation:
+    """Return the current row, locked so that it is accepted or revoked only once."""
+    rows = Invitation.objects.of(invitation.account_id).open().select_for_update()
+    current = rows.filter(pk=invitation.pk).first()
+    if current is None:
+        raise Conflict(_("This invitation was already accepted or revoked."))
+    return current
+
+
+def _save(invitation: Invitation, commit: Recording, *columns: str) -> None:
+    invitation.commit_id = commit.id
+    invitation.save(update_fields=[*columns, "commit"])
+    commit.add(invitation, "UPDATE")
