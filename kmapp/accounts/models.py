@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 from uuid import UUID
 
 from django.contrib.auth.models import AbstractUser
@@ -221,7 +221,7 @@ class Invitation(SealedModel):
     accepted_at = models.DateTimeField(_("accepted"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
 
-    objects = InvitationQuerySet.as_manager()
+    objects: ClassVar = InvitationQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("invitation")

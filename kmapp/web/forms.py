@@ -1,7 +1,7 @@
 """Forms for API keys, webhooks, the ledger, members, passwords and sign-in."""
 
 from datetime import timedelta
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from django import forms
 from django.conf import settings
@@ -17,6 +17,11 @@ from kmapp.accounts.scopes import Scope
 from kmapp.egress.allowed_addresses import ANY_HOST, LONGEST
 from kmapp.errors import DomainError
 from kmapp.webhooks.changes import list_event_types
+
+if TYPE_CHECKING:
+    ChosenPasswordForm = SetPasswordForm[User]
+else:
+    ChosenPasswordForm = SetPasswordForm
 
 EXPIRIES = [
     ("", _("Never")),
@@ -167,7 +172,7 @@ class InvitationForm(Styled):
     language = forms.ChoiceField(label=_("Language of the message"), choices=settings.LANGUAGES)
 
 
-class NewLoginForm(Styled, SetPasswordForm):
+class NewLoginForm(Styled, ChosenPasswordForm):
     """Form of an invited person who has no login yet."""
 
     name = forms.CharField(
@@ -178,8 +183,9 @@ class NewLoginForm(Styled, SetPasswordForm):
     field_order = ("name",)
 
     def clean_name(self) -> str:
-        self.user.first_name = self.cleaned_data["name"]
-        return self.user.first_name
+        name: str = self.cleaned_data["name"]
+        self.user.first_name = name
+        return name
 
 
 class PasswordForm(Styled, PasswordChangeForm):

@@ -39,7 +39,7 @@ from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.errors import render_error
 from kmapp.web.forms import InvitationForm, NewLoginForm
-from kmapp.web.http import WebRequest, get_row_or_404
+from kmapp.web.http import WebRequest, as_web_request, get_row_or_404
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import SELECTED_ACCOUNT, page_view
 from kmapp.web.responses import redirect_with_notice, render_form
@@ -137,14 +137,14 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
     """Join an account: as the person who is signed in, or with a new login."""
     if request.method == "POST":
         _count_attempt(request)
-    found = find_invitation(token)
-    if found is None:
+    opened = find_invitation(token)
+    if opened is None:
         return render(request, PAGE, {"state": "void"}, status=HTTPStatus.NOT_FOUND)
-    account, invitation = found
+    account, invitation = opened
     state = _find_state(request, invitation)
     context = {"account": account, "invitation": invitation, "state": state}
     if state == "join" and request.method == "POST":
-        return _join(request, account, invitation, request.user)
+        return _join(request, account, invitation, as_web_request(request).user)
     if state != "new":
         return render(request, PAGE, context)
     login = User(username=invitation.email, email=invitation.email, language=get_language() or "")
@@ -180,7 +180,7 @@ def _join(
     home = reverse("web:home")
     text = _("You are now a member of %(name)s.") % {"name": account.name}
     if is_new:
-        answer = perform_login(request, Login(user=user, redirect_url=home))
+        answer: HttpResponse = perform_login(request, Login(user=user, redirect_url=home))
         notify_success(request, text)
     else:
         answer = redirect_with_notice(request, text, home)
