@@ -29,6 +29,7 @@ class User(AbstractUser):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     email = models.EmailField(_("e-mail"), unique=True)
     language = models.CharField(_("language"), max_length=10, blank=True)
+    time_zone = models.CharField(_("time zone"), max_length=64, blank=True, db_default="")
     theme = models.CharField(_("theme"), max_length=5, choices=Theme.choices, default=Theme.AUTO)
     keyboard_shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
 

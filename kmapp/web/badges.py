@@ -50,6 +50,9 @@ BADGES = {
     # States of keys.
     "expired": Badge(_("Expired"), "clock", ""),
     "revoked": Badge(_("Revoked"), "ban", "is-struck"),
+    # Parts of the installation.
+    "working": Badge(_("Works"), "circle-check", "is-green"),
+    "silent": Badge(_("Does not respond"), "circle-alert", "is-red"),
     # Accounts.
     "archived": Badge(pgettext_lazy("account", "Archived"), "archive", "is-amber"),
     # Roles of people.

@@ -140,6 +140,7 @@ OTHER_PAGES = (
         url_name="web:member_add", label=_("Add a member"), icon="plus", needs=Permission.MEMBERS
     ),
     NavItem(url_name="web:demo", label=_("Demo data"), icon="database", needs=Permission.OPERATE),
+    NavItem(url_name="web:time_zone", label=_("Time zone"), icon="clock"),
     NavItem(url_name="web:password", label=_("Change password"), icon="lock"),
     NavItem(url_name="api:docs", label=_("API documentation"), icon="file-text"),
 )

@@ -12,6 +12,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -27,6 +28,7 @@ from kmapp.web.after_commit import AfterCommit
 from kmapp.web.errors import render_error
 from kmapp.web.http import WebRequest, as_web_request
 from kmapp.web.responses import redirect_page
+from kmapp.web.time_zones import find_time_zone
 
 View = Callable[..., HttpResponseBase]
 PageView = Callable[..., HttpResponseBase | AfterCommit]
@@ -83,7 +85,8 @@ def run_view(request: WebRequest, view: PageView, access: PageAccess) -> HttpRes
         if not access.without_factor and _lacks_second_factor(request):
             return redirect_page(request, reverse("mfa_index"))
         _check_access(request, access)
-        answer = _answer(request, view)
+        with timezone.override(find_time_zone(request, request.user)):
+            answer = _answer(request, view)
     except DomainError as error:
         answer = render_error(request, error)
     patch_vary_headers(answer, ["HX-Request"])  # one URL returns the page or a partial

@@ -13,6 +13,7 @@ from kmapp.web.views import (
     search,
     security,
     session,
+    status,
     trends,
     usage,
     webhooks,
@@ -21,6 +22,7 @@ from kmapp.web.views import (
 app_name = "web"
 urlpatterns = [
     path("", home.home, name="home"),
+    path("status", status.status, name="status"),
     path("sign-in/", session.sign_in, name="sign_in"),
     path("sign-out/", session.sign_out, name="sign_out"),
     path("password/", session.password, name="password"),
@@ -35,6 +37,7 @@ urlpatterns = [
     path("accounts/<uuid:pk>/join/", accounts.join, name="account_join"),
     path("usage/<uuid:pk>/", usage.usage, name="usage"),
     path("preferences/", preferences.preferences, name="preferences"),
+    path("preferences/time-zone/", preferences.time_zone, name="time_zone"),
     path("search/", search.search, name="search"),
     path("search/palette/", search.palette, name="palette"),
     path("search/save/", search.save, name="search_save"),

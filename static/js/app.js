@@ -6,6 +6,11 @@
   const body = document.body;
   const notices = document.getElementById("notices");
 
+  // --- The time zone of the browser, which the server uses unless the person chose one -------------
+
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (zone) document.cookie = `kmapp_zone=${zone}; path=/; max-age=31536000; samesite=lax`;
+
   // --- Notices ---------------------------------------------------------------------------------------
 
   function warn(text) {
