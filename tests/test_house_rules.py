@@ -26,7 +26,8 @@ MAX_LINES = 300
 VAGUE_NAMES = {"utils.py", "helpers.py", "services.py", "managers.py", "common"}
 SIGN_IN = {":account_login", ":account_signup", ":mfa_authenticate", ":mfa_login_webauthn"}
 # Pages that anybody may ask for: who is not signed in yet, or not for long.
-PUBLIC = {"web:sign_in", "web:sign_out", "web:preferences", *SIGN_IN} | {
+PUBLIC = {"web:sign_in", "web:sign_out", "web:preferences", *SIGN_IN}
+PUBLIC |= {"web:invitation", "web:status"} | {
     f":account_reset_password{step}" for step in ("", "_done", "_from_key", "_from_key_done")
 }
 # The stock admin has permissions of its own.
@@ -52,7 +53,9 @@ def test_every_page_is_a_function_with_a_permission_and_a_trailing_slash() -> No
     for page in PAGES:
         assert hasattr(page.pattern.callback, "access") != (page.name in PUBLIC), page.name
         assert page.view_class is object, page.name
-        assert not page.path or page.path.endswith("/"), page.name
+        # Uptime checks follow no redirects, and /status is where they look.
+        is_uptime = page.name == "web:status"
+        assert not page.path or page.path.endswith("/") or is_uptime, page.name
 
 
 def test_files_are_short_and_have_descriptive_names() -> None:

@@ -70,8 +70,8 @@ def status(request: HttpRequest) -> HttpResponse:
 def _load_status() -> Status:
     """Return the status of the last seconds; only one thread of the process checks again."""
     with _lock:
-        known = recent.get("status")
-        return known or recent.put("status", _check(), seconds=SECONDS)
+        earlier = recent.get("status")
+        return earlier or recent.put("status", _check(), seconds=SECONDS)
 
 
 def _check() -> Status:
