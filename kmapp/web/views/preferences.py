@@ -7,6 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
@@ -51,7 +52,7 @@ def time_zone(request: WebRequest) -> HttpResponse:
     form = TimeZoneForm(request.POST or None, initial={"time_zone": request.user.time_zone})
     if request.method == "POST" and form.is_valid():
         User.objects.filter(pk=request.user.pk).update(**form.cleaned_data)
-        return redirect_with_notice(request, _("Preferences saved."), "web:time_zone")
+        return redirect_with_notice(request, gettext("Preferences saved."), "web:time_zone")
     context = {"form": form, "now": timezone.now()}
     return render_form(request, "web/preferences/index.html", context, invalid=form.is_bound)
 
