@@ -108,7 +108,7 @@ def test_reviewers_of_earlier_versions_become_editors(committed: str, acme: Acco
     member = makers.member(acme, "rae", role="editor")
     with acting(acme):
         change_role(member.memberships.get(), role="reviewer", actor=SYSTEM)
-    migration = import_module("kmapp.accounts.migrations.0010_roles")
+    migration = import_module("kmapp.accounts.migrations.0011_roles")
     with transaction.atomic("owner"):
         migration.make_editors(apps, SimpleNamespace(connection=connections["owner"]))
     assert makers.get(Membership, acme, user=member).role == "editor"

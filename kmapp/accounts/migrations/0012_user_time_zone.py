@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0010_roles")]
+    dependencies = [("accounts", "0011_roles")]
     operations = [
         migrations.AddField(
             model_name="user",

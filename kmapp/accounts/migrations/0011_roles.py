@@ -74,7 +74,7 @@ def _seal(apps: Any, alias: str, account_id: UUID, members: list[Any]) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0009_invitation"), ("ledger", "0001_initial")]
+    dependencies = [("accounts", "0010_invitation"), ("ledger", "0001_initial")]
     operations = [
         *(
             migrations.AlterField(

@@ -8,7 +8,7 @@ from kmapp.accounts.row_level_security import EnableRowLevelSecurity, SameAccoun
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0008_verify_on_read"), ("ledger", "0001_initial")]
+    dependencies = [("accounts", "0009_account_numbers"), ("ledger", "0001_initial")]
     operations = [
         migrations.CreateModel(
             name="Invitation",
