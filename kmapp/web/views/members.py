@@ -50,7 +50,7 @@ def members(request: WebRequest) -> HttpResponse:
 def roles(request: WebRequest) -> HttpResponse:
     """Show what each role may do, from the table that the checks of pages read."""
     rows = [
-        (permission, [permission in ROLE_PERMISSIONS[role] for role in Membership.Role])
+        (permission, [(role, permission in ROLE_PERMISSIONS[role]) for role in Membership.Role])
         for permission in Permission
     ]
     context = {"roles": Membership.Role, "rows": rows}
