@@ -106,5 +106,5 @@ def test_scanner_on_a_port_limits_files() -> None:
         assert scan(address, [b"clean"], timeout=60) is None
         assert scan(address, [VIRUS[:4], VIRUS[4:]], timeout=60) == "Test.Signature"
         assert scripted.files == [b"clean", VIRUS]
-        with pytest.raises(ScannerFailed, match="size limit exceeded"):
+        with pytest.raises(ScannerFailed):  # its reply may be lost when it hangs up
             scan(address, [b"b" * PART] * 3, timeout=60)
