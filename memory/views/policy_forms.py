@@ -244,7 +244,7 @@ class VerificationSection(SettingsForm):
     verify_on_read = forms.BooleanField(
         label=_("Verify before agents read"),
         required=False,
-        help_text=_("Searches take up to a tenth longer."),
+        help_text=_("Searches take about a tenth longer."),
     )
 
     @classmethod
