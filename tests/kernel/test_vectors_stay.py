@@ -71,7 +71,7 @@ def person(ada: User) -> Client:
 
 def text_of(answer: HttpResponseBase) -> str:
     whole = b"".join(answer) if answer.streaming else answer.content  # type: ignore[attr-defined]
-    return str(whole.decode())
+    return str(whole.decode(errors="replace"))  # an image is not text
 
 
 def is_clean(text: str) -> bool:

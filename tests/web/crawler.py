@@ -17,7 +17,7 @@ from tests.kernel.names import Names
 from tests.web.browser import Visitor
 from tests.web.stored_payloads import Planter, packed
 
-NOT_PAGES = ("/admin/", "/memory/export/", "/v1/")
+NOT_PAGES = ("/admin/", "/knowledge/images/", "/memory/export/", "/v1/")
 AN_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 # What ours never hold: addresses that run, attributes that htmx would follow or that would run.
 STRANGE = """

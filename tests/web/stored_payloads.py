@@ -28,13 +28,17 @@ OURS = re.compile(
     r"|_ids$|^(redact|scopes|refs|flags|actions|variants?|fallback|target|review_keys)$"
 )
 OUR_COLUMNS = {
+    "accounts_user.time_zone",
     "ledger_commit.diff",
     "webhooks_webhook.event_types",
     "webhooks_webhook.payload_format",
     "ledger_seal.object_type",
     "ledger_seal.op",
     "outbox_outboxevent.payload",
+    "outbox_outboxevent.traceparent",
     "outbox_delivery.reason",
+    "knowledge_knowledgedocument.owner",
+    "knowledge_knowledgedocument.reviewer",
     "memory_bulkpart.chosen",
     "memory_topicsuggestion.members",
     "memory_memorysettings.forget_after",
