@@ -103,6 +103,10 @@ def test_later_migrations_lock_no_table_and_keep_the_previous_release_working() 
     for (app, name), migration in MigrationLoader(None).disk_migrations.items():
         if not migration.__module__.startswith(OURS) or migration.initial:
             continue
+        if not migration.atomic and any(
+            isinstance(each, AddField) for each in migration.operations
+        ):
+            problems.append(f"{app}.{name}: columns are added without a limit on waiting for locks")
         new = {each.name_lower for each in migration.operations if isinstance(each, CreateModel)}
         for each in migration.operations:
             if not isinstance(each, AddField | AddIndex) or each.model_name_lower in new:

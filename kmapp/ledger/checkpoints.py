@@ -50,8 +50,9 @@ def checkpoint() -> list[Signing]:
 
 def checkpoint_moved() -> list[Signing]:
     """Sign the heads that moved since the last statement in the file. One query if none did."""
-    heads = load_heads()
+    # The file first, so that an account that is signed meanwhile has a head.
     signed = {account_id: each.statement for account_id, each in checkpoint_file().all().items()}
+    heads = load_heads()
     moved = [each for each in heads if each not in signed or heads[each] != signed[each].head]
     outcomes = _sign_heads(moved, limit=MOST_COMMITS) if moved else []
     return outcomes + [

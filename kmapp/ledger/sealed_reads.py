@@ -124,10 +124,14 @@ def verify_rows(account_id: UUID, rows: Iterable[SealedModel], *, past: bool = F
     seals = _load_seals_of_commits(account_id, by_key) if past else _load_last(account_id, by_key)
     verdict = Verdict()
     doubtful = [key for key, row in by_key.items() if _find_commit(seals, key) != row.commit_id]
-    if past:
-        verdict.mismatches = dict.fromkeys(doubtful, Reason.UNSEALED)
-    elif doubtful:
-        _check_again(account_id, by_key, doubtful, seals, verdict)
+    if doubtful:
+        present = _load_present(account_id, by_key, doubtful)
+        verdict.erased = set(doubtful) - present.keys()
+        if past:
+            verdict.mismatches = dict.fromkeys(present, Reason.UNSEALED)
+        else:
+            seals |= _load_seals_of_commits(account_id, {key: by_key[key] for key in present})
+            verdict.mismatches = dict(_check_again(by_key, present, seals))
     passed = {key: row for key, row in by_key.items() if verdict.passes(key)}
     commits = load_sealed_changes(account_id, {row.commit_id for row in passed.values()})
     for key, row in passed.items():
@@ -201,32 +205,33 @@ def _load_seals(query: str, parameters: list[Any]) -> dict[Key, Seal]:
         }
 
 
-def _check_again(
-    account_id: UUID,
-    rows: Mapping[Key, SealedModel],
-    doubtful: Sequence[Key],
-    seals: dict[Key, Seal],
-    verdict: Verdict,
-) -> None:
-    """Distinguish rows that changed after they were read from those that were put back.
+def _load_present(
+    account_id: UUID, rows: Mapping[Key, SealedModel], keys: Sequence[Key]
+) -> dict[Key, tuple[UUID, UUID | None]]:
+    """Return the commit that each row refers to now, and the last commit that sealed it.
 
-    One statement reads each row together with its seals, because a change between two statements
-    would look like an older state.
+    One statement reads a row together with its seals, because a change between two statements
+    would look like an older state. Erased rows are missing.
     """
-    seals |= _load_seals_of_commits(account_id, {key: rows[key] for key in doubtful})
-    for model in {type(rows[key]) for key in doubtful}:
+    present: dict[Key, tuple[UUID, UUID | None]] = {}
+    for model in {type(rows[key]) for key in keys}:
         kind = model._meta.label_lower
-        keys = [key for key in doubtful if key.object_type == kind]
+        ids = [key.object_id for key in keys if key.object_type == kind]
         query = _PRESENT.format(table=connection.ops.quote_name(model._meta.db_table))
         with connection.cursor() as cursor:
-            cursor.execute(query, [kind, account_id, [key.object_id for key in keys]])
-            present = {Key(kind, pk): commits for pk, *commits in cursor.fetchall()}
-        for key in keys:
-            if key not in present:
-                verdict.erased.add(key)
-                continue
-            refers_to, last = present[key]
-            if last is None:
-                verdict.mismatches[key] = Reason.UNSEALED
-            elif refers_to != last or _find_commit(seals, key) != rows[key].commit_id:
-                verdict.mismatches[key] = Reason.OUTDATED
+            cursor.execute(query, [kind, account_id, ids])
+            present |= {Key(kind, pk): (refers_to, last) for pk, refers_to, last in cursor}
+    return present
+
+
+def _check_again(
+    rows: Mapping[Key, SealedModel],
+    present: Mapping[Key, tuple[UUID, UUID | None]],
+    seals: Mapping[Key, Seal],
+) -> Iterator[tuple[Key, Reason]]:
+    """Yield the rows that were put back, and not those that changed after they were read."""
+    for key, (refers_to, last) in present.items():
+        if last is None:
+            yield key, Reason.UNSEALED
+        elif refers_to != last or _find_commit(seals, key) != rows[key].commit_id:
+            yield key, Reason.OUTDATED

@@ -176,9 +176,9 @@ class Supervisor:
         problem = ""
         try:
             hand_over()
-        except CannotStart as reason:
+        except (CannotStart, OSError) as reason:  # for example a full disk
             problem = str(reason)
-            self.report(f"The old processes still run. {problem}")
+            self.report(f"The hand-over failed. {problem}")
         self.last_hand_over = HandOver(self.last_hand_over.number + 1, problem)
         self._write_pids()
 

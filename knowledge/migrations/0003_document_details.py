@@ -1,12 +1,10 @@
-"""Tags, owner and review of documents; indexes of those that need attention, without blocking writers."""
+"""Tags, owner and review of documents."""
 
 import django.contrib.postgres.fields
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    atomic = False
     dependencies = [("knowledge", "0002_drafts_and_images")]
     operations = [
         migrations.AddField(
@@ -38,19 +36,5 @@ class Migration(migrations.Migration):
             model_name="knowledgedocument",
             name="reviewed_at",
             field=models.DateTimeField(blank=True, null=True, verbose_name="reviewed"),
-        ),
-        AddIndexConcurrently(
-            "knowledgedocument",
-            models.Index(
-                condition=models.Q(("reviewer", ""), _negated=True), fields=["account", "reviewer"],
-                name="documents_to_review",
-            ),
-        ),
-        AddIndexConcurrently(
-            "knowledgedocument",
-            models.Index(
-                condition=models.Q(("review_after__isnull", False)), fields=["account", "review_after"],
-                name="documents_by_review",
-            ),
         ),
     ]

@@ -16,6 +16,7 @@ from kmapp.accounts.models import SealedModel
 from kmapp.ledger.sealed_reads import Key, Reason, Verdict, record_withheld, verify_rows
 from kmapp.search.lookups import Ids
 from knowledge.chunking import Shape
+from knowledge.chunking.headings import TITLE_LENGTH
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
 
 MOST_CHARACTERS = 8_000_000  # of cached texts
@@ -116,7 +117,7 @@ def _is_slice(chunk: KnowledgeChunk) -> bool:
         and chunk.line_start == text.count("\n", 0, start) + 1
         and chunk.line_end == text.count("\n", 0, end - 1) + 1
         and chunk.page == (text.count("\f", 0, start) + 1 if is_paged else None)
-        and all(text.find(heading, 0, end) >= 0 for heading in chunk.headings)
+        and all(text.find(heading, 0, end + 2 * TITLE_LENGTH) >= 0 for heading in chunk.headings)
     )
 
 

@@ -1,6 +1,6 @@
 """Memories of each audience, in groups that fit in memory, with their topics."""
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -60,9 +60,12 @@ def _clusterable(account_id: UUID) -> EntryQuerySet:
 
 
 def read_groups(
-    account_id: UUID, audience: Audience, topics: Mapping[UUID, UUID]
+    account_id: UUID, audience: Audience, topics: Mapping[UUID, UUID], *, turn: int = 0
 ) -> Iterator[Group]:
-    """Yield the memories of an audience. The caller adds to `topics` before it takes the next."""
+    """Yield the memories of an audience. The caller adds to `topics` before it takes the next.
+
+    The number `turn` selects the page that comes first.
+    """
     with acting(account_id):
         rows = _clusterable(account_id).filter(**audience.fields)
         ids = list(rows.order_by("-pk").values_list("pk", flat=True).iterator())
@@ -70,9 +73,11 @@ def read_groups(
         pages = iter([ids])
     else:
         unassigned = [pk for pk in ids if pk not in topics]
+        starts = deque(range(0, len(unassigned), PAGE // 2))
+        starts.rotate(-turn)
         pages = (
             [*unassigned[start : start + PAGE // 2], *_sample_members(ids, topics)]
-            for start in range(0, len(unassigned), PAGE // 2)
+            for start in starts
         )
     for page in pages:
         if group := _load_group(account_id, audience, page, is_whole=len(ids) <= PAGE):
@@ -135,7 +140,7 @@ def find_topics(account_id: UUID, ids: Sequence[UUID] | None = None) -> dict[UUI
         edges = edges.filter(src__in=ids)
     memberships = edges.order_by("-dst_id").values_list("src_id", "dst_id", "dst__status")
     topics: dict[UUID, UUID] = {}
-    for memory, topic, status in memberships:
+    for memory, topic, status in memberships.iterator(chunk_size=PAGE):
         if status in CURRENT_STATUSES:
             topics[memory] = topic
         elif status == Status.SUPERSEDED and memory not in topics:

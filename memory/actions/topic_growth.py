@@ -7,6 +7,7 @@ Membership is derived and stored as edges. All members of a topic have the same 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import monotonic, time
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
@@ -34,6 +35,8 @@ from memory.topics.merge_split import suggestions
 MIN_EVENTS_PER_TOPIC = 5
 REASON = "Memories that belong together."
 WEIGHT = 0.5
+RUN_SECONDS = 120.0  # after which a run begins no more groups: jobs end after 200 s
+TURN_SECONDS = 600  # between runs
 Kind, Status, Type = MemoryEntry.Kind, MemoryEntry.Status, MemoryEdge.Type
 
 
@@ -44,6 +47,7 @@ class GrowthResult:
     created: int = 0
     joined: int = 0  # memories that became members of a topic
     unassigned: int = 0  # memories without a topic
+    is_complete: bool = True  # all memories were examined
     suggestions: list[TopicSuggestion] = field(default_factory=list)  # not saved
 
 
@@ -58,12 +62,18 @@ class TopicChange:
 
 
 def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
-    """Assign topics to memories that have none. Transactions open after each computation."""
-    run, labeller = GrowthResult(), Labeller()
+    """Assign topics to memories that have none. Transactions open after each computation.
+
+    A run ends before the time limit of jobs; the next one begins with other memories.
+    """
+    run, labeller, began = GrowthResult(), Labeller(), monotonic()
     with acting(account_id):
         audiences, topics = find_audiences(account_id), find_topics(account_id)
     for audience in audiences:
-        for group in read_groups(account_id, audience, topics):
+        for group in read_groups(account_id, audience, topics, turn=int(time()) // TURN_SECONDS):
+            if monotonic() - began > RUN_SECONDS:
+                run.is_complete = False
+                return run
             changes = _plan_changes(group, topics, labeller, run)
             if changes:
                 _apply_changes(account_id, actor, changes, run)

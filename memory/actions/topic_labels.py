@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from time import monotonic
 
 from kmapp.prompt_injection import detect_flags
 from kmapp.providers import chat
@@ -17,6 +18,7 @@ from memory.topics.labels import Background
 
 MAX_TEXTS, MAX_TEXT = 20, 300  # members in a prompt, and characters of each
 MAX_WORDS = 6  # terms of a label
+MODEL_SECONDS = 60.0  # of a run in which the chat model is asked; phrases label the rest
 
 
 class Labeller:
@@ -24,11 +26,13 @@ class Labeller:
 
     def __init__(self) -> None:
         self.asks_model = chat.configured()
+        self.asks_until = monotonic() + MODEL_SECONDS
 
     def label(self, background: Background, texts: Sequence[str]) -> str:
         """Return a label, or "" for texts that are about nothing in particular."""
         phrases = background.name(texts)
-        return (self._request_label(texts) if phrases and self.asks_model else "") or phrases
+        asks = phrases and self.asks_model and monotonic() < self.asks_until
+        return (self._request_label(texts) if asks else "") or phrases
 
     def _request_label(self, texts: Sequence[str]) -> str:
         """Return the label of the chat model, or "" if it cannot be used."""

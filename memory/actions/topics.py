@@ -149,8 +149,12 @@ def _lock_topic(decision: Decision) -> MemoryEntry:
     return topic
 
 
-def refresh_suggestions(account_id: UUID, candidates: Sequence[TopicSuggestion]) -> int:
+def refresh_suggestions(
+    account_id: UUID, candidates: Sequence[TopicSuggestion], *, is_complete: bool = True
+) -> int:
     """Replace the open suggestions by these, and return their number.
+
+    If the run was not complete, those of topics that it did not examine stay.
 
     What a person declined is not suggested again. Pages of an audience may suggest the same merge.
     """
@@ -158,7 +162,10 @@ def refresh_suggestions(account_id: UUID, candidates: Sequence[TopicSuggestion])
         lock_topics(account_id)
         rows = TopicSuggestion.objects.of(account_id)
         declined = {_suggestion_key(row) for row in rows.filter(state=State.DECLINED)}
-        rows.exclude(state=State.DECLINED).delete()
+        replaced = rows.exclude(state=State.DECLINED)
+        if not is_complete:
+            replaced = replaced.filter(topic__in={row.topic_id for row in candidates})
+        replaced.delete()
         unique = {_suggestion_key(row): row for row in candidates}
         new = [row for key, row in unique.items() if key not in declined]
         TopicSuggestion.objects.bulk_create(new)

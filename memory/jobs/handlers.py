@@ -105,7 +105,7 @@ def relate_memories(jobs: Sequence[Job]) -> None:
 def let_topics_grow(jobs: Sequence[Job]) -> None:
     """Grow topics once for all jobs of the batch."""
     run = grow_topics(jobs[0].account_id, SYSTEM)
-    refresh_suggestions(jobs[0].account_id, run.suggestions)
+    refresh_suggestions(jobs[0].account_id, run.suggestions, is_complete=run.is_complete)
 
 
 @on(BULK, name="memory.handlers.decide_part")

@@ -33,5 +33,5 @@ class Command(BaseCommand):
         if after is None or after == before:
             raise CommandError("kmapp ended, or did not finish: see its output.")
         if after.problem:
-            raise CommandError(f"The old processes still run. {after.problem}")
+            raise CommandError(f"The hand-over failed. {after.problem}")
         self.stdout.write("All processes run the installed version.")

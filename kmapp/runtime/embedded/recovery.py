@@ -107,10 +107,9 @@ def _copy_unarchived_segments(base: BaseBackup, former: Path, wal: Path) -> None
     if cluster_folder(base.folder.parent.parent, former) != base.folder.parent:
         return
     segments = [path for path in (former / "pg_wal").iterdir() if len(path.name) == 24]  # noqa: PLR2004
-    current = max(segments, key=lambda path: path.stat().st_mtime, default=None)
     for path in segments:
-        ready = former / "pg_wal" / "archive_status" / f"{path.name}.ready"
-        if path == current or ready.exists():
+        done = former / "pg_wal" / "archive_status" / f"{path.name}.done"
+        if not done.exists():  # the server ignores segments that hold older records
             shutil.copyfile(path, wal / path.name)
 
 

@@ -68,7 +68,8 @@ def archive_settings(wal: Path) -> dict[str, str]:
 
 def restore_command(wal: Path) -> str:
     there = f"{_quoted(wal)}/%f.gz"
-    return f"test -f {there} && gzip -dc {there} > %p"
+    # A status above 125 stops the recovery; a lower one means that the archive ends here.
+    return f"test -f {there} || exit 1; gzip -dc {there} > %p || exit 255"
 
 
 def _quoted(path: Path) -> str:

@@ -92,7 +92,7 @@ class Command(BaseCommand):
 
     def _topics(self, account: Account, *, as_json: bool) -> None:
         run = grow_topics(account.pk, SYSTEM)
-        suggested = refresh_suggestions(account.pk, run.suggestions)
+        suggested = refresh_suggestions(account.pk, run.suggestions, is_complete=run.is_complete)
         with acting(account):
             rows = MemoryEntry.objects.of(account).filter(
                 kind=MemoryEntry.Kind.TOPIC, status__in=CURRENT_STATUSES
