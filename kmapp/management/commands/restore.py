@@ -28,6 +28,9 @@ are read-only until you accept it. Start kmapp, look at the data, then:
   {command} accept_ledger --all --reason "restored to an earlier time"
 
 Repeat the erasures after this time."""
+SECOND = """
+If the original of this installation still runs, unset CHECKPOINT_PEER_URL and CHECKPOINT_COPY_FILE
+here before you start: the checkpoints of this one would make the original read-only."""
 
 
 class Command(BaseCommand):
@@ -70,6 +73,8 @@ class Command(BaseCommand):
             self.stdout.write(f"Its checkpoints are in {settings.CHECKPOINT_FILE}.")
         call_command("migrate", database="owner", interactive=False, verbosity=0)
         call_command("fsck", stdout=self.stdout)
+        if settings.CHECKPOINT_PEER_URL or settings.CHECKPOINT_COPY_FILE:
+            self.stdout.write(SECOND)
 
     def _recover(self, until: datetime | None) -> None:
         server = stack.postgres()
