@@ -59,8 +59,9 @@ class CheckpointsAnswer(TypedDict):
 class Checkpoints(AgentView):
     """Checkpoints of another kmapp, sent with keys of this account.
 
-    GET returns the newest of each of its accounts. POST stores later ones and returns them signed
-    with our key.
+    GET returns the newest of each of its accounts. POST stores later ones and returns them
+    countersigned: with a signature of our key over the line `kmapp countersignature` and the
+    canonical JSON.
     """
 
     scopes = {"GET": Scope.LEDGER_COUNTERSIGN, "POST": Scope.LEDGER_COUNTERSIGN}

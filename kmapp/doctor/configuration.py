@@ -144,6 +144,19 @@ def check_providers() -> Iterator[Finding]:
     yield from findings or [ok(f"embedder {urlsplit(settings.EMBEDDING_BASE_URL).netloc}")]
 
 
+@check("checkpoint peer")
+def check_checkpoint_peer() -> Iterator[Finding]:
+    """Check the URL of the peer without calling it."""
+    parts = urlsplit(settings.CHECKPOINT_PEER_URL)
+    if parts.scheme == "http" and not _is_local(parts.hostname or ""):
+        yield warning(
+            "CHECKPOINT_PEER_URL is http: CHECKPOINT_PEER_KEY travels unencrypted",
+            "Use https, or a network that others cannot read.",
+        )
+    else:
+        yield ok(parts.hostname or "none")
+
+
 @check("e-mail settings")
 def check_email_settings() -> Iterator[Finding]:
     if settings.EMAIL_USE_TLS and settings.EMAIL_USE_SSL:

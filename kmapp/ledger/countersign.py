@@ -8,7 +8,9 @@ from django.utils.translation import gettext as _
 
 from kmapp.errors import Conflict
 from kmapp.ledger.checkpoint_file import CheckpointFile, shared_file
-from kmapp.ledger.signing import Signed, append, one_signer, sign, signing_key
+from kmapp.ledger.signing import Signed, append, countersign_statement, one_signer, signing_key
+
+MOST_ACCOUNTS = 10_000  # accounts of other installations in one file
 
 
 def load_peer_file(account_id: UUID) -> CheckpointFile:
@@ -17,7 +19,10 @@ def load_peer_file(account_id: UUID) -> CheckpointFile:
 
 
 def countersign(account_id: UUID, statements: Sequence[Signed]) -> list[Signed]:
-    """Store statements, and return them signed with our key. A repeated statement is stored once.
+    """Store statements, and return them countersigned. A repeated statement is stored once.
+
+    The file has the lines of the other installation as it signed them: only these can replace
+    lines that it loses. A countersignature is in another form than our own checkpoints.
 
     A statement that goes back, or differs at the same number, must name what it replaces.
     """
@@ -28,6 +33,12 @@ def countersign(account_id: UUID, statements: Sequence[Signed]) -> list[Signed]:
         for each in statements:
             before = stored.get(each.statement.account)
             if before != each:
+                if before is None and len(stored) >= MOST_ACCOUNTS:
+                    message = _(
+                        "Checkpoints of too many accounts are stored here. Send those of more"
+                        " accounts with a key of another account."
+                    )
+                    raise Conflict(message, details={"most_accounts": MOST_ACCOUNTS})
                 _require_progress(each, before)
                 stored[each.statement.account] = each
                 new.append(each)
@@ -35,7 +46,7 @@ def countersign(account_id: UUID, statements: Sequence[Signed]) -> list[Signed]:
             append(file.path, new)
             file.rotate_if_long()
     key = signing_key(settings.CHECKPOINT_KEY_FILE)
-    return [sign(key, each.statement) for each in statements]
+    return [countersign_statement(key, each.statement) for each in statements]
 
 
 def _require_progress(signed: Signed, before: Signed | None) -> None:

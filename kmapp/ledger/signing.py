@@ -29,6 +29,9 @@ from kmapp.ledger.chain import Head
 
 _PEM = serialization.Encoding.PEM
 _TOO_OPEN = 0o037  # others may do nothing, the group may at most read
+_LONGEST_TEXT = 128  # characters of a signature, a key ID or a hash
+# The body of a statement starts with "{", so no countersignature is also a signature of ours.
+_COUNTERSIGN = b"kmapp countersignature\n"
 
 
 class KeyExposed(Exception):
@@ -135,7 +138,27 @@ def _keys_in(text: str, name: str) -> dict[str, Ed25519PublicKey]:
 
 
 def sign(key: Ed25519PrivateKey, statement: Statement) -> Signed:
-    signature = key.sign(statement.body())
+    """Sign a statement about a chain of this installation."""
+    return _sign(key, statement, b"")
+
+
+def countersign_statement(key: Ed25519PrivateKey, statement: Statement) -> Signed:
+    """Sign a statement of another installation. The result is not a checkpoint of this one."""
+    return _sign(key, statement, _COUNTERSIGN)
+
+
+def is_signed_by(keys: Mapping[str, Ed25519PublicKey], signed: Signed) -> bool:
+    """Return whether one of these keys signed exactly this as its own checkpoint."""
+    return _verify(keys, signed, b"")
+
+
+def is_countersigned_by(keys: Mapping[str, Ed25519PublicKey], signed: Signed) -> bool:
+    """Return whether one of these keys countersigned exactly this."""
+    return _verify(keys, signed, _COUNTERSIGN)
+
+
+def _sign(key: Ed25519PrivateKey, statement: Statement, prefix: bytes) -> Signed:
+    signature = key.sign(prefix + statement.body())
     return Signed(
         statement=statement,
         signature=base64.b64encode(signature).decode(),
@@ -143,11 +166,10 @@ def sign(key: Ed25519PrivateKey, statement: Statement) -> Signed:
     )
 
 
-def is_signed_by(keys: Mapping[str, Ed25519PublicKey], signed: Signed) -> bool:
-    """Return whether one of these keys signed exactly this."""
+def _verify(keys: Mapping[str, Ed25519PublicKey], signed: Signed, prefix: bytes) -> bool:
     try:
         signature = base64.b64decode(signed.signature, validate=True)
-        keys[signed.key_id].verify(signature, signed.statement.body())
+        keys[signed.key_id].verify(signature, prefix + signed.statement.body())
     except (KeyError, InvalidSignature, ValueError):
         return False
     return True
@@ -202,6 +224,8 @@ def parse(line: bytes) -> Signed | None:
         texts = [signed.signature, signed.key_id, *(head.commit_hash for head in statement.heads)]
         numbers = [head.seq for head in statement.heads]
         if {*map(type, texts)} != {str} or {*map(type, numbers)} != {int}:
+            return None
+        if max(map(len, texts)) > _LONGEST_TEXT:
             return None
         # A statement has one representation, so that a line contains nothing unsigned.
         return signed if signed.line() + b"\n" == line else None

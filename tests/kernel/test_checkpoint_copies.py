@@ -1,8 +1,10 @@
 """Copies of the checkpoint file: another path, and another kmapp that countersigns."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.conf import settings
@@ -15,15 +17,17 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.accounts.scopes import Scope
 from kmapp.ledger.accept_loss import accept_loss
-from kmapp.ledger.checkpoint_copies import FileCopy, Peer, configured_copies
+from kmapp.ledger.checkpoint_copies import CopyFailed, FileCopy, Peer, configured_copies
 from kmapp.ledger.checkpoint_file import CheckpointFile, checkpoint_file
 from kmapp.ledger.checkpoint_status import all_behind, behind
 from kmapp.ledger.checkpoints import checkpoint_moved
-from kmapp.ledger.copy_thread import CopyThread, load_copy_status
+from kmapp.ledger.copy_thread import CopyThread, adopt, load_copy_status
+from kmapp.ledger.fsck import Findings
+from kmapp.ledger.fsck import checkpoints as fsck
 from kmapp.ledger.signing import (
     Statement,
     append,
-    is_signed_by,
+    is_countersigned_by,
     public_keys,
     public_path,
     sign,
@@ -31,6 +35,8 @@ from kmapp.ledger.signing import (
 )
 from kmapp.runtime.embedded.temporary import free_port
 from tests import makers
+
+NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 
 def countersigned() -> CheckpointFile:
@@ -53,7 +59,47 @@ def test_peer_stores_and_countersigns(peer: Peer, acme: Account) -> None:
     theirs = countersigned().all()
     assert {each.statement for each in theirs.values()} == {e.statement for e in ours.values()}
     keys = public_keys(public_path(settings.CHECKPOINT_KEY_FILE))
-    assert all(is_signed_by(keys, each) for each in theirs.values())
+    assert all(is_countersigned_by(keys, each) for each in theirs.values())
+
+
+def test_answer_of_the_peer_is_not_our_own_checkpoint(
+    peer: Peer, acme: Account, tmp_path: Path
+) -> None:
+    """The peer is this kmapp, so its key is the one whose checkpoints are adopted and expected."""
+    checkpoint_moved()
+    ours = checkpoint_file().all()
+    own = ours[acme.pk]
+    path = public_path(settings.CHECKPOINT_KEY_FILE)
+    for head in (None, own.statement.head):  # a later head, and an accepted loss
+        later = replace(own.statement, seq=99, created_at=timezone.now(), replaces=head)
+        peer.store([replace(own, statement=later)])
+        answer = countersigned().all()[acme.pk]
+        assert answer.statement == later
+        assert checkpoint_file().lacks(answer)
+        adopt([answer], "peer")
+        assert checkpoint_file().all() == ours
+        file = tmp_path / "answer.ndjson"
+        file.write_bytes(answer.line() + b"\n")
+        fsck.read(file, fsck.public_keys([path]), findings := Findings())
+        assert [each.message for each in findings.problems] == [
+            f"line 1 of {file} differs from what was signed"
+        ]
+
+
+def test_peer_file_has_a_limit_of_accounts(
+    peer: Peer, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = signing_key(settings.CHECKPOINT_KEY_FILE)
+    one, two, later = (
+        sign(key, Statement(account=UUID(int=n), seq=seq, commit_hash="ab", created_at=NOON))
+        for n, seq in ((1, 1), (2, 1), (1, 2))
+    )
+    monkeypatch.setattr("kmapp.ledger.countersign.MOST_ACCOUNTS", 1)
+    peer.store([one])
+    with pytest.raises(CopyFailed, match="409"):
+        peer.store([two])
+    peer.store([later])
+    assert peer.load() == [later]
 
 
 def test_peer_refuses_to_go_back(peer: Peer, acme: Account, agent: Client) -> None:

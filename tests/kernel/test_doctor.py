@@ -243,6 +243,11 @@ def test_clock(monkeypatch: pytest.MonkeyPatch) -> None:
             "WARNING OPENAI_BASE_URL is http",
         ),
         (
+            {"CHECKPOINT_PEER_URL": "http://kb.test"},
+            configuration.check_checkpoint_peer,
+            "WARNING CHECKPOINT_PEER_URL is http",
+        ),
+        (
             {"EMAIL_USE_TLS": True, "EMAIL_USE_SSL": True},
             configuration.check_email_settings,
             "ERROR EMAIL_USE_TLS and EMAIL_USE_SSL",

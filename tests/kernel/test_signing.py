@@ -12,11 +12,14 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 
+from kmapp.ledger.chain import Head
 from kmapp.ledger.signing import (
     KeyExposed,
     Signed,
     Statement,
     append,
+    countersign_statement,
+    is_countersigned_by,
     is_signed_by,
     key_id,
     parse,
@@ -109,6 +112,28 @@ def test_altered_statement_does_not_verify(key_file: Path) -> None:
         assert not is_signed_by(keys, replace(signed, statement=replace(STATEMENT, **edit))), edit  # type: ignore[arg-type]
     for signature in ["", "!", "é", signed.signature[:-4], signed.signature.swapcase()]:
         assert not is_signed_by(keys, replace(signed, signature=signature)), signature
+
+
+def test_countersignature_is_not_a_checkpoint(key_file: Path) -> None:
+    key = signing_key(key_file)
+    keys = public_keys(public_path(key_file))
+    own, other = sign(key, STATEMENT), countersign_statement(key, STATEMENT)
+    assert (is_signed_by(keys, own), is_countersigned_by(keys, own)) == (True, False)
+    assert (is_signed_by(keys, other), is_countersigned_by(keys, other)) == (False, True)
+    assert not is_countersigned_by(keys, replace(other, statement=replace(STATEMENT, seq=13)))
+
+
+def test_long_text_is_refused(key_file: Path) -> None:
+    signed = sign(signing_key(key_file), STATEMENT)
+    for length, accepted in ((128, True), (129, False)):
+        text = "x" * length
+        for each in (
+            replace(signed, signature=text),
+            replace(signed, key_id=text),
+            replace(signed, statement=replace(STATEMENT, commit_hash=text)),
+            replace(signed, statement=replace(STATEMENT, replaces=Head(1, text))),
+        ):
+            assert (parse(each.line() + b"\n") is not None) == accepted, each
 
 
 def test_statements_of_a_retired_key_still_verify(key_file: Path) -> None:

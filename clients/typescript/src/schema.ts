@@ -30,8 +30,9 @@ export interface paths {
         /**
          * @description Checkpoints of another kmapp, sent with keys of this account.
          *
-         *     GET returns the newest of each of its accounts. POST stores later ones and returns them signed
-         *     with our key.
+         *     GET returns the newest of each of its accounts. POST stores later ones and returns them
+         *     countersigned: with a signature of our key over the line `kmapp countersignature` and the
+         *     canonical JSON.
          *
          *     Needs the scope `ledger:countersign`.
          */
@@ -40,8 +41,9 @@ export interface paths {
         /**
          * @description Checkpoints of another kmapp, sent with keys of this account.
          *
-         *     GET returns the newest of each of its accounts. POST stores later ones and returns them signed
-         *     with our key.
+         *     GET returns the newest of each of its accounts. POST stores later ones and returns them
+         *     countersigned: with a signature of our key over the line `kmapp countersignature` and the
+         *     canonical JSON.
          *
          *     Needs the scope `ledger:countersign`.
          */
