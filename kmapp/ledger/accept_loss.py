@@ -3,7 +3,6 @@
 from uuid import UUID
 
 from django.conf import settings
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
@@ -13,7 +12,7 @@ from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
 from kmapp.ledger.chain import BEGINNING, Head
 from kmapp.ledger.checkpoint_status import behind, last_signed
-from kmapp.ledger.signing import Statement, append, one_signer, sign, signing_key
+from kmapp.ledger.signing import Statement, append, next_time, one_signer, sign, signing_key
 
 
 def accept_loss(account_id: UUID, actor: Actor, *, reason: str) -> Statement:
@@ -31,7 +30,7 @@ def accept_loss(account_id: UUID, actor: Actor, *, reason: str) -> Statement:
         if account_id in account_ids():
             head = _record(account_id, actor, reason, replaced=replaced, ends=chain.ends)
         statement = Statement(
-            account=account_id, created_at=timezone.now(), replaces=replaced, **head._asdict()
+            account=account_id, created_at=next_time(signed), replaces=replaced, **head._asdict()
         )
         key = signing_key(settings.CHECKPOINT_KEY_FILE)
         append(settings.CHECKPOINT_FILE, [sign(key, statement)])

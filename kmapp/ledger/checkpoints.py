@@ -9,7 +9,6 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
@@ -18,7 +17,7 @@ from kmapp.ledger.chain import BEGINNING, Head, Problem, verify
 from kmapp.ledger.checkpoint_file import checkpoint_file
 from kmapp.ledger.checkpoint_status import last_signed, load_heads
 from kmapp.ledger.models import Checkpoint, Commit
-from kmapp.ledger.signing import Statement, append, one_signer, sign, signing_key
+from kmapp.ledger.signing import Statement, append, next_time, one_signer, sign, signing_key
 from kmapp.ledger.verify import commit_blocks
 
 MOST_COMMITS = 10_000  # of one chain in one round of signing, so that others do not wait for it
@@ -74,9 +73,12 @@ def _sign_heads(accounts: Iterable[UUID], *, limit: float) -> list[Signing]:
         try:
             sweep(lambda each: outcomes.extend(_signings_due(each, limit)), accounts)
         finally:
-            now = timezone.now()
             statements = [
-                Statement(account=each.account_id, created_at=now, **each.head._asdict())
+                Statement(
+                    account=each.account_id,
+                    created_at=next_time(last_signed(each.account_id)),
+                    **each.head._asdict(),
+                )
                 for each in outcomes
                 if not each.problem
             ]

@@ -24,29 +24,41 @@ def countersign(account_id: UUID, statements: Sequence[Signed]) -> list[Signed]:
     The file has the lines of the other installation as it signed them: only these can replace
     lines that it loses. A countersignature is in another form than our own checkpoints.
 
-    A statement that goes back, or differs at the same number, must name what it replaces.
+    A statement that goes back, or differs at the same number, must name what it replaces. A refused
+    one does not keep the others from being stored.
     """
-    file = load_peer_file(account_id)
+    file, refused = load_peer_file(account_id), None
     with one_signer(file.path):
         stored = dict(file.all())
         new = []
         for each in statements:
             before = stored.get(each.statement.account)
-            if before != each:
-                if before is None and len(stored) >= MOST_ACCOUNTS:
-                    message = _(
-                        "Checkpoints of too many accounts are stored here. Send those of more"
-                        " accounts with a key of another account."
-                    )
-                    raise Conflict(message, details={"most_accounts": MOST_ACCOUNTS})
+            if before == each:
+                continue
+            try:
+                _require_space(before, len(stored))
                 _require_progress(each, before)
-                stored[each.statement.account] = each
-                new.append(each)
+            except Conflict as error:  # the other accounts are stored nevertheless
+                refused = refused or error
+                continue
+            stored[each.statement.account] = each
+            new.append(each)
         if new:
             append(file.path, new)
             file.rotate_if_long()
+    if refused:
+        raise refused
     key = signing_key(settings.CHECKPOINT_KEY_FILE)
     return [countersign_statement(key, each.statement) for each in statements]
+
+
+def _require_space(before: Signed | None, stored: int) -> None:
+    if before is None and stored >= MOST_ACCOUNTS:
+        message = _(
+            "Checkpoints of too many accounts are stored here. Send those of more"
+            " accounts with a key of another account."
+        )
+        raise Conflict(message, details={"most_accounts": MOST_ACCOUNTS})
 
 
 def _require_progress(signed: Signed, before: Signed | None) -> None:

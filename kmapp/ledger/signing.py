@@ -11,11 +11,12 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -23,6 +24,7 @@ from uuid import UUID
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from django.utils import timezone
 
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.chain import Head
@@ -175,6 +177,12 @@ def _verify(keys: Mapping[str, Ed25519PublicKey], signed: Signed, prefix: bytes)
     return True
 
 
+def next_time(before: Statement | None) -> datetime:
+    """Return the time for a statement that follows another one, even if the clock was set back."""
+    now = timezone.now()
+    return max(now, before.created_at + timedelta(microseconds=1)) if before else now
+
+
 @contextmanager
 def one_signer(path: Path) -> Iterator[None]:
     """Let one thread of all processes sign into the file; others wait for it."""
@@ -203,7 +211,10 @@ def append(path: Path, records: Iterable[Signed]) -> None:
 
 def replace_file(path: Path, new: Path, *, old: Path) -> None:
     """Put the file `new` at `path`, and keep the one that was there as `old`."""
-    old.hardlink_to(path)
+    try:
+        old.hardlink_to(path)
+    except OSError:  # a file system without hard links
+        shutil.copyfile(path, old)
     new.replace(path)
     sync_folder(path.parent)
 

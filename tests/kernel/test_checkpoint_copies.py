@@ -1,7 +1,7 @@
 """Copies of the checkpoint file: another path, and another kmapp that countersigns."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -28,6 +28,7 @@ from kmapp.ledger.signing import (
     Statement,
     append,
     is_countersigned_by,
+    next_time,
     public_keys,
     public_path,
     sign,
@@ -122,6 +123,27 @@ def test_peer_refuses_to_go_back(peer: Peer, acme: Account, agent: Client) -> No
     _key, secret = makers.key(acme, scopes=[Scope.MEMORY_READ])
     stranger = Client(headers={"Authorization": f"Bearer {secret}"})
     assert stranger.get("/v1/checkpoints").status_code == 403
+
+
+def test_refused_statement_keeps_no_other_from_being_stored(
+    peer: Peer, acme: Account, rival: Account
+) -> None:
+    checkpoint_moved()
+    mine, other = (checkpoint_file().all()[each.pk] for each in (acme, rival))
+    peer.store([mine])
+    key = signing_key(settings.CHECKPOINT_KEY_FILE)
+    fork = sign(key, replace(mine.statement, commit_hash="0" * 64))
+    with pytest.raises(CopyFailed, match="409"):
+        peer.store([fork, other])
+    assert peer.load() == [mine, other]
+
+
+def test_statement_is_later_than_the_one_before_under_any_clock(acme: Account) -> None:
+    before = Statement(account=acme.pk, seq=1, commit_hash="0" * 64, created_at=timezone.now())
+    ahead = replace(before, created_at=before.created_at + timedelta(hours=1))
+    assert next_time(ahead) == ahead.created_at + timedelta(microseconds=1)
+    assert next_time(before) > before.created_at
+    assert next_time(None) >= before.created_at
 
 
 @pytest.fixture(params=["file", "peer"])
