@@ -1,8 +1,7 @@
 """Differences between two texts, by words, or by characters in scripts without spaces."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import Match, SequenceMatcher
 from itertools import accumulate
 from typing import Literal
@@ -25,13 +24,22 @@ _MAX_TOKENS = 3000  # longer texts are compared by lines
 _MAX_STEPS = 600_000
 
 
-class _Matcher(SequenceMatcher[str]):
-    """A matcher that stops when its steps are used up. Spaces are junk."""
+class BoundedSequenceMatcher(SequenceMatcher[str]):
+    """A matcher that stops when its steps are used up. What it does not reach is a difference."""
 
-    def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
-        super().__init__(isjunk=str.isspace, a=before, b=after, autojunk=False)
-        occurrences = Counter(piece for piece in after if not piece.isspace())
-        self._steps = list(accumulate((1 + occurrences[piece] for piece in before), initial=0))
+    b2j: dict[str, list[int]]
+
+    def __init__(
+        self,
+        isjunk: Callable[[str], bool] | None = None,
+        a: Sequence[str] = "",
+        b: Sequence[str] = "",
+        autojunk: bool = True,  # noqa: FBT001, FBT002 - as in `difflib`
+    ) -> None:
+        super().__init__(isjunk, a, b, autojunk)
+        # `b2j` holds the positions of a piece in `b`; it has no junk.
+        costs = (1 + len(self.b2j.get(piece, ())) for piece in a)
+        self._steps = list(accumulate(costs, initial=0))
         self._remaining_steps = _MAX_STEPS
 
     def find_longest_match(
@@ -82,7 +90,8 @@ def _common_prefix(before: Sequence[str], after: Sequence[str]) -> int:
 
 def _compare_middle(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:
     removed = added = ""
-    for tag, a_from, a_to, b_from, b_to in _Matcher(before, after).get_opcodes():
+    matcher = BoundedSequenceMatcher(str.isspace, before, after, autojunk=False)
+    for tag, a_from, a_to, b_from, b_to in matcher.get_opcodes():
         old_text, new_text = "".join(before[a_from:a_to]), "".join(after[b_from:b_to])
         # A lone space between two changes joins them, so that phrases change and not single words.
         if tag != "equal" or ((removed or added) and old_text.isspace()):

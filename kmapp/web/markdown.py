@@ -4,9 +4,11 @@ The parser escapes HTML, and the result is sanitized again by a list of allowed 
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from time import monotonic
 from typing import Any
 from uuid import UUID
 
@@ -15,8 +17,10 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+from markdown_it.utils import EnvType
 
 from kmapp.web.invisible_characters import mark_invisible
 from kmapp.web.object_links import ObjectLink, resolve_links
@@ -26,6 +30,10 @@ _SAFE_TARGET = re.compile(r"(?:https?://|mailto:|[/#](?!/))", re.IGNORECASE)
 _OWN_IMAGE = re.compile(r"/knowledge/images/[0-9a-f]{64}/")
 _ALIGNMENT = "style"  # set by the parser on cells; the CSP forbids inline styles
 _LAST_HEADING = 6
+# Some input takes the parser quadratic time. A text that takes longer is rendered as plain text, so
+# that it does not block the process.
+_MAX_SECONDS = 2.0
+_MAX_ADDED_CELLS = 2_000  # empty cells that the parser adds to the short rows of a table
 _TAGS = {
     *("p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "a", "img", "span"),
     *("h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "div"),
@@ -41,6 +49,10 @@ _ATTRIBUTES = {
 }
 
 
+class _DeadlineExceeded(Exception):
+    """The text takes too long to render."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """Lines of a text that are marked, from 1."""
@@ -52,28 +64,42 @@ class Passage:
 def render_markdown(
     text: str, *, account_id: UUID, title: str = "", passage: Passage | None = None
 ) -> SafeString:
-    """Render a text. A first heading that is equal to `title` is left out. Inside `acting`."""
-    parser = _parser()
-    tokens = parser.parse(text)
-    links = resolve_links(account_id, _linked_objects(tokens))
-    blocks = list(_blocks(tokens))
-    if blocks and title and _heading_text(blocks[0]) == title:
-        blocks = blocks[1:]
-    parts, is_marked = [], False
-    for block in blocks:
-        html = str(parser.renderer.render(block, parser.options, {"links": links}))
-        if _is_inside(block, passage):
-            anchor = "" if is_marked else ' id="passage"'
-            html, is_marked = f'<div class="is-cited"{anchor}>{html}</div>', True
-        parts.append(html)
+    """Render a text. A first heading that is equal to `title` is left out. Inside `acting`.
+
+    A text that takes longer than `_MAX_SECONDS` is rendered as plain text.
+    """
+    try:
+        html = _render_blocks(text, account_id, title, passage)
+    except _DeadlineExceeded:
+        return render_plain(text, passage=passage)
     clean = nh3.clean(
-        "".join(parts),
+        html,
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
     )
     return mark_safe(clean)  # noqa: S308 - sanitized above
+
+
+def _render_blocks(text: str, account_id: UUID, title: str, passage: Passage | None) -> str:
+    """Return the HTML of a text, which is not sanitized yet."""
+    parser = _parser()
+    env: EnvType = {"deadline": monotonic() + _MAX_SECONDS, "open_links": []}
+    tokens = parser.parse(text, env)
+    env["links"] = resolve_links(account_id, _linked_objects(tokens))
+    blocks = list(_blocks(tokens))
+    if blocks and title and _heading_text(blocks[0]) == title:
+        blocks = blocks[1:]
+    parts, is_marked = [], False
+    for block in blocks:
+        _check_deadline(env)
+        html = str(parser.renderer.render(block, parser.options, env))
+        if _is_inside(block, passage):
+            anchor = "" if is_marked else ' id="passage"'
+            html, is_marked = f'<div class="is-cited"{anchor}>{html}</div>', True
+        parts.append(html)
+    return "".join(parts)
 
 
 def render_plain(text: str, *, passage: Passage | None = None) -> SafeString:
@@ -121,6 +147,13 @@ def _is_inside(block: Sequence[Token], passage: Passage | None) -> bool:
 @cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("js-default", {"html": False, "linkify": False})
+    # The package exports the function `table` under the name of its module.
+    table: Any = sys.modules["markdown_it.rules_block.table"]
+    table.MAX_AUTOCOMPLETED_CELLS = _MAX_ADDED_CELLS
+    # Each line of these blocks is checked, too.
+    inside = ["paragraph", "reference", "blockquote", "list"]
+    parser.block.ruler.before("table", "deadline", _check_block_deadline, {"alt": inside})
+    parser.inline.ruler.before("text", "deadline", _check_inline_deadline)
     parser.inline.ruler.before("link", "object_link", _parse_object_link)
     rules: Mapping[str, Callable[..., str]] = {
         "text": _render_text,
@@ -141,6 +174,21 @@ def _parser() -> MarkdownIt:
     return parser
 
 
+def _check_deadline(env: EnvType) -> None:
+    if monotonic() > env["deadline"]:
+        raise _DeadlineExceeded
+
+
+def _check_block_deadline(state: StateBlock, _first: int, _last: int, _silent: bool) -> bool:  # noqa: FBT001 - called by the parser
+    _check_deadline(state.env)
+    return False
+
+
+def _check_inline_deadline(state: StateInline, _silent: bool) -> bool:  # noqa: FBT001 - called by the parser
+    _check_deadline(state.env)
+    return False
+
+
 def _parse_object_link(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - called by the parser
     match = _LINK.match(state.src, state.pos)
     if match is None:
@@ -156,7 +204,10 @@ def _parse_object_link(state: StateInline, silent: bool) -> bool:  # noqa: FBT00
     return True
 
 
-def _render_text(_self: RendererHTML, tokens: Sequence[Token], i: int, *_rest: Any) -> str:
+def _render_text(
+    _self: RendererHTML, tokens: Sequence[Token], i: int, _options: Any, env: Any
+) -> str:
+    _check_deadline(env)
     return mark_invisible(tokens[i].content)
 
 
@@ -182,15 +233,22 @@ def _render_image(
     return escape(alt)
 
 
-def _render_link_open(_self: RendererHTML, tokens: Sequence[Token], i: int, *_rest: Any) -> str:
+def _render_link_open(
+    _self: RendererHTML, tokens: Sequence[Token], i: int, _options: Any, env: Any
+) -> str:
+    _check_deadline(env)
     href = str(tokens[i].attrs.get("href", ""))
     # A path relative to the document's source is no address here, so only its text is shown.
-    return format_html('<a href="{}">', href) if _SAFE_TARGET.match(href) else "<span>"
+    is_safe = _SAFE_TARGET.match(href)
+    env["open_links"].append("</a>" if is_safe else "</span>")
+    return format_html('<a href="{}">', href) if is_safe else "<span>"
 
 
-def _render_link_close(_self: RendererHTML, tokens: Sequence[Token], i: int, *_rest: Any) -> str:
-    opening = next(token for token in reversed(tokens[:i]) if token.type == "link_open")
-    return "</a>" if _SAFE_TARGET.match(str(opening.attrs.get("href", ""))) else "</span>"
+def _render_link_close(
+    _self: RendererHTML, _tokens: Sequence[Token], _i: int, _options: Any, env: Any
+) -> str:
+    closing: str = env["open_links"].pop()
+    return closing
 
 
 def _render_object_link(
@@ -214,5 +272,6 @@ def _render_heading(_self: RendererHTML, tokens: Sequence[Token], i: int, *_rest
 def _render_cell(
     self: RendererHTML, tokens: Sequence[Token], i: int, options: Any, env: Any
 ) -> str:
+    _check_deadline(env)
     tokens[i].attrs.pop(_ALIGNMENT, None)
     return self.renderToken(tokens, i, options, env)

@@ -7,6 +7,8 @@ from typing import Any
 
 from merge3 import Merge3
 
+from kmapp.web.diff import BoundedSequenceMatcher
+
 
 class Moved(StrEnum):
     """Who changed a field: nobody, one side or both."""
@@ -61,8 +63,13 @@ _MARKS = ("<<<<<<<", "=======", ">>>>>>>")
 
 
 def merge_texts(base: str, theirs: str, mine: str, *, their_name: str, my_name: str) -> MergedText:
-    """Combine the changes of both sides by lines. Lines changed by both are listed with marks."""
-    merge = Merge3(_lines(base), _lines(theirs), _lines(mine))
+    """Combine the changes of both sides by lines. Lines changed by both are listed with marks.
+
+    Lines that the bounded matcher does not reach count as changed.
+    """
+    sides = (_lines(base), _lines(theirs), _lines(mine))
+    matcher: Any = BoundedSequenceMatcher  # the package's protocol is narrower than `difflib`
+    merge = Merge3(*sides, sequence_matcher=matcher)
     parts: list[str] = []
     conflicts = 0
     for kind, *groups in merge.merge_groups():

@@ -6,6 +6,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from kmapp.accounts.models import User
+from knowledge.actions.images import delete_unused_images
 from knowledge.models import KnowledgeDraft
 
 FIELDS = ("base_version", "source_name", "folder", "title", "text")
@@ -38,5 +39,11 @@ def save_draft(
 
 
 def delete_draft(account_id: UUID, owner: User, document_id: UUID | None) -> None:
-    rows = KnowledgeDraft.objects.of(account_id)
-    rows.filter(owner=owner, document_id=document_id).delete()
+    """Delete the person's draft, with its images that nothing else contains. Inside `acting`.
+
+    Call it after the text is saved; else the images of the text are deleted.
+    """
+    rows = KnowledgeDraft.objects.of(account_id).filter(owner=owner, document_id=document_id)
+    texts = list(rows.values_list("text", flat=True))
+    rows.delete()
+    delete_unused_images(account_id, texts)

@@ -85,10 +85,15 @@ def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -
     drop_vectors(account_id, collections, chunk_ids)
     erase_copies(account_id, chunk_ids)
     chunks.delete()
-    illustrated = list(texts.filter(text__contains=IMAGES).values_list("text", flat=True))
+    drafts = KnowledgeDraft.objects.of(account_id).filter(document__any_of=these)
+    illustrated = [
+        text
+        for rows in (texts, drafts)
+        for text in rows.filter(text__contains=IMAGES).values_list("text", flat=True)
+    ]
     texts.delete()
+    drafts.delete()
     delete_unused_images(account_id, illustrated)
-    KnowledgeDraft.objects.of(account_id).filter(document__any_of=these).delete()
     KnowledgePiece.objects.of(account_id).filter(document__any_of=these).delete()
     KnowledgeDocument.objects.of(account_id).filter(id__any_of=these).delete()
     invalidate_cache(account_id)

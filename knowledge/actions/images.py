@@ -12,7 +12,7 @@ from PIL import Image, UnidentifiedImageError
 
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Invalid, TooLarge
-from knowledge.models import KnowledgeImage, KnowledgeText
+from knowledge.models import KnowledgeDraft, KnowledgeImage, KnowledgeText
 
 MOST_BYTES = 4 * 1024 * 1024
 MOST_PIXELS = 40_000_000
@@ -22,12 +22,17 @@ IMAGES = "/knowledge/images/"  # how the URLs of images begin
 _DIGEST = re.compile(rf"{IMAGES}([0-9a-f]{{64}})/")
 
 
-def store_image(account_id: UUID, actor: Actor, data: bytes) -> KnowledgeImage:
-    """Store an image, or return the stored one with this content. Inside `acting`."""
-    if len(data) > MOST_BYTES:
+def refuse_too_large(size: int) -> None:
+    """Raise TooLarge if an image has too many bytes. Call it before the image is read."""
+    if size > MOST_BYTES:
         raise TooLarge(
             _("The image is too large. The limit is %(most)d MB.") % {"most": MOST_BYTES // 1024**2}
         )
+
+
+def store_image(account_id: UUID, actor: Actor, data: bytes) -> KnowledgeImage:
+    """Store an image, or return the stored one with this content. Inside `acting`."""
+    refuse_too_large(len(data))
     mime = _detect_type(data)
     rows = KnowledgeImage.objects.of(account_id)
     if (rows.aggregate(Sum("size"))["size__sum"] or 0) + len(data) > MOST_ACCOUNT_BYTES:
@@ -41,7 +46,13 @@ def store_image(account_id: UUID, actor: Actor, data: bytes) -> KnowledgeImage:
         data=data,
         created_by=str(actor),
     )
-    KnowledgeImage.objects.bulk_create([image], ignore_conflicts=True)
+    # The update locks the stored row, so that `delete_unused_images` waits for the draft.
+    KnowledgeImage.objects.bulk_create(
+        [image],
+        update_conflicts=True,
+        unique_fields=["account", "sha256"],
+        update_fields=["size"],
+    )
     return rows.defer("data").get(sha256=digest)
 
 
@@ -64,8 +75,20 @@ def _detect_type(data: bytes) -> str:
 
 
 def delete_unused_images(account_id: UUID, texts: Iterable[str]) -> None:
-    """Delete the images of erased texts that no other text contains. Inside `acting`."""
+    """Delete the images of deleted texts that no saved text and no draft contains.
+
+    Inside `acting`, after the texts are deleted.
+    """
     digests = {digest for text in texts for digest in _DIGEST.findall(text)}
-    remaining = KnowledgeText.objects.of(account_id)
-    unused = [each for each in digests if not remaining.filter(text__contains=each).exists()]
-    KnowledgeImage.objects.of(account_id).filter(sha256__in=unused).delete()
+    images = KnowledgeImage.objects.of(account_id).filter(sha256__in=digests)
+    # Locked before the check, so that a concurrent upload of the same image is seen by it.
+    locked = images.select_for_update().order_by("sha256").values_list("sha256", flat=True)
+    unused = [each for each in locked if not _is_used(account_id, each)]
+    images.filter(sha256__in=unused).delete()
+
+
+def _is_used(account_id: UUID, digest: str) -> bool:
+    return any(
+        model.objects.of(account_id).filter(text__contains=digest).exists()
+        for model in (KnowledgeDraft, KnowledgeText)
+    )

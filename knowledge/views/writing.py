@@ -24,7 +24,7 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from kmapp.web.three_way import Field, has_conflict_marks, merge_texts
 from knowledge.actions.drafts import delete_draft, find_draft, save_draft
-from knowledge.actions.images import store_image
+from knowledge.actions.images import refuse_too_large, store_image
 from knowledge.actions.writing import (
     LONGEST,
     NewDocument,
@@ -220,6 +220,7 @@ def _insert_image(request: WebRequest, form: TextForm) -> bool:
         form.add_error("image", _("Choose an image file."))
         return False
     try:
+        refuse_too_large(file.size or 0)
         image = store_image(request.account_id, request.actor, file.read())
     except DomainError as error:
         form.add_error("image", error.message)

@@ -18,6 +18,7 @@ from knowledge.retrieval.search import Search, search
 from tests import makers
 from tests.knowledge.deliveries import deliver, draw_image
 from tests.makers import settle
+from tests.timing import assert_linear
 from tests.web.pages import HTMX, page
 
 TEA = "# Tea\n\nOolong at 95 degrees.\n\nGreen tea at 80.\n"
@@ -107,6 +108,26 @@ def test_changes_of_two_people_are_merged_or_marked(reviewer: Client, acme: Acco
 def test_merge_by_lines(theirs: str, mine: str, text: str, conflicts: int) -> None:
     merged = merge_texts("a\nb\nc", theirs, mine, their_name="T", my_name="M")
     assert (merged.text, merged.conflicts) == (text, conflicts)
+
+
+@pytest.mark.parametrize("lines", [1, 10, 110])
+def test_merge_of_repeated_lines_is_linear(lines: int) -> None:
+    def merge(size: int) -> None:
+        base = [f"line {i * i % lines}" for i in range(size)]
+        texts = ("\n".join(base[start:]) for start in (0, 3, 5))
+        merge_texts(*texts, their_name="T", my_name="M")
+
+    for size in (500, 2_500, 10_000):
+        assert_linear(merge, size)
+
+
+def test_lines_that_the_merge_does_not_reach_are_a_conflict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kmapp.web.diff._MAX_STEPS", 2)
+    merged = merge_texts("a\nb\nc", "a\nX\nc", "a\nb\nc\nd", their_name="T", my_name="M")
+    expected = "<<<<<<< T\na\nX\nc\n=======\na\nb\nc\nd\n>>>>>>> M"
+    assert (merged.text, merged.conflicts) == (expected, 1)
 
 
 def test_drafts_belong_to_one_person(reviewer: Client, admin: Client, acme: Account) -> None:

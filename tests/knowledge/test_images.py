@@ -1,0 +1,79 @@
+"""Images of documents: refused by size before they are read, deleted with the last text."""
+
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from kmapp.accounts.models import Account
+from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeImage
+from tests import makers
+from tests.knowledge.deliveries import deliver, draw_image
+from tests.web.pages import page
+
+TEA = "# Tea\n\nOolong at 95 degrees.\n"
+
+
+def edit(client: Client, document: KnowledgeDocument, operation: str = "", **more: Any) -> Any:
+    values = {"text": TEA, "version": 1, "do": operation, **more}
+    return client.post(f"/knowledge/documents/{document.pk}/edit/", values)
+
+
+def insert(client: Client, document: KnowledgeDocument) -> Any:
+    return edit(client, document, "image", image=SimpleUploadedFile("cup.png", draw_image()))
+
+
+def count_images(account: Account) -> int:
+    return len(makers.rows(KnowledgeImage, account))
+
+
+def test_a_large_image_is_refused_before_it_is_read(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [document] = deliver(acme, {"tea.md": TEA}).documents
+    monkeypatch.setattr("knowledge.actions.images.MOST_BYTES", len(draw_image()) - 1)
+    monkeypatch.setattr("knowledge.views.writing.store_image", None)
+    assert "too large" in page(insert(reviewer, document), 422)
+
+
+def test_the_images_of_a_discarded_draft_are_deleted(reviewer: Client, acme: Account) -> None:
+    [document] = deliver(acme, {"tea.md": TEA}).documents
+    assert insert(reviewer, document).status_code == 302
+    assert count_images(acme) == 1
+    assert edit(reviewer, document, "discard").status_code == 302
+    assert count_images(acme) == 0
+
+
+def test_saving_retains_only_the_images_of_the_text(reviewer: Client, acme: Account) -> None:
+    [document] = deliver(acme, {"tea.md": TEA}).documents
+    assert insert(reviewer, document).status_code == 302
+    [draft] = makers.rows(KnowledgeDraft, acme)
+    assert edit(reviewer, document, text=draft.text).status_code == 302
+    assert (makers.rows(KnowledgeDraft, acme), count_images(acme)) == ([], 1)
+    assert insert(reviewer, document).status_code == 302  # the same image, which a text contains
+    assert edit(reviewer, document, "discard").status_code == 302
+    assert count_images(acme) == 1
+
+
+def test_an_image_removed_before_saving_is_deleted(reviewer: Client, acme: Account) -> None:
+    [document] = deliver(acme, {"tea.md": TEA}).documents
+    assert insert(reviewer, document).status_code == 302
+    assert edit(reviewer, document, text=f"{TEA}\nGreen tea at 80.\n").status_code == 302
+    assert count_images(acme) == 0
+
+
+def test_an_image_of_another_draft_is_retained(
+    reviewer: Client, admin: Client, acme: Account
+) -> None:
+    result = deliver(acme, {"tea.md": TEA, "cups.md": "# Cups\n\nOf clay.\n"})
+    tea, cups = result.documents
+    assert insert(reviewer, tea).status_code == 302
+    assert insert(admin, tea).status_code == 302
+    assert insert(admin, cups).status_code == 302
+    assert edit(reviewer, tea, "discard").status_code == 302
+    assert count_images(acme) == 1
+    assert reviewer.post(f"/knowledge/documents/{tea.pk}/erase/").status_code == 302
+    assert count_images(acme) == 1
+    assert reviewer.post(f"/knowledge/documents/{cups.pk}/erase/").status_code == 302
+    assert (makers.rows(KnowledgeDraft, acme), count_images(acme)) == ([], 0)
