@@ -49,6 +49,17 @@ def read_everywhere(
         "recall": agent.post("memory/recall_text", asked, 200),
         "inject": agent.post("memory/inject", asked, 200),
         "assemble": agent.post("context/assemble", {"messages": messages, **ids}, 201),
+        "mem0": agent.client.post("/v3/memories", {"filters": {**ids}}, format="json").json(),
+    }
+
+
+def read_bank(agent: Agent, bank: str) -> dict[str, Any]:
+    """Return the answers of Hindsight about a bank with one entity."""
+    path = f"default/banks/{bank}"
+    [entity] = agent.get(f"{path}/entities", 200)["items"]
+    return {
+        "list": agent.get(f"{path}/memories/list", 200),
+        "entity": agent.get(f"{path}/entities/{entity['id']}", 200),
     }
 
 

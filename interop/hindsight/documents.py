@@ -13,6 +13,7 @@ from interop.hindsight.banks import BankReport, BankView
 from interop.hindsight.memories import document_filter
 from interop.list_pages import list_all
 from kmapp.errors import NotFound
+from kmapp.ledger.sealed_reads import withhold
 from memory.models import EntryQuerySet
 
 MAX_ENTRIES = 10_000  # memories whose entities one request counts
@@ -88,8 +89,10 @@ class OneEntity(EntityReport):
         for name, mentions in self.count_entities(entries):
             output = self.entity_output(name, mentions)
             if output["id"] == str(_uuid(parts["entity"])):
-                rows = entries.filter(entities__contains=[name]).order_by("-created_at")[:20]
-                texts = [{"text": row.content, "mentioned_at": row.created_at} for row in rows]
+                rows = entries.filter(entities__contains=[name]).order_by("-created_at")
+                newest = list(rows.with_verify_on_read(self.account)[:20])
+                sealed = withhold(self.account, newest)
+                texts = [{"text": row.content, "mentioned_at": row.created_at} for row in sealed]
                 return {**output, "observations": texts}
         raise NotFound("Entity not found.")
 

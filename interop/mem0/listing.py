@@ -21,6 +21,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView
 from kmapp.errors import Invalid
+from kmapp.ledger.sealed_reads import withhold
 from memory.api.list_entries import listable_entries
 from memory.api.serialize import entry_output
 from memory.models import EntryQuerySet, MemoryEntry
@@ -73,11 +74,13 @@ class ListMemories(AgentView):
         page = read_page(request)
         rows = self._rows(cast("dict[str, Any]", request.data))
         with acting(self.account):
-            paginator = Paginator(rows.order_by("-created_at", "-pk"), page["page_size"])
-            entries = paginator.get_page(page["page"]).object_list
+            rows = rows.order_by("-created_at", "-pk").with_verify_on_read(self.account)
+            paginator = Paginator(rows, page["page_size"])
+            entries = list(paginator.get_page(page["page"]).object_list)
             in_range = page["page"] <= paginator.num_pages
-            results = [serialize.memory_item(entry_output(entry)) for entry in entries]
-            return page_response(request, paginator.count, page, results if in_range else [])
+            sealed = withhold(self.account, entries if in_range else [])
+            results = [serialize.memory_item(entry_output(entry)) for entry in sealed]
+            return page_response(request, paginator.count, page, results)
 
     def _rows(self, data: Mapping[str, Any]) -> EntryQuerySet:
         principal, filters = self.request.auth, data.get("filters")

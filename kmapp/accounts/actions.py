@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
+from kmapp.accounts.invitations import revoke_sent_invitations
 from kmapp.accounts.models import Account, ApiKey, Membership, User, account_ids
 from kmapp.accounts.scopes import Scope
 from kmapp.database.ids import uuid7
@@ -81,8 +82,10 @@ def change_role(member: Membership, *, role: str, actor: Actor) -> None:
 
 
 def remove_member(member: Membership, *, actor: Actor) -> None:
+    """Remove a member, and revoke the open invitations that they sent, in one commit."""
     _require_another_admin(member)
     with recording(member.account_id, actor) as commit:
+        revoke_sent_invitations(member.user_id, commit)
         commit.erase(Membership._meta.label_lower, member.pk)
         member.delete()
 

@@ -62,6 +62,15 @@ def revoke_invitation(invitation: Invitation, *, actor: Actor) -> None:
         _save(invitation, commit, "revoked_at")
 
 
+def revoke_sent_invitations(user_id: UUID, commit: Recording) -> None:
+    """Revoke the open invitations that a person sent, in the given commit."""
+    rows = Invitation.objects.of(commit.account_id).open()
+    sent = rows.filter(invited_by=str(Actor("user", user_id))).order_by("pk")
+    for invitation in sent.select_for_update():
+        invitation.revoked_at = timezone.now()
+        _save(invitation, commit, "revoked_at")
+
+
 def accept_invitation(invitation: Invitation, user: User) -> None:
     """Make a person a member, in one commit with the end of the invitation. Inside `acting`."""
     account_id = invitation.account_id

@@ -19,9 +19,25 @@ def find_ibans(text: str) -> Iterator[Span]:
     for candidate in _CANDIDATE.finditer(text):
         places = [match.start() for match in _CHARACTER.finditer(text, *candidate.span(1))]
         number = "".join(text[place] for place in places)
-        for length in range(min(_LONGEST, len(number)), _SHORTEST - 1, -1):
+        for length in _lengths_with_check_digits(number):
             end = places[length - 1] + 1
             ends_a_word = not _CHARACTER.match(text, end)
             if ends_a_word and iban.is_valid(number[:length], check_country=False):
                 yield candidate.start(), end
                 break
+
+
+def _lengths_with_check_digits(number: str) -> list[int]:
+    """Return the lengths at which the check digits are right (ISO 7064 mod 97-10), longest first.
+
+    The remainder is updated for each character, because the library computes it from the start for
+    each length.
+    """
+    head = int("".join(str(int(character, 36)) for character in number[:4]))
+    shift, remainder, lengths = 10 ** len(str(head)), 0, []
+    for length, character in enumerate(number[4:_LONGEST], start=5):
+        shifted = remainder * (10 if character.isdigit() else 100)  # a letter is two digits
+        remainder = (shifted + int(character, 36)) % 97
+        if length >= _SHORTEST and (remainder * shift + head) % 97 == 1:
+            lengths.append(length)
+    return lengths[::-1]

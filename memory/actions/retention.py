@@ -13,6 +13,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
+from kmapp.ledger.sealed_reads import withhold
 from memory.actions.versions import update_entry
 from memory.models import EntryQuerySet, MemoryEntry, MemorySettings, MemoryVersion
 
@@ -59,9 +60,10 @@ def apply_retention(account_id: UUID, *, most: int = MAX_PER_RUN) -> int:
 def _forget_batch(account_id: UUID, kind: str, days: int) -> int:
     reason = REASON.format(days=days)
     with acting(account_id), recording(account_id, SYSTEM, reason=reason) as commit:
-        rows = past_retention(account_id, kind, days).order_by("pk")
+        rows = past_retention(account_id, kind, days).with_verify_on_read(account_id)
         # Someone is changing a locked row, which renews its retention.
-        batch = list(rows.select_for_update(no_key=True, skip_locked=True)[:BATCH])
+        locked = rows.order_by("pk").select_for_update(no_key=True, skip_locked=True, of=("self",))
+        batch = withhold(account_id, list(locked[:BATCH]))
         values = {"status": MemoryEntry.Status.FORGOTTEN}
         for entry in batch:
             update_entry(entry, MemoryVersion.Event.FORGET, values, commit)

@@ -12,6 +12,7 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
+from kmapp.ledger.sealed_reads import withhold
 from memory.actions.versions import lock_entry, update_entry
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.access_counters import take_counts
@@ -60,9 +61,11 @@ def _demote_batch(account_id: UUID, tier: str, below: str, warmth: float) -> int
         with connection.cursor() as cursor:
             cursor.execute(_SELECT_COOLED, [account_id, tier, HALF_LIFE_DAYS, warmth, BATCH])
             ids = [row[0] for row in cursor.fetchall()]
-        rows = MemoryEntry.objects.of(account_id).filter(pk__in=ids, tier=tier).order_by("pk")
+        rows = MemoryEntry.objects.of(account_id).with_verify_on_read(account_id)
+        rows = rows.filter(pk__in=ids, tier=tier).order_by("pk")
         # Someone is changing a locked row. The next run checks it again.
-        batch = list(rows.select_for_update(no_key=True, skip_locked=True))
+        locked = list(rows.select_for_update(no_key=True, skip_locked=True, of=("self",)))
+        batch = withhold(account_id, locked)
         for entry in batch:
             update_entry(entry, Event.UPDATE, {"tier": below}, commit)
     return len(batch)
@@ -81,5 +84,6 @@ def flush_access_counts(account_id: UUID) -> int:
             with recording(account_id, SYSTEM, reason=WARMED) as commit:
                 for pk in sorted(cold.values_list("pk", flat=True)):
                     entry = lock_entry(account_id, pk)
-                    update_entry(entry, Event.UPDATE, {"tier": Tier.WARM}, commit)
+                    if withhold(account_id, [entry]):
+                        update_entry(entry, Event.UPDATE, {"tier": Tier.WARM}, commit)
     return len(counts)

@@ -13,6 +13,7 @@ from kmapp.database.bulk_insert import encode_rows, insert_rows, insert_sql, mar
 from kmapp.errors import Conflict, Gone, NotFound
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import canonical
+from kmapp.ledger.sealed_reads import withhold
 from kmapp.prompt_injection import detect_flags
 from kmapp.search.actions import drop_vectors, index_terms
 from kmapp.webhooks.actions import enqueue_reports, report_changes
@@ -102,7 +103,7 @@ def build_version(
 def lock_entry(account_id: UUID, entry_id: UUID, version: int | None = None) -> MemoryEntry:
     """Lock an entry until the transaction ends; with `version`, only if that is its version."""
     rows = MemoryEntry.objects.of(account_id).select_for_update(no_key=True, of=("self",))
-    entry = rows.filter(pk=entry_id).first()
+    entry = rows.with_verify_on_read(account_id).filter(pk=entry_id).first()
     if entry is None:
         if ErasedEntry.objects.of(account_id).filter(pk=entry_id).exists():
             raise Gone("This memory was erased.")
@@ -136,7 +137,11 @@ def update_entry(
     *,
     reason: str | None = None,
 ) -> None:
-    """Give a locked entry new values as its next version; `reason` defaults to the commit's."""
+    """Give a locked entry new values as its next version; `reason` defaults to the commit's.
+
+    Raise Conflict if the account verifies rows on read and the entry differs from its seal.
+    """
+    _require_sealed(entry, commit)
     before_words, before_status, was_cold = words_of(entry), entry.status, entry.is_cold
     for name, value in values.items():
         setattr(entry, name, value)
@@ -149,6 +154,18 @@ def update_entry(
     commit.add(entry, event)
     record_versions([entry], commit, commit.reason if reason is None else reason, event)
     _update_derived(entry, before_words, before_status, commit.id, was_cold=was_cold)
+
+
+def _require_sealed(entry: MemoryEntry, commit: Recording) -> None:
+    """Refuse a row that someone changed in the database, because a new seal would hide that."""
+    if entry.commit_id == commit.id or not getattr(entry, "verify_on_read", False):
+        return
+    if not withhold(entry.account_id, [entry]):
+        raise Conflict(
+            "This memory differs from its sealed state, so it cannot be changed."
+            " Restore its row in the database, or erase the memory.",
+            code="withheld",
+        )
 
 
 def _update_derived(

@@ -16,9 +16,11 @@ from memory.actions import review
 from memory.actions.review import Decision
 
 
-def _build_action(decide: Callable[[Decision], models.MemoryEntry], label: Any) -> Any:
+def _build_action(
+    decide: Callable[[Decision], models.MemoryEntry], label: Any, permission: str
+) -> Any:
 
-    @admin.action(description=label, permissions=["review"])
+    @admin.action(description=label, permissions=[permission])
     def action(
         model_admin: NewestFirstAdmin, request: HttpRequest, rows: QuerySet[models.MemoryEntry]
     ) -> AfterCommitResponse | None:
@@ -38,10 +40,10 @@ class MemoryEntryAdmin(NewestFirstAdmin):
     hidden_fields = ("account", "written_sha256")
     actions = ("approve", "reject", "pin", "forget")
 
-    approve = _build_action(review.approve, _("Approve"))
-    reject = _build_action(review.reject, _("Reject"))
-    pin = _build_action(review.pin, _("Pin"))
-    forget = _build_action(review.forget, _("Forget"))
+    approve = _build_action(review.approve, _("Approve"), "review")
+    reject = _build_action(review.reject, _("Reject"), "review")
+    pin = _build_action(review.pin, _("Pin"), "edit")
+    forget = _build_action(review.forget, _("Forget"), "edit")
 
 
 @admin.register(models.MemoryEdge)

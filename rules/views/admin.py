@@ -37,7 +37,7 @@ class RuleAdmin(ReadOnlyAdmin):
     hidden_fields = ("account", "written_sha256")
     actions = ("move_to_shadow", "count", "roll_back", "disable")
 
-    @admin.action(description=_("Move to shadow"), permissions=["review"])
+    @admin.action(description=_("Move to shadow"), permissions=["edit"])
     def move_to_shadow(self, request: HttpRequest, rows: Rules) -> AfterCommitResponse | None:
         return self._move(request, rows, State.SHADOW)
 

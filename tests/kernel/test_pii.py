@@ -2,9 +2,11 @@
 
 import random
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import pairwise, product
 from string import ascii_uppercase
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from stdnum import iban, numdb
 
 from kmapp.pii import KINDS, Finding, find_pii, redact, redact_json
+from kmapp.pii.ibans import find_ibans
 from kmapp.pii.identifiers import is_luhn_valid, is_resident_id
 from tests.hostile import STORED
 from tests.pii_corpus import MARKED_SAMPLES, UNMARKED_TEXTS
@@ -232,6 +235,14 @@ def ibans() -> Iterator[str]:
         )
         if bban:
             yield country + iban.calc_check_digits(f"{country}00{bban}") + bban
+
+
+@pytest.mark.parametrize("piece", ["AB12 ", "DE89 ", "GB82 WEST "])
+def test_check_digits_decide_before_the_library(piece: str) -> None:
+    text = piece * (4000 // len(piece))
+    with mock.patch("kmapp.pii.ibans.iban.is_valid", return_value=False) as is_valid:
+        deque(find_ibans(text), maxlen=0)
+    assert is_valid.call_count < text.count(piece)  # without the digits: 20 for each piece
 
 
 def test_ibans_of_every_country_are_redacted_whole() -> None:

@@ -147,7 +147,25 @@ def test_promotion_needs_a_second_person(superuser: Client, acme: Account) -> No
     assert now(new).state == "shadow"
 
 
-def test_reviewer_can_only_move_drafts_to_shadow(client: Client, acme: Account) -> None:
+def test_reviewer_only_decides_proposals(client: Client, acme: Account, agent: Client) -> None:
+    written = agent.post("/v1/memory/store", {"text": "Tea."}, content_type="application/json")
+    pk, draft = written.json()["id"], rule(acme, "A draft")
+    client.force_login(staff(acme, "rev", role="reviewer"))
+    for model, row, verb in (
+        (MemoryEntry, pk, "pin"),
+        (MemoryEntry, pk, "forget"),
+        (Rule, draft.pk, "move_to_shadow"),
+    ):
+        assert f'value="{verb}"' not in html(client.get(address(model)))
+        decide(client, model, verb, [row])
+    assert now(draft).state == "draft"
+    entry = makers.get(MemoryEntry, acme, pk=pk)
+    assert (entry.status, entry.pinned) == ("proposed", False)
+    decide(client, MemoryEntry, "approve", [pk])
+    assert makers.get(MemoryEntry, acme, pk=pk).status == "active"
+
+
+def test_editor_can_only_move_drafts_to_shadow(client: Client, acme: Account) -> None:
     client.force_login(staff(acme, "rev", role="editor"))
     draft, live = rule(acme, "A draft"), rule(acme, "Live", "active")
     page = html(client.get(address(Rule)))

@@ -59,6 +59,9 @@ class ReadOnlyAdmin(ModelAdmin):
     def has_review_permission(self, request: HttpRequest) -> bool:
         return Permission.REVIEW in as_web_request(request).permissions
 
+    def has_edit_permission(self, request: HttpRequest) -> bool:
+        return Permission.EDIT in as_web_request(request).permissions
+
     def has_manage_permission(self, request: HttpRequest) -> bool:
         return Permission.OPERATE in as_web_request(request).permissions
 

@@ -1,0 +1,106 @@
+"""Rows that someone changed in the database: less common responses, and the next change."""
+
+import json
+from collections.abc import Iterator
+from uuid import UUID
+
+import pytest
+from django.utils import timezone
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.errors import Conflict
+from memory.actions import review, tiers
+from memory.actions.retention import apply_retention
+from memory.api.extraction_results import extracted
+from memory.models import Extraction, MemoryEntry, MemorySettings
+from memory.retrieval.access_counters import accessed
+from tests import makers
+from tests.agent import Agent
+from tests.kernel.fsck.tampering import Intruder
+from tests.sealed_reads import EDITS, assert_withheld, edited, read_bank
+
+pytestmark = pytest.mark.usefixtures("committed")
+
+TEXT = "The spare key of the workshop is in the blue box."
+MINE = {"user_id": "ana"}
+
+
+@pytest.fixture
+def intruder(committed: str) -> Iterator[Intruder]:
+    writer = Intruder(committed)
+    yield writer
+    writer.connection.close()
+
+
+@pytest.fixture
+def agent(acme: Account) -> Agent:
+    makers.set_policy(acme, {"verify_on_read": True})
+    return makers.agent(acme, ["memory:read", "memory:write"])
+
+
+def test_changed_memory_is_withheld_from_the_answers_of_hindsight(
+    agent: Agent, intruder: Intruder
+) -> None:
+    fields = {"agent_id": "bank", "visibility": "user", "entities": ["Workshop"]}
+    [pk] = agent.write(TEXT, **fields)
+    for answer in read_bank(agent, "bank").values():
+        assert TEXT in json.dumps(answer)
+    with edited(intruder, "memory_memoryentry", pk, EDITS[0]):
+        assert_withheld(read_bank(agent, "bank"), pk, TEXT, "was sold")
+
+
+def test_result_of_an_extraction_has_no_changed_text(
+    acme: Account, agent: Agent, intruder: Intruder
+) -> None:
+    pk = agent.store(TEXT, **MINE)
+    makers.settle()
+    now, result = timezone.now(), {"results": [{"id": pk}]}
+    row = Extraction(
+        account_id=acme.pk, result=result, observed_at=now, created_at=now, finished_at=now
+    )
+    payload = {"extraction": str(row.pk)}
+    with acting(acme):
+        row.save()
+        assert TEXT in json.dumps(extracted(acme.pk, payload).result)
+    with edited(intruder, "memory_memoryentry", pk, EDITS[0]), acting(acme):
+        assert extracted(acme.pk, payload).result == {"results": [{"id": pk, "text": None}]}
+
+
+def test_change_of_a_changed_row_is_refused(
+    acme: Account, agent: Agent, intruder: Intruder
+) -> None:
+    """A new seal would hide the edit."""
+    pk = agent.store(TEXT, **MINE)
+    entry = makers.get(MemoryEntry, acme, pk=pk)
+    with edited(intruder, "memory_memoryentry", pk, EDITS[0]):
+        with acting(acme), pytest.raises(Conflict, match="erase the memory") as refused:
+            review.pin(makers.decision(entry))
+        assert refused.value.code == "withheld"
+        makers.set_policy(acme, {"verify_on_read": False})
+        with acting(acme):
+            assert review.pin(makers.decision(entry)).pinned
+
+
+def test_jobs_skip_changed_rows(
+    acme: Account, agent: Agent, intruder: Intruder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed, other = agent.write(TEXT, "The workshop opens at nine.", **MINE)
+    monkeypatch.setattr(tiers, "COOLING_STEPS", (("hot", "cold", 0.9),))
+    makers.update(MemorySettings, acme, {}, forget_after={"fact": 0})
+
+    def read(pk: str) -> tuple[str, str]:
+        entry = makers.get(MemoryEntry, acme, pk=pk)
+        return entry.tier, entry.status
+
+    with edited(intruder, "memory_memoryentry", changed, EDITS[0]):
+        assert tiers.demote_unused_entries(acme.pk) == 1
+        assert (read(changed), read(other)) == (("hot", "active"), ("cold", "active"))
+        intruder.run("UPDATE memory_memoryentry SET tier = 'cold' WHERE id = %s", changed)
+        accessed(acme.pk, [UUID(changed), UUID(other)])
+        assert tiers.flush_access_counts(acme.pk) == 2
+        assert (read(changed), read(other)) == (("cold", "active"), ("warm", "active"))
+        assert apply_retention(acme.pk) == 1
+        assert (read(changed)[1], read(other)[1]) == ("active", "forgotten")
+    assert apply_retention(acme.pk) == 1
+    assert read(changed)[1] == "forgotten"
