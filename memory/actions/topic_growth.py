@@ -7,7 +7,7 @@ Membership is derived and stored as edges. All members of a topic have the same 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import monotonic, time
+from time import monotonic
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
@@ -36,7 +36,6 @@ MIN_EVENTS_PER_TOPIC = 5
 REASON = "Memories that belong together."
 WEIGHT = 0.5
 RUN_SECONDS = 120.0  # after which a run begins no more groups: jobs end after 200 s
-TURN_SECONDS = 600  # between runs
 Kind, Status, Type = MemoryEntry.Kind, MemoryEntry.Status, MemoryEdge.Type
 
 
@@ -61,16 +60,17 @@ class TopicChange:
     name: str = ""
 
 
-def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
+def grow_topics(account_id: UUID, actor: Actor, *, turn: int = 0) -> GrowthResult:
     """Assign topics to memories that have none. Transactions open after each computation.
 
-    A run ends before the time limit of jobs; the next one begins with other memories.
+    A run ends before the time limit of jobs. The number `turn` of a run selects the memories that
+    it begins with, so that all have their turn.
     """
     run, labeller, began = GrowthResult(), Labeller(), monotonic()
     with acting(account_id):
         audiences, topics = find_audiences(account_id), find_topics(account_id)
     for audience in audiences:
-        for group in read_groups(account_id, audience, topics, turn=int(time()) // TURN_SECONDS):
+        for group in read_groups(account_id, audience, topics, turn=turn):
             if monotonic() - began > RUN_SECONDS:
                 run.is_complete = False
                 return run

@@ -1,6 +1,7 @@
 """Outbox handlers of memory."""
 
 from collections.abc import Sequence
+from time import time
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
@@ -31,6 +32,7 @@ from memory.actions.topics import refresh_suggestions
 from memory.actions.triage import enqueue_triage_of_embedded, triage_entry
 
 QUEUE_PAUSE = 3600  # seconds until a key with too many open proposals is retried
+TOPICS_INTERVAL = 600  # seconds between runs of topic growth
 PROVIDER_PAUSE = 5  # seconds until an unavailable provider is retried
 
 
@@ -104,7 +106,7 @@ def relate_memories(jobs: Sequence[Job]) -> None:
 @on(TOPICS, name="memory.handlers.let_topics_grow", batch=100, queue="clustering", alone=True)
 def let_topics_grow(jobs: Sequence[Job]) -> None:
     """Grow topics once for all jobs of the batch."""
-    run = grow_topics(jobs[0].account_id, SYSTEM)
+    run = grow_topics(jobs[0].account_id, SYSTEM, turn=int(time()) // TOPICS_INTERVAL)
     refresh_suggestions(jobs[0].account_id, run.suggestions, is_complete=run.is_complete)
 
 
