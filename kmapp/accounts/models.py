@@ -31,6 +31,8 @@ class User(AbstractUser):
     language = models.CharField(_("language"), max_length=10, blank=True)
     time_zone = models.CharField(_("time zone"), max_length=64, blank=True, db_default="")
     theme = models.CharField(_("theme"), max_length=5, choices=Theme.choices, default=Theme.AUTO)
+    # Someone else chose the password; a reset by e-mail ends this.
+    has_initial_password = models.BooleanField(default=False, db_default=False, editable=False)
     keyboard_shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
 
 

@@ -82,7 +82,9 @@ class UploadForm(Styled):
     observed_at = forms.DateTimeField(
         label=gettext_lazy("Captured at"),
         required=False,
-        help_text=gettext_lazy("The time when the page had this content; leave empty for now."),
+        help_text=gettext_lazy(
+            "The time when the page had this content. Leave it empty for the current time."
+        ),
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
 

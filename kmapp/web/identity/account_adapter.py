@@ -8,6 +8,7 @@ from uuid import UUID
 import structlog
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.context import request_context
+from allauth.mfa.models import Authenticator
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -69,6 +70,13 @@ class AccountAdapter(DefaultAccountAdapter):
         return redirect("web:sign_in")
 
     def set_password(self, user: User, password: str) -> None:
+        """Set the password after a reset by e-mail.
+
+        Whoever chose the initial password may have added a second factor: it is removed.
+        """
+        if user.has_initial_password:
+            user.has_initial_password = False
+            Authenticator.objects.filter(user=user).delete()
         super().set_password(user, password)
         end_sessions(user)
         log.info("password_changed", user=str(user.pk))

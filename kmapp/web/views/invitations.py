@@ -155,10 +155,14 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _find_state(request: HttpRequest, invitation: Invitation) -> str:
-    """Return who opens the link. Whoever has it can read the mailbox of the invited person."""
+    """Return who opens the link. Whoever has it can read the mailbox of the invited person.
+
+    An admin of another account who chose the password of a login must not gain access with it.
+    """
     if request.user.is_authenticated:
-        is_same = request.user.email.lower() == invitation.email
-        return "join" if is_same else "other"
+        if request.user.email.lower() != invitation.email:
+            return "other"
+        return "reset" if request.user.has_initial_password else "join"
     exists = User.objects.filter(email__iexact=invitation.email).exists()
     return "sign_in" if exists else "new"
 

@@ -134,7 +134,9 @@ def _create_user(email: str, password: str, form: MemberForm) -> User | None:
     name = form.cleaned_data["name"]
     try:
         with transaction.atomic():
-            return User.objects.create_user(email, email, password, first_name=name)
+            return User.objects.create_user(
+                email, email, password, first_name=name, has_initial_password=True
+            )
     except IntegrityError:
         return None
 
