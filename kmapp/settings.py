@@ -475,6 +475,8 @@ CHECKPOINT_SECONDS = env.seconds("CHECKPOINT_SECONDS", 1)  # between two looks f
 CHECKPOINT_COPY_FILE = env.text("CHECKPOINT_COPY_FILE")
 CHECKPOINT_PEER_URL = env.text("CHECKPOINT_PEER_URL").rstrip("/")
 CHECKPOINT_PEER_KEY = env.text("CHECKPOINT_PEER_KEY")
+# The peer's public keys, a copy of its CHECKPOINT_KEY_FILE.pub; its answers are verified with them.
+CHECKPOINT_PEER_PUBLIC_KEYS = env.text("CHECKPOINT_PEER_PUBLIC_KEYS")
 CHECKPOINT_KEY_FILE = env.folder("CHECKPOINT_KEY_FILE", KEYS_DIR / "checkpoint.ed25519")
 # Default folder of `manage.py backup`.
 BACKUPS_DIR = env.folder("BACKUPS_DIR", DATA_DIR / "backups")

@@ -42,12 +42,12 @@ def read_everywhere(
     agent: Agent, pk: Any, ids: Mapping[str, str], status: int = 404
 ) -> dict[str, Any]:
     """Return the answer of each endpoint that returns memories."""
-    asked = {"query": QUERY, **ids}
+    query = {"query": QUERY, **ids}
     messages = [{"role": "user", "content": QUERY}]
     return {
         **read(agent, pk, ids, status),
-        "recall": agent.post("memory/recall_text", asked, 200),
-        "inject": agent.post("memory/inject", asked, 200),
+        "recall": agent.post("memory/recall_text", query, 200),
+        "inject": agent.post("memory/inject", query, 200),
         "assemble": agent.post("context/assemble", {"messages": messages, **ids}, 201),
         "mem0": agent.client.post("/v3/memories", {"filters": {**ids}}, format="json").json(),
     }

@@ -224,24 +224,24 @@ def test_changed_knowledge_is_withheld(acme: Account, agent: Agent, intruder: In
 
 def test_changed_rule_is_withheld(acme: Account, agent: Agent, intruder: Intruder) -> None:
     written = rule(acme, "No curl", "active")
-    asked = {"context": {"intent": "fetch"}, "candidates": ["bash", "curl"]}
-    assert agent.post("memory/tools/select", asked, 200)["selection"]["selected"] == "bash"
+    selection = {"context": {"intent": "fetch"}, "candidates": ["bash", "curl"]}
+    assert agent.post("memory/tools/select", selection, 200)["selection"]["selected"] == "bash"
     for edit in ("\"then\" = '{\"tool\": {\"deny\": [\"bash\"]}}'", "priority = 50",
                  "audience = 'user', audience_id = 'ana'", "state = 'shadow'",
                  "created_at = now()", "scope = 'x'"):  # fmt: skip
         with edited(intruder, "rules_rule", written.pk, edit):
             # This process still has the rule as it was sealed.
-            chosen = agent.post("memory/tools/select", asked, 200)["selection"]
+            chosen = agent.post("memory/tools/select", selection, 200)["selection"]
             assert chosen["denied"] == [{"name": "curl", "reason": "deny_list"}], edit
             compiled_rules._cache.clear()  # noqa: SLF001 - as in a new process
             evaluated = agent.post("memory/rules/evaluate", {"context": {"intent": "fetch"}}, 200)
             assert (evaluated["active"], evaluated["shadow"]) == ([], []), edit
             assert evaluated["withheld"] == 1, edit
-            assert agent.post("memory/tools/select", asked, 200)["withheld"] == 1
+            assert agent.post("memory/tools/select", selection, 200)["withheld"] == 1
             assert agent.get("rules", 200)["withheld"] == 1
             assert agent.get(f"rules/{written.pk}", 404)["error"] == "withheld"
         # Restored: it is in effect again without a restart.
-        assert agent.post("memory/tools/select", asked, 200)["selection"]["selected"] == "bash"
+        assert agent.post("memory/tools/select", selection, 200)["selection"]["selected"] == "bash"
 
 
 def test_mismatch_is_counted_reported_and_shown(

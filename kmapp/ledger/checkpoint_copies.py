@@ -15,7 +15,14 @@ from django.conf import settings
 
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.checkpoint_file import CheckpointFile, shared_file
-from kmapp.ledger.signing import Signed, append, one_signer, parse
+from kmapp.ledger.signing import (
+    Signed,
+    append,
+    is_countersigned_by,
+    one_signer,
+    parse,
+    public_keys,
+)
 
 MOST = 500  # statements in one request
 SECONDS = 10.0  # for each step of a request
@@ -83,10 +90,20 @@ class Peer:
         for start in range(0, len(statements), MOST):
             records = [each.record() for each in statements[start : start + MOST]]
             answer = self._request("POST", {"checkpoints": records})
+            countersigned = parse_records(answer)
+            self._verify(countersigned)
             path = settings.CHECKPOINT_FILE.with_name("countersigned.ndjson")
             with one_signer(path):
-                append(path, parse_records(answer))
+                append(path, countersigned)
                 shared_file(path).rotate_if_long()
+
+    def _verify(self, countersigned: Sequence[Signed]) -> None:
+        """Raise CopyFailed unless the peer signed these, if its public keys are configured."""
+        if not settings.CHECKPOINT_PEER_PUBLIC_KEYS:
+            return
+        keys = public_keys(Path(settings.CHECKPOINT_PEER_PUBLIC_KEYS))
+        if not all(is_countersigned_by(keys, each) for each in countersigned):
+            raise CopyFailed("A countersignature is not of the peer's key.")
 
     def _request(self, method: str, body: Any = None) -> Any:
         headers: dict[bytes | str, bytes | str] = {

@@ -63,6 +63,19 @@ def test_peer_stores_and_countersigns(peer: Peer, acme: Account) -> None:
     assert all(is_countersigned_by(keys, each) for each in theirs.values())
 
 
+def test_countersignature_of_another_key_is_refused(
+    peer: Peer, acme: Account, settings: Settings, tmp_path: Path
+) -> None:
+    checkpoint_moved()
+    ours = list(checkpoint_file().all().values())
+    settings.CHECKPOINT_PEER_PUBLIC_KEYS = str(public_path(settings.CHECKPOINT_KEY_FILE))
+    peer.store(ours)
+    signing_key(tmp_path / "other")
+    settings.CHECKPOINT_PEER_PUBLIC_KEYS = str(public_path(tmp_path / "other"))
+    with pytest.raises(CopyFailed, match="not of the peer's key"):
+        peer.store(ours)
+
+
 def test_answer_of_the_peer_is_not_our_own_checkpoint(
     peer: Peer, acme: Account, tmp_path: Path
 ) -> None:

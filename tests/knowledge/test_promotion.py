@@ -30,8 +30,8 @@ def test_a_memory_becomes_a_document_that_links_back(
     assert f'href="/knowledge/documents/{document.pk}/"' in links
     assert "no document links to it" in page(reviewer.get(f"/usage/{theirs.pk}/"))
     reviewer.post(write, {**new, "do": "draft", "text": "Half a thought"})
-    kept = reviewer.get(write, {"from": f"memory:{memory.pk}"})  # a draft is not replaced
-    assert kept.headers["Location"] == write
+    again = reviewer.get(write, {"from": f"memory:{memory.pk}"})  # a draft is not replaced
+    assert again.headers["Location"] == write
     assert makers.get(KnowledgeDraft, acme).text == "Half a thought"
 
 

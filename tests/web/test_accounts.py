@@ -40,8 +40,8 @@ def test_owner_creates_an_account_and_works_in_it(owner: Client, boss: User) -> 
     assert makers.get(Membership, account).user_id == boss.pk
     commits = sorted(makers.rows(Commit, account), key=lambda each: each.seq)
     assert [commit.actor for commit in commits] == [f"user:{boss.pk}"] * 2
-    taken = owner.post("/accounts/new/", {"name": "Other", "slug": summary.slug})
-    assert "Another account has this short name" in page(taken, 422)
+    repeated = owner.post("/accounts/new/", {"name": "Other", "slug": summary.slug})
+    assert "Another account has this short name" in page(repeated, 422)
 
 
 def test_only_the_owner_manages_accounts(admin: Client, acme: Account, rival: Account) -> None:
@@ -103,8 +103,8 @@ def test_archiving_says_what_it_hits_and_can_be_undone(
     owner: Client, acme: Account, boss: User, rival: Account
 ) -> None:
     makers.key(acme)
-    asked = page(owner.get(f"/accounts/{acme.pk}/archive/"))
-    assert makers.missing(asked, "1 member can read it", "1 active API key can recall") == []
+    confirmation = page(owner.get(f"/accounts/{acme.pk}/archive/"))
+    assert makers.missing(confirmation, "1 member can read it", "1 active API key can recall") == []
     answer = owner.post(f"/accounts/{acme.pk}/archive/", follow=True)
     undo = f"/accounts/{acme.pk}/restore/"
     assert undo in page(answer)

@@ -169,11 +169,11 @@ def test_address_is_invited_once_and_members_are_not(admin: Client, alice: User)
 def test_removed_member_leaves_no_open_invitations(admin: Client, acme: Account, ada: User) -> None:
     other = makers.signed_in(makers.member(acme, "second", role="admin"))
     link = invite(admin)
-    kept = invite(other, "x@example.test")
+    other_link = invite(other, "x@example.test")
     member = makers.get(Membership, acme, user=ada)
     assert other.post(f"/members/{member.pk}/remove/").status_code == 302
     assert is_void(link)
-    assert Client().get(kept).status_code == 200
+    assert Client().get(other_link).status_code == 200
     row = makers.get(Invitation, acme, email=ADDRESS)
     assert row.revoked_at
     sealed = {change["object"] for change in makers.get(Commit, acme, pk=row.commit_id).diff}
