@@ -51,6 +51,7 @@ class Supervisor:
         self.pids = PidFile(data_dir / "up.pid")
         self.report = report
         self.children: list[Child] = []
+        self.watched: list[Child] = []  # during a hand-over: what ran before it
         self.stopping = False
         self.hurry = False
         self.hand_over_requested = False
@@ -174,11 +175,14 @@ class Supervisor:
     def _hand_over(self, hand_over: Callable[[], None]) -> None:
         self.hand_over_requested = False
         problem = ""
+        self.watched = list(self.children)
         try:
             hand_over()
         except (CannotStart, OSError) as reason:  # for example a full disk
             problem = str(reason)
             self.report(f"The hand-over failed. {problem}")
+        finally:
+            self.watched = []
         self.last_hand_over = HandOver(self.last_hand_over.number + 1, problem)
         self._write_pids()
 
@@ -279,6 +283,7 @@ class Supervisor:
     def _pause(self) -> None:
         if self.stopping:
             raise Stopped
+        self._restart_ended(child for child in self.watched if child in self.children)
         time.sleep(processes.TICK)
 
     def _report_duration(self, what: str, began: float) -> None:

@@ -238,3 +238,23 @@ def test_rotated_log_is_written_further(tmp_path: Path) -> None:
         writer.write("new\n")
     assert log.read_text() == "new\n"
     assert log.with_name("web.log.1").read_text() == "old\n"
+
+
+def test_program_that_ends_during_a_hand_over_is_started_again(tmp_path: Path) -> None:
+    supervisor = Supervisor(tmp_path, lambda _: None)
+    program = Program(name="web", argv=["/bin/sleep", "1000"], ready=lambda: True)
+    with supervisor.holding():
+        supervisor.start(program)
+        [child] = supervisor.children
+        first = child.process
+
+        def hand_over() -> None:
+            """Wait for something else, as for the migrations of a new release."""
+            first.kill()
+            first.wait()
+            supervisor.wait("the web", lambda: "" if child.process is not first else "is down")
+            raise OSError("No space left on device")
+
+        supervisor._hand_over(hand_over)  # noqa: SLF001 - `watch` does not end
+        assert child.running
+        assert supervisor.last_hand_over.problem == "No space left on device"
