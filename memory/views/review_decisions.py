@@ -117,7 +117,7 @@ def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 def _require_proposal(request: WebRequest, entry: MemoryEntry) -> None:
     """Let those who only review change proposals only."""
     if entry.status != PROPOSED and Permission.EDIT not in request.permissions:
-        raise Denied(_("This is no proposal any more. Your role cannot change memories."))
+        raise Denied(_("This is no longer a proposal. Your role cannot change memories."))
 
 
 def _require_decision(request: WebRequest, entry: MemoryEntry) -> None:
