@@ -97,11 +97,17 @@ class Claim:
 
 
 def proven(
-    account_id: UUID, object_type: str, object_id: UUID, claims: Iterable[Claim]
+    account_id: UUID,
+    object_type: str,
+    object_id: UUID,
+    claims: Iterable[Claim],
+    commits: Mapping[UUID, Commit],
 ) -> dict[UUID, bool]:
-    """Return for each commit whether it sealed the claimed state. Two queries. Inside `acting`."""
+    """Return for each commit whether it sealed the claimed state. One query. Inside `acting`.
+
+    `commits` are the loaded commits of the claims by id. A claim without its commit is not proven.
+    """
     claimed = {claim.commit_id: claim.state for claim in claims}
-    commits = Commit.objects.of(account_id).in_bulk(list(claimed))
     salts = dict(
         Seal.objects.of(account_id)
         .filter(object_type=object_type, object_id=object_id, commit_id__in=claimed)

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise
@@ -11,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import current_account_id
 from kmapp.accounts.permissions import Permission
+from kmapp.database.counts import count_each
 from kmapp.web.http import WebRequest
 
 # Names of the groups that this browser has collapsed, separated by dots. The script of the page
@@ -158,12 +161,12 @@ HOME_PANELS = {
 }
 
 _COUNT_CEILING = 100
-_counters: dict[str, Callable[[UUID, int], int]] = {}
-Counter = Callable[[UUID, int], int]
+Counter = Callable[[UUID], QuerySet[Any, Any]]
+_counters: dict[str, Counter] = {}
 
 
 def count_badge(url_name: str) -> Callable[[Counter], Counter]:
-    """Register the count of an item's badge. It receives the account and the count's limit."""
+    """Register the rows whose number is an item's badge."""
 
     def register(count: Counter) -> Counter:
         _counters[url_name] = count
@@ -231,10 +234,9 @@ def build_navigation(request: WebRequest) -> Navigation:
     groups = [group for group in groups if group.items]
     items = [entry for group in groups for entry in group.items]
     _mark_current(items, request.path)
-    loaded = getattr(request, "counted", {})
+    counts = _count_badges([entry.item.url_name for entry in items], request)
     for entry in items:
-        name = entry.item.url_name
-        entry.count = format_count(loaded[name]) if name in loaded else badge_count(name)
+        entry.count = format_count(counts.get(entry.item.url_name, 0))
     return Navigation(groups=groups)
 
 
@@ -271,12 +273,19 @@ def _contains(url: str, path: str) -> bool:
     return path == url if url == reverse("web:home") else path.startswith(url)
 
 
-def badge_count(url_name: str) -> str:
-    """Return the badge of an item; empty on error pages, which act for no account."""
-    count, account_id = _counters.get(url_name), current_account_id()
-    if count is None or account_id is None:
-        return ""
-    return format_count(count(account_id, _COUNT_CEILING))
+def _count_badges(url_names: Iterable[str], request: WebRequest) -> dict[str, int]:
+    """Return the counts of these items, those that the page has counted included."""
+    loaded: dict[str, int] = getattr(request, "counted", {})
+    return count_badges(name for name in url_names if name not in loaded) | loaded
+
+
+def count_badges(url_names: Iterable[str]) -> dict[str, int]:
+    """Return the counts of these items; none on error pages, which act for no account."""
+    account_id = current_account_id()
+    counters = {name: _counters[name] for name in url_names if name in _counters}
+    if account_id is None or not counters:
+        return {}
+    return count_each({name: rows(account_id)[:_COUNT_CEILING] for name, rows in counters.items()})
 
 
 def format_count(number: int) -> str:

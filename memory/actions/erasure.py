@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote_plus
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from kmapp.accounts.models import AccountQuerySet, SealedModel
 from kmapp.accounts.personal_data import count_personal_data, erase_copies, erase_personal_data
 from kmapp.accounts.redacted_text import redacted_reason
 from kmapp.api.models import IdempotentRequest
+from kmapp.database.counts import count_each
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
@@ -87,14 +88,17 @@ def preview_erasure(
         people -= {*others.values_list("user_id", flat=True).distinct()}
         elsewhere = count_personal_data(account_id, people)
     traces = _Traces(account_id, ids)
+    counted: dict[str, QuerySet[Any, Any]] = {
+        "versions": traces.versions,
+        "edges": traces.edges,
+        "vectors": traces.vectors,
+        "stored_responses": traces.responses,
+        "notes": traces.notes.exclude(salt=None),
+        "shared": traces.siblings.values("entry_id").distinct(),
+    }
     return ErasurePreview(
+        **count_each(counted),
         memories=len(ids),
-        versions=traces.versions.count(),
-        edges=traces.edges.count(),
-        vectors=traces.vectors.count(),
-        stored_responses=traces.responses.count(),
-        notes=traces.notes.exclude(salt=None).count(),
-        shared=traces.siblings.values("entry_id").distinct().count(),
         personal_records=elsewhere,
         ticket=Confirmation(OPERATION, account_id, actor, ids, person).ticket,
     )

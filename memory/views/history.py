@@ -32,6 +32,7 @@ def list_versions(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], boo
         MemoryEntry._meta.label_lower,
         pk,
         [Claim(commit_id=state.commit_id, state=state.state) for state in states],
+        commits,
     )
     rows = [
         {

@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Min, TextField
+from django.db.models import Min, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import HttpResponse
 
+from kmapp.database.counts import count_each
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
 from kmapp.web.actor_names import list_actor_names
@@ -29,13 +30,20 @@ def summary(request: WebRequest) -> HttpResponse:
     waiting = rows.awaiting_review()
     latest = MemoryVersion.objects.of(account_id).select_related("entry").order_by("-created_at")
     happened = list(latest[:LATEST])
+    unembedded = Vector.objects.of(account_id).filter(
+        state=Vector.State.PENDING, model=active_model()
+    )
+    counted: dict[str, QuerySet[Any, Any]] = {
+        "waiting": waiting.order_by(),
+        "written": rows.filter(created_at__gte=midnight()),
+        "active": rows.filter(status=MemoryEntry.Status.ACTIVE),
+        "unembedded": unembedded,
+    }
     context = {
-        "waiting": waiting.count(),
+        **count_each({name: each.values("pk") for name, each in counted.items()}),
         "oldest": waiting.first(),
         "decided": decided_today(account_id),
-        "written": rows.filter(created_at__gte=midnight()).count(),
-        "active": rows.filter(status=MemoryEntry.Status.ACTIVE).count(),
-        **_unembedded(account_id),
+        "unembedded_since": _find_oldest(unembedded),
         "happened": happened,
         "names": list_actor_names(step.actor for step in happened),
         "first_command": format_api_command(request, "memory:api_store", FIRST_MEMORY),
@@ -43,11 +51,9 @@ def summary(request: WebRequest) -> HttpResponse:
     return render_polled(request, "memory/summary/index.html", context, part="panel")
 
 
-def _unembedded(account_id: UUID) -> dict[str, Any]:
-    """Return the number of texts without a vector, and the creation time of the oldest one."""
-    rows = Vector.objects.of(account_id).filter(state=Vector.State.PENDING, model=active_model())
+def _find_oldest(unembedded: QuerySet[Vector]) -> datetime | None:
+    """Return the creation time of the oldest of these vectors."""
     # PostgreSQL has no min() of UUIDs, so compare them as text.
-    oldest = rows.aggregate(oldest=Min(Cast("pk", TextField())))["oldest"]
+    oldest = unembedded.aggregate(oldest=Min(Cast("pk", TextField())))["oldest"]
     created = UUID(oldest).int >> BITS_BELOW_TIME if oldest else None
-    since = datetime.fromtimestamp(created / 1000, UTC) if created else None
-    return {"unembedded": rows.count(), "unembedded_since": since}
+    return datetime.fromtimestamp(created / 1000, UTC) if created else None

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -38,8 +40,8 @@ PROPOSED = MemoryEntry.Status.PROPOSED
 
 
 @count_badge("memory:review")
-def proposals(account_id: UUID, most: int) -> int:
-    return len(MemoryEntry.objects.of(account_id).awaiting_review().values("pk")[:most])
+def proposals(account_id: UUID) -> QuerySet[MemoryEntry, Any]:
+    return MemoryEntry.objects.of(account_id).awaiting_review().order_by().values("pk")
 
 
 @page_view("GET")

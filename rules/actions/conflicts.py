@@ -40,6 +40,8 @@ def conflicts_with_live(rule: Rule) -> tuple[list[Conflict], int]:
     ids = list(seen.values_list("decision_id", flat=True)[:MAX_DECISIONS])
     rows = RuleDecision.objects.of(rule.account_id).in_bulk(ids)
     decisions = [rows[pk] for pk in ids if pk in rows]
+    if not decisions:
+        return [], 0
     return _count(_clashes(rule, decisions)), len(decisions)
 
 

@@ -21,7 +21,7 @@ def versions(rule: Rule) -> tuple[list[dict[str, Any]], int]:
     states = list(rows[: VERSIONS + 1])
     commits = Commit.objects.of(rule.account_id).in_bulk([state.commit_id for state in states])
     claims = [Claim(commit_id=state.commit_id, state=state.state) for state in states]
-    proofs = proven(rule.account_id, Rule._meta.label_lower, rule.pk, claims)
+    proofs = proven(rule.account_id, Rule._meta.label_lower, rule.pk, claims, commits)
     before = [*states[1:], None]
     steps = [
         {

@@ -33,7 +33,7 @@ from rules.promotion.evidence import (
     turns_of,
 )
 from rules.views import history
-from rules.views.rules import decision_of
+from rules.views.rules import decision_of, get_editions_or_404
 
 TEMPLATE = "rules/promotion/index.html"
 EVEN = 10  # per cent, from which on whole ones will do
@@ -42,9 +42,9 @@ EVEN = 10  # per cent, from which on whole ones will do
 @page_view("GET", "POST", get=Permission.READ)
 def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     """Display the evidence; a POST promotes the rule or requests a second approval."""
-    row = get_row_or_404(request, Rule, pk)
+    row, editions = get_editions_or_404(request.account_id, pk)
     if request.method != "POST":
-        return _page(request, row)
+        return _page(request, row, editions)
     book = book_of(row.account_id)
     if not book.second_person and Permission.PROMOTE not in request.permissions:
         raise Denied(_("Only an admin of this account can promote or change active rules."))
@@ -54,7 +54,7 @@ def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
         with transaction.atomic():  # an error on the page must leave no partial changes
             result = request_or_promote(decision)
     except (Invalid, Conflict) as error:
-        return _page(request, get_row_or_404(request, Rule, pk), error)
+        return _page(request, *get_editions_or_404(row.account_id, pk), error)
     if isinstance(result, Moved):
         return _render_counts(request, result)
     return redirect_with_notice(
@@ -103,8 +103,9 @@ def _render_counts(request: WebRequest, moved: Moved) -> HttpResponse:
     )
 
 
-def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> HttpResponse:
-    editions = list(Rule.objects.of(row.account_id).filter(lineage=row.lineage))
+def _page(
+    request: WebRequest, row: Rule, editions: list[Rule], error: DomainError | None = None
+) -> HttpResponse:
     book, rule_evidence = book_of(row.account_id), evidence_of(row)
     request_row, void = waiting_for(row)
     clashes, inspected = conflicts_with_live(row)

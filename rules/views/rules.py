@@ -5,9 +5,9 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Count
-from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.db.models import Count, Subquery
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -77,9 +77,7 @@ def _waiting(account_id: UUID) -> list[RulePromotion]:
 
 @page_view("GET")
 def rule(request: WebRequest, pk: UUID) -> HttpResponse:
-    rows = Rule.objects.of(request.account_id).select_related("suggestion")
-    row = get_object_or_404(rows, pk=pk)
-    editions = list(Rule.objects.of(row.account_id).filter(lineage=row.lineage))
+    row, editions = get_editions_or_404(request.account_id, pk)
     steps, older = history.versions(row)
     pending_request = find_waiting(row)
     actors = [row.created_by, *(step["state"].actor for step in steps)]
@@ -104,6 +102,17 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
         ),
     }
     return render(request, DETAIL, context)
+
+
+def get_editions_or_404(account_id: UUID, pk: UUID) -> tuple[Rule, list[Rule]]:
+    """Return a rule and all editions of it, with what is counted of them. One query."""
+    rows = Rule.objects.of(account_id)
+    lineage = rows.filter(pk=pk).values("lineage")
+    editions = rows.filter(lineage=Subquery(lineage)).select_related("suggestion", "statistics")
+    by_id = {edition.pk: edition for edition in editions}
+    if pk not in by_id:
+        raise Http404
+    return by_id[pk], list(by_id.values())
 
 
 def _moves(request: WebRequest, row: Rule) -> list[dict[str, Any]]:

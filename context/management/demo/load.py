@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -35,8 +36,8 @@ TALKS_IN_MEMORY = 3  # the latest conversations, whose questions are memories
 REPEATS = 30  # of the text of a tool result on the first day; each day has a little more
 
 
-def has_data(account_id: UUID) -> bool:
-    return ContextCostReport.objects.of(account_id).exists()
+def list_data(account_id: UUID) -> QuerySet[ContextCostReport]:
+    return ContextCostReport.objects.of(account_id)
 
 
 def load_demo(actors: DemoActors) -> str:

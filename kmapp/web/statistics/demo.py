@@ -4,6 +4,7 @@ import math
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import acting
@@ -39,9 +40,9 @@ FIGURES = {
 DECIMAL = {"review_hours"}  # figures with decimals
 
 
-def has_data(account_id: UUID) -> bool:
+def list_data(account_id: UUID) -> QuerySet[DailyStatistics]:
     rows = DailyStatistics.objects.of(account_id)
-    return rows.filter(day__lt=datetime.now(UTC).date(), figures__memories_added__gt=0).exists()
+    return rows.filter(day__lt=datetime.now(UTC).date(), figures__memories_added__gt=0)
 
 
 def load_demo(actors: DemoActors) -> str:

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Min, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -24,8 +24,8 @@ from kmapp.webhooks.mismatches import list_mismatches
 
 
 @count_badge("web:operations")
-def dead_letters(account_id: UUID, most: int) -> int:
-    return len(Delivery.objects.of(account_id).dead().values("pk")[:most])
+def dead_letters(account_id: UUID) -> QuerySet[Delivery, Any]:
+    return Delivery.objects.of(account_id).dead().values("pk")
 
 
 @page_view("GET")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
@@ -31,8 +32,8 @@ SUMMARY = """\
 """
 
 
-def has_data(account_id: UUID) -> bool:
-    return KnowledgeSource.objects.of(account_id).exists()
+def list_data(account_id: UUID) -> QuerySet[KnowledgeSource]:
+    return KnowledgeSource.objects.of(account_id)
 
 
 def load_demo(actors: DemoActors) -> str:

@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
@@ -30,8 +31,8 @@ SUMMARY = """\
 """
 
 
-def has_data(account_id: UUID) -> bool:
-    return MemoryEntry.objects.of(account_id).exists()
+def list_data(account_id: UUID) -> QuerySet[MemoryEntry]:
+    return MemoryEntry.objects.of(account_id)
 
 
 def load_demo(actors: DemoActors) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
@@ -40,8 +41,8 @@ RATED = 3  # every third decision
 Outcome = RuleFeedback.Outcome
 
 
-def has_data(account_id: UUID) -> bool:
-    return Rule.objects.of(account_id).exists()
+def list_data(account_id: UUID) -> QuerySet[Rule]:
+    return Rule.objects.of(account_id)
 
 
 def load_demo(actors: DemoActors) -> str:

@@ -1,0 +1,24 @@
+"""Counts of several querysets by one statement."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import QuerySet
+
+
+def count_each(querysets: Mapping[str, QuerySet[Any, Any]]) -> dict[str, int]:
+    """Return the number of rows of each queryset. A slice limits what is counted. One query."""
+    statements: list[str] = []
+    params: list[Any] = []
+    for rows in querysets.values():
+        try:
+            sql, values = rows.query.sql_with_params()
+        except EmptyResultSet:  # a condition that no row can meet
+            sql, values = "SELECT WHERE false", ()
+        statements.append(f"(SELECT count(*) FROM ({sql}) AS counted)")  # noqa: S608 -- of the ORM
+        params += values
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(statements)}", params)
+        return dict(zip(querysets, cursor.fetchone(), strict=True))
