@@ -1,0 +1,148 @@
+"""A model of the memories of one account: plain Python, without a database."""
+
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+_commits = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    text: str
+    status: str
+    commit: int
+    pinned: bool = False
+    expired: bool = False
+    bulk: bool = False  # created by a decision about many memories
+
+
+@dataclass(slots=True)
+class Memory:
+    """A memory with its versions; `user` is empty for one of the whole account."""
+
+    id: str
+    user: str
+    client_id: str
+    written: tuple[str, str]  # the text and user of the write
+    versions: list[Version]
+    replaces: str = ""  # the id of the memory that approving it supersedes
+    nameless: bool = False  # an identical write is the same memory
+    erased: bool = False
+
+    @property
+    def now(self) -> Version:
+        return self.versions[-1]
+
+    @property
+    def version(self) -> int:
+        return len(self.versions)
+
+    @property
+    def is_current(self) -> bool:
+        return self.now.status == "active" and not self.now.expired and not self.erased
+
+    def change(self, commit: int, **values: Any) -> None:
+        bulk = values.pop("bulk", False)
+        self.versions.append(replace(self.now, commit=commit, bulk=bulk, **values))
+
+
+@dataclass
+class Model:
+    """What the account must hold. Each operation returns the expected status of the response."""
+
+    memories: dict[str, Memory] = field(default_factory=dict)
+    keys: dict[str, tuple[str, int, str]] = field(default_factory=dict)  # of idempotency
+
+    def stored(self) -> list[Memory]:
+        return [each for each in self.memories.values() if not each.erased]
+
+    def named(self, client_id: str) -> Memory | None:
+        return next((m for m in self.memories.values() if m.client_id == client_id), None)
+
+    def visible(self, user: str) -> set[str]:
+        """Return the ids that a reader of this user may be given."""
+        return {m.id for m in self.stored() if m.is_current and m.user in ("", user)}
+
+    def identical(self, text: str, user: str) -> Memory | None:
+        """Return the memory that an identical write without an id returns."""
+        return next(
+            (
+                m
+                for m in self.stored()
+                if m.nameless
+                and m.written == (text, user)
+                and m.now.text == text
+                and (m.is_current or m.now.status == "proposed")
+            ),
+            None,
+        )
+
+    def check_named(self, client_id: str, text: str, user: str) -> int:
+        """Return the status of a write with a client id, which creates a memory on 201."""
+        existing = self.named(client_id)
+        if existing is None:
+            return 201
+        if existing.erased:
+            return 410
+        return 200 if existing.written == (text, user) else 409
+
+    def add(self, pk: str, text: str, user: str, **more: Any) -> Memory:
+        status = "active" if user else "proposed"
+        first = Version(text, status, next(_commits), expired=more.pop("expired", False))
+        self.memories[pk] = Memory(
+            pk, user, more.pop("client_id", ""), (text, user), [first], **more
+        )
+        return self.memories[pk]
+
+    def decide(self, memory: Memory, seen: int, when: tuple[str, ...], **values: Any) -> bool:
+        """Apply a decision about this version, if the memory is in one of these states."""
+        if seen != memory.version or memory.now.status not in when:
+            return False
+        memory.change(next(_commits), **values)
+        return True
+
+    def approve(self, memory: Memory, seen: int) -> bool:
+        if not self.decide(memory, seen, ("proposed",), status="active"):
+            return False
+        old = self.memories.get(memory.replaces)
+        if old and not old.erased and old.now.status == "active":
+            old.change(memory.now.commit, status="superseded")
+        return True
+
+    def merge(self, new: Memory, into: Memory, seen: tuple[int, int]) -> bool:
+        if seen != (new.version, into.version):
+            return False
+        if new.now.status != "proposed" or into.now.status not in ("active", "proposed"):
+            return False
+        commit, text = next(_commits), new.now.text
+        new.change(commit, status="superseded")
+        into.change(commit, status="active", text=text)
+        return True
+
+    def forget_user(self, user: str) -> None:
+        commit = next(_commits)
+        for memory in self.of_user(user):
+            memory.change(commit, status="forgotten", pinned=False, bulk=True)
+
+    def of_user(self, user: str) -> list[Memory]:
+        hidden = ("forgotten", "rejected")
+        return [m for m in self.stored() if m.user == user and m.now.status not in hidden]
+
+    def undo(self, memory: Memory, seen: int) -> bool:
+        """Undo the latest decision with all its changes, unless one of them was changed since."""
+        if seen != memory.version or memory.version == 1:
+            return False
+        latest = memory.now.commit
+        together = [
+            m
+            for m in ([memory] if memory.now.bulk else self.stored())
+            if any(v.commit == latest for v in m.versions[1:])
+        ]
+        if any(m.now.commit != latest for m in together):
+            return False
+        commit = next(_commits)
+        for each in together:
+            before = each.versions[-2]
+            each.versions.append(replace(before, commit=commit, bulk=False))
+        return True
