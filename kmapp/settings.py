@@ -53,6 +53,7 @@ INSTALLED_APPS = [
     "kmapp.providers",
     "kmapp.search",
     "kmapp.webhooks",
+    "kmapp.company_sign_in",
     "kmapp.api",
     "memory",
     "knowledge",
@@ -298,6 +299,10 @@ KNOWLEDGE_FETCH_PRIVATE = env.words("KNOWLEDGE_FETCH_PRIVATE")
 # ("automation.corp:5678") in private networks. By default, none is sent.
 WEBHOOK_HOSTS = env.words("WEBHOOK_HOSTS")
 WEBHOOK_PRIVATE = env.words("WEBHOOK_PRIVATE")
+# Identity providers of accounts may be on these public hosts ("*": all of them), and on these hosts
+# ("login.corp:8443") in private networks. By default, there is no company sign-in.
+SIGN_IN_HOSTS = env.words("SIGN_IN_HOSTS")
+SIGN_IN_PRIVATE = env.words("SIGN_IN_PRIVATE")
 
 # --- API -----------------------------------------------------------------------------------------
 

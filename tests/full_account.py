@@ -100,6 +100,7 @@ def create_full_account(name: str) -> FullAccount:
         _fill_review_queue(account, entry)
     makers.webhook(account, f"hook-{word}")
     makers.invitation(account, f"{word}@example.test")
+    makers.company_sign_in(account, admin, word)
     fill_rules(account, word=word)
     fill_knowledge(account, 1)
     fill_calls(account, 1, word=word)

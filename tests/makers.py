@@ -12,6 +12,9 @@ from kmapp.accounts.actions import add_member, create_account, issue_key
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.invitations import invite
 from kmapp.accounts.models import Account, ApiKey, Invitation, User, account_ids
+from kmapp.company_sign_in.actions import save_company_sign_in
+from kmapp.company_sign_in.admission import connect
+from kmapp.company_sign_in.models import CompanyIdentity
 from kmapp.outbox.actions import deliver_due, resting
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
@@ -70,6 +73,21 @@ def webhook(account: Account, name: str) -> Webhook:
 def invitation(account: Account, email: str, *, role: str = "reviewer") -> Invitation:
     with acting(account):
         return invite(account_id=account.pk, email=email, role=role, language="en", actor=SYSTEM)
+
+
+def company_sign_in(account: Account, user: User, subject: str) -> CompanyIdentity:
+    """Set up a provider for the account, and connect a login with its subject."""
+    values = {
+        "name": f"Company {subject}",
+        "issuer": f"https://login.test/{subject}",
+        "client_id": subject,
+        "email_domains": ["example.test"],
+        "role_by_group": {subject: "reviewer"},
+    }
+    with acting(account):
+        row = save_company_sign_in(account.pk, values, client_secret=subject, actor=SYSTEM)
+        existing = CompanyIdentity.objects.of(account).filter(user=user).first()
+        return existing or connect(row, subject, user, by_person=True)
 
 
 def signed_in(user: User) -> Client:

@@ -25,6 +25,7 @@ PRODUCT = [path for path in SOURCES if path.parts[0] != "tests"]
 MAX_LINES = 300
 VAGUE_NAMES = {"utils.py", "helpers.py", "services.py", "managers.py", "common"}
 SIGN_IN = {":account_login", ":account_signup", ":mfa_authenticate", ":mfa_login_webauthn"}
+SIGN_IN |= {":company_start", ":company_finish"}
 # Pages that anybody may ask for: who is not signed in yet, or not for long.
 PUBLIC = {"web:sign_in", "web:sign_out", "web:preferences", *SIGN_IN}
 PUBLIC |= {"web:invitation", "web:status"} | {

@@ -57,8 +57,10 @@ def update_account(
         commit.add(account, "UPDATE")
 
 
-def add_member(*, account_id: UUID, user: User, role: str, actor: Actor) -> Membership:
-    with recording(account_id, actor) as commit:
+def add_member(
+    *, account_id: UUID, user: User, role: str, actor: Actor, reason: str = ""
+) -> Membership:
+    with recording(account_id, actor, reason=reason) as commit:
         member = Membership(account_id=account_id, user=user, role=role, commit_id=commit.id)
         try:
             with transaction.atomic():
@@ -71,20 +73,20 @@ def add_member(*, account_id: UUID, user: User, role: str, actor: Actor) -> Memb
     return member
 
 
-def change_role(member: Membership, *, role: str, actor: Actor) -> None:
+def change_role(member: Membership, *, role: str, actor: Actor, reason: str = "") -> None:
     """Change the role of a member. An account keeps at least one admin."""
     if role != Membership.Role.ADMIN:
         _require_another_admin(member)
-    with recording(member.account_id, actor) as commit:
+    with recording(member.account_id, actor, reason=reason) as commit:
         member.role, member.commit_id = role, commit.id
         member.save(update_fields=["role", "commit"])
         commit.add(member, "UPDATE")
 
 
-def remove_member(member: Membership, *, actor: Actor) -> None:
+def remove_member(member: Membership, *, actor: Actor, reason: str = "") -> None:
     """Remove a member, and revoke the open invitations that they sent, in one commit."""
     _require_another_admin(member)
-    with recording(member.account_id, actor) as commit:
+    with recording(member.account_id, actor, reason=reason) as commit:
         revoke_sent_invitations(member.user_id, commit)
         commit.erase(Membership._meta.label_lower, member.pk)
         member.delete()

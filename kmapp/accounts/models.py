@@ -279,6 +279,7 @@ class AccountAccess:
     role: str
     require_second_factor: bool
     archived_at: datetime | None
+    requires_company_sign_in: bool
 
     @property
     def role_label(self) -> str:
@@ -288,8 +289,7 @@ class AccountAccess:
 def list_account_access(user: User) -> list[AccountAccess]:
     with connection.cursor() as cursor:
         names = [field.name for field in fields(AccountAccess)]
-        columns = ", ".join(names)
-        cursor.execute(f"SELECT {columns} FROM accounts_of_user(%s)", [user.pk])  # noqa: S608 - constants
+        cursor.execute(f"SELECT {', '.join(names)} FROM accounts_of_user(%s)", [user.pk])  # noqa: S608
         return [AccountAccess(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
 
 

@@ -15,6 +15,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import AccountAccess, AccountOwned, User
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
+from kmapp.web.identity.company_session import CompanySession
 
 M = TypeVar("M", bound=AccountOwned)
 MAX_DIGITS = 19  # of the largest bigint
@@ -29,6 +30,8 @@ class WebRequest(HttpRequest):
     htmx: HtmxDetails
     access: AccountAccess
     accesses: list[AccountAccess]
+    company: CompanySession | None
+    may_change_login: bool
     account_id: UUID
     actor: Actor
     permissions: frozenset[Permission]

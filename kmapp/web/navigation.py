@@ -48,6 +48,12 @@ SETTINGS_PAGES = (
     NavItem(url_name="web:keys", label=_("API keys"), icon="key-round", needs=Permission.KEYS),
     NavItem(url_name="web:webhooks", label=_("Webhooks"), icon="route", needs=Permission.KEYS),
     NavItem(url_name="web:members", label=_("Members"), icon="users", needs=Permission.MEMBERS),
+    NavItem(
+        url_name="web:company_sign_in",
+        label=_("Company sign-in"),
+        icon="shield-check",
+        needs=Permission.MEMBERS,
+    ),
     NavItem(url_name="web:accounts", label=_("Accounts"), icon="building-2", owner=True),
     NavItem(url_name="interop:connect", label=_("Connect an agent"), icon="plug"),
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
@@ -27,6 +27,7 @@ from kmapp.web import notices
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.errors import render_error
 from kmapp.web.http import WebRequest, as_web_request
+from kmapp.web.identity.company_session import find_company_session
 from kmapp.web.responses import redirect_page
 from kmapp.web.time_zones import find_time_zone
 
@@ -44,6 +45,7 @@ class PageAccess:
     post: Permission = Permission.READ
     owner: bool = False
     without_factor: bool = False
+    own_login: bool = False
 
 
 def page_view(
@@ -52,16 +54,24 @@ def page_view(
     get: Permission | None = None,
     owner: bool = False,
     without_factor: bool = False,
+    own_login: bool = False,
 ) -> Callable[[PageView], View]:
     """Make a page for the members of an account whose role has a permission. GET includes HEAD.
 
     `needs`: by default READ, or EDIT for a view that accepts POST. `get`: another permission for
     opening the page. `owner`: only for the owner of the installation. `without_factor`: also for
-    members without the second factor that the account requires.
+    members without the company sign-in or the second factor that the account requires. `own_login`:
+    shows or changes how the person signs in.
     """
     only_reads = set(methods) <= set(READING)
     post = needs or (Permission.READ if only_reads else Permission.EDIT)
-    access = PageAccess(get=get or post, post=post, owner=owner, without_factor=without_factor)
+    access = PageAccess(
+        get=get or post,
+        post=post,
+        owner=owner,
+        without_factor=without_factor,
+        own_login=own_login,
+    )
 
     def decorate(view: PageView) -> View:
         @wraps(view)
@@ -82,8 +92,8 @@ def run_view(request: WebRequest, view: PageView, access: PageAccess) -> HttpRes
     """Run the view inside `acting` for the selected account, and render errors."""
     try:
         select_account(request)
-        if not access.without_factor and _lacks_second_factor(request):
-            return redirect_page(request, reverse("mfa_index"))
+        if not access.without_factor and (missing := _find_missing_step(request)):
+            return redirect_page(request, missing)
         _check_access(request, access)
         with timezone.override(find_time_zone(request, request.user)):
             answer = _answer(request, view)
@@ -98,6 +108,13 @@ def _check_access(request: WebRequest, access: PageAccess) -> None:
     """Raise Denied unless this person may do this."""
     if access.owner and not request.user.is_superuser:
         raise Denied(_("Only the owner of this installation can do this."))
+    if access.own_login and not request.may_change_login:
+        raise Denied(
+            _(
+                "You signed in through your company, which opens one account. To see or change "
+                "how you sign in elsewhere, sign in with your password or passkey."
+            )
+        )
     needed = access.get if request.method in READING else access.post
     if needed in request.permissions:
         return
@@ -110,8 +127,19 @@ def _check_access(request: WebRequest, access: PageAccess) -> None:
     raise Denied(text % {"role": role.label})
 
 
-def _lacks_second_factor(request: WebRequest) -> bool:
-    return request.access.require_second_factor and not has_second_factor(request.user)
+def _find_missing_step(request: WebRequest) -> str:
+    """Return the page of the sign-in step that the account requires and the session lacks."""
+    access, company = request.access, request.company
+    is_from_company = company is not None and company.account_id == access.account_id
+    # The owner of the installation can enter when the provider fails.
+    if access.requires_company_sign_in and not is_from_company and not request.user.is_superuser:
+        here = request.get_full_path() if request.method in READING else reverse("web:home")
+        step = reverse("company_start", args=[access.slug])
+        return f"{step}?{urlencode({'next': here})}"
+    is_checked = company is not None and is_from_company and company.checks_second_factor
+    if access.require_second_factor and not is_checked and not has_second_factor(request.user):
+        return reverse("mfa_index")
+    return ""
 
 
 def _answer(request: WebRequest, view: PageView) -> HttpResponseBase:
@@ -128,7 +156,10 @@ def _answer(request: WebRequest, view: PageView) -> HttpResponseBase:
 
 def select_account(request: WebRequest) -> None:
     """Set the selected account, and the person as its actor, on the request."""
-    request.accesses = list_account_access(request.user)
+    accesses = list_account_access(request.user)
+    request.company = company = find_company_session(request.session, request.user)
+    request.accesses = company.select(request.user, accesses) if company else accesses
+    request.may_change_login = not company or company.may_change_login(request.user, accesses)
     if not request.accesses:
         raise Denied(_("You are not a member of any account. Ask an admin to add you."))
     selected = request.session.get(SELECTED_ACCOUNT)

@@ -2,6 +2,7 @@ from django.urls import path
 
 from kmapp.web.views import (
     accounts,
+    company_sign_in,
     demo,
     home,
     invitations,
@@ -35,6 +36,14 @@ urlpatterns = [
     path("accounts/<uuid:pk>/archive/", accounts.archive, name="account_archive"),
     path("accounts/<uuid:pk>/restore/", accounts.restore, name="account_restore"),
     path("accounts/<uuid:pk>/join/", accounts.join, name="account_join"),
+    path("company-sign-in/", company_sign_in.company_sign_in, name="company_sign_in"),
+    path("company-sign-in/delete/", company_sign_in.delete, name="company_sign_in_delete"),
+    path(
+        "company-sign-in/people/<uuid:pk>/disconnect/",
+        company_sign_in.disconnect_person,
+        name="company_disconnect",
+    ),
+    path("security/company/disconnect/", security.disconnect_company, name="company_leave"),
     path("usage/<uuid:pk>/", usage.usage, name="usage"),
     path("preferences/", preferences.preferences, name="preferences"),
     path("preferences/time-zone/", preferences.time_zone, name="time_zone"),

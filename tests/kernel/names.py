@@ -6,6 +6,7 @@ from uuid import UUID
 from context.models import ContextComparison, ContextCostReport, ToolResultArchive
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey, Invitation, Membership, User
+from kmapp.company_sign_in.models import CompanyIdentity
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.webhooks.models import Webhook
@@ -54,6 +55,7 @@ class Names:
     lore: UUID
     question: UUID
     webhook: UUID
+    identity: UUID
 
 
 def list_actor_names(
@@ -93,4 +95,5 @@ def list_actor_names(
             lore=LorebookEntry.objects.of(account)[0].pk,
             question=KnowledgeQuestion.objects.of(account)[0].pk,
             webhook=Webhook.objects.of(account)[0].pk,
+            identity=CompanyIdentity.objects.of(account)[0].pk,
         )

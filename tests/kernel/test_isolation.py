@@ -22,7 +22,7 @@ OWNER, APP = embedded.ROLES["owner"], embedded.ROLES["app"]
 APPEND_ONLY = "ledger_commit"  # refuses UPDATE to everyone
 SECURITY_DEFINER_FUNCTIONS = {
     *("api_key_by_prefix", "accounts_of_user", "account_ids", "ledger_heads", "claim_deliveries"),
-    *("release_deliveries", "outbox_depth", "list_accounts"),
+    *("release_deliveries", "outbox_depth", "list_accounts", "open_company_sign_ins"),
 }
 
 

@@ -6,10 +6,13 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 from playwright.sync_api import Browser
+from pytest_django import Settings
 
 from kmapp.accounts.models import Account, User
 from tests import makers
+from tests.identity_provider import IdentityProvider, identity_provider
 from tests.web.browser import Visitor, launched, served, visiting
+from tests.web.company_pages import SETTINGS, sign_in_form
 from tests.web.staff import staff
 
 
@@ -62,3 +65,23 @@ def admin(ada: User) -> Client:
 def superuser(acme: Account) -> Client:
     """A superuser of Acme in the Django admin."""
     return makers.signed_in(staff(acme, "boss"))
+
+
+@pytest.fixture(scope="module")
+def running_provider() -> Iterator[IdentityProvider]:
+    with identity_provider() as provider:
+        yield provider
+
+
+@pytest.fixture
+def provider(running_provider: IdentityProvider, settings: Settings) -> IdentityProvider:
+    settings.SIGN_IN_PRIVATE = [running_provider.netloc]
+    running_provider.token_requests.clear()
+    return running_provider
+
+
+@pytest.fixture
+def company(admin: Client, provider: IdentityProvider) -> IdentityProvider:
+    """The provider, which signs people in to Acme."""
+    assert admin.post(SETTINGS, sign_in_form(provider)).status_code == 302
+    return provider

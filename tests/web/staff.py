@@ -70,6 +70,7 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
         account, name, role="editor"
     )
     now = timezone.now()
+    makers.company_sign_in(account, viewer, account.slug)
     with acting(account):
         key = makers.key(account)[0]
         update_policy(account.pk, {"inject_max_memories": min(number, 50)}, actor=SYSTEM)

@@ -57,6 +57,7 @@ _TOOL = {"tool": {"prefer": [WORD], "deny": [WORD]}}
 _ENTRY = {"title": WORD, "slots": _TEXT, "tags": [WORD], "entities": [WORD], "sources": [_TEXT]}
 SHAPES: dict[str, Any] = {
     "ledger_note.input": _TEXT,
+    "company_companysignin.role_by_group": {WORD: "reviewer"},
     "memory_memoryentry.slots": _TEXT,
     "memory_memoryentry.sources": [_TEXT, WORD],
     "memory_memoryversion.state": _ENTRY,

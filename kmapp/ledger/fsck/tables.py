@@ -30,6 +30,8 @@ SEALED: dict[str, frozenset[str]] = {
     "knowledge_knowledgetext": frozenset({"commit_id"}),
     "knowledge_lorebookentry": frozenset({"commit_id"}),
     "memory_memoryexport": frozenset({"commit_id"}),
+    "company_companysignin": frozenset({"commit_id"}),
+    "company_companyidentity": frozenset({"commit_id"}),
     "webhooks_webhook": frozenset({"commit_id", "last_attempt_at", "last_error"}),
 }
 

@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.api.models import IdempotentRequest
+from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.ledger.models import Checkpoint, Commit, Note, Seal
 from kmapp.outbox.actions import replay
 from kmapp.outbox.models import Delivery, OutboxEvent
@@ -123,3 +124,20 @@ class WebhookAdmin(ReadOnlyAdmin):
     search_fields = ("name", "url")
     date_hierarchy = "created_at"
     hidden_fields = ("account", "secret")
+
+
+@admin.register(CompanySignIn)
+class CompanySignInAdmin(ReadOnlyAdmin):
+    list_display = ("name", "issuer", "is_active", "allows_password", "updated_at")
+    list_filter = ("is_active",)
+    search_fields = ("name", "issuer")
+    date_hierarchy = "created_at"
+    hidden_fields = ("account", "client_secret")
+
+
+@admin.register(CompanyIdentity)
+class CompanyIdentityAdmin(ReadOnlyAdmin):
+    list_display = ("user", "subject", "by_person", "created_at")
+    list_filter = ("by_person",)
+    search_fields = ("=subject", "user__email")
+    date_hierarchy = "created_at"

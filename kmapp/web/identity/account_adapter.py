@@ -21,10 +21,12 @@ from rest_framework.request import Request
 from kmapp.accounts.models import User
 from kmapp.api import throttles
 from kmapp.errors import Unavailable
+from kmapp.web.identity.company_session import store_company_session
 from kmapp.web.responses import set_preference_cookies
 from kmapp.web.sessions import end_sessions, remember_device
 
 log = structlog.get_logger()
+SECOND_FACTOR_STAGE = "kmapp.web.identity.stages.SecondFactorStage"
 INACTIVE = gettext_lazy("This user is deactivated and cannot sign in. Ask an admin.")
 
 
@@ -42,6 +44,17 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the address as seen by the outermost of NUM_PROXIES proxies."""
         return throttles.client_address(Request(request))
+
+    def get_login_stages(self) -> list[str]:
+        ours = {"allauth.mfa.stages.AuthenticateStage": SECOND_FACTOR_STAGE}
+        return [ours.get(stage, stage) for stage in super().get_login_stages()]
+
+    def pre_login(self, request: HttpRequest, user: User, **options: Any) -> HttpResponse | None:
+        """Note whether the person comes from the provider of an account; it limits the session."""
+        company = (options.get("signal_kwargs") or {}).get("company")
+        store_company_session(request.session, user, company)
+        answer: HttpResponse | None = super().pre_login(request, user, **options)
+        return answer
 
     def login(self, request: HttpRequest, user: User) -> None:
         super().login(request, user)

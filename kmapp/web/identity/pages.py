@@ -22,7 +22,7 @@ from kmapp.web.page_access import PageAccess, View, redirect_to_sign_in, run_vie
 from kmapp.web.sessions import end_sessions
 
 METHODS = ["GET", "HEAD", "POST"]
-OWN_LOGIN = PageAccess(without_factor=True)
+OWN_LOGIN = PageAccess(without_factor=True, own_login=True)
 log = structlog.get_logger()
 
 

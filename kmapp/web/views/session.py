@@ -18,6 +18,7 @@ from rest_framework.request import Request
 
 from kmapp.accounts.permissions import Permission
 from kmapp.api import throttles
+from kmapp.company_sign_in.models import list_open_sign_ins
 from kmapp.web.forms import PasswordForm, SignInForm
 from kmapp.web.http import WebRequest, safe_next_url
 from kmapp.web.page_access import SELECTED_ACCOUNT, page_view
@@ -56,7 +57,12 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 def _render_form(
     request: HttpRequest, form: SignInForm, *, status: int = HTTPStatus.OK, error: str = ""
 ) -> HttpResponse:
-    context = {"form": form, "error": error, "next": safe_next_url(request, "")}
+    context = {
+        "form": form,
+        "error": error,
+        "next": safe_next_url(request, ""),
+        "companies": [company for company in list_open_sign_ins() if company.is_listed],
+    }
     return render(request, "web/session/form.html", context, status=status)
 
 
@@ -91,7 +97,7 @@ def switch_account(request: WebRequest) -> HttpResponse:
 
 @sensitive_post_parameters()
 @never_cache
-@page_view("GET", "POST", needs=Permission.READ)
+@page_view("GET", "POST", needs=Permission.READ, own_login=True)
 def password(request: WebRequest) -> HttpResponse:
     """Change one's own password. Other sessions end."""
     form = PasswordForm(request.user, request.POST or None)

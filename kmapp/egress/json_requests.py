@@ -1,0 +1,67 @@
+"""One request to a validated address whose response is a JSON object, bounded in time and size."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import httpcore2
+
+from kmapp.egress.allowed_addresses import Allowed, CannotReach, address_of
+from kmapp.egress.connections import CheckedBackend
+
+SECONDS = 10.0  # in all
+MOST_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonResponse:
+    status: int
+    body: dict[str, Any]
+
+
+def request_json(
+    method: str,
+    url: str,
+    allowed: Allowed,
+    *,
+    headers: Mapping[str, str] | None = None,
+    content: bytes | None = None,
+) -> JsonResponse:
+    """Send one request. Redirects are not followed. Raise CannotReach."""
+    sent = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "kmapp"}
+    sent |= headers or {}
+    status, body = asyncio.run(_send(method, address_of(url, allowed), allowed, sent, content))
+    try:
+        parsed = json.loads(body)
+    except ValueError:
+        parsed = None
+    if isinstance(parsed, dict):
+        return JsonResponse(status=status, body=parsed)
+    if status == HTTPStatus.OK:
+        raise CannotReach("The site returned no JSON object.")
+    return JsonResponse(status=status, body={})
+
+
+async def _send(
+    method: str, url: str, allowed: Allowed, headers: Mapping[str, str], content: bytes | None
+) -> tuple[int, bytes]:
+    body = bytearray()
+    encoded: dict[bytes | str, bytes | str] = {name: text for name, text in headers.items()}  # noqa: C416
+    try:
+        async with (
+            asyncio.timeout(SECONDS),
+            httpcore2.AsyncConnectionPool(network_backend=CheckedBackend(allowed)) as pool,
+            pool.stream(method, url, headers=encoded, content=content) as response,
+        ):
+            async for piece in response.aiter_stream():
+                body += piece
+                if len(body) > MOST_BYTES:
+                    raise CannotReach(f"The response is larger than {MOST_BYTES:,} bytes.")
+            return response.status, bytes(body)
+    except (TimeoutError, httpcore2.TimeoutException) as error:
+        raise CannotReach(f"The site did not respond within {SECONDS:.0f} seconds.") from error
+    except (OSError, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+        raise CannotReach("The site could not be reached.") from error

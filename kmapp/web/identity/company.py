@@ -1,0 +1,180 @@
+"""Sign-in at the identity provider of an account: the way there, and the way back."""
+
+import hmac
+import time
+from typing import Any
+from uuid import UUID
+
+import structlog
+from allauth.account.internal.flows.login import perform_login
+from allauth.account.models import Login
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
+from rest_framework.request import Request
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import User, list_account_access
+from kmapp.api import throttles
+from kmapp.company_sign_in.admission import admit
+from kmapp.company_sign_in.assertions import Reason, SignInRefused
+from kmapp.company_sign_in.models import CompanySignIn, OpenSignIn, find_open_sign_in
+from kmapp.company_sign_in.openid_connect import StartedSignIn, authorization_url, read_response
+from kmapp.errors import OverBudget
+from kmapp.web.http import as_web_request, safe_next_url
+from kmapp.web.identity.company_errors import TEXTS
+from kmapp.web.identity.company_session import (
+    CompanySession,
+    find_company_session,
+    store_company_session,
+)
+from kmapp.web.notices import notify_success
+from kmapp.web.page_access import SELECTED_ACCOUNT
+
+STARTED = "company_started"  # session key of the sign-in that waits for its response
+SECONDS = 600  # until it expires
+log = structlog.get_logger()
+
+
+def start(request: HttpRequest, slug: str) -> HttpResponse:
+    """Go to the provider. Who is signed in already, or comes from another site, is asked first."""
+    company = _get_company(slug)
+    next_url = safe_next_url(request, reverse("web:home"))
+    user = as_web_request(request).user if request.user.is_authenticated else None
+    present = find_company_session(request.session, user) if user else None
+    if present and present.is_only_way:  # it opens one account, and connects no login to another
+        return redirect(next_url)
+    if not _is_confirmed(request, slug, user):
+        return _render_question(request, company, user, next_url)
+    _count_attempt(request)
+    started = StartedSignIn()
+    try:
+        url = authorization_url(_load(company), started, _redirect_uri(request, slug))
+    except SignInRefused as error:
+        return _render_refusal(request, company, error)
+    request.session[STARTED] = {
+        "slug": slug,
+        "at": time.time(),
+        "user": str(user.pk) if user else "",
+        "next": next_url,
+        "secrets": started.dump(),
+    }
+    return redirect(url)
+
+
+def finish(request: HttpRequest, slug: str) -> HttpResponse:
+    """Sign in the person whom the provider sent back, or connect the login that is signed in."""
+    company = _get_company(slug)
+    stored = request.session.pop(STARTED, None)
+    person = as_web_request(request).user if request.user.is_authenticated else None
+    try:
+        if stored is None or not _is_current(stored, slug, person):
+            raise SignInRefused(Reason.EXPIRED, "response: no sign-in was started")
+        sign_in, answer = _load(company), request.GET.dict()
+        started = StartedSignIn.load(stored["secrets"])
+        stated = read_response(sign_in, started, answer, _redirect_uri(request, slug))
+        user = admit(sign_in, stated, person=person)
+    except SignInRefused as error:
+        return _render_refusal(request, company, error)
+    log.info("company_sign_in", user=str(user.pk), account=str(company.account_id))
+    return _enter(request, sign_in, user, stored["next"], is_signed_in=person is not None)
+
+
+def _enter(
+    request: HttpRequest, sign_in: CompanySignIn, user: User, next_url: str, *, is_signed_in: bool
+) -> HttpResponse:
+    """Open the account, in the session of a person who is signed in or in a new one."""
+    request.session[SELECTED_ACCOUNT] = str(sign_in.account_id)
+    company = CompanySession.of(sign_in, is_only_way=not is_signed_in).dump()
+    if is_signed_in:
+        store_company_session(request.session, user, company)
+        notify_success(request, _("Your login is connected with %(name)s.") % {"name": sign_in})
+        return redirect(next_url)
+    login = Login(user=user, redirect_url=next_url, signal_kwargs={"company": company})
+    answer: HttpResponse = perform_login(request, login)
+    return answer
+
+
+def _is_current(stored: dict[str, Any], slug: str, person: User | None) -> bool:
+    """Return whether the sign-in was started here lately, by who is signed in now."""
+    is_recent = time.time() - float(stored["at"]) < SECONDS
+    return (
+        is_recent and stored["slug"] == slug and stored["user"] == str(person.pk if person else "")
+    )
+
+
+def _render_question(
+    request: HttpRequest, company: OpenSignIn, user: User | None, next_url: str
+) -> HttpResponse:
+    """Ask before a session is created, or a login connected, that the person may not expect."""
+    accesses = list_account_access(user) if user else []
+    own = next((each for each in accesses if each.account_id == company.account_id), None)
+    context = {
+        "company": company,
+        "required": own if own and own.requires_company_sign_in else None,
+        "others": [each for each in accesses if each != own and not each.archived_at],
+        "next": next_url,
+        "confirmation": _confirmation(request, company.slug) if user else "",
+    }
+    return render(request, "web/session/company.html", context)
+
+
+def _confirmation(request: HttpRequest, slug: str) -> str:
+    """Return what only a page of this session knows, for its link."""
+    value = f"{request.session.session_key}:{slug}"
+    return salted_hmac("kmapp.web.company", value, algorithm="sha256").hexdigest()
+
+
+def _is_confirmed(request: HttpRequest, slug: str, user: User | None) -> bool:
+    if user is None:
+        return request.headers.get("Sec-Fetch-Site") != "cross-site"
+    confirmation = request.GET.get("confirmation", "")
+    return hmac.compare_digest(confirmation.encode(), _confirmation(request, slug).encode())
+
+
+def _render_refusal(
+    request: HttpRequest, company: OpenSignIn, error: SignInRefused
+) -> HttpResponse:
+    refusal = TEXTS[error.reason]
+    log.warning(
+        "company_sign_in_refused",
+        account=str(company.account_id),
+        address=throttles.client_address(Request(request)),
+        reason=error.reason.value,
+        detail=error.detail,
+    )
+    context = {
+        "company": company,
+        "reason": error.reason.value,
+        "title": refusal.title,
+        "text": str(refusal.text) % {"name": company.name},
+    }
+    return render(request, "web/session/company_refused.html", context, status=refusal.status)
+
+
+def _get_company(slug: str) -> OpenSignIn:
+    company = find_open_sign_in(slug)
+    if company is None:
+        raise Http404
+    return company
+
+
+def _load(company: OpenSignIn) -> CompanySignIn:
+    account_id: UUID = company.account_id
+    with acting(account_id):
+        return CompanySignIn.objects.of(account_id).get()
+
+
+def _redirect_uri(request: HttpRequest, slug: str) -> str:
+    return request.build_absolute_uri(reverse("company_finish", args=[slug]))
+
+
+def _count_attempt(request: HttpRequest) -> None:
+    budget = throttles.count("sign_in", throttles.client_address(Request(request)))
+    if budget and budget.used > budget.limit:
+        raise OverBudget(
+            _("Too many attempts. Nothing was changed. Wait a minute, then try again."),
+            retry_after=budget.seconds,
+        )

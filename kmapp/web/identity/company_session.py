@@ -1,0 +1,75 @@
+"""What a session may open that was begun, or confirmed, at the identity provider of an account.
+
+A session that began there opens that account only. It has no rights in the installation, and does
+not change how the person signs in elsewhere: else an account's provider could take over a login.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+from uuid import UUID
+
+from django.contrib.sessions.backends.base import SessionBase
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.models import AccountAccess, User
+from kmapp.company_sign_in.models import CompanySignIn
+from kmapp.errors import Denied
+
+COMPANY = "company"  # session key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompanySession:
+    """The provider's part in a session."""
+
+    account_id: UUID
+    is_only_way: bool  # the person did not sign in with their own login
+    checks_second_factor: bool
+
+    @classmethod
+    def of(cls, sign_in: CompanySignIn, *, is_only_way: bool) -> Self:
+        return cls(
+            account_id=sign_in.account_id,
+            is_only_way=is_only_way,
+            checks_second_factor=sign_in.checks_second_factor,
+        )
+
+    def dump(self) -> dict[str, Any]:
+        return {
+            "account": str(self.account_id),
+            "only": self.is_only_way,
+            "factor": self.checks_second_factor,
+        }
+
+    def select(self, user: User, accesses: Sequence[AccountAccess]) -> list[AccountAccess]:
+        """Return the accounts that the session opens, of those of the person."""
+        if not self.is_only_way:
+            return list(accesses)
+        if user.is_superuser or user.is_staff:
+            raise Denied(_("The owner of this installation signs in with a password or a passkey."))
+        return [access for access in accesses if access.account_id == self.account_id]
+
+    def may_change_login(self, user: User, accesses: Sequence[AccountAccess]) -> bool:
+        """Return whether the login is the account's own, or the session the person's own."""
+        is_managed = {access.account_id for access in accesses} == {self.account_id}
+        return not self.is_only_way or (user.has_initial_password and is_managed)
+
+
+def store_company_session(session: SessionBase, user: User, company: dict[str, Any] | None) -> None:
+    """Store what a sign-in gives, or forget what an earlier one gave."""
+    if company is None:
+        session.pop(COMPANY, None)
+    else:
+        session[COMPANY] = {**company, "user": str(user.pk)}
+
+
+def find_company_session(session: SessionBase, user: Any) -> CompanySession | None:
+    stored = session.get(COMPANY)
+    if stored is None or stored["user"] != str(user.pk):
+        return None
+    return CompanySession(
+        account_id=UUID(stored["account"]),
+        is_only_way=stored["only"],
+        checks_second_factor=stored["factor"],
+    )

@@ -1,0 +1,110 @@
+"""Settings of company sign-in, and whose logins are connected."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_post_parameters
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.permissions import Permission
+from kmapp.company_sign_in.actions import (
+    delete_company_sign_in,
+    disconnect,
+    find_company_sign_in,
+    save_company_sign_in,
+)
+from kmapp.company_sign_in.assertions import Reason, SignInRefused
+from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
+from kmapp.company_sign_in.openid_connect import allowed_providers, find_issuer
+from kmapp.web.after_commit import AfterCommit
+from kmapp.web.company_sign_in_form import CompanySignInForm
+from kmapp.web.http import WebRequest, get_row_or_404, paginate
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice, render_form
+
+PAGE = "web/company_sign_in/index.html"
+
+
+@sensitive_post_parameters("client_secret")
+@page_view("GET", "POST", needs=Permission.MEMBERS)
+def company_sign_in(request: WebRequest) -> HttpResponse | AfterCommit:
+    row = find_company_sign_in(request.account_id)
+    form = CompanySignInForm(request.POST or None, row)
+    if request.method == "POST" and form.is_valid():
+        _check_exit(request, form, row)
+        if form.is_valid():
+            return AfterCommit(lambda: _save(request, form, row), outside_transaction=True)
+    return _render(request, form, row)
+
+
+def _check_exit(request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None) -> None:
+    """Require that company sign-in works for who makes it the only way."""
+    is_required = form.cleaned_data["is_active"] and not form.cleaned_data["allows_password"]
+    is_changed = row is None or row.allows_password or form.cleaned_data["issuer"] != row.issuer
+    works = request.company is not None and request.company.account_id == request.account_id
+    if is_required and is_changed and not works:
+        form.add_error(
+            "allows_password",
+            _("Save with this on, sign in through the company yourself, then turn it off."),
+        )
+
+
+def _save(request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None) -> HttpResponse:
+    """Ask the provider for its description, then save. A provider that is down blocks no change."""
+    values = form.values()
+    if row is None or values["issuer"] != row.issuer:
+        try:
+            values["issuer"] = find_issuer(values["issuer"])
+        except SignInRefused as error:
+            form.add_error("issuer", _describe(error))
+            with acting(request.account_id):
+                return _render(request, form, row)
+    secret = form.cleaned_data["client_secret"]
+    with acting(request.account_id):
+        save_company_sign_in(request.account_id, values, client_secret=secret, actor=request.actor)
+    return redirect_with_notice(request, _("Company sign-in saved."), "web:company_sign_in")
+
+
+def _describe(error: SignInRefused) -> str:
+    if error.reason == Reason.UNREACHABLE:
+        hosts = ", ".join(sorted(allowed_providers().hosts | allowed_providers().private))
+        text = _("The provider could not be reached: check the URL. Allowed hosts: %(hosts)s")
+        return text % {"hosts": hosts}
+    return _("No OpenID Connect provider with this issuer answers at this URL.")
+
+
+def _render(
+    request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None
+) -> HttpResponse:
+    people = CompanyIdentity.objects.of(request.account_id).select_related("user")
+    slug = request.access.slug
+    context: dict[str, Any] = {
+        "form": form,
+        "row": row,
+        "is_off": not allowed_providers() and row is None,
+        "page": paginate(request, people.order_by("user__email", "pk")),
+        "redirect_uri": request.build_absolute_uri(reverse("company_finish", args=[slug])),
+        "start_url": request.build_absolute_uri(reverse("company_start", args=[slug])),
+    }
+    return render_form(request, PAGE, context, invalid=form.is_bound)
+
+
+@page_view("GET", "POST", needs=Permission.MEMBERS)
+def delete(request: WebRequest) -> HttpResponse:
+    if request.method != "POST":
+        context = {"row": find_company_sign_in(request.account_id)}
+        return render(request, "web/company_sign_in/confirm.html", context)
+    delete_company_sign_in(request.account_id, actor=request.actor)
+    return redirect_with_notice(request, _("Company sign-in deleted."), "web:company_sign_in")
+
+
+@page_view("POST", needs=Permission.MEMBERS)
+def disconnect_person(request: WebRequest, pk: UUID) -> HttpResponse:
+    user = get_row_or_404(request, CompanyIdentity, pk).user
+    disconnect(request.account_id, user, actor=request.actor)
+    text = _("%(who)s is disconnected.") % {"who": user.email}
+    return redirect_with_notice(request, text, "web:company_sign_in")

@@ -1,0 +1,171 @@
+"""Company sign-in with OpenID Connect, against a real provider on loopback (ASVS 10)."""
+
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from django.contrib.auth import SESSION_KEY
+from django.test import Client
+from pytest_django import Settings
+
+from kmapp.accounts.models import Account, Membership, User
+from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
+from kmapp.database.encryption import unseal
+from kmapp.ledger.models import Commit, Note
+from tests import makers
+from tests.identity_provider import SECRET, IdentityProvider, identity_provider
+from tests.web.company_pages import SETTINGS, START, sign_in_form
+from tests.web.pages import html, page
+
+REFUSED: dict[str, dict[str, Any]] = {
+    "not verified": {"email_verified": False},
+    "address is not one of": {"email": "noor@elsewhere.test"},
+    "in no group": {"groups": ["kitchen"]},
+}
+
+
+def test_admin_sets_it_up_in_the_ledger(
+    admin: Client, reviewer: Client, acme: Account, provider: IdentityProvider, settings: Settings
+) -> None:
+    settings.SIGN_IN_PRIVATE = []
+    assert "SIGN_IN_HOSTS" in page(admin.get(SETTINGS))
+    settings.SIGN_IN_PRIVATE = ["login.test:8443"]
+    text = page(admin.post(SETTINGS, sign_in_form(provider)), 422)
+    assert makers.missing(text, "could not be reached", "login.test:8443") == []
+    settings.SIGN_IN_PRIVATE = [provider.netloc]
+    wrong = sign_in_form(
+        provider, email_domains="acme", groups_viewer="it", client_secret="", allows_password=""
+    )
+    expected = ("domains such as", "one role", "sign in through the company yourself")
+    text = page(admin.post(SETTINGS, wrong), 422)
+    assert makers.missing(text, *expected[:2], "This field is required") == []
+    lockout = page(admin.post(SETTINGS, sign_in_form(provider, allows_password="")), 422)
+    assert expected[2] in lockout
+    other = sign_in_form(provider, issuer=f"{provider.url}/elsewhere")
+    assert "No OpenID Connect provider" in page(admin.post(SETTINGS, other), 422)
+    assert reviewer.post(SETTINGS, sign_in_form(provider)).status_code == 403
+    assert makers.count(CompanySignIn, acme) == 0
+    assert admin.post(SETTINGS, sign_in_form(provider)).status_code == 302
+    row = makers.get(CompanySignIn, acme)
+    assert (row.issuer, unseal(row.client_secret)) == (provider.url, SECRET)
+    assert row.role_by_group == {"it": "admin", "board": "admin", "staff": "reviewer"}
+    text = page(admin.get(SETTINGS))
+    assert makers.missing(text, "http://testserver/sign-in/company/acme/back/", "it\nboard") == []
+    assert SECRET not in text
+    assert (
+        admin.post(SETTINGS, sign_in_form(provider, client_secret="", is_listed="")).status_code
+        == 302
+    )
+    notes = makers.rows(Note, acme, input__company_sign_in__isnull=False)
+    assert notes[-1].input == {"company_sign_in": {"is_listed": {"before": True, "after": False}}}
+    assert SECRET not in str([note.input for note in notes])
+    assert "Acme &amp; Co" not in page(Client().get("/sign-in/")), "it is not listed"
+    assert admin.post(f"{SETTINGS}delete/").status_code == 302
+    assert Client().get(START).status_code == 404
+
+
+def test_first_sign_in_creates_a_member_and_the_next_one_changes_the_role(
+    company: IdentityProvider, acme: Account
+) -> None:
+    company.put("noor", groups=["staff", "kitchen"])
+    client = Client()
+    assert f'href="{START}?next=%2Fmemory%2F"' in page(client.get("/sign-in/?next=/memory/"))
+    started = client.get(START, {"next": "/memory/"})
+    query = dict(parse_qsl(urlsplit(started.headers["Location"]).query))
+    assert makers.missing(query["scope"], "openid", "email") == []
+    assert query["redirect_uri"] == f"http://testserver{START}back/"
+    answer = client.get(company.authorize(started.headers["Location"], "noor"))
+    assert answer.headers["Location"] == "/memory/"
+    [exchange] = company.token_requests
+    digest = sha256(exchange["code_verifier"].encode()).digest()
+    assert query["code_challenge"] == urlsafe_b64encode(digest).decode().rstrip("=")
+    assert exchange["auth"].startswith("Basic ")
+    user = User.objects.get(email="noor@acme.test")
+    assert client.session[SESSION_KEY] == str(user.pk)
+    assert (user.first_name, user.has_usable_password()) == ("Noor", False)
+    assert makers.get(Membership, acme, user=user).role == "reviewer"
+    assert "Memory" in page(client.get("/memory/"))
+    commits = makers.count(Commit, acme)
+    company.sign_in(Client(), "noor")
+    assert makers.count(Commit, acme) == commits, "nothing has changed"
+    company.put("noor", groups=["staff", "it"], email="noor@acme.example")
+    company.sign_in(Client(), "noor")
+    assert makers.get(Membership, acme, user=user).role == "admin", "the subject is the person"
+    reasons = makers.rows(Note, acme, reason="company sign-in")
+    assert len(reasons) == 3  # the identity, the membership, the role
+    company.put("noor", groups=["kitchen"])
+    assert "in no group of Acme &amp; Co" in page(company.sign_in(Client(), "noor"), 403)
+    assert not makers.rows(Membership, acme, user=user)
+    assert client.get("/memory/").status_code == 403, "earlier sessions lose the access too"
+
+
+def test_last_admin_keeps_the_role(company: IdentityProvider, acme: Account, ada: User) -> None:
+    User.objects.filter(pk=ada.pk).update(has_initial_password=True, email="ada@acme.test")
+    company.put("ada", groups=["staff"])
+    assert company.sign_in(Client(), "ada").status_code == 302
+    assert makers.get(Membership, acme, user=ada).role == "admin"
+    company.put("ada", groups=[])
+    assert company.sign_in(Client(), "ada").status_code == 403
+    assert makers.get(Membership, acme, user=ada).role == "admin"
+
+
+def test_people_without_access_are_refused(company: IdentityProvider, acme: Account) -> None:
+    for text, claims in REFUSED.items():
+        company.put("noor", **({"groups": ["it"]} | claims))
+        client = Client()
+        assert text in page(company.sign_in(client, "noor"), 403)
+        assert SESSION_KEY not in client.session
+    makers.update(CompanySignIn, acme, {}, creates_logins=False)
+    company.put("noor", groups=["it"])
+    assert "no login yet" in page(company.sign_in(Client(), "noor"), 403)
+    assert not User.objects.filter(email__startswith="noor@").exists()
+    assert makers.count(CompanyIdentity, acme) == 0
+
+
+def test_response_counts_only_for_the_sign_in_that_was_started(
+    company: IdentityProvider, reviewer: Client
+) -> None:
+    company.put("noor", groups=["it"])
+
+    def answer(change: Any = None, **query: str) -> str:
+        client = Client()
+        address = client.get(START).headers["Location"]
+        back = urlsplit(company.authorize(address, "noor"))
+        session = client.session
+        if change:
+            change(session["company_started"])
+            session.save()
+        sent = dict(parse_qsl(back.query)) | query
+        response = client.get(f"{back.path}?{urlencode(sent)}")
+        again = client.get(f"{back.path}?{urlencode(sent)}")
+        assert "has expired" in page(again, 400), "a response counts once"
+        assert SESSION_KEY not in client.session
+        return page(response, 400)
+
+    assert "has expired" in answer(state="of-another")
+    assert "has expired" in answer(lambda stored: stored.update(at=stored["at"] - 601))
+    assert "has expired" in answer(lambda stored: stored.update(slug="rival"))
+    assert "cannot trust" in answer(lambda stored: stored["secrets"].update(nonce="another"))
+    assert "cannot trust" in answer(code="of-another")
+    assert "cannot trust" in answer(iss="https://issuer.test")
+    back = company.authorize(Client().get(START).headers["Location"], "noor")
+    assert "has expired" in page(reviewer.get(back), 400), "begun in another browser"
+    led = Client(headers={"sec-fetch-site": "cross-site"}).get(START)
+    assert "Another site led you here" in page(led)
+    client = Client()
+    denied = company.authorize(client.get(START).headers["Location"], "noor", action="deny")
+    state = client.session["company_started"]["secrets"]["state"]
+    assert "Sign-in cancelled" in page(client.get(f"{denied}&state={state}"), 400)
+
+
+def test_provider_that_is_down_is_reported_in_both_languages(
+    company: IdentityProvider, acme: Account
+) -> None:
+    with identity_provider() as gone:
+        pass
+    makers.update(CompanySignIn, acme, {}, issuer=gone.url)
+    assert "could not be reached" in page(Client().get(START), 503), "the host is not allowed"
+    chinese = Client(headers={"accept-language": "zh-hans"})
+    assert "Acme &amp; Co" in page(chinese.get(START), 503)
+    assert "could not be reached" not in html(chinese.get(START))
