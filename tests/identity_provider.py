@@ -9,7 +9,6 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import httpx
 from django.test import Client
-from oidc_provider_mock import run_server_in_thread
 
 CLIENT_ID = "kmapp-of-acme"
 SECRET = "secret-of-the-client"
@@ -47,6 +46,9 @@ class IdentityProvider:
 
 @contextmanager
 def identity_provider() -> Iterator[IdentityProvider]:
+    # Imported here, because it takes long and few tests need it.
+    from oidc_provider_mock import run_server_in_thread
+
     with run_server_in_thread(require_nonce=True) as server:
         provider = IdentityProvider(f"http://localhost:{server.server_port}")
         server.app = _recording(server.app, provider.token_requests)

@@ -12,7 +12,7 @@ from kmapp.accounts.actions import add_member, create_account, issue_key
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.invitations import invite
 from kmapp.accounts.models import Account, ApiKey, Invitation, User, account_ids
-from kmapp.company_sign_in.actions import save_company_sign_in
+from kmapp.company_sign_in.actions import find_company_sign_in, save_company_sign_in
 from kmapp.company_sign_in.admission import connect
 from kmapp.company_sign_in.models import CompanyIdentity
 from kmapp.outbox.actions import deliver_due, resting
@@ -85,9 +85,10 @@ def company_sign_in(account: Account, user: User, subject: str) -> CompanyIdenti
         "role_by_group": {subject: "reviewer"},
     }
     with acting(account):
-        row = save_company_sign_in(account.pk, values, client_secret=subject, actor=SYSTEM)
-        existing = CompanyIdentity.objects.of(account).filter(user=user).first()
-        return existing or connect(row, subject, user, by_person=True)
+        row = find_company_sign_in(account.pk) or save_company_sign_in(
+            account.pk, values, client_secret=subject, actor=SYSTEM
+        )
+        return connect(row, subject, user, by_person=True)
 
 
 def signed_in(user: User) -> Client:

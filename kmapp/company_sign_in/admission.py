@@ -66,6 +66,8 @@ def _check_identity(sign_in: CompanySignIn, identity: CompanyIdentity, person: U
     user: User = identity.user
     if person and person != user:
         raise SignInRefused(Reason.OTHER_LOGIN)
+    if person is None and _has_rights(user):
+        raise SignInRefused(Reason.OWNER)
     if person is None and not identity.by_person and _is_used_elsewhere(sign_in, user):
         raise SignInRefused(Reason.NOT_CONNECTED)
     return user
@@ -118,7 +120,7 @@ def _create_login(stated: Assertion, email: str) -> User:
 
 def _is_used_elsewhere(sign_in: CompanySignIn, user: User) -> bool:
     accounts = {access.account_id for access in list_account_access(user)}
-    return _has_rights(user) or bool(accounts - {sign_in.account_id})
+    return bool(accounts - {sign_in.account_id})
 
 
 def _has_rights(user: User) -> bool:

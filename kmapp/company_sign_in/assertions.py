@@ -17,6 +17,7 @@ class Reason(StrEnum):
     NO_LOGIN = "no_login"
     NOT_CONNECTED = "not_connected"  # the login is also used elsewhere
     OTHER_LOGIN = "other_login"  # the identity belongs to another login
+    OWNER = "owner"  # the login has rights in the whole installation
     INACTIVE = "inactive"
 
 

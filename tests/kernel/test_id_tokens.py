@@ -18,7 +18,7 @@ CURVE = ec.generate_private_key(ec.SECP256R1())
 
 def public(key: Any, algorithm: str, kid: str) -> dict[str, Any]:
     jwk = jwt.algorithms.get_default_algorithms()[algorithm].to_jwk(key.public_key())
-    return json.loads(jwk) | {"kid": kid, "alg": algorithm, "use": "sig"}
+    return {**json.loads(jwk), "kid": kid, "alg": algorithm, "use": "sig"}
 
 
 KEYS = {"keys": [public(RSA, "RS256", "one"), public(CURVE, "ES256", "two")]}
@@ -57,7 +57,8 @@ def test_tokens_of_the_provider_are_read() -> None:
     assert read_assertion(entra | {"xms_edov": "1"}, "groups").is_verified
     assert read_assertion(CLAIMS | {"groups": "staff"}, "groups").groups == {"staff"}
     odd = CLAIMS | {"groups": {"staff": 1}, "name": "a\x00b", "email_verified": "false"}
-    assert (read_assertion(odd, "groups").groups, read_assertion(odd, "x").name) == (set(), "")
+    assert not read_assertion(odd, "groups").groups
+    assert read_assertion(odd, "groups").name == ""
     assert not read_assertion(odd, "groups").is_verified
 
 

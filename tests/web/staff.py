@@ -70,7 +70,6 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
         account, name, role="editor"
     )
     now = timezone.now()
-    makers.company_sign_in(account, viewer, account.slug)
     with acting(account):
         key = makers.key(account)[0]
         update_policy(account.pk, {"inject_max_memories": min(number, 50)}, actor=SYSTEM)
@@ -84,6 +83,9 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
             ErasedEntry.objects.create(erased_at=now, commit_id=entry.commit_id, **common)
             makers.webhook(account, f"{account.slug} {i}")
             makers.invitation(account, f"{uuid4()}@example.test")
+            login = uuid4().hex
+            person = User.objects.create_user(username=login, email=f"{login}@example.test")
+            makers.company_sign_in(account, person, login)
             record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="", number=number)
             SavedView.objects.create(owner=viewer, name=f"{account.name} {uuid4()}", **common)
             rate_entry(makers.decision(entry), "neutral", used_in=str(i))

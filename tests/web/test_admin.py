@@ -17,6 +17,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, AccountOwned, Membership, User
+from kmapp.company_sign_in.models import CompanySignIn
 from kmapp.ledger.models import Commit
 from kmapp.providers.models import EmbeddingModel
 from kmapp.web.admin.accounts import UserAdmin
@@ -29,7 +30,7 @@ from tests.web.staff import MODELS, address, fill, staff
 
 IDS = [model._meta.label for model in MODELS]
 # Tables that have one row, or the same rows for every account.
-ONE_ROW = (Account, EmbeddingModel, MemorySettings, RuleBook, ContextSettings)
+ONE_ROW = (Account, EmbeddingModel, MemorySettings, RuleBook, ContextSettings, CompanySignIn)
 
 
 def test_every_model_is_registered() -> None:

@@ -70,6 +70,7 @@ def test_person_connects_a_login_which_then_opens_this_account_only(
     User.objects.filter(pk=alice.pk).update(is_superuser=True)
     assert client.get("/").status_code == 403, "the owner of the installation"
     assert client.get("/admin/").status_code == 403
+    assert "The owner of this installation" in page(company.sign_in(Client(), "al"), 403)
     User.objects.filter(pk=alice.pk).update(is_superuser=False)
 
     assert reviewer.post("/security/company/disconnect/").status_code == 302

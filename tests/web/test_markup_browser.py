@@ -54,6 +54,8 @@ FEW = {
     *(f"knowledge_knowledgedraft.{name}" for name in ("title", "folder", "source_name")),
     "knowledge_knowledgedocument.tags",
     "context_contextsettings.remote_url",
+    *(f"company_companysignin.{name}" for name in ("name", "client_id", "groups_claim")),
+    *("company_companysignin.client_secret", "company_companyidentity.subject"),
 }
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.company_sign_in.assertions import Reason
+from kmapp.web.identity.account_adapter import INACTIVE
+from kmapp.web.identity.company_session import OWNER
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -71,7 +73,6 @@ TEXTS = {
         ),
         HTTPStatus.CONFLICT,
     ),
-    Reason.INACTIVE: RefusalText(
-        _NO_ACCESS, _("This user is deactivated and cannot sign in. Ask an admin.")
-    ),
+    Reason.OWNER: RefusalText(_NO_ACCESS, OWNER),
+    Reason.INACTIVE: RefusalText(_NO_ACCESS, INACTIVE),
 }

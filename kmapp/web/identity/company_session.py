@@ -10,13 +10,14 @@ from typing import Any, Self
 from uuid import UUID
 
 from django.contrib.sessions.backends.base import SessionBase
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from kmapp.accounts.models import AccountAccess, User
 from kmapp.company_sign_in.models import CompanySignIn
 from kmapp.errors import Denied
 
 COMPANY = "company"  # session key
+OWNER = gettext_lazy("The owner of this installation signs in with a password or a passkey.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,7 @@ class CompanySession:
         if not self.is_only_way:
             return list(accesses)
         if user.is_superuser or user.is_staff:
-            raise Denied(_("The owner of this installation signs in with a password or a passkey."))
+            raise Denied(str(OWNER))
         return [access for access in accesses if access.account_id == self.account_id]
 
     def may_change_login(self, user: User, accesses: Sequence[AccountAccess]) -> bool:

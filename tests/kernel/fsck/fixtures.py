@@ -123,6 +123,7 @@ def create_history(account: Account) -> None:
         change_settings(account.pk, values, actor=SYSTEM)
         makers.webhook(account, f"hook-{slug}")
         makers.invitation(account, f"{slug}@example.test")
+        makers.company_sign_in(account, member, slug)
         revoke_key(key, actor=SYSTEM)
         remove_member(leaver.memberships.get(), actor=SYSTEM)
         assert member.memberships.get().role == "admin"
