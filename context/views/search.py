@@ -46,14 +46,10 @@ def find_calls(search: SiteSearch) -> Matches:
     if query.id:
         calls = list(rows.filter(pk=query.id))
     elif query.plain:
-        calls = list(
-            {
-                call.pk: call
-                for column in CALL_COLUMNS
-                for call in _beginning(rows, column, query.plain)[:CAP]
-            }.values()
+        first, *others = (
+            _beginning(rows, column, query.plain).values("pk")[:CAP] for column in CALL_COLUMNS
         )
-        calls.sort(key=lambda call: call.created_at, reverse=True)
+        calls = list(rows.filter(pk__in=first.union(*others))[:CAP])
     else:
         calls = list(rows[:CAP])
     hits = [

@@ -175,9 +175,9 @@ def test_query_budget(
         fill(acme, f"kettle {n}")
     makers.settle()
     assert len(types(admin, "kettle")) == 6
-    with max_queries(40):
+    with max_queries(30):
         displayed(admin, "kettle run")
-    with max_queries(34):
+    with max_queries(26):
         page(admin.get("/search/palette/", {"q": "kettle run"}))
 
 

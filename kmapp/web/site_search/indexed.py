@@ -26,6 +26,13 @@ def find_ids(search: SiteSearch, collection_name: str, rows: "QuerySet[Any]") ->
     if query.required:
         best = find_with_all(collection, query.required, within=within, limit=CAP)
     else:
-        terms = query.terms + complete_term(collection, query.prefix)
+        terms = query.terms + _complete(search, collection)
         best = find_with_any(collection, list(dict.fromkeys(terms)), within=within, limit=CAP)
     return [UUID(each) for each in best]
+
+
+def _complete(search: SiteSearch, collection: Collection) -> list[str]:
+    """Return completions of the last word; kinds of objects in one collection share them."""
+    if collection.name not in search.completions:
+        search.completions[collection.name] = complete_term(collection, search.query.prefix)
+    return search.completions[collection.name]

@@ -3,7 +3,8 @@
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from kmapp.web.site_search.providers import CAP, SiteSearch
 
@@ -20,9 +21,8 @@ def find_named(search: SiteSearch, rows: "QuerySet[Any]", *columns: str) -> list
     if not query.plain:
         return list(ids[:CAP])
     everything = rows.model.objects.of(search.account_id)
-    newest = everything.order_by("-pk").values_list("pk", flat=True)
-    for cutoff in newest[BOUND - 1 : BOUND]:
-        ids = ids.filter(pk__gte=cutoff)
+    oldest = everything.order_by("-pk").values("pk")[BOUND - 1 : BOUND]
+    ids = ids.filter(pk__gte=Coalesce(Subquery(oldest), UUID(int=0)))
     for word in [*query.words.split()[:MOST_WORDS], *query.phrases]:
         condition = Q()
         for column in columns:

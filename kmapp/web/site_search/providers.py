@@ -45,6 +45,7 @@ class SiteSearch:
     request: WebRequest
     query: SiteQuery
     limit: int
+    completions: dict[str, list[str]] = field(default_factory=dict)  # by collection
 
     @property
     def account_id(self) -> UUID:

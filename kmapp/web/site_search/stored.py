@@ -27,8 +27,8 @@ def record_search(account_id: UUID, user: User, text: str) -> None:
     """Record a search as the latest one, and delete the oldest that are not saved."""
     rows = StoredSearch.objects.of(account_id).filter(owner=user)
     _store(account_id, user, text)
-    recent = rows.filter(saved=False).order_by("-used_at", "-pk").values_list("pk", flat=True)
-    rows.filter(pk__in=list(recent[MOST_RECENT:])).delete()
+    recent = rows.filter(saved=False).order_by("-used_at", "-pk").values("pk")
+    rows.filter(saved=False).exclude(pk__in=recent[:MOST_RECENT]).delete()
 
 
 def set_saved(account_id: UUID, user: User, text: str, *, saved: bool) -> None:
