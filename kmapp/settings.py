@@ -54,6 +54,7 @@ INSTALLED_APPS = [
     "kmapp.search",
     "kmapp.webhooks",
     "kmapp.company_sign_in",
+    "kmapp.notifications",
     "kmapp.api",
     "memory",
     "knowledge",
@@ -230,6 +231,9 @@ CELERY_BEAT_SCHEDULE = {
     "sample the system": _every(timedelta(minutes=1), "kmapp.web.tasks.sample_system"),
     "record daily statistics": _every(
         timedelta(minutes=10), "kmapp.web.tasks.record_daily_statistics"
+    ),
+    "refresh notifications": _every(
+        timedelta(minutes=5), "kmapp.notifications.tasks.refresh_notifications"
     ),
     "drop expired answers": _every(HOUR, "kmapp.api.tasks.drop_expired_answers"),
 }
@@ -467,6 +471,8 @@ EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD")
 EMAIL_USE_SSL = env.flag("EMAIL_USE_SSL", default=False)
 EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS", default=not EMAIL_USE_SSL)
 EMAIL_TIMEOUT = env.seconds("EMAIL_TIMEOUT", 10)
+# The address of the pages, for links in e-mails and webhooks that no request belongs to.
+PUBLIC_URL = (env.text("PUBLIC_URL") or f"http://localhost:{PORT}").rstrip("/")
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM", "kmapp <kmapp@localhost>")
 
 # --- Logs ----------------------------------------------------------------------------------------

@@ -11,6 +11,9 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.checkpoints import checkpoint
 from kmapp.ledger.models import Mismatch
+from kmapp.notifications.actions import mark_read, notify, save_settings
+from kmapp.notifications.kernel_kinds import JOB_FAILED
+from kmapp.notifications.models import Notification
 from kmapp.web.site_search.stored import record_search
 from kmapp.web.statistics.daily import record_days
 from memory.actions.exports import record_export
@@ -98,6 +101,9 @@ def create_full_account(name: str) -> FullAccount:
         update_policy(account.pk, {"inject_max_memories": 6}, actor=SYSTEM)
         change_settings(account.pk, {"retention_days": 30}, actor=SYSTEM)
         _fill_review_queue(account, entry)
+        notify(account.pk, JOB_FAILED, "memory.handlers.embed")
+        mark_read(Notification.objects.of(account)[0], admin)
+        save_settings(account.pk, admin, {"hour": 9})
     makers.webhook(account, f"hook-{word}")
     makers.invitation(account, f"{word}@example.test")
     makers.company_sign_in(account, admin, word)

@@ -28,7 +28,7 @@ SIGN_IN = {":account_login", ":account_signup", ":mfa_authenticate", ":mfa_login
 SIGN_IN |= {":company_start", ":company_finish"}
 # Pages that anybody may ask for: who is not signed in yet, or not for long.
 PUBLIC = {"web:sign_in", "web:sign_out", "web:preferences", *SIGN_IN}
-PUBLIC |= {"web:invitation", "web:status"} | {
+PUBLIC |= {"web:invitation", "web:status", "web:unsubscribe"} | {
     f":account_reset_password{step}" for step in ("", "_done", "_from_key", "_from_key_done")
 }
 # The stock admin has permissions of its own.

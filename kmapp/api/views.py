@@ -25,10 +25,11 @@ from kmapp.api.throttles import Budget, client_address, count
 from kmapp.api.unknown_fields import find_warnings, refuse_unknown_fields
 from kmapp.api.uris import choose_scheme
 from kmapp.api.variants import requested_variant
-from kmapp.errors import Denied
+from kmapp.errors import Denied, DomainError
 from kmapp.ledger.sealed_reads import Withheld, collect_withheld
+from kmapp.notifications.causes import report_refusal
+from kmapp.notifications.mismatches import report_mismatches
 from kmapp.search.variants import DEFAULT, HEADER, Variant
-from kmapp.webhooks.mismatches import report_mismatches
 
 log = structlog.get_logger()
 
@@ -146,6 +147,15 @@ class AgentView(APIView):
             for name, value in self.budget.headers().items():
                 response.headers.setdefault(name, value)
         return response
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Notify people of refusals by a budget or quota; the change itself is rolled back."""
+        if isinstance(exc, DomainError) and hasattr(self, "account"):
+            try:
+                report_refusal(self.account, self.actor, exc.code)
+            except DatabaseError:  # the refusal is right without it
+                log.exception("refusal_not_recorded")
+        return super().handle_exception(exc)
 
     def _report_withheld(self) -> None:
         try:

@@ -23,7 +23,7 @@ MAX_URL_LENGTH = 2_000
 
 
 class WebhookInput(Typed):
-    """A webhook. `payload_format` is kmapp or mem0."""
+    """A webhook. `payload_format` is kmapp, slack or mem0."""
 
     name = serializers.CharField(max_length=100)
     url = serializers.CharField(max_length=MAX_URL_LENGTH)

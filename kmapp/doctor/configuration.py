@@ -168,5 +168,7 @@ def check_email_settings() -> Iterator[Finding]:
         )
     elif settings.EMAIL_HOST_PASSWORD and not (settings.EMAIL_USE_TLS or settings.EMAIL_USE_SSL):
         yield warning("the mail password travels unencrypted", "Set EMAIL_USE_TLS=True.")
+    elif settings.EMAIL_HOST and is_exposed() and "//localhost" in settings.PUBLIC_URL:
+        yield warning("links in e-mails lead to localhost", "Set PUBLIC_URL.")
     else:
         yield ok(settings.EMAIL_HOST or "messages are written to the log")

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import connection
 from prometheus_client import Counter, Gauge
 
+from kmapp.ledger import checkpoints
 from kmapp.ledger.chain import Problem
 from kmapp.ledger.checkpoints import checkpoint_moved
 
@@ -59,6 +60,7 @@ class CheckpointThread(threading.Thread):
                     seq=problem.seq,
                     problem=problem.message,
                 )
+                checkpoints.on_problem(account_id, problem)
         self.reported = problems
         BEHIND.set(len(problems))
         LAST.set(time.time())

@@ -3,7 +3,7 @@
 A chain is signed only if it continues the last signed head without a problem.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -24,6 +24,9 @@ MOST_COMMITS = 10_000  # of one chain in one round of signing, so that others do
 
 log = structlog.get_logger()
 
+# Called for a chain that cannot be signed. `kmapp.notifications` sets it.
+on_problem: Callable[[UUID, Problem], None] = lambda account_id, problem: None  # noqa: E731
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signing:
@@ -42,6 +45,7 @@ def checkpoint() -> list[Signing]:
         for each in outcomes:
             if each.problem:
                 log.error("ledger_broken", account=str(each.account_id), seq=each.problem.seq)
+                on_problem(each.account_id, each.problem)
     finally:  # heads of other chains are signed even if one chain could not be read
         sweep(_copy_to_database)
     return outcomes
@@ -63,6 +67,12 @@ def checkpoint_moved() -> list[Signing]:
         for account_id in signed.keys() - heads.keys()
         if signed[account_id].head != BEGINNING  # otherwise the loss was accepted
     ]
+
+
+def find_problem(account_id: UUID) -> Problem | None:
+    """Return why an account's chain cannot be signed, or None."""
+    due = _signings_due(account_id, limit=MOST_COMMITS)
+    return due[0].problem if due else None
 
 
 def _sign_heads(accounts: Iterable[UUID], *, limit: float) -> list[Signing]:

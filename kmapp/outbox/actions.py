@@ -43,6 +43,10 @@ DELIVERIES = Counter("kmapp_deliveries", "Processed deliveries by their outcome.
 # finds the work.
 wake: Callable[[set[str]], None] = lambda queues: None  # noqa: E731
 
+# Called in the transaction that stores a permanent failure, with the job and its handler.
+# `kmapp.notifications` sets it.
+on_failure: Callable[[Job, str], None] = lambda job, handler: None  # noqa: E731
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -258,8 +262,10 @@ def _store_outcome(
     DELIVERIES.labels(outcome).inc()
     if not changed:
         log.warning("delivery_fenced", delivery=str(job.id), fenced=1)
-    elif outcome == "failed" and subscribed.on_permanent_failure:
-        subscribed.on_permanent_failure(job)
+    elif outcome == "failed":
+        on_failure(job, subscribed.name)
+        if subscribed.on_permanent_failure:
+            subscribed.on_permanent_failure(job)
 
 
 def replay(account_id: UUID, deliveries: Sequence[UUID] | None = None) -> int:

@@ -17,6 +17,8 @@ from kmapp.accounts.scopes import Scope
 from kmapp.egress.allowed_addresses import ANY_HOST, LONGEST
 from kmapp.errors import DomainError
 from kmapp.webhooks.changes import list_event_types
+from kmapp.webhooks.payloads import NATIVE
+from kmapp.webhooks.slack import FORMAT as SLACK
 
 if TYPE_CHECKING:
     ChosenPasswordForm = SetPasswordForm[User]
@@ -49,9 +51,13 @@ class Styled(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.add_fields()
         for field in self.fields.values():
             style = next((css for widget, css in STYLES if isinstance(field.widget, widget)))
             field.widget.attrs.setdefault("class", style)
+
+    def add_fields(self) -> None:
+        """Add fields that depend on the arguments of the form."""
 
 
 class SettingsForm(Styled):
@@ -96,6 +102,12 @@ class WebhookForm(SettingsForm):
     url = forms.CharField(label=_("URL"), max_length=LONGEST)
     event_types = forms.MultipleChoiceField(
         label=_("Events"), choices=list_choices, widget=forms.CheckboxSelectMultiple
+    )
+    payload_format = forms.ChoiceField(
+        label=_("Format"),
+        required=False,
+        choices=[(NATIVE, _("kmapp: signed JSON")), (SLACK, _("Slack-compatible messages"))],
+        help_text=_("It cannot be changed later."),
     )
     is_active = forms.BooleanField(label=_("Active"), required=False, initial=True)
 

@@ -1,19 +1,15 @@
 """The navigation. Items refer to pages by URL name; a page that does not exist is left out."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
-from uuid import UUID
 
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.acting import current_account_id
 from kmapp.accounts.permissions import Permission
-from kmapp.database.counts import count_each
+from kmapp.web.badge_counts import load_counts
 from kmapp.web.http import WebRequest
 
 # Names of the groups that this browser has collapsed, separated by dots. The script of the page
@@ -43,6 +39,9 @@ class NavGroup:
     items: tuple[NavItem, ...]
 
 
+# Its count is beside the title of each page.
+NOTIFICATIONS = "web:notifications"
+
 SETTINGS_PAGES = (
     NavItem(url_name="memory:policy", label=_("Policy"), icon="sliders-horizontal"),
     NavItem(url_name="web:keys", label=_("API keys"), icon="key-round", needs=Permission.KEYS),
@@ -55,6 +54,7 @@ SETTINGS_PAGES = (
         needs=Permission.MEMBERS,
     ),
     NavItem(url_name="web:accounts", label=_("Accounts"), icon="building-2", owner=True),
+    NavItem(url_name="web:notification_settings", label=_("Notifications"), icon="bell"),
     NavItem(url_name="interop:connect", label=_("Connect an agent"), icon="plug"),
 )
 NAV_GROUPS = (
@@ -149,6 +149,7 @@ OTHER_PAGES = (
         url_name="web:member_add", label=_("Add a member"), icon="plus", needs=Permission.MEMBERS
     ),
     NavItem(url_name="web:demo", label=_("Demo data"), icon="database", needs=Permission.OPERATE),
+    NavItem(url_name=NOTIFICATIONS, label=_("My notifications"), icon="bell"),
     NavItem(url_name="web:time_zone", label=_("Time zone"), icon="clock"),
     NavItem(url_name="web:password", label=_("Change password"), icon="lock"),
     NavItem(url_name="api:docs", label=_("API documentation"), icon="file-text"),
@@ -165,20 +166,6 @@ HOME_PANELS = {
     "web:ledger_summary": _("Ledger"),
     "web:operations_summary": _("Operations"),
 }
-
-_COUNT_CEILING = 100
-Counter = Callable[[UUID], QuerySet[Any, Any]]
-_counters: dict[str, Counter] = {}
-
-
-def count_badge(url_name: str) -> Callable[[Counter], Counter]:
-    """Register the rows whose number is an item's badge."""
-
-    def register(count: Counter) -> Counter:
-        _counters[url_name] = count
-        return count
-
-    return register
 
 
 @dataclass(slots=True, kw_only=True)
@@ -207,6 +194,7 @@ class Navigation:
     """The navigation of a person in an account, on one page."""
 
     groups: list[VisibleNavGroup]
+    unread: str = ""  # notifications
 
     @property
     def primary(self) -> list[VisibleNavItem]:
@@ -240,10 +228,10 @@ def build_navigation(request: WebRequest) -> Navigation:
     groups = [group for group in groups if group.items]
     items = [entry for group in groups for entry in group.items]
     _mark_current(items, request.path)
-    counts = _count_badges([entry.item.url_name for entry in items], request)
+    counts = load_counts(request)
     for entry in items:
-        entry.count = format_count(counts.get(entry.item.url_name, 0))
-    return Navigation(groups=groups)
+        entry.count = counts.get(entry.item.url_name, "")
+    return Navigation(groups=groups, unread=counts.get(NOTIFICATIONS, ""))
 
 
 def list_pages(request: WebRequest) -> list[VisibleNavItem]:
@@ -277,23 +265,3 @@ def _mark_current(items: list[VisibleNavItem], path: str) -> None:
 
 def _contains(url: str, path: str) -> bool:
     return path == url if url == reverse("web:home") else path.startswith(url)
-
-
-def _count_badges(url_names: Iterable[str], request: WebRequest) -> dict[str, int]:
-    """Return the counts of these items, those that the page has counted included."""
-    loaded: dict[str, int] = getattr(request, "counted", {})
-    return count_badges(name for name in url_names if name not in loaded) | loaded
-
-
-def count_badges(url_names: Iterable[str]) -> dict[str, int]:
-    """Return the counts of these items; none on error pages, which act for no account."""
-    account_id = current_account_id()
-    counters = {name: _counters[name] for name in url_names if name in _counters}
-    if account_id is None or not counters:
-        return {}
-    return count_each({name: rows(account_id)[:_COUNT_CEILING] for name, rows in counters.items()})
-
-
-def format_count(number: int) -> str:
-    """Format a badge's count; empty for none."""
-    return f"{_COUNT_CEILING - 1}+" if number >= _COUNT_CEILING else str(number or "")

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import IdText
+from kmapp.notifications.actions import notify
 from kmapp.pii import find_pii
 from kmapp.prompt_injection import extract_excerpts
 from kmapp.prompt_injection.confusables import list_confusable
@@ -26,6 +27,7 @@ from kmapp.search.query_vector import scale_of
 from kmapp.text.terms import terms
 from memory.actions.derived_edges import load_meaning
 from memory.actions.enqueue import enqueue_triage
+from memory.actions.notification_kinds import CONTRADICTION, PROPOSALS_WAITING
 from memory.models import (
     EntryQuerySet,
     Finding,
@@ -100,10 +102,12 @@ def enqueue_triage_of_embedded(account_id: UUID, ids: Sequence[UUID], cause: UUI
 
 
 def _store(entry: MemoryEntry, findings: Sequence[Finding], *, by_meaning: bool) -> Triage:
-    Finding.objects.of(entry.account_id).filter(entry=entry).delete()
+    earlier = Finding.objects.of(entry.account_id).filter(entry=entry)
+    was_contradicting = earlier.filter(kind=Finding.Kind.CONTRADICTION).exists()
+    earlier.delete()
     Finding.objects.bulk_create(findings)
     kinds = {each.kind for each in findings}
-    return Triage.objects.update_or_create(
+    triage, is_new = Triage.objects.update_or_create(
         entry=entry,
         defaults={
             "account_id": entry.account_id,
@@ -112,7 +116,12 @@ def _store(entry: MemoryEntry, findings: Sequence[Finding], *, by_meaning: bool)
             "by_meaning": by_meaning,
             "checked_at": timezone.now(),
         },
-    )[0]
+    )
+    if is_new:
+        notify(entry.account_id, PROPOSALS_WAITING)
+    if Finding.Kind.CONTRADICTION in kinds and not was_contradicting:
+        notify(entry.account_id, CONTRADICTION, str(entry.pk))
+    return triage
 
 
 def _list_risks(entry: MemoryEntry) -> Iterator[Finding]:

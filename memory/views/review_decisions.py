@@ -2,11 +2,9 @@
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -15,15 +13,15 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict, Denied
 from kmapp.web.after_commit import AfterCommit
+from kmapp.web.badge_counts import count_badge
 from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_version, uuid_or_404
-from kmapp.web.navigation import count_badge
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_page, render_part
 from memory.actions import review as verbs
 from memory.actions.leases import LeasedByOther, check_not_leased_by_other, release_lease
 from memory.actions.review import Decision
-from memory.models import MemoryEntry, MemoryVersion, ReviewLease
+from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion, ReviewLease
 from memory.views.review_forms import ProposalForm, build_decision, undo_url
 from memory.views.review_queue import (
     OpenProposal,
@@ -40,8 +38,8 @@ PROPOSED = MemoryEntry.Status.PROPOSED
 
 
 @count_badge("memory:review")
-def proposals(account_id: UUID) -> QuerySet[MemoryEntry, Any]:
-    return MemoryEntry.objects.of(account_id).awaiting_review().order_by().values("pk")
+def proposals(request: WebRequest) -> EntryQuerySet:
+    return MemoryEntry.objects.of(request.account_id).awaiting_review()
 
 
 @page_view("GET")

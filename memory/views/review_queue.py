@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict
 from kmapp.web.actor_names import list_actor_names
+from kmapp.web.badge_counts import format_count
 from kmapp.web.http import WebRequest, parse_row_number, uuid_or_404
-from kmapp.web.navigation import format_count
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_part, render_polled
 from memory.actions.leases import (

@@ -8,6 +8,8 @@ from django.utils.translation import gettext as _
 
 from kmapp.errors import Conflict, Denied, NotFound
 from kmapp.ledger.actions import Recording, recording
+from kmapp.notifications.actions import notify
+from rules.actions.notification_kinds import PROMOTION_REQUESTED
 from rules.actions.states import Decision, Moved, passed, promote, refuse_leaps, seen_sha256
 from rules.models import Rule, RulePromotion
 from rules.promotion.evidence import book_of
@@ -45,6 +47,7 @@ def request_promotion(decision: Decision) -> RulePromotion:
         )
         request.save(force_insert=True)
         commit.add(request, "ADD")
+        notify(decision.account_id, PROMOTION_REQUESTED, str(rule.pk))
     return request
 
 

@@ -8,6 +8,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey, Invitation, Membership, User
 from kmapp.company_sign_in.models import CompanyIdentity
 from kmapp.ledger.models import Commit
+from kmapp.notifications.models import Notification
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.webhooks.models import Webhook
 from knowledge.models import (
@@ -56,6 +57,7 @@ class Names:
     question: UUID
     webhook: UUID
     identity: UUID
+    notification: UUID
 
 
 def list_actor_names(
@@ -96,4 +98,5 @@ def list_actor_names(
             question=KnowledgeQuestion.objects.of(account)[0].pk,
             webhook=Webhook.objects.of(account)[0].pk,
             identity=CompanyIdentity.objects.of(account)[0].pk,
+            notification=Notification.objects.of(account).get(kind="job.failed").pk,
         )

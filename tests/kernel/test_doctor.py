@@ -253,6 +253,11 @@ def test_clock(monkeypatch: pytest.MonkeyPatch) -> None:
             "ERROR EMAIL_USE_TLS and EMAIL_USE_SSL",
         ),
         ({"BEHIND_TLS": True}, configuration.check_email_settings, "WARNING no mail server"),
+        (
+            {"BEHIND_TLS": True, "EMAIL_HOST": "mail.test"},
+            configuration.check_email_settings,
+            "WARNING links in e-mails lead to localhost",
+        ),
     ],
 )
 def test_settings(

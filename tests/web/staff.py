@@ -17,6 +17,13 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.models import Checkpoint, Mismatch
+from kmapp.notifications.actions import notify
+from kmapp.notifications.kernel_kinds import JOB_FAILED
+from kmapp.notifications.models import (
+    Notification,
+    NotificationRead,
+    NotificationSettings,
+)
 from kmapp.search.models import TermPosting
 from kmapp.web.models import DailyStatistics, Session, StoredSearch, SystemSample
 from memory.actions.entries import write_batch
@@ -44,8 +51,11 @@ from tests.rules.builders import fill_rules
 
 OURS = ("kmapp", "memory", "knowledge", "rules", "context")
 # Postings are too many to look at; sessions and searches belong to people; charts show statistics.
-# Mismatches are on the Operations page.
-NOT_IN_ADMIN = (TermPosting, Session, StoredSearch, DailyStatistics, SystemSample, Mismatch)
+# Mismatches are on the Operations page, and notifications on a page of their own.
+NOT_IN_ADMIN = (
+    *(TermPosting, Session, StoredSearch, DailyStatistics, SystemSample, Mismatch),
+    *(Notification, NotificationRead, NotificationSettings),
+)
 MODELS = [
     model
     for model in apps.get_models()
@@ -108,6 +118,7 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
                 expires_at=now,
                 **common,
             )
+        notify(account.pk, JOB_FAILED, "memory.handlers.embed")
         fill_knowledge(account, number)
         settings = ContextSettings.objects.get_or_default(account.pk)
         results = [NewResult(text=f"Result {i}.", tool_name="look") for i in range(number)]

@@ -164,8 +164,9 @@ def test_no_payload_becomes_markup(visitor: Visitor, watch: Watch, site_data: Si
     visitor.sign_in(site_data.boss)
     walk = Walk(visitor, watch, site_data)
     all_pages = dict(pages(site_data))
-    # Only the address in an e-mail opens an invitation.
-    assert set(all_pages) - walk.go_everywhere(all_pages) == {"web:invitation"}
+    # Only the addresses in e-mails open these.
+    in_emails = {"web:invitation", "web:unsubscribe"}
+    assert set(all_pages) - walk.go_everywhere(all_pages) == in_emails
     for path in tables(site_data.account):
         walk.open(path)
     walk.approve(site_data.names.proposal)

@@ -4797,7 +4797,7 @@ export interface components {
         } & {
             [key: string]: components["schemas"]["JSON"];
         };
-        /** @description A webhook. `payload_format` is kmapp or mem0. */
+        /** @description A webhook. `payload_format` is kmapp, slack or mem0. */
         WebhookInput: {
             name: string;
             url: string;

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.text.highlight import Piece
+from kmapp.web.badge_counts import format_count
 from kmapp.web.http import WebRequest
-from kmapp.web.navigation import format_count
 from kmapp.web.site_search.query import TYPE, SiteQuery
 
 CAP = 100  # hits that are counted; the count of more is shown as 99+

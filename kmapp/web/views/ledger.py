@@ -13,6 +13,7 @@ from kmapp.ledger.accept_loss import accept_loss
 from kmapp.ledger.checkpoint_status import behind, newest_checkpoint
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import Checked, verify
+from kmapp.notifications.mismatches import list_mismatches
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import AcceptLossForm
@@ -20,7 +21,6 @@ from kmapp.web.http import WebRequest, parse_row_number
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_page, render_form, render_part
 from kmapp.web.statistics.daily import build_charts
-from kmapp.webhooks.mismatches import list_mismatches
 
 PAGE_SIZE = 50
 

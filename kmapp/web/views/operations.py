@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Min, Q, QuerySet
+from django.db.models import Count, Min, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -12,20 +12,20 @@ from django.utils.translation import ngettext
 from kmapp.accounts.permissions import Permission
 from kmapp.ledger.checkpoint_status import all_behind, behind
 from kmapp.ledger.copy_thread import load_copy_status
+from kmapp.notifications.mismatches import list_mismatches
 from kmapp.outbox.actions import replay
 from kmapp.outbox.job_results import outcome
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
+from kmapp.web.badge_counts import count_badge
 from kmapp.web.http import WebRequest, get_row_or_404, paginate, uuid_or_404
-from kmapp.web.navigation import count_badge
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part
 from kmapp.web.statistics.system_charts import DEFAULT_PERIOD, PERIODS, build_system_charts
-from kmapp.webhooks.mismatches import list_mismatches
 
 
 @count_badge("web:operations")
-def dead_letters(account_id: UUID) -> QuerySet[Delivery, Any]:
-    return Delivery.objects.of(account_id).dead().values("pk")
+def dead_letters(request: WebRequest) -> DeliveryQuerySet:
+    return Delivery.objects.of(request.account_id).dead()
 
 
 @page_view("GET")

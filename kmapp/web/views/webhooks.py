@@ -24,6 +24,7 @@ from kmapp.webhooks.actions import (
 )
 from kmapp.webhooks.changes import list_event_types
 from kmapp.webhooks.models import Webhook
+from kmapp.webhooks.payloads import NATIVE
 
 FORM = "web/webhooks/form.html"
 
@@ -44,7 +45,10 @@ def create(request: WebRequest) -> HttpResponse | AfterCommit:
     if request.method == "POST" and form.is_valid():
         try:
             created = create_webhook(
-                account_id=request.account_id, actor=request.actor, **_values(form)
+                account_id=request.account_id,
+                actor=request.actor,
+                payload_format=form.cleaned_data["payload_format"] or NATIVE,
+                **_values(form),
             )
         except DomainError as error:
             form.add_refusal(error)

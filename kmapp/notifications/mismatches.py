@@ -1,4 +1,4 @@
-"""Reports of rows that differ from their seal: a record for the pages, and webhooks."""
+"""Reports of rows that differ from their seal: for pages, notifications and webhooks."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -9,26 +9,27 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.ledger.models import Mismatch
 from kmapp.ledger.sealed_reads import Key, Reason
+from kmapp.notifications.actions import notify
+from kmapp.notifications.kernel_kinds import LEDGER_BROKEN, MISMATCH_PERIOD, ROWS
 from kmapp.webhooks.actions import report_changes
 from kmapp.webhooks.changes import Change, Source, register_source
 
 SOURCE = "ledger"
 EVENT_TYPE = "ledger.mismatch"
-DISPLAYED_FOR = timedelta(days=7)  # after an agent would last have got the row
 REFRESHED = timedelta(minutes=1)
 
 
 def list_mismatches(account_id: UUID) -> list[Mismatch]:
     """Return the recent mismatches of the account, newest first. Inside `acting`."""
-    rows = Mismatch.objects.of(account_id).filter(last_seen_at__gt=timezone.now() - DISPLAYED_FOR)
+    rows = Mismatch.objects.of(account_id).filter(last_seen_at__gt=timezone.now() - MISMATCH_PERIOD)
     return list(rows.order_by("-last_seen_at", "-pk")[:50])
 
 
 def report_mismatches(account_id: UUID, mismatches: Mapping[Key, Reason]) -> None:
-    """Store mismatches, and enqueue webhooks for those that are new. Inside `acting`."""
+    """Store mismatches, and notify people and webhooks of new ones. Inside `acting`."""
     now = timezone.now()
     rows = Mismatch.objects.of(account_id)
-    rows.filter(last_seen_at__lt=now - DISPLAYED_FOR).delete()
+    rows.filter(last_seen_at__lt=now - MISMATCH_PERIOD).delete()
     ids = [key.object_id for key in mismatches]
     existing = {Key(row.object_type, row.object_id) for row in rows.filter(object_id__in=ids)}
     if existing:  # a row that many requests read is written once a minute
@@ -45,8 +46,10 @@ def report_mismatches(account_id: UUID, mismatches: Mapping[Key, Reason]) -> Non
         if key not in existing
     ]
     Mismatch.objects.bulk_create(new, ignore_conflicts=True)
-    created = rows.filter(pk__in=[row.pk for row in new]).values_list("pk", flat=True)
-    report_changes(account_id, SOURCE, list(created))
+    created = list(rows.filter(pk__in=[row.pk for row in new]).values_list("pk", flat=True))
+    if created:
+        notify(account_id, LEDGER_BROKEN, ROWS, times=len(created))
+    report_changes(account_id, SOURCE, created)
 
 
 def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Change]:

@@ -1,0 +1,14 @@
+from importlib import import_module
+
+from django.apps import AppConfig
+
+
+class NotificationsConfig(AppConfig):
+    name = "kmapp.notifications"
+    label = "notifications"
+
+    def ready(self) -> None:
+        import_module("kmapp.notifications.kernel_kinds")  # registers the kernel's kinds
+        import_module("kmapp.notifications.webhook_changes")  # registers what webhooks report
+        import_module("kmapp.notifications.mismatches")  # registers what webhooks report
+        import_module("kmapp.notifications.causes")  # is called when jobs fail and chains break

@@ -1,0 +1,62 @@
+"""Digests: which are due, and their e-mails as outbox jobs."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.utils import timezone
+
+from kmapp.accounts.acting import acting
+from kmapp.notifications.actions import mark_digest
+from kmapp.notifications.digest_times import last_due
+from kmapp.notifications.kinds import Email
+from kmapp.notifications.models import Notification, NotificationSettings
+from kmapp.notifications.recipients import Recipient, list_recipients
+from kmapp.notifications.refresh import refresh
+from kmapp.outbox.actions import Task, publish
+
+SEND = "notifications.email"
+
+
+def refresh_account(account_id: UUID) -> int:
+    """Close what is resolved, and enqueue the digests that are due; return their number."""
+    with acting(account_id):
+        return enqueue_digests(account_id, refresh(account_id))
+
+
+def enqueue_digests(account_id: UUID, rows: Sequence[Notification]) -> int:
+    """Enqueue one digest for each person whose time has come and for whom something is new."""
+    now = timezone.now()
+    due = {each: since for each in list_recipients(account_id) if (since := _due_since(each, now))}
+    tasks = [
+        Task(
+            # One digest for a person and a time, however often this runs.
+            job_key=f"{each.user.pk}:{_last_due(each, now).isoformat()}",
+            payload={"user": str(each.user.pk), "since": since.isoformat()},
+        )
+        for each, since in due.items()
+        if select_new(each, rows, since)
+    ]
+    mark_digest(account_id, [each.user for each in due], now)
+    publish(account_id, SEND, tasks)
+    return len(tasks)
+
+
+def select_new(
+    recipient: Recipient, rows: Sequence[Notification], since: datetime
+) -> list[Notification]:
+    """Return what happened since then of the kinds in the person's digest."""
+    kinds = {kind.name for kind in recipient.kinds(Email.DIGEST)}
+    return [row for row in rows if row.kind in kinds and row.last_at > since]
+
+
+def _due_since(recipient: Recipient, now: datetime) -> datetime | None:
+    """Return the time since which events are new, if a digest is due."""
+    since = recipient.settings.digest_at or recipient.membership.created_at
+    return since if since < _last_due(recipient, now) else None
+
+
+def _last_due(recipient: Recipient, now: datetime) -> datetime:
+    chosen = recipient.settings
+    weekly = chosen.digest == NotificationSettings.Digest.WEEKLY
+    return last_due(now, recipient.zone, chosen.hour, weekly=weekly)

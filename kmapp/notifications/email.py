@@ -1,0 +1,123 @@
+"""E-mails about notifications: a digest, or one notification that cannot wait.
+
+They are in the language and time zone of the person, and contain no content of memories but titles.
+Links work without a request, because workers send them; each message can be unsubscribed with one
+click (RFC 8058).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.conf import settings
+from django.core import signing
+from django.core.mail import EmailMessage
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone, translation
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import User
+from kmapp.notifications.actions import save_settings
+from kmapp.notifications.kinds import Subject, find_kind
+from kmapp.notifications.models import Notification
+from kmapp.notifications.recipients import Recipient
+from kmapp.notifications.refresh import load_subjects
+
+SALT = "kmapp.notifications.unsubscribe"
+MOST = 20  # notifications in one message
+FOLDER = "web/notifications/email"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A notification as a message or a page shows it, in the active language."""
+
+    text: str
+    title: str
+    url: str
+    count: int
+
+
+def build_line(row: Notification, subject: Subject) -> Line:
+    kind = find_kind(row.kind)
+    assert kind is not None  # noqa: S101 - kinds load their subjects
+    count = row.count if subject.count is None else subject.count
+    return Line(
+        text=kind.text(row.subject, count),
+        title=" ".join(subject.title.split()),
+        url=settings.PUBLIC_URL + kind.url(row.subject),
+        count=count,
+    )
+
+
+def build_message(
+    recipient: Recipient,
+    rows: Sequence[Notification],
+    *,
+    since: datetime | None,
+    message_id: UUID,
+) -> EmailMessage | None:
+    """Build the digest since a time, or without it a message about one notification.
+
+    Return None if none of the notifications needs attention any more. Inside `acting`.
+    """
+    subjects = load_subjects(recipient.account.pk, rows)
+    with translation.override(recipient.language), timezone.override(recipient.zone):
+        lines = [
+            build_line(row, subject)
+            for row in rows
+            if (subject := subjects.get((row.kind, row.subject)))
+        ]
+        if not lines:
+            return None
+        unsubscribe = settings.PUBLIC_URL + reverse(
+            "web:unsubscribe", args=[sign_unsubscription(recipient)]
+        )
+        context = {
+            "account": recipient.account.name,
+            "name": recipient.user.first_name or recipient.user.username,
+            "lines": lines[:MOST],
+            "more": max(0, len(lines) - MOST),
+            "number": len(lines),
+            "since": since,
+            "all_url": settings.PUBLIC_URL + reverse("web:notifications"),
+            "settings_url": settings.PUBLIC_URL + reverse("web:notification_settings"),
+            "unsubscribe_url": unsubscribe,
+        }
+        subject_line = render_to_string(f"{FOLDER}/subject.txt", context)
+        return EmailMessage(
+            subject=settings.ACCOUNT_EMAIL_SUBJECT_PREFIX + " ".join(subject_line.split()),
+            body=render_to_string(f"{FOLDER}/message.txt", context),
+            to=[recipient.user.email],
+            headers={
+                # The same for each attempt, so that mail servers can drop a repetition.
+                "Message-ID": f"<{message_id}@kmapp>",
+                "List-Unsubscribe": f"<{unsubscribe}>",
+                "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+                "Auto-Submitted": "auto-generated",
+            },
+        )
+
+
+def sign_unsubscription(recipient: Recipient) -> str:
+    ids = [recipient.account.pk.hex, recipient.user.pk.hex]
+    return signing.dumps(ids, salt=SALT)
+
+
+def parse_unsubscription(token: str) -> tuple[UUID, UUID] | None:
+    """Return the account and the person of a link, or None if kmapp did not sign it."""
+    try:
+        account, user = signing.loads(token, salt=SALT)
+    except signing.BadSignature:
+        return None
+    return UUID(account), UUID(user)
+
+
+def unsubscribe(account_id: UUID, user_id: UUID) -> None:
+    """Stop all e-mails about an account to a person."""
+    with acting(account_id):
+        user = User.objects.filter(pk=user_id).first()
+        if user:
+            save_settings(account_id, user, {"sends_email": False})

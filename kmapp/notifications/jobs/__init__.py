@@ -1,0 +1,1 @@
+"""Outbox handlers of notifications."""

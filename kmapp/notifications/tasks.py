@@ -1,0 +1,12 @@
+"""Celery tasks of notifications."""
+
+from celery import shared_task
+
+from kmapp.accounts.sweep import sweep
+from kmapp.notifications.digests import refresh_account
+
+
+@shared_task
+def refresh_notifications() -> int:
+    """Close what is resolved, and enqueue the digests that are due; return their number."""
+    return sum(sweep(refresh_account))

@@ -1,0 +1,43 @@
+"""Payloads that the incoming webhooks of Slack, and of products that accept the same, display.
+
+https://docs.slack.dev/messaging/formatting-message-text: text of others is escaped, so that it can
+neither mention people nor hide where a link leads.
+"""
+
+from typing import Any
+
+from kmapp.webhooks.changes import Change, list_event_types
+from kmapp.webhooks.payloads import Payload, register_format
+
+FORMAT = "slack"
+LONGEST = 300  # characters of a text that is quoted
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def escape(text: str) -> str:
+    return text.translate(_ESCAPES)
+
+
+def build_slack_payload(change: Change) -> Payload:
+    label = str(list_event_types().get(change.event_type, change.event_type))
+    details = [str(change.data[name]) for name in ("text", "title") if change.data.get(name)]
+    lines = [line for line in details if line != label]
+    quoted = [escape(_shorten(line)) for line in lines]
+    url = change.data.get("url")
+    link = f"<{escape(url)}|kmapp>" if url else "kmapp"
+    body = "\n".join([f"*{escape(label)}*", *quoted])
+    blocks: list[dict[str, Any]] = [
+        {"type": "section", "text": {"type": "mrkdwn", "text": body}},
+        {
+            "type": "context",
+            "elements": [{"type": "mrkdwn", "text": f"{link} · {change.event_type}"}],
+        },
+    ]
+    return {"text": ": ".join([escape(label), *quoted]), "blocks": blocks}
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+register_format(FORMAT, build_slack_payload)
