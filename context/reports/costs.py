@@ -1,4 +1,4 @@
-"""Costs of calls over time by section, agent, tool, model or variant, and outcomes by variant.
+"""Costs of calls over time by section, session, agent, tool, model or variant; variants' outcomes.
 
 Read from the columns of the newest calls of a period, never from their reports.
 """
@@ -62,6 +62,7 @@ _CALL_PARTS = "(SELECT {} AS name, bucket, 1 AS calls, total AS tokens, paid FRO
 # Groupings of calls: name, calls, tokens and cost, without double counting.
 PARTS = {
     "section": _SECTION_PARTS,
+    "session": _CALL_PARTS.format("conversation_id"),
     "agent": _CALL_PARTS.format("agent_id"),
     "tool": TOOL_PARTS,
     "model": _CALL_PARTS.format("model"),
@@ -120,7 +121,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Totals of one section, agent, tool, model or variant; `cost` is its share by tokens."""
+    """Totals of one part of the costs; `cost` is its share by tokens."""
 
     name: str
     calls: int

@@ -49,6 +49,7 @@ TITLES = {
 }
 TABS: Mapping[str, str | Promise] = {
     "section": _("By section"),
+    "session": _("By session"),
     "agent": _("By agent"),
     "tool": _("By tool"),
     "model": _("By model"),
@@ -56,6 +57,7 @@ TABS: Mapping[str, str | Promise] = {
 }
 NOUNS: Mapping[str, str | Promise] = {
     "section": _("Section"),
+    "session": _("Session"),
     "agent": _("Agent"),
     "tool": _("Tool"),
     "model": _("Model"),
@@ -172,9 +174,12 @@ def _build_size_chart(counts: Sequence[int]) -> Chart:
 
 def _row(part: Part, by: str, names: Sequence[str], tokens: int, period: Period) -> dict[str, Any]:
     filter_name = FILTERS.get(by)
+    url = reverse("context:calls") if filter_name else ""
     query = {"agent_id": period.agent_id, "model": period.model}
     if filter_name and part.name:
         query[filter_name] = part.name
+    if by == "session":
+        url, query = reverse("context:session"), {"run": part.name}
     query_string = urlencode({name: value for name, value in query.items() if value})
     return {
         "part": part,
@@ -183,7 +188,7 @@ def _row(part: Part, by: str, names: Sequence[str], tokens: int, period: Period)
         "colour": names.index(part.name) + 1 if part.name in names else OTHER_COLOUR,
         "share": 100 * part.tokens / tokens,
         "each": part.tokens / part.calls,
-        "url": f"{reverse('context:calls')}?{query_string}" if filter_name and part.name else "",
+        "url": f"{url}?{query_string}" if url and part.name else "",
     }
 
 

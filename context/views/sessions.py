@@ -1,5 +1,6 @@
 """Pages of sessions: the list by latest activity, and the timeline of one session."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.utils.dateparse import parse_datetime
 
 from context.models import ContextCostReport
 from context.reports import labels
+from context.reports.citations import load_cited_texts
 from context.reports.sessions import ITEMS, Item, list_sessions, load_timeline, load_totals
 from context.views.calls import citation_url, label_bar
 from kmapp.web.http import WebRequest, format_cursor, parse_cursor
@@ -60,9 +62,12 @@ def session(request: WebRequest) -> HttpResponse:
         after = parse_cursor(request.GET.get("at", ""))  # the page that begins at one item
     timeline = load_timeline(request.account_id, run_id, after=after)
     largest = max((item.row.total for item in timeline.items if item.kind == "call"), default=1)
+    calls = [item.row for item in timeline.items if item.kind == "call"]
+    citations = [each for row in calls for each in row.report["citations"][:MAX_CITATIONS]]
+    texts = load_cited_texts(request.account_id, citations)
     context = {
         "session": totals,
-        "items": [_describe(item, largest) for item in timeline.items],
+        "items": [_describe(item, largest, texts) for item in timeline.items],
         "after": format_cursor(*timeline.after) if timeline.after else "",
         "is_first": after is None,
         "sections": labels.SECTIONS if totals.counts.get("call") else {},
@@ -70,21 +75,24 @@ def session(request: WebRequest) -> HttpResponse:
     return render(request, "context/sessions/detail.html", context)
 
 
-def _describe(item: Item, largest: int) -> dict[str, Any]:
+def _describe(item: Item, largest: int, texts: Mapping[str, str]) -> dict[str, Any]:
     described: dict[str, Any] = {"kind": item.kind, "at": item.at, "row": item.row}
     if item.kind == "memory":
         described["speaker"] = item.row.slots.get("speaker", "")
     if item.kind == "call":
-        described |= _describe_call(item.row, largest)
+        described |= _describe_call(item.row, largest, texts)
     return described
 
 
-def _describe_call(row: ContextCostReport, largest: int) -> dict[str, Any]:
+def _describe_call(
+    row: ContextCostReport, largest: int, texts: Mapping[str, str]
+) -> dict[str, Any]:
     scores = {i["ref"]: i["score"] for i in row.report["items"] if i["kind"] == "snippet"}
     citations = [
         {
             "source": labels.SOURCES[citation["source"]],
             "ref": citation["ref"],
+            "text": texts.get(citation["ref"], ""),
             "url": citation_url(citation),
             "score": scores.get(citation["ref"]),
         }

@@ -7,7 +7,6 @@ its table are complete. Pure, apart from translated labels.
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 WIDTH, HEIGHT = 1_000, 160  # units of the SVG view box
@@ -40,6 +39,7 @@ class Rectangle:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     path: str  # of an SVG path
+    points: str  # a path of the points without a neighbour, which a line would hardly show
     colour: int
 
 
@@ -102,15 +102,22 @@ class Chart:
 
     def lines(self) -> Iterator[Line]:
         for series in self.series:
-            yield Line(path=" ".join(self._path(series.values)), colour=series.colour)
+            steps = list(self._path(series.values))
+            yield Line(
+                path=" ".join(command for command, _ in steps),
+                points=" ".join(command for command, is_alone in steps if is_alone),
+                colour=series.colour,
+            )
 
-    def _path(self, values: Sequence[Value]) -> Iterator[str]:
-        """Yield the commands of a line with gaps at unknown values; `h0` shows a lone point."""
+    def _path(self, values: Sequence[Value]) -> Iterator[tuple[str, bool]]:
+        """Yield the commands of a line with gaps at unknown values; whether a point is alone."""
         width, maximum = WIDTH / max(len(values), 1), self.maximum
-        for index, (before, value) in enumerate(pairwise([None, *values])):
+        around = zip([None, *values], values, [*values[1:], None], strict=False)
+        for index, (before, value, after) in enumerate(around):
             if value is not None:
                 x, y = width * (index + 0.5), HEIGHT * (1 - value / maximum)
-                yield f"M{x:.2f} {y:.2f}h0" if before is None else f"L{x:.2f} {y:.2f}"
+                command = f"M{x:.2f} {y:.2f}h0" if before is None else f"L{x:.2f} {y:.2f}"
+                yield command, before is None and after is None
 
     def _rows(self) -> Iterable[tuple[Value, ...]]:
         return zip(*(series.values for series in self.series), strict=True)

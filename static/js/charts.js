@@ -56,14 +56,18 @@
     } else {
       colours.forEach((colour, index) => {
         let path = "";
+        let points = "";
+        const known = (column) => visible[column] && visible[column][index] !== null;
         visible.forEach((values, column) => {
           const value = values[index];
           if (value === null) return;
-          const joined = column > 0 && visible[column - 1][index] !== null;
+          const joined = known(column - 1);
           const point = `${width * (column + 0.5)} ${HEIGHT * (1 - value / maximum)}`;
           path += joined ? `L${point}` : `M${point}h0`;
+          if (!joined && !known(column + 1)) points += `M${point}h0`;
         });
         marks.append(element("path", { class: `chart-line line-${colour}`, d: path }));
+        if (points) marks.append(element("path", { class: `chart-line is-point line-${colour}`, d: points }));
       });
     }
     const language = document.documentElement.lang;

@@ -33,6 +33,7 @@ SUMMARY = """\
     {costs}
 """
 TALKS_IN_MEMORY = 3  # the latest conversations, whose questions are memories
+LENGTH_OF_A_TALK = timedelta(minutes=15)
 REPEATS = 30  # of the text of a tool result on the first day; each day has a little more
 
 
@@ -57,17 +58,17 @@ def load_demo(actors: DemoActors) -> str:
 
 def _load(actors: DemoActors, data: Mapping[str, Any]) -> Iterator[Recorded]:
     _set_price(actors, data)
-    today = timezone.localdate()
+    today, just_now = timezone.localdate(), timezone.now() - LENGTH_OF_A_TALK
     for ago in reversed(range(data["days"])):
         talk = data["conversations"][ago % len(data["conversations"])]
         day = today - timedelta(days=ago)
-        start = timezone.make_aware(datetime.combine(day, time(9)))
+        start = min(timezone.make_aware(datetime.combine(day, time(9))), just_now)
         if ago < TALKS_IN_MEMORY:
             _remember(actors, talk, start, run_id=f"{talk['id']}-{day}")
         for turn in range(1, len(talk["turns"]) + 1):
             request = _build_request(actors, data, talk, turn, run_id=f"{talk['id']}-{day}")
             recorded = assemble_call(request)
-            _date_back(actors, recorded, min(start + turn * timedelta(minutes=3), timezone.now()))
+            _date_back(actors, recorded, start + turn * timedelta(minutes=3))
             yield recorded
 
 
