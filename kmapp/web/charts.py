@@ -112,8 +112,8 @@ class Chart:
     def _path(self, values: Sequence[Value]) -> Iterator[tuple[str, bool]]:
         """Yield the commands of a line with gaps at unknown values; whether a point is alone."""
         width, maximum = WIDTH / max(len(values), 1), self.maximum
-        around = zip([None, *values], values, [*values[1:], None], strict=False)
-        for index, (before, value, after) in enumerate(around):
+        neighbours = zip([None, *values], values, [*values[1:], None], strict=False)
+        for index, (before, value, after) in enumerate(neighbours):
             if value is not None:
                 x, y = width * (index + 0.5), HEIGHT * (1 - value / maximum)
                 command = f"M{x:.2f} {y:.2f}h0" if before is None else f"L{x:.2f} {y:.2f}"
