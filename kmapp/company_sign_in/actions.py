@@ -14,7 +14,7 @@ from kmapp.database.encryption import seal
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
 
-PROVIDER = ("issuer", "client_id")  # another one names people differently
+PROVIDER = ("issuer", "client_id", "sign_in_url")  # another one names people differently
 
 
 def find_company_sign_in(account_id: UUID) -> CompanySignIn | None:

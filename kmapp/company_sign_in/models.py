@@ -18,8 +18,14 @@ class CompanySignIn(SealedModel):
 
     name = models.CharField(_("company name"), max_length=60)
     issuer = models.CharField(_("issuer"), max_length=LONGEST)
-    client_id = models.CharField(_("client ID"), max_length=255)
-    client_secret = models.CharField(max_length=1_000, editable=False)  # encrypted
+    # OpenID Connect
+    client_id = models.CharField(_("client ID"), max_length=255, blank=True)
+    client_secret = models.CharField(max_length=1_000, blank=True, editable=False)  # encrypted
+    # SAML
+    sign_in_url = models.CharField(
+        _("sign-in URL"), max_length=LONGEST, blank=True, default="", db_default=""
+    )
+    certificate = models.TextField(_("signing certificate"), blank=True, default="", db_default="")
     email_domains = ArrayField(
         models.CharField(max_length=253), verbose_name=_("e-mail domains"), default=list
     )
@@ -46,6 +52,10 @@ class CompanySignIn(SealedModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def uses_saml(self) -> bool:
+        return bool(self.certificate)
 
     def find_role(self, groups: Collection[str]) -> Role | None:
         """Return the role with the most permissions that these groups give; None: no access."""

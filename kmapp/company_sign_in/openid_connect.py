@@ -88,7 +88,7 @@ def discover(issuer: str) -> Provider:
     addresses = {name: described.get(name) for name in (*names, "userinfo_endpoint")}
     if not all(isinstance(addresses[name], str) for name in names):
         raise SignInRefused(Reason.INVALID, "discovery: an address is missing")
-    if not _is_safe(addresses["authorization_endpoint"]):
+    if not is_allowed(addresses["authorization_endpoint"]):
         raise SignInRefused(Reason.INVALID, "discovery: the address of sign-in is not allowed")
     methods = described.get("token_endpoint_auth_methods_supported") or ()
     return Provider(
@@ -178,7 +178,7 @@ def _request(
 ) -> dict[str, Any]:
     """Return the JSON object at an address of the provider."""
     try:
-        if not _is_safe(url):
+        if not is_allowed(url):
             raise SignInRefused(Reason.UNREACHABLE, "an address without TLS")
         answer = request_json(method, url, allowed_providers(), headers=headers, content=content)
     except CannotReach as error:
@@ -190,7 +190,8 @@ def _request(
     return answer.body
 
 
-def _is_safe(url: Any) -> bool:
+def is_allowed(url: Any) -> bool:
+    """Return whether an address is safe to use. Raise SignInRefused if its host is not allowed."""
     try:
         return isinstance(url, str) and may_use_address(url, allowed_providers())
     except CannotReach as error:

@@ -3,13 +3,17 @@
 import re
 from typing import Any
 
+from cryptography.hazmat.primitives.serialization import Encoding
 from django import forms
 from django.core.validators import RegexValidator
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Membership
 from kmapp.company_sign_in.models import CompanySignIn
-from kmapp.egress.allowed_addresses import LONGEST
+from kmapp.company_sign_in.openid_connect import allowed_providers, may_use_address
+from kmapp.company_sign_in.saml import parse_certificate
+from kmapp.egress.allowed_addresses import LONGEST, CannotReach
 from kmapp.web.forms import Styled
 
 MAX_GROUPS = 100  # of a role
@@ -18,11 +22,10 @@ is_domain = RegexValidator(
     r"^(?=.{4,253}$)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])+$",
     _("Enter domains such as example.com."),
 )
-PROVIDER = ("name", "issuer", "client_id", "client_secret", "email_domains")
 ROLES = ("admin", "editor", "reviewer", "viewer")
 ACCESS = ("groups_claim", *(f"groups_{role}" for role in ROLES), "default_role")
 BEHAVIOUR = ("creates_logins", "checks_second_factor", "allows_password", "is_listed", "is_active")
-COLUMNS = ("name", "issuer", "client_id", "groups_claim", "default_role", *BEHAVIOUR)
+COLUMNS = ("name", "issuer", "groups_claim", "default_role", *BEHAVIOUR)
 
 
 def _groups_field(label: Any) -> forms.CharField:
@@ -35,23 +38,16 @@ def _groups_field(label: Any) -> forms.CharField:
 
 
 class CompanySignInForm(Styled):
+    """The fields of all protocols."""
+
+    provider: tuple[str, ...] = ()  # fields about the provider
+    columns: tuple[str, ...] = ()  # columns of the protocol
+    unused: tuple[str, ...] = ()  # columns of other protocols
+
     name = forms.CharField(
         label=_("Company name"),
         max_length=60,
         help_text=_("On the button “Sign in with …”."),
-    )
-    issuer = forms.CharField(
-        label=_("Issuer URL"),
-        max_length=LONGEST,
-        widget=forms.URLInput(),
-        help_text=_("Such as https://login.example.com/realms/main."),
-    )
-    client_id = forms.CharField(label=_("Client ID"), max_length=255)
-    client_secret = forms.CharField(
-        label=_("Client secret"),
-        required=False,
-        max_length=500,
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
     email_domains = forms.CharField(
         label=_("E-mail domains"),
@@ -99,11 +95,7 @@ class CompanySignInForm(Styled):
     is_active = forms.BooleanField(label=_("Active"), required=False, initial=True)
 
     def __init__(self, data: Any, row: CompanySignIn | None) -> None:
-        super().__init__(data, initial=_read_values(row) if row else None)
-        secret = self.fields["client_secret"]
-        secret.required = row is None
-        if row:
-            secret.help_text = _("Leave it empty to keep the stored one.")
+        super().__init__(data, initial=self._read_values(row) if row else None)
 
     def clean_email_domains(self) -> list[str]:
         domains = _split(SEPARATOR, self.cleaned_data["email_domains"].lower())
@@ -129,7 +121,7 @@ class CompanySignInForm(Styled):
     def sections(self) -> list[tuple[Any, list[Any]]]:
         """Return the fields under the headings of the page."""
         named = (
-            (_("Provider"), PROVIDER),
+            (_("Provider"), ("name", *self.provider, "email_domains")),
             (_("Groups and roles"), ACCESS),
             (_("Sign-in"), BEHAVIOUR),
         )
@@ -137,16 +129,92 @@ class CompanySignInForm(Styled):
 
     def values(self) -> dict[str, Any]:
         """Return the columns, without the secret."""
-        columns = {name: self.cleaned_data[name] for name in (*COLUMNS, "email_domains")}
-        return {**columns, "role_by_group": self.role_by_group}
+        names = (*COLUMNS, *self.columns, "email_domains")
+        columns = {name: self.cleaned_data[name] for name in names}
+        return {**columns, **dict.fromkeys(self.unused, ""), "role_by_group": self.role_by_group}
+
+    def _read_values(self, row: CompanySignIn) -> dict[str, Any]:
+        groups = {f"groups_{role}": "\n".join(row.groups_of(role)) for role in ROLES}
+        columns = {name: getattr(row, name) for name in (*COLUMNS, *self.columns)}
+        return {**columns, **groups, "email_domains": ", ".join(row.email_domains)}
+
+
+class OpenIDConnectForm(CompanySignInForm):
+    provider = ("issuer", "client_id", "client_secret")
+    columns = ("client_id",)
+    unused = ("sign_in_url", "certificate")
+
+    issuer = forms.CharField(
+        label=_("Issuer URL"),
+        max_length=LONGEST,
+        widget=forms.URLInput(),
+        help_text=_("Such as https://login.example.com/realms/main."),
+    )
+    client_id = forms.CharField(label=_("Client ID"), max_length=255)
+    client_secret = forms.CharField(
+        label=_("Client secret"),
+        required=False,
+        max_length=500,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+    def __init__(self, data: Any, row: CompanySignIn | None) -> None:
+        super().__init__(data, row)
+        secret = self.fields["client_secret"]
+        secret.required = not (row and row.client_secret)
+        if not secret.required:
+            secret.help_text = _("Leave it empty to keep the stored one.")
+
+
+class SAMLForm(CompanySignInForm):
+    provider = ("issuer", "sign_in_url", "certificate")
+    columns = ("sign_in_url", "certificate")
+    unused = ("client_id",)
+
+    issuer = forms.CharField(
+        label=_("Entity ID of the provider"),
+        max_length=LONGEST,
+        help_text=_("As in the provider's metadata."),
+    )
+    sign_in_url = forms.CharField(
+        label=_("Sign-in URL"),
+        max_length=LONGEST,
+        widget=forms.URLInput(),
+        help_text=_("The provider's SingleSignOnService with the HTTP-Redirect binding."),
+    )
+    certificate = forms.CharField(
+        label=_("Signing certificate"),
+        max_length=20_000,
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
+        help_text=_("The X.509 certificate with which the provider signs, in PEM or base64."),
+    )
+
+    groups_claim = forms.CharField(
+        label=_("Groups attribute"),
+        max_length=200,
+        initial="groups",
+        help_text=_("The attribute in which the provider lists the groups of a person."),
+    )
+
+    def clean_certificate(self) -> str:
+        text: str = self.cleaned_data["certificate"]
+        try:
+            certificate = parse_certificate(text)
+        except ValueError as error:
+            raise forms.ValidationError(_("This is not an X.509 certificate.")) from error
+        return certificate.public_bytes(Encoding.PEM).decode()
+
+    def clean_sign_in_url(self) -> str:
+        url: str = self.cleaned_data["sign_in_url"]
+        try:
+            is_safe = may_use_address(url, allowed_providers())
+        except CannotReach as error:
+            raise forms.ValidationError(gettext(str(error))) from error
+        if not is_safe:
+            raise forms.ValidationError(_("Enter an https:// URL."))
+        return url
 
 
 def _split(separator: Any, text: str) -> list[str]:
     parts = separator.split(text) if isinstance(separator, re.Pattern) else text.split(separator)
     return list(dict.fromkeys(filter(None, (part.strip() for part in parts))))
-
-
-def _read_values(row: CompanySignIn) -> dict[str, Any]:
-    groups = {f"groups_{role}": "\n".join(row.groups_of(role)) for role in ROLES}
-    columns = {name: getattr(row, name) for name in COLUMNS}
-    return {**columns, **groups, "email_domains": ", ".join(row.email_domains)}

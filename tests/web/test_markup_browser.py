@@ -55,6 +55,7 @@ FEW = {
     "knowledge_knowledgedocument.tags",
     "context_contextsettings.remote_url",
     *(f"company_companysignin.{name}" for name in ("name", "client_id", "groups_claim")),
+    *(f"company_companysignin.{name}" for name in ("sign_in_url", "certificate")),
     *("company_companysignin.client_secret", "company_companyidentity.subject"),
 }
 

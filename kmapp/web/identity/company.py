@@ -21,7 +21,8 @@ from kmapp.api import throttles
 from kmapp.company_sign_in.admission import admit
 from kmapp.company_sign_in.assertions import Reason, SignInRefused
 from kmapp.company_sign_in.models import CompanySignIn, OpenSignIn, find_open_sign_in
-from kmapp.company_sign_in.openid_connect import StartedSignIn, authorization_url, read_response
+from kmapp.company_sign_in.openid_connect import StartedSignIn
+from kmapp.company_sign_in.protocols import read_answer, start_at_provider
 from kmapp.errors import OverBudget
 from kmapp.web.http import as_web_request, safe_next_url
 from kmapp.web.identity.company_errors import TEXTS
@@ -51,7 +52,7 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
     _count_attempt(request)
     started = StartedSignIn()
     try:
-        url = authorization_url(_load(company), started, _redirect_uri(request, slug))
+        url = start_at_provider(_load(company), started, **_own_addresses(request, slug))
     except SignInRefused as error:
         return _render_refusal(request, company, error)
     request.session[STARTED] = {
@@ -67,14 +68,18 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
 def finish(request: HttpRequest, slug: str) -> HttpResponse:
     """Sign in the person whom the provider sent back, or connect the login that is signed in."""
     company = _get_company(slug)
+    if "SAMLResponse" in request.POST and "relayed" not in request.POST:
+        # The post of another site comes without the session: this page repeats it as our own.
+        return render(request, "web/session/company_relay.html", {"company": company})
     stored = request.session.pop(STARTED, None)
     person = as_web_request(request).user if request.user.is_authenticated else None
     try:
         if stored is None or not _is_current(stored, slug, person):
             raise SignInRefused(Reason.EXPIRED, "response: no sign-in was started")
-        sign_in, answer = _load(company), request.GET.dict()
+        sign_in = _load(company)
+        answer = {**request.GET.dict(), **request.POST.dict()}
         started = StartedSignIn.load(stored["secrets"])
-        stated = read_response(sign_in, started, answer, _redirect_uri(request, slug))
+        stated = read_answer(sign_in, started, answer, **_own_addresses(request, slug))
         user = admit(sign_in, stated, person=person)
     except SignInRefused as error:
         return _render_refusal(request, company, error)
@@ -167,8 +172,11 @@ def _load(company: OpenSignIn) -> CompanySignIn:
         return CompanySignIn.objects.of(account_id).get()
 
 
-def _redirect_uri(request: HttpRequest, slug: str) -> str:
-    return request.build_absolute_uri(reverse("company_finish", args=[slug]))
+def _own_addresses(request: HttpRequest, slug: str) -> dict[str, str]:
+    return {
+        "start_url": request.build_absolute_uri(reverse("company_start", args=[slug])),
+        "back_url": request.build_absolute_uri(reverse("company_finish", args=[slug])),
+    }
 
 
 def _count_attempt(request: HttpRequest) -> None:

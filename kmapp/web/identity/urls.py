@@ -7,6 +7,7 @@ from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as webauthn
 from django.conf import settings
 from django.urls import path
+from django.views.decorators.csrf import csrf_exempt
 
 from kmapp.web.identity import company
 from kmapp.web.identity.pages import factor_page, list_passkeys, member_page, public_page
@@ -22,7 +23,12 @@ sign_in = [
     path("sign-in/second-factor/", public_page(mfa.authenticate), name="mfa_authenticate"),
     path("sign-in/passkey/", public_page(PasskeySignIn.as_view()), name="mfa_login_webauthn"),
     path("sign-in/company/<slug:slug>/", public_page(company.start), name="company_start"),
-    path("sign-in/company/<slug:slug>/back/", public_page(company.finish), name="company_finish"),
+    path(
+        # What comes back is bound to the session by a secret of its own.
+        "sign-in/company/<slug:slug>/back/",
+        csrf_exempt(public_page(company.finish)),
+        name="company_finish",
+    ),
     path("password/reset/", public_page(account.password_reset), name=RESET),
     path(
         "password/reset/sent/",

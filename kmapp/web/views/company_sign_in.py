@@ -12,6 +12,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from kmapp.accounts.acting import acting
 from kmapp.accounts.permissions import Permission
 from kmapp.company_sign_in.actions import (
+    PROVIDER,
     delete_company_sign_in,
     disconnect,
     find_company_sign_in,
@@ -21,7 +22,7 @@ from kmapp.company_sign_in.assertions import Reason, SignInRefused
 from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.company_sign_in.openid_connect import allowed_providers, find_issuer
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.company_sign_in_form import CompanySignInForm
+from kmapp.web.company_sign_in_form import CompanySignInForm, OpenIDConnectForm, SAMLForm
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
@@ -33,7 +34,7 @@ PAGE = "web/company_sign_in/index.html"
 @page_view("GET", "POST", needs=Permission.MEMBERS)
 def company_sign_in(request: WebRequest) -> HttpResponse | AfterCommit:
     row = find_company_sign_in(request.account_id)
-    form = CompanySignInForm(request.POST or None, row)
+    form = _find_form(request, row)(request.POST or None, row)
     if request.method == "POST" and form.is_valid():
         _check_exit(request, form, row)
         if form.is_valid():
@@ -41,10 +42,16 @@ def company_sign_in(request: WebRequest) -> HttpResponse | AfterCommit:
     return _render(request, form, row)
 
 
+def _find_form(request: WebRequest, row: CompanySignIn | None) -> type[CompanySignInForm]:
+    """Return the form of the protocol that the person chose, or of the one in use."""
+    in_use = "saml" if row and row.uses_saml else "openid"
+    return SAMLForm if request.GET.get("protocol", in_use) == "saml" else OpenIDConnectForm
+
+
 def _check_exit(request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None) -> None:
     """Require that company sign-in works for who makes it the only way."""
     is_required = form.cleaned_data["is_active"] and not form.cleaned_data["allows_password"]
-    is_changed = row is None or row.allows_password or form.cleaned_data["issuer"] != row.issuer
+    is_changed = row is None or row.allows_password or _names_others(form, row)
     works = request.company is not None and request.company.account_id == request.account_id
     if is_required and is_changed and not works:
         form.add_error(
@@ -53,17 +60,24 @@ def _check_exit(request: WebRequest, form: CompanySignInForm, row: CompanySignIn
         )
 
 
+def _names_others(form: CompanySignInForm, row: CompanySignIn) -> bool:
+    """Return whether saving disconnects everyone: another provider names other people."""
+    values = form.values()
+    return any(values[name] != getattr(row, name) for name in PROVIDER)
+
+
 def _save(request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None) -> HttpResponse:
     """Ask the provider for its description, then save. A provider that is down blocks no change."""
     values = form.values()
-    if row is None or values["issuer"] != row.issuer:
+    is_openid = isinstance(form, OpenIDConnectForm)
+    if is_openid and (row is None or row.uses_saml or values["issuer"] != row.issuer):
         try:
             values["issuer"] = find_issuer(values["issuer"])
         except SignInRefused as error:
             form.add_error("issuer", _describe(error))
             with acting(request.account_id):
                 return _render(request, form, row)
-    secret = form.cleaned_data["client_secret"]
+    secret = form.cleaned_data.get("client_secret", "")
     with acting(request.account_id):
         save_company_sign_in(request.account_id, values, client_secret=secret, actor=request.actor)
     return redirect_with_notice(request, _("Company sign-in saved."), "web:company_sign_in")
@@ -85,6 +99,7 @@ def _render(
     context: dict[str, Any] = {
         "form": form,
         "row": row,
+        "is_saml": isinstance(form, SAMLForm),
         "is_off": not allowed_providers() and row is None,
         "page": paginate(request, people.order_by("user__email", "pk")),
         "redirect_uri": request.build_absolute_uri(reverse("company_finish", args=[slug])),

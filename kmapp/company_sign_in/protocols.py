@@ -1,0 +1,47 @@
+"""The way to an identity provider and back, by the protocol of the company sign-in."""
+
+from collections.abc import Mapping
+
+from kmapp.company_sign_in import openid_connect as openid
+from kmapp.company_sign_in.assertions import Assertion, Reason, SignInRefused
+from kmapp.company_sign_in.models import CompanySignIn
+from kmapp.company_sign_in.openid_connect import StartedSignIn
+from kmapp.company_sign_in.saml import ExpectedResponse, read_saml_response, request_url
+
+
+def start_at_provider(
+    sign_in: CompanySignIn, started: StartedSignIn, *, start_url: str, back_url: str
+) -> str:
+    """Return the address at the provider to which the browser goes. Raise SignInRefused."""
+    if not sign_in.uses_saml:
+        return openid.authorization_url(sign_in, started, back_url)
+    if not openid.is_allowed(sign_in.sign_in_url):
+        raise SignInRefused(Reason.UNREACHABLE, "SAML: an address without TLS")
+    return request_url(sign_in.sign_in_url, _expect(sign_in, started, start_url, back_url))
+
+
+def read_answer(
+    sign_in: CompanySignIn,
+    started: StartedSignIn,
+    answer: Mapping[str, str],
+    *,
+    start_url: str,
+    back_url: str,
+) -> Assertion:
+    """Return what the provider states in the answer of the browser. Raise SignInRefused."""
+    if not sign_in.uses_saml:
+        return openid.read_response(sign_in, started, answer, back_url)
+    expected = _expect(sign_in, started, start_url, back_url)
+    return read_saml_response(answer.get("SAMLResponse", ""), expected, sign_in.groups_claim)
+
+
+def _expect(
+    sign_in: CompanySignIn, started: StartedSignIn, start_url: str, back_url: str
+) -> ExpectedResponse:
+    return ExpectedResponse(
+        issuer=sign_in.issuer,
+        certificate=sign_in.certificate,
+        audience=start_url,  # the address at which people start names kmapp at the provider
+        acs_url=back_url,
+        request_id=f"_{started.nonce}",
+    )
