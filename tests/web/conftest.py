@@ -68,20 +68,20 @@ def superuser(acme: Account) -> Client:
 
 
 @pytest.fixture(scope="module")
-def running_provider() -> Iterator[IdentityProvider]:
-    with identity_provider() as provider:
-        yield provider
+def running_identities() -> Iterator[IdentityProvider]:
+    with identity_provider() as identities:
+        yield identities
 
 
 @pytest.fixture
-def provider(running_provider: IdentityProvider, settings: Settings) -> IdentityProvider:
-    settings.SIGN_IN_PRIVATE = [running_provider.netloc]
-    running_provider.token_requests.clear()
-    return running_provider
+def identities(running_identities: IdentityProvider, settings: Settings) -> IdentityProvider:
+    settings.SIGN_IN_PRIVATE = [running_identities.netloc]
+    running_identities.token_requests.clear()
+    return running_identities
 
 
 @pytest.fixture
-def company(admin: Client, provider: IdentityProvider) -> IdentityProvider:
+def company(admin: Client, identities: IdentityProvider) -> IdentityProvider:
     """The provider, which signs people in to Acme."""
-    assert admin.post(SETTINGS, sign_in_form(provider)).status_code == 302
-    return provider
+    assert admin.post(SETTINGS, sign_in_form(identities)).status_code == 302
+    return identities

@@ -28,12 +28,12 @@ def return_with(client: Client, response: str) -> Any:
 
 
 def test_saml_signs_in_under_the_same_rules(
-    admin: Client, acme: Account, provider: IdentityProvider, settings: Settings, alice: User
+    admin: Client, acme: Account, identities: IdentityProvider, settings: Settings, alice: User
 ) -> None:
     settings.SIGN_IN_HOSTS = ["saml.test"]
     saml = SAMLProvider()
     fields = sign_in_form(
-        provider,
+        identities,
         issuer=ISSUER,
         sign_in_url="http://saml.test/sign-in",
         certificate="not a certificate",
@@ -72,6 +72,6 @@ def test_saml_signs_in_under_the_same_rules(
         assert text in page(return_with(guest, response), 403)
     assert not makers.rows(Membership, acme, user=noor)
 
-    assert admin.post(f"{SETTINGS}?protocol=openid", sign_in_form(provider)).status_code == 302
+    assert admin.post(f"{SETTINGS}?protocol=openid", sign_in_form(identities)).status_code == 302
     assert not makers.get(CompanySignIn, acme).uses_saml
     assert makers.count(CompanyIdentity, acme) == 0, "another provider names other people"

@@ -26,35 +26,35 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 
 def test_admin_sets_it_up_in_the_ledger(
-    admin: Client, reviewer: Client, acme: Account, provider: IdentityProvider, settings: Settings
+    admin: Client, reviewer: Client, acme: Account, identities: IdentityProvider, settings: Settings
 ) -> None:
     settings.SIGN_IN_PRIVATE = []
     assert "SIGN_IN_HOSTS" in page(admin.get(SETTINGS))
     settings.SIGN_IN_PRIVATE = ["login.test:8443"]
-    text = page(admin.post(SETTINGS, sign_in_form(provider)), 422)
+    text = page(admin.post(SETTINGS, sign_in_form(identities)), 422)
     assert makers.missing(text, "could not be reached", "login.test:8443") == []
-    settings.SIGN_IN_PRIVATE = [provider.netloc]
+    settings.SIGN_IN_PRIVATE = [identities.netloc]
     wrong = sign_in_form(
-        provider, email_domains="acme", groups_viewer="it", client_secret="", allows_password=""
+        identities, email_domains="acme", groups_viewer="it", client_secret="", allows_password=""
     )
     expected = ("domains such as", "one role", "sign in through the company yourself")
     text = page(admin.post(SETTINGS, wrong), 422)
     assert makers.missing(text, *expected[:2], "This field is required") == []
-    lockout = page(admin.post(SETTINGS, sign_in_form(provider, allows_password="")), 422)
+    lockout = page(admin.post(SETTINGS, sign_in_form(identities, allows_password="")), 422)
     assert expected[2] in lockout
-    other = sign_in_form(provider, issuer=f"{provider.url}/elsewhere")
+    other = sign_in_form(identities, issuer=f"{identities.url}/elsewhere")
     assert "No OpenID Connect provider" in page(admin.post(SETTINGS, other), 422)
-    assert reviewer.post(SETTINGS, sign_in_form(provider)).status_code == 403
+    assert reviewer.post(SETTINGS, sign_in_form(identities)).status_code == 403
     assert makers.count(CompanySignIn, acme) == 0
-    assert admin.post(SETTINGS, sign_in_form(provider)).status_code == 302
+    assert admin.post(SETTINGS, sign_in_form(identities)).status_code == 302
     row = makers.get(CompanySignIn, acme)
-    assert (row.issuer, unseal(row.client_secret)) == (provider.url, SECRET)
+    assert (row.issuer, unseal(row.client_secret)) == (identities.url, SECRET)
     assert row.role_by_group == {"it": "admin", "board": "admin", "staff": "reviewer"}
     text = page(admin.get(SETTINGS))
     assert makers.missing(text, "http://testserver/sign-in/company/acme/back/", "board\nit") == []
     assert SECRET not in text
     assert (
-        admin.post(SETTINGS, sign_in_form(provider, client_secret="", is_listed="")).status_code
+        admin.post(SETTINGS, sign_in_form(identities, client_secret="", is_listed="")).status_code
         == 302
     )
     notes = makers.rows(Note, acme, input__company_sign_in__isnull=False)
