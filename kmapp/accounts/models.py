@@ -34,6 +34,7 @@ class User(AbstractUser):
     # Someone else chose the password; a reset by e-mail ends this.
     has_initial_password = models.BooleanField(default=False, db_default=False, editable=False)
     keyboard_shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
+    has_seen_tour = models.BooleanField(default=False, db_default=False, editable=False)
 
 
 class Redaction(models.TextChoices):
@@ -143,8 +144,7 @@ _From = TypeVar("_From")
 class SameAccountKey(models.ForeignKey[_From, _To]):
     """A foreign key to a row of the same account.
 
-    The database checks it together with the account: see the migration operation
-    `SameAccountForeignKey`. It has no separate index: indexes start with the account.
+    The database checks both, by the migration operation `SameAccountForeignKey`. It has no index.
     """
 
     def __init__(self, to: Any, on_delete: Any = models.CASCADE, **options: Any) -> None:

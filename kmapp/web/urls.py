@@ -88,6 +88,8 @@ urlpatterns = [
     path("ledger/verify/", ledger.check, name="ledger_verify"),
     path("ledger/<uuid:pk>/", ledger.commit, name="commit"),
     path("trends/", trends.trends, name="trends"),
+    path("tour/hide/", home.hide_tour, name="tour_hide"),
+    path("tour/show/", home.show_tour, name="tour_show"),
     path("ledger/summary/", home.ledger_summary, name="ledger_summary"),
     path("operations/summary/", home.operations_summary, name="operations_summary"),
 ]

@@ -13,7 +13,7 @@ from tests.fake_provider import FakeProvider
 from tests.knowledge.deliveries import deliver
 from tests.makers import missing
 from tests.rules.builders import fill_rules
-from tests.web.pages import HTMX
+from tests.web.pages import HTMX, page
 
 PANELS = (
     *("/memory/summary/", "/knowledge/summary/", "/rules/summary/"),
@@ -26,10 +26,23 @@ def panel(reviewer: Client) -> str:
 
 
 def test_every_panel_is_polled(reviewer: Client) -> None:
-    page = reviewer.get("/").content.decode()
+    text = page(reviewer.get("/"))
     for address in PANELS:
-        assert missing(page, f'hx-get="{address}"', f'data-poll="{address}"') == []
-        assert f'<a href="{address}">' in page, "and can be reached without JavaScript"
+        assert missing(text, f'hx-get="{address}"', f'data-poll="{address}"') == []
+        assert f'<a href="{address}">' in text, "and can be reached without JavaScript"
+
+
+def test_new_people_see_four_steps_until_they_hide_them(reviewer: Client, acme: Account) -> None:
+    links = ('href="/review/"', 'href="/search/"', 'href="/lab/"', 'href="/connect/"')
+    before, _separator, after = page(reviewer.get("/")).partition('class="home"')
+    assert missing(before.partition('class="tour"')[2], *links) == []
+    assert 'class="tour"' not in after, "above the panels, so that nothing moves"
+    hidden = reviewer.post("/tour/hide/", follow=True)
+    assert 'class="tour"' not in page(hidden)
+    assert 'action="/tour/show/"' in page(hidden), "undo"
+    other = makers.signed_in(makers.member(acme, "noor", role="viewer"))
+    assert 'class="tour"' in page(other.get("/")), "each person decides"
+    assert 'class="tour"' in page(reviewer.post("/tour/show/", follow=True))
 
 
 def test_empty_account_shows_the_first_command(reviewer: Client) -> None:

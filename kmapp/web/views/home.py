@@ -2,15 +2,20 @@
 
 from django.db.models import Min
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
 
+from kmapp.accounts.models import User
+from kmapp.accounts.permissions import Permission
 from kmapp.ledger.checkpoint_status import behind, newest_checkpoint
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery
 from kmapp.web.http import WebRequest
 from kmapp.web.navigation import HOME_PANELS, find_url
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import render_polled
+from kmapp.web.responses import redirect_with_notice, render_polled
+from kmapp.web.tour import TOUR
 
 
 @page_view("GET")
@@ -20,7 +25,26 @@ def home(request: WebRequest) -> HttpResponse:
         for name, label in HOME_PANELS.items()
         if (url := find_url(name))
     ]
-    return render(request, "web/home/index.html", {"panels": panels})
+    tour = [] if request.user.has_seen_tour else [step for step in TOUR if step.url]
+    return render(request, "web/home/index.html", {"panels": panels, "tour": tour})
+
+
+@page_view("POST", needs=Permission.READ)
+def hide_tour(request: WebRequest) -> HttpResponse:
+    """Hide the tour, in all accounts of the person."""
+    _remember_tour(request, has_seen=True)
+    undo = reverse("web:tour_show")
+    return redirect_with_notice(request, _("The steps are hidden."), "web:home", undo=undo)
+
+
+@page_view("POST", needs=Permission.READ)
+def show_tour(request: WebRequest) -> HttpResponse:
+    _remember_tour(request, has_seen=False)
+    return redirect("web:home")
+
+
+def _remember_tour(request: WebRequest, *, has_seen: bool) -> None:
+    User.objects.filter(pk=request.user.pk).update(has_seen_tour=has_seen)
 
 
 @page_view("GET")
