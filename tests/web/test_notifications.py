@@ -118,4 +118,4 @@ def test_viewer_sees_no_events(acme: Account) -> None:
     raise_three(acme)
     viewer = makers.signed_in(makers.member(acme, "vera", role="viewer"))
     assert unread(viewer) == ""
-    assert "Your role sees no events" in page(viewer.get(f"{LIST}settings/"))
+    assert "No notifications for your role" in page(viewer.get(f"{LIST}settings/"))
