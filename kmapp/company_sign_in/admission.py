@@ -11,6 +11,7 @@ statement opens only this account, and never takes over a login that someone els
 import structlog
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import get_language
@@ -114,7 +115,11 @@ def _create_login(stated: Assertion, email: str) -> User:
         has_initial_password=True,
     )
     user.set_unusable_password()
-    user.save(force_insert=True)
+    try:
+        with transaction.atomic():
+            user.save(force_insert=True)
+    except IntegrityError as error:  # someone created it at the same time
+        raise SignInRefused(Reason.NOT_CONNECTED) from error
     return user
 
 

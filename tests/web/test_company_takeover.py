@@ -7,6 +7,7 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.invitations import sign_link
 from kmapp.accounts.models import Account, Membership, User
 from kmapp.accounts.second_factor import require_second_factor
 from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
@@ -15,6 +16,7 @@ from tests.identity_provider import IdentityProvider
 from tests.makers import PASSWORD
 from tests.web.company_pages import SETTINGS, START, connect, sign_in_form
 from tests.web.pages import page
+from tests.web.test_password_reset import NEW, open_form, request_link
 from tests.web.totp import add_app, freeze
 
 
@@ -65,6 +67,9 @@ def test_person_connects_a_login_which_then_opens_this_account_only(
     closed = ("/security/", "/password/", "/security/app/add/", "/security/passkeys/add/")
     for path in (*closed, "/confirm/password/", "/security/recovery-codes/"):
         assert "which opens one account" in page(client.get(path), 403), path
+    invitation = sign_link(makers.invitation(makers.account("Third"), alice.email))
+    assert "Sign out, then open" in page(client.get(f"/invitation/{invitation}/"))
+    assert "Sign out, then open" not in page(reviewer.get(f"/invitation/{invitation}/"))
     other = client.get("/sign-in/company/acme/")
     assert other.headers["Location"] == "/"
     User.objects.filter(pk=alice.pk).update(is_superuser=True)
@@ -93,6 +98,23 @@ def test_login_that_joined_elsewhere_is_connected_by_its_person_only(
     assert client.get("/security/").status_code == 403
     assert "Rival" not in page(client.get("/"))
     assert "Connect your login first" in page(company.sign_in(Client(), "noor"), 403)
+
+
+def test_login_of_the_provider_becomes_its_persons_own_by_e_mail(
+    company: IdentityProvider,
+) -> None:
+    company.put("noor", groups=["staff"])
+    company.sign_in(Client(), "noor")
+    noor = User.objects.get(email="noor@acme.test")
+    person = Client()
+    form = open_form(person, request_link(person, "noor@acme.test"))
+    person.post(form, {"password1": NEW, "password2": NEW})
+    noor.refresh_from_db()
+    assert (noor.has_initial_password, noor.has_usable_password()) == (False, True)
+    client = Client()
+    assert company.sign_in(client, "noor").status_code == 302
+    assert client.get("/memory/").status_code == 200
+    assert client.get("/security/").status_code == 403, "no longer the account's own login"
 
 
 def test_account_can_require_company_sign_in_and_trust_its_second_factor(

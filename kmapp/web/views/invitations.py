@@ -40,6 +40,7 @@ from kmapp.web.after_commit import AfterCommit
 from kmapp.web.errors import render_error
 from kmapp.web.forms import InvitationForm, NewLoginForm
 from kmapp.web.http import WebRequest, as_web_request, get_row_or_404
+from kmapp.web.identity.company_session import find_company_session
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import SELECTED_ACCOUNT, page_view
 from kmapp.web.responses import redirect_with_notice, render_form
@@ -157,10 +158,13 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
 def _find_state(request: HttpRequest, invitation: Invitation) -> str:
     """Return who opens the link. Whoever has it can read the mailbox of the invited person.
 
-    An admin of another account who chose the password of a login must not gain access with it.
+    An admin of another account who chose the password of a login must not gain access with it, nor
+    one whose provider states to be its person.
     """
     if request.user.is_authenticated:
-        if request.user.email.lower() != invitation.email:
+        company = find_company_session(request.session, request.user)
+        is_own_session = company is None or not company.is_only_way
+        if request.user.email.lower() != invitation.email or not is_own_session:
             return "other"
         return "reset" if request.user.has_initial_password else "join"
     exists = User.objects.filter(email__iexact=invitation.email).exists()
