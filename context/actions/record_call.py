@@ -97,7 +97,12 @@ def _build_report(
 
 def _create_citations(assembled: Assembled, row: ContextCostReport) -> None:
     draft = assembled.draft
-    refs = [ref for item in draft.snippets for ref in item.made_of or [item.ref]]
+    # With the document of a passage, whose chunks do not outlive the next version.
+    refs = [
+        ref
+        for item in draft.snippets
+        for ref in (item.citation["ref"], *(item.made_of or [item.ref]))
+    ]
     refs += [item["ref"] for item in draft.material.bound.citations]
     common = {"account_id": row.account_id, "report": row, "created_at": row.created_at}
     citations = [ContextCitation(ref=UUID(ref), **common) for ref in dict.fromkeys(refs)]

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F
 from django.db.models.functions import Left
 
-from knowledge.models import KnowledgeChunk
+from knowledge.models import KnowledgeDocument
 from memory.models import MemoryEntry
 
 LENGTH = 120  # characters of a memory
@@ -20,15 +19,10 @@ def load_cited_texts(account_id: UUID, citations: Iterable[Mapping[str, Any]]) -
     """
     here = [citation for citation in citations if "remote" not in citation]
     memories = {UUID(each["ref"]) for each in here if each["source"] == "memory"}
-    chunks = {
-        UUID(each["locator"]["chunk_id"]): each["ref"]
-        for each in here
-        if each["source"] == "knowledge"
-    }
+    documents = {UUID(each["ref"]) for each in here if each["source"] == "knowledge"}
     entries = MemoryEntry.objects.of(account_id).filter(pk__in=memories)
     texts = {str(pk): text for pk, text in entries.values_list("pk", Left("content", LENGTH))}
-    documents = KnowledgeChunk.objects.of(account_id).filter(pk__in=chunks)
-    named = documents.annotate(title=F("document__title"), name=F("document__ref"))
-    for pk, title, name in named.values_list("pk", "title", "name"):
-        texts[chunks[pk]] = title or name
-    return texts
+    named = KnowledgeDocument.objects.of(account_id).filter(pk__in=documents)
+    return texts | {
+        str(pk): title or ref for pk, title, ref in named.values_list("pk", "title", "ref")
+    }

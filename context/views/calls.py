@@ -28,12 +28,12 @@ from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, paginate, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, render_part
+from knowledge.views.passages import passage_url
 
 FIRST_CALL = '{"messages": [{"role": "user", "content": "When does the tea room open?"}]}'
 LARGEST_TOOLS = 10
 PAGES = {
     "memory": "memory:entry",
-    "knowledge": "knowledge:chunk",
     "lore": "knowledge:lore_entry",
     "rules": "rules:rule",
 }
@@ -163,7 +163,7 @@ def citation_url(citation: Mapping[str, Any]) -> str:
     if "remote" in citation:
         return ""
     if citation["source"] == "knowledge":
-        ref = citation["locator"]["chunk_id"]
+        return passage_url(ref, [citation["locator"]["chunk_id"]])
     return reverse(PAGES[citation["source"]], args=[ref])
 
 

@@ -143,7 +143,7 @@ def plain_lines(text: str, title: str) -> str:
     return _BLANK.sub("\n", _HEADING_MARK.sub("", text)).strip().removeprefix(f"{title}\n")
 
 
-def passage_url(document_id: UUID, chunk_ids: Sequence[UUID]) -> str:
+def passage_url(document_id: UUID | str, chunk_ids: Sequence[UUID | str]) -> str:
     """Return the URL of a document that opens at the passage of these chunks."""
     query = urlencode([("chunk", str(pk)) for pk in chunk_ids])
     return f"{reverse('knowledge:document', args=[document_id])}?{query}#passage"

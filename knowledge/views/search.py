@@ -13,7 +13,7 @@ from kmapp.web.site_search.named import find_named
 from kmapp.web.site_search.providers import Hit, Matches, Provider, SiteSearch, register
 from knowledge.chunking.index_versions import collection_of
 from knowledge.models import KnowledgeChunk, KnowledgeSource, LorebookEntry
-from knowledge.views.passages import plain_lines
+from knowledge.views.passages import passage_url, plain_lines
 
 INDEX = DEFAULT.index_version
 IS = {"enabled": True, "disabled": False}
@@ -45,7 +45,7 @@ def find_documents(search: SiteSearch) -> Matches:
 def _chunk_hit(search: SiteSearch, chunk: KnowledgeChunk) -> Hit:
     title = str(chunk.document)
     return Hit(
-        url=reverse("knowledge:chunk", args=[chunk.pk]),
+        url=passage_url(chunk.document_id, [chunk.pk]),
         title=search.query.mark(title),
         passage=search.query.passage(plain_lines(chunk.text, title)),
         meta=" › ".join(heading for heading in chunk.headings if heading != title),

@@ -202,3 +202,5 @@ def test_calls_that_cite_a_chunk_are_uses_of_it_and_of_its_document(
     unused = makers.get(KnowledgeChunk, acme, document__ref="other.md")
     assert "No call has cited it" in page(reviewer.get(f"/usage/{unused.pk}/"))
     assert "Nothing matches" in page(reviewer.get("/calls/", {"cites": str(unused.pk)}))
+    deliver(acme, {"h.md": "# Harvest\n\nNothing of it is left."})
+    assert f"/calls/{calls_made[-1].report_id}/" in page(reviewer.get(f"/usage/{document.pk}/"))
