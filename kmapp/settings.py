@@ -7,6 +7,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.management.utils import get_random_secret_key
 
+from kmapp.database.silence import bounded
 from kmapp.runtime import embedded, env
 
 BASE_DIR = Path(__file__).resolve().parent.parent  # the checkout, or site-packages
@@ -151,7 +152,14 @@ def _database(url: str, *, statement_timeout: str, pooled: bool) -> dict[str, ob
     if pooled:
         # There are more connections than threads, so a wait means that the server is full or away:
         # fail soon and reconnect soon (by default, retries slow down to half a minute and more).
-        options["pool"] = {"min_size": 0, "max_size": 8, "timeout": 2, "reconnect_timeout": 2}
+        options["pool"] = {
+            "min_size": 0,
+            "max_size": 8,
+            "timeout": 2,
+            "reconnect_timeout": 2,
+            "connection_class": bounded(statement_timeout),
+        }
+        options.setdefault("connect_timeout", 3)
     return {**entry, "ATOMIC_REQUESTS": False, "CONN_MAX_AGE": 0}
 
 

@@ -21,8 +21,10 @@ from context.models import (
 from context.models.settings import DEFAULT_INPUTS_DAYS
 from kmapp.accounts.acting import acting
 from kmapp.accounts.personal_data import on_erase
+from kmapp.database.silence import extend_statement_timeout
 
 BATCH = 1_000
+FULL_SCAN = 60  # seconds for a scan of all parts of the account
 # Bodies that only these inputs and summaries refer to.
 UNSHARED_BODIES = """
 WITH used AS (
@@ -138,7 +140,7 @@ def _find_holders(account_id: UUID, archives: Sequence[ToolResultArchive]) -> di
     for archive in archives:
         for marker in archive.markers():
             owners[marker].add(archive.user_id)
-    _allow_full_scan()
+    extend_statement_timeout(connection, FULL_SCAN)
     backfill_markers(account_id)
     # Uses the partial index of bodies with results.
     bodies = ContextBody.objects.of(account_id).filter(results__gt=[])
@@ -153,16 +155,10 @@ def delete_unshared_bodies(account_id: UUID, holders: Sequence[UUID]) -> None:
     """Delete the parts that no other call or summary uses. Inside `acting`."""
     if not holders:
         return
-    _allow_full_scan()
+    extend_statement_timeout(connection, FULL_SCAN)
     with connection.cursor() as cursor:
         cursor.execute(
             UNSHARED_BODIES, {"account": account_id, "holders": list(holders), "uuid": UUID_SHAPE}
         )
         bodies = [row[0] for row in cursor.fetchall()]
     ContextBody.objects.of(account_id).filter(pk__in=bodies).delete()
-
-
-def _allow_full_scan() -> None:
-    """Raise the statement timeout for a scan of all parts of the account."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = '60s'")

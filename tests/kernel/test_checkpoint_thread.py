@@ -67,6 +67,7 @@ def test_long_file_is_rotated_and_continues_with_every_account(
     assert all_behind() == []
 
 
+@pytest.mark.promise(42)
 @pytest.mark.usefixtures("acme")
 def test_commits_without_checkpoint_degrade_health(
     agent: Client, monkeypatch: pytest.MonkeyPatch
@@ -79,6 +80,7 @@ def test_commits_without_checkpoint_degrade_health(
     assert agent.get("/v1/health").json()["ledger"] == {"ok": True}
 
 
+@pytest.mark.promise(42)
 def test_scheduler_runs_the_thread_which_survives_failures(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -19,7 +19,7 @@ from kmapp.runtime.embedded.temporary import free_port
 from kmapp.runtime.processes import HandOver, PidFile, wait_until
 
 PATIENCE = 60  # seconds
-pytestmark = pytest.mark.timeout(4 * PATIENCE)
+pytestmark = [pytest.mark.promise(45), pytest.mark.timeout(4 * PATIENCE)]
 
 # Serves its version with the product's kind of gunicorn; a broken version does not start.
 APPLICATION = """

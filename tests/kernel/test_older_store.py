@@ -60,7 +60,7 @@ def older(
         use_database(committed)
 
 
-@pytest.mark.promise(28)
+@pytest.mark.promise(28, 43)
 def test_older_copy_of_the_whole_store_is_reported(
     older: str, acme: Account, agent: Client
 ) -> None:
@@ -81,6 +81,7 @@ def test_older_copy_of_the_whole_store_is_reported(
     assert settings.CHECKPOINT_FILE.read_bytes() == signed
 
 
+@pytest.mark.promise(43)
 def test_read_only_account_is_read_and_accepted_by_an_admin(
     older: str, acme: Account, agent: Client, admin: Client, reviewer: Client
 ) -> None:

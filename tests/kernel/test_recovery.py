@@ -32,7 +32,7 @@ from memory.models import MemoryEntry
 from tests import makers
 from tests.conftest import TEMPLATE
 
-pytestmark = pytest.mark.promise(30)
+pytestmark = pytest.mark.promise(30, 44)
 
 
 @pytest.fixture

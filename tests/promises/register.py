@@ -1,4 +1,4 @@
-"""The forty reliability promises, with the injected fault and the required figure."""
+"""The reliability promises, with the injected fault and the required figure."""
 
 import tomllib
 from dataclasses import dataclass

@@ -44,7 +44,7 @@ def step(
 
 
 def forms(short: int, steps: int) -> pytest.MarkDecorator:
-    """Parametrize a test by `form`: `short` runs of this many steps, or 25 times as many runs."""
+    """Parametrize a test by `form`: `short` runs of this many steps, or 15 times as many runs."""
     common = settings(
         deadline=None,
         database=None,
@@ -53,7 +53,7 @@ def forms(short: int, steps: int) -> pytest.MarkDecorator:
         report_multiple_bugs=False,
     )
     quick = settings(common, max_examples=short, derandomize=True, phases=[Phase.generate])
-    long = settings(common, max_examples=25 * short)
+    long = settings(common, max_examples=15 * short)
     marks = [pytest.mark.long, pytest.mark.timeout(3600)]
     forms = [pytest.param(quick, id="short"), pytest.param(long, id="long", marks=marks)]
     return pytest.mark.parametrize("form", forms)
