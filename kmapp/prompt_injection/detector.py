@@ -9,7 +9,8 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from kmapp.prompt_injection.confusables import LATIN_LETTERS
+from kmapp.prompt_injection.confusables import LATIN_LETTERS, SIMPLIFIED
+from kmapp.prompt_injection.encodings import decoded_texts
 from kmapp.prompt_injection.keyword_pattern import load_patterns
 from kmapp.prompt_injection.weak_signals import has_weak_signals
 from kmapp.text.folding import Folded, Span, fold
@@ -43,6 +44,7 @@ _INSTRUCTIONS = [
     *load_patterns("patterns_en.toml")["instructions"],
     *load_patterns("patterns_zh.toml")["instructions"],
 ]
+_LETTERS = LATIN_LETTERS | SIMPLIFIED
 _PATTERN_FLAGS = {"instructions": _INSTRUCTIONS, **load_patterns("markup.toml")}
 FLAGS = (*_CHARACTER_FLAGS, *_PATTERN_FLAGS, "encoded_text")
 
@@ -69,17 +71,17 @@ def extract_excerpts(text: str, flags: Sequence[str]) -> dict[str, str]:
             spans = (folded.original(*m.span()) for m in matches if m and m[0])
             excerpts[flag] = _excerpt(text, next(spans, None))
         elif flag == "encoded_text":
-            excerpts[flag] = next(_decoded_sentences(folded.text), "")[:_EXCERPT_LENGTH]
+            excerpts[flag] = next(_hidden_texts(folded.text), "")[:_EXCERPT_LENGTH]
     return {flag: excerpt for flag, excerpt in excerpts.items() if excerpt}
 
 
 def _lower(folded: Folded) -> str:
-    return folded.text.lower().translate(LATIN_LETTERS)
+    return folded.text.lower().translate(_LETTERS)
 
 
 def _is_flagged(flag: str, text: str, folded: str, lower: str) -> bool:
     if flag == "encoded_text":
-        return any(_decoded_sentences(folded))
+        return any(_hidden_texts(folded))
     if flag in _PATTERN_FLAGS:
         matches = any(each.search(lower) for each in _PATTERN_FLAGS[flag])
         return matches or (flag == "instructions" and has_weak_signals(lower))
@@ -88,6 +90,15 @@ def _is_flagged(flag: str, text: str, folded: str, lower: str) -> bool:
     if flag == "tag_characters":
         text = _FLAG_EMOJI.sub("", text)
     return any(each.search(text) for each in _CHARACTER_FLAGS[flag])
+
+
+def _hidden_texts(text: str) -> Iterator[str]:
+    """Yield base64 that decodes to sentences, and other encodings that decode to instructions."""
+    yield from _decoded_sentences(text)
+    for decoded in decoded_texts(text):
+        lower = _lower(fold(decoded))
+        if any(each.search(lower) for each in _INSTRUCTIONS):
+            yield decoded
 
 
 def _decoded_sentences(text: str) -> Iterator[str]:

@@ -20,4 +20,5 @@ def has_weak_signals(lower: str) -> bool:
         return False
     groups = {name for name, expression in _EXPRESSIONS.items() if expression.search(lower)}
     addressed = groups & {"addresses", "orders"} and groups & {"addresses", "frame", "this_text"}
-    return bool(addressed) and len(groups) >= _LEAST_GROUPS
+    about_models = groups & {"frame", "model", "this_text"}
+    return bool(addressed and about_models) and len(groups) >= _LEAST_GROUPS

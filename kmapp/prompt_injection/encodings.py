@@ -1,0 +1,129 @@
+"""Decoding of the simple encodings in which instructions hide. Pure.
+
+Each decoder looks for a mark of its encoding first, which ordinary text seldom has. What it yields
+means nothing by itself: the detector looks for instructions in it.
+"""
+
+import base64
+import codecs
+import html
+import re
+from collections.abc import Callable, Iterator
+from urllib.parse import unquote
+
+_LONGEST = 4096  # characters that are decoded at once
+_A_WORD = 6  # characters
+_SEVERAL = 3  # more words than a name has
+_ESCAPES = re.compile(r"(?:\\u[0-9a-f]{4}|\\x[0-9a-f]{2}){8,}", re.IGNORECASE)
+_ESCAPE = re.compile(r"\\u([0-9a-f]{4})|\\x([0-9a-f]{2})", re.IGNORECASE)
+_BINARY = re.compile(r"(?:[01]{8}[ ]?){12,}")
+_HEX = re.compile(r"\b(?:[0-9a-f]{2}[ :]?){16,}", re.IGNORECASE)
+_BASE32 = re.compile(r"\b[A-Z2-7]{32,}={0,6}")
+_ASCII85 = re.compile(r"<~([!-u\s]{20,}?)~>")
+_BASE85 = re.compile(r"[!-~]{40,}")
+_MORSE = re.compile(r"(?:[.-]{1,6}[ /]{1,3}){15,}[.-]{0,6}")
+_SPACED = re.compile(r"(?:(?<![^\W_])[^\W_][ .·*_-]){4,}[^\W_](?![^\W_])")
+_SEPARATORS = re.compile(r"[ .·*_-]")
+_DIGITS_IN_WORDS = re.compile(r"[a-z][0134578@$]+[a-z]", re.IGNORECASE)
+_LETTERS_FOR_DIGITS = str.maketrans("0134578@$", "oieastbas")
+_ROT13 = ("vtaber", "cerivbhf", "vafgehpgvba", "qvfertneq", "erirny", "flfgrz cebzcg")
+_REVERSED = ("erongi", "suoiverp", "snoitcurtsni", "dragersid", "tpmorp metsys", "令指", "示提统系")
+_MORSE_LETTERS = {
+    ".-": "a",
+    "-...": "b",
+    "-.-.": "c",
+    "-..": "d",
+    ".": "e",
+    "..-.": "f",
+    "--.": "g",
+    "....": "h",
+    "..": "i",
+    ".---": "j",
+    "-.-": "k",
+    ".-..": "l",
+    "--": "m",
+    "-.": "n",
+    "---": "o",
+    ".--.": "p",
+    "--.-": "q",
+    ".-.": "r",
+    "...": "s",
+    "-": "t",
+    "..-": "u",
+    "...-": "v",
+    ".--": "w",
+    "-..-": "x",
+    "-.--": "y",
+    "--..": "z",
+}
+
+
+def decoded_texts(text: str) -> Iterator[str]:
+    """Yield what this text, or a part of it, says if it is decoded."""
+    yield from _decode_whole(text[:_LONGEST])
+    for expression, decode in _DECODERS:
+        for match in expression.finditer(text):
+            yield decode(match[0][:_LONGEST])
+
+
+def _decode_whole(text: str) -> Iterator[str]:
+    lower = text.lower()
+    if text.count("%") > text.count(" ") // 2 + 2:
+        yield unquote(text)
+    if text.count("&#") >= _A_WORD:
+        yield html.unescape(text)
+    if any(word in lower for word in _ROT13):
+        yield codecs.decode(text, "rot13")
+    if any(word in lower for word in _REVERSED):
+        yield text[::-1]
+    if len(_DIGITS_IN_WORDS.findall(text)) >= _SEVERAL:
+        yield text.translate(_LETTERS_FOR_DIGITS)
+    if _SPACED.search(text):
+        yield _SPACED.sub(lambda match: _SEPARATORS.sub("", match[0]), text)
+
+
+def _decode_bytes(decode: Callable[[str], bytes]) -> Callable[[str], str]:
+    def decode_text(code: str) -> str:
+        try:
+            return decode(code).decode("utf-8")
+        except ValueError:  # not this encoding after all
+            return ""
+
+    return decode_text
+
+
+def _unescape(code: str) -> str:
+    return _ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), code)
+
+
+def _from_bits(code: str) -> bytes:
+    return bytes(int(byte, 2) for byte in re.findall("[01]{8}", code))
+
+
+def _from_hex(code: str) -> bytes:
+    return bytes.fromhex(code.replace(":", ""))
+
+
+def _from_base32(code: str) -> bytes:
+    letters = code.rstrip("=")
+    return base64.b32decode(letters[: len(letters) // 8 * 8])
+
+
+def _from_ascii85(code: str) -> bytes:
+    return base64.a85decode(code, adobe=True)
+
+
+def _from_morse(code: str) -> str:
+    words = code.replace("/", " / ").split()
+    return "".join(" " if word == "/" else _MORSE_LETTERS.get(word, "") for word in words)
+
+
+_DECODERS: list[tuple[re.Pattern[str], Callable[[str], str]]] = [
+    (_ESCAPES, _unescape),
+    (_BINARY, _decode_bytes(_from_bits)),
+    (_HEX, _decode_bytes(_from_hex)),
+    (_BASE32, _decode_bytes(_from_base32)),
+    (_ASCII85, _decode_bytes(_from_ascii85)),
+    (_BASE85, _decode_bytes(base64.b85decode)),
+    (_MORSE, _from_morse),
+]
