@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from knowledge.views import details, uploads, variant_comparison, versions, writing
+from knowledge.views import details, memory_links, uploads, variant_comparison, versions, writing
 from knowledge.views import documents as document_pages
 from knowledge.views import lore as lore_pages
 from knowledge.views import sources as source_pages
@@ -11,6 +11,7 @@ urlpatterns = [
     path("knowledge/", source_pages.sources, name="sources"),
     path("knowledge/upload/", uploads.upload, name="upload"),
     path("knowledge/write/", writing.write, name="write"),
+    path("knowledge/memory-links/", memory_links.memory_links, name="memory_links"),
     path("knowledge/comparison/", variant_comparison.comparison, name="comparison"),
     path("knowledge/comparison/ask/", variant_comparison.save_question, name="ask"),
     path("knowledge/comparison/<uuid:pk>/forget/", variant_comparison.forget, name="forget"),

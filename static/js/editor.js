@@ -1,5 +1,5 @@
-// The editor of a document: the place of the cursor for an inserted image, and images that are pasted or dropped
-// into the text. Drafts and the preview are htmx; saving needs none of this.
+// The editor of a document: the place of the cursor for an inserted image, images that are pasted or dropped into
+// the text, and links to memories. Drafts and the preview are htmx; saving needs none of this.
 (() => {
   "use strict";
 
@@ -23,6 +23,13 @@
     form.elements.cursor.value = text.selectionStart;
     form.requestSubmit(form.querySelector("[value=image]"));
   }
+  form.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-insert]")?.dataset.insert;
+    if (!link) return;
+    text.setRangeText(link, text.selectionStart, text.selectionEnd, "end");
+    text.dispatchEvent(new Event("input", { bubbles: true }));
+    text.focus();
+  });
   text.addEventListener("paste", (event) => insert(event, event.clipboardData));
   text.addEventListener("drop", (event) => insert(event, event.dataTransfer));
 })();

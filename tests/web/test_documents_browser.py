@@ -23,6 +23,7 @@ async (area) => {
 def test_a_draft_is_previewed_restored_and_saved(
     visitor: Visitor, ada: User, acme: Account
 ) -> None:
+    [memory] = makers.write(acme, "The kettle hums.", user_id="ann")
     visitor.sign_in(ada)
     visitor.go("/knowledge/write/")
     page = visitor.page
@@ -33,6 +34,10 @@ def test_a_draft_is_previewed_restored_and_saved(
     expect(page.locator("[name=text]")).to_have_value("Dried in the **sun**.")
     page.locator("[name=text]").evaluate(PASTE)
     expect(page.locator("#preview img[alt='cup.png']")).to_be_visible()
+    page.get_by_text("Link to a memory", exact=True).click()
+    page.locator("#memory-words").press_sequentially("kettle")
+    page.get_by_role("button", name="Insert link").click()
+    expect(page.locator(f"#preview a[href*='{memory.pk}']")).to_be_visible()
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("h1")).to_have_text("White tea")
     expect(page.locator(".markdown img")).to_be_visible()
