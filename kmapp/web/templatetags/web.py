@@ -1,12 +1,15 @@
 """Template tags and filters. All of them escape the texts of people and agents."""
 
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django import template
+from django.apps import apps
 from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
@@ -158,6 +161,15 @@ def actor_name(actor: str, names: dict[str, str]) -> str:
 
 
 @register.filter
-def object_kind(name: str) -> str:
-    """Return the model name of an object in a commit."""
-    return name.partition(":")[0].rpartition(".")[2]
+def count_changes(diff: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, int]]:
+    """Return the operations of a commit with the kind and the number of objects, most first."""
+    counts = Counter((change["op"], change["object"].partition(":")[0]) for change in diff)
+    return [(op, _object_kind(label), number) for (op, label), number in counts.most_common()]
+
+
+def _object_kind(label: str) -> str:
+    """Return the name of a model, or the label of what is not one, such as `memory.person`."""
+    try:
+        return str(apps.get_model(label)._meta.verbose_name)
+    except LookupError:
+        return label.rpartition(".")[2]
