@@ -164,12 +164,9 @@ def actor_name(actor: str, names: dict[str, str]) -> str:
 def count_changes(diff: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, int]]:
     """Return the operations of a commit with the kind and the number of objects, most first."""
     counts = Counter((change["op"], change["object"].partition(":")[0]) for change in diff)
-    return [(op, _object_kind(label), number) for (op, label), number in counts.most_common()]
-
-
-def _object_kind(label: str) -> str:
-    """Return the name of a model, or the label of what is not one, such as `memory.person`."""
-    try:
-        return str(apps.get_model(label)._meta.verbose_name)
-    except LookupError:
-        return label.rpartition(".")[2]
+    names = {model._meta.label_lower: str(model._meta.verbose_name) for model in apps.get_models()}
+    # What is not a model, such as `memory.person`, has no other name.
+    return [
+        (op, names.get(label, label.rpartition(".")[2]), number)
+        for (op, label), number in counts.most_common()
+    ]
