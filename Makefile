@@ -81,8 +81,8 @@ chaos: development ## test all promises with injected faults; SHORT=1 takes minu
 	$(PY) -m tests.promises $(PROMISES) || kept=1; \
 	exit $$kept
 
-soak: development ## run half an hour of load while processes are killed; MINUTES=2 for less, OUT=FILE
-	@$(ALONE) $(PY) -m tests.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(OUT),--out $(OUT))
+soak: development ## run half an hour of load while processes are killed; MINUTES=2, RATE=10, OUT=FILE
+	@$(ALONE) $(PY) -m tests.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(RATE),--rate $(RATE)) $(if $(OUT),--out $(OUT))
 
 browser: development ## run only browser tests, each page in both themes and languages
 	@$(ALONE) WHOLE_MATRIX=1 $(PY) -m pytest -n $(JOBS) -m browser

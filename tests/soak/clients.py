@@ -43,8 +43,11 @@ class Crowd:
 
 
 @contextmanager
-def create_crowd(there: Deployment, folder: Path) -> Iterator[Crowd]:
-    """Create accounts, keys and a session; `folder` is for the files of the importer."""
+def create_crowd(there: Deployment, folder: Path, rate: float = 1) -> Iterator[Crowd]:
+    """Create accounts, keys and a session; `folder` is for the files of the importer.
+
+    Clients pause `rate` times shorter between their requests.
+    """
     os.environ |= there.environment
     django.setup()
     # These imports need the settings.
@@ -60,9 +63,9 @@ def create_crowd(there: Deployment, folder: Path) -> Iterator[Crowd]:
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         for number in range(WRITERS[tag]):
             name = f"{tag.lower()}-{number}"
-            writers.append(Writer(f"w-{name}", tag, Line(there.port, headers), 4.0))
+            writers.append(Writer(f"w-{name}", tag, Line(there.port, headers), 4.0 / rate))
             line = Line(there.port, headers)
-            readers.append(Reader(f"r-{name}", tag, line, 1.0, writer=writers[-1]))
+            readers.append(Reader(f"r-{name}", tag, line, 1.0 / rate, writer=writers[-1]))
     person = makers.member(accounts["Main"], "reviewer", role="editor")
     session = Line(there.port, _session_headers(person))
     commands = Line(there.port, {})
@@ -70,8 +73,10 @@ def create_crowd(there: Deployment, folder: Path) -> Iterator[Crowd]:
         accounts={tag: str(account.pk) for tag, account in accounts.items()},
         writers=writers,
         readers=readers,
-        reviewer=Reviewer("reviewer", "Main", session, 3.0),
-        importer=Importer("importer", "Main", commands, 90.0, deployment=there, folder=folder),
+        reviewer=Reviewer("reviewer", "Main", session, 3.0 / rate),
+        importer=Importer(
+            "importer", "Main", commands, 90.0 / rate, deployment=there, folder=folder
+        ),
     )
     connections.close_all()
 
