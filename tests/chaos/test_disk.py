@@ -104,7 +104,7 @@ def test_checkpoints_survive_a_full_and_a_read_only_disk(
             fault()
             number += 1
             assert store(product, number) == 201
-            missed = seconds_until(lambda: not is_signed(), 60)
+            missed = seconds_until(lambda: not is_signed(), 90)  # health allows a minute
             assert product.ask("GET", "memory/verify").body["ok"]
             end()
             caught_up = seconds_until(is_signed, 30)
