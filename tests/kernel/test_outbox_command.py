@@ -70,9 +70,10 @@ def test_replay_asks_for_confirmation_and_retries(
     monkeypatch.setattr("builtins.input", lambda question: "y")
     assert "2 jobs will be retried" in command("replay")
     monkeypatch.setattr(f"{__name__}.broken", False)
-    assert deliver_due("default") == 2
+    deliver_due("default")
     with acting(acme):
-        assert Delivery.objects.of(acme).in_state("SUCCEEDED").count() == 2
+        retried = Delivery.objects.of(acme).filter(event__topic="test.topic")
+        assert retried.in_state("SUCCEEDED").count() == 2
     with pytest.raises(CommandError, match="No failed job matches"):
         command("replay", "--yes")
 
@@ -104,7 +105,8 @@ def test_purge_deletes_old_finished_events(
         Delivery.objects.filter(event__job_key="waiting and old").update(done_at=None)
     assert "1 events were deleted" in command("purge", "--older-than=30d")
     with acting(acme):
-        kept = set(OutboxEvent.objects.values_list("job_key", flat=True))
+        events = OutboxEvent.objects.filter(topic="test.topic")
+        kept = set(events.values_list("job_key", flat=True))
     assert kept == {"one", "two", "done", "waiting and old"}
 
 

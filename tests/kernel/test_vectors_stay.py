@@ -153,13 +153,16 @@ def test_error_responses_contain_no_vectors(
                 assert is_clean(text_of(answer)), (name, method)
 
 
-def test_pages_contain_no_vectors(filled: Names, person: Client, measured: Measured) -> None:
+def test_pages_contain_no_vectors(
+    filled: Names, person: Client, ada: User, measured: Measured
+) -> None:
     """GET, and POST where GET is not allowed."""
     asked = dict.fromkeys(DEBUG, "1")
     pages = {path_of(name, filled): name for name in ROUTES if not is_api("/" + ROUTES[name])}
     pages |= dict.fromkeys(map(admin_page, MODELS), "")
     shown = 0
     for path, name in pages.items():
+        person.force_login(ada)  # a page before may have ended the session
         answer: Any = person.get(path, asked)
         if answer.status_code == 405:
             answer = post_page(person, path, PROBES[name].sent(filled)[0] if name in PROBES else {})

@@ -5553,7 +5553,7 @@ export interface operations {
                  *     * `model` - model
                  *     * `variant` - variant
                  */
-                by?: "section" | "agent" | "tool" | "model" | "variant";
+                by?: "section" | "session" | "agent" | "tool" | "model" | "variant";
                 days?: number;
                 limit?: number;
                 model?: string;
