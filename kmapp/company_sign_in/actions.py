@@ -14,7 +14,7 @@ from kmapp.database.encryption import seal
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
 
-PROVIDER = ("issuer", "client_id", "sign_in_url")  # another one names people differently
+PROVIDER = ("issuer", "client_id", "sign_in_url", "certificate")  # another one names other people
 
 
 def find_company_sign_in(account_id: UUID) -> CompanySignIn | None:
@@ -24,7 +24,7 @@ def find_company_sign_in(account_id: UUID) -> CompanySignIn | None:
 def save_company_sign_in(
     account_id: UUID, values: Mapping[str, Any], *, client_secret: str = "", actor: Actor
 ) -> CompanySignIn:
-    """Create or change the company sign-in. Without a secret, the stored one stays.
+    """Create or change the company sign-in. Without a secret, the stored one stays for its issuer.
 
     With another provider, everyone's login is disconnected: its subjects are other people.
     """
@@ -42,6 +42,8 @@ def save_company_sign_in(
         return row
     for name, value in values.items():
         setattr(row, name, value)
+    if "issuer" in changes or row.uses_saml:
+        row.client_secret = ""
     if client_secret:
         row.client_secret = seal(client_secret)
     row.updated_at = timezone.now()
@@ -70,6 +72,12 @@ def disconnect(account_id: UUID, user: User, *, actor: Actor) -> None:
     rows = CompanyIdentity.objects.of(account_id).filter(user=user)
     with recording(account_id, actor) as commit:
         _erase(list(rows.select_for_update()), commit)
+
+
+def disconnect_removed(account_id: UUID, user: User, *, actor: Actor) -> None:
+    """Disconnect a member whom a person removed, so that the provider does not add them again."""
+    if CompanyIdentity.objects.of(account_id).filter(user=user).exists():
+        disconnect(account_id, user, actor=actor)
 
 
 def _disconnect_all(sign_in: CompanySignIn, commit: Recording) -> None:

@@ -85,7 +85,8 @@ def request_url(address: str, expected: ExpectedResponse) -> str:
 
 def parse_certificate(text: str) -> Certificate:
     """Parse a certificate in PEM, or only its base64, as in metadata. Raise ValueError."""
-    body = "".join(text.split("-----")[2] if "-----" in text else text)
+    _before, armoured, rest = text.partition("-----BEGIN CERTIFICATE-----")
+    body = rest.partition("-----")[0] if armoured else text
     lines = "".join(body.split())
     pem = f"-----BEGIN CERTIFICATE-----\n{lines}\n-----END CERTIFICATE-----\n"
     return load_pem_x509_certificate(pem.encode())

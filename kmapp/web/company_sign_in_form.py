@@ -162,8 +162,16 @@ class OpenIDConnectForm(CompanySignInForm):
         super().__init__(data, row)
         secret = self.fields["client_secret"]
         secret.required = not (row and row.client_secret)
+        self.issuer_of_secret = row.issuer if row and row.client_secret else ""
         if not secret.required:
             secret.help_text = _("Leave it empty to keep the stored one.")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        is_same = cleaned.get("issuer", "").rstrip("/") == self.issuer_of_secret.rstrip("/")
+        if self.issuer_of_secret and not is_same and not cleaned.get("client_secret"):
+            self.add_error("client_secret", _("Enter the client secret for this issuer."))
+        return cleaned
 
 
 class SAMLForm(CompanySignInForm):

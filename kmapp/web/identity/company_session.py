@@ -4,17 +4,20 @@ A session that began there opens that account only. It has no rights in the inst
 not change how the person signs in elsewhere: else an account's provider could take over a login.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 from uuid import UUID
 
 from django.contrib.sessions.backends.base import SessionBase
+from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from kmapp.accounts.models import AccountAccess, User
 from kmapp.company_sign_in.models import CompanySignIn
 from kmapp.errors import Denied
+from kmapp.web.models import Session
+from kmapp.web.sessions import SessionStore
 
 COMPANY = "company"  # session key
 OWNER = gettext_lazy("The owner of this installation signs in with a password or a passkey.")
@@ -74,3 +77,15 @@ def find_company_session(session: SessionBase, user: Any) -> CompanySession | No
         is_only_way=stored["only"],
         checks_second_factor=stored["factor"],
     )
+
+
+def end_company_sessions(
+    account_id: UUID, users: Collection[UUID], *, except_key: str | None = None
+) -> None:
+    """End the sessions that these people began, or confirmed, at the provider of an account."""
+    keys = []
+    for row in Session.objects.filter(user__in=users, expire_date__gt=timezone.now()):
+        company = SessionStore().decode(row.session_data).get(COMPANY, {})
+        if company.get("account") == str(account_id):
+            keys.append(row.session_key)
+    Session.objects.filter(session_key__in=keys).exclude(session_key=except_key).delete()

@@ -24,10 +24,12 @@ from kmapp.company_sign_in.openid_connect import allowed_providers, find_issuer
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.company_sign_in_form import CompanySignInForm, OpenIDConnectForm, SAMLForm
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
+from kmapp.web.identity.company_session import end_company_sessions
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
 
 PAGE = "web/company_sign_in/index.html"
+REVOKING = (*PROVIDER, "is_active", "checks_second_factor")  # their change ends sessions
 
 
 @sensitive_post_parameters("client_secret")
@@ -78,9 +80,21 @@ def _save(request: WebRequest, form: CompanySignInForm, row: CompanySignIn | Non
             with acting(request.account_id):
                 return _render(request, form, row)
     secret = form.cleaned_data.get("client_secret", "")
+    is_revoking = row is not None and any(values[name] != getattr(row, name) for name in REVOKING)
     with acting(request.account_id):
+        people = _list_connected(request.account_id) if is_revoking else []
         save_company_sign_in(request.account_id, values, client_secret=secret, actor=request.actor)
+        _end_sessions(request, people)
     return redirect_with_notice(request, _("Company sign-in saved."), "web:company_sign_in")
+
+
+def _list_connected(account_id: UUID) -> list[UUID]:
+    return list(CompanyIdentity.objects.of(account_id).values_list("user_id", flat=True))
+
+
+def _end_sessions(request: WebRequest, people: list[UUID]) -> None:
+    """End the sessions through the provider, except that of the person who asks for it."""
+    end_company_sessions(request.account_id, people, except_key=request.session.session_key)
 
 
 def _describe(error: SignInRefused) -> str:
@@ -113,7 +127,9 @@ def delete(request: WebRequest) -> HttpResponse:
     if request.method != "POST":
         context = {"row": find_company_sign_in(request.account_id)}
         return render(request, "web/company_sign_in/confirm.html", context)
+    people = _list_connected(request.account_id)
     delete_company_sign_in(request.account_id, actor=request.actor)
+    _end_sessions(request, people)
     return redirect_with_notice(request, _("Company sign-in deleted."), "web:company_sign_in")
 
 
@@ -121,5 +137,6 @@ def delete(request: WebRequest) -> HttpResponse:
 def disconnect_person(request: WebRequest, pk: UUID) -> HttpResponse:
     user = get_row_or_404(request, CompanyIdentity, pk).user
     disconnect(request.account_id, user, actor=request.actor)
+    _end_sessions(request, [user.pk])
     text = _("%(who)s is disconnected.") % {"who": user.email}
     return redirect_with_notice(request, text, "web:company_sign_in")

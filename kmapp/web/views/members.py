@@ -21,6 +21,7 @@ from kmapp.accounts.second_factor import (
     remove_second_factor,
     require_second_factor,
 )
+from kmapp.company_sign_in.actions import disconnect_removed
 from kmapp.errors import Denied, Invalid
 from kmapp.web.forms import MemberForm
 from kmapp.web.http import WebRequest, paginate
@@ -175,6 +176,7 @@ def remove(request: WebRequest, pk: UUID) -> HttpResponse:
         return render(request, "web/members/confirm.html", {"member": member})
     token = signing.dumps([str(member.account_id), str(member.user_id), member.role], salt=REMOVED)
     remove_member(member, actor=request.actor)
+    disconnect_removed(member.account_id, member.user, actor=request.actor)
     return redirect_with_notice(
         request,
         _("%(who)s no longer has access to this account.") % {"who": member.user.email},

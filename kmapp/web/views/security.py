@@ -11,6 +11,7 @@ from kmapp.accounts.second_factor import FACTORS
 from kmapp.company_sign_in.actions import disconnect
 from kmapp.company_sign_in.models import CompanyIdentity, find_open_sign_in
 from kmapp.web.http import WebRequest
+from kmapp.web.identity.company_session import end_company_sessions
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from kmapp.web.sessions import end_session, end_sessions, list_sessions
@@ -54,4 +55,6 @@ def end_others(request: WebRequest) -> HttpResponse:
 @page_view("POST", needs=Permission.READ, own_login=True)
 def disconnect_company(request: WebRequest) -> HttpResponse:
     disconnect(request.account_id, request.user, actor=request.actor)
+    key = request.session.session_key
+    end_company_sessions(request.account_id, [request.user.pk], except_key=key)
     return redirect_with_notice(request, _("Your login is disconnected."), "mfa_index")
