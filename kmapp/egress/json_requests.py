@@ -36,7 +36,7 @@ def request_json(
     status, body = asyncio.run(_send(method, address_of(url, allowed), allowed, sent, content))
     try:
         parsed = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):  # too deep an object is none, too
         parsed = None
     if isinstance(parsed, dict):
         return JsonResponse(status=status, body=parsed)
@@ -63,5 +63,5 @@ async def _send(
             return response.status, bytes(body)
     except (TimeoutError, httpcore2.TimeoutException) as error:
         raise CannotReach(f"The site did not respond within {SECONDS:.0f} seconds.") from error
-    except (OSError, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+    except (OSError, UnicodeError, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
         raise CannotReach("The site could not be reached.") from error

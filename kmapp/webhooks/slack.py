@@ -27,7 +27,7 @@ def build_slack_payload(change: Change) -> Payload:
     link = f"<{escape(url)}|kmapp>" if url else "kmapp"
     body = "\n".join([f"*{escape(label)}*", *quoted])
     blocks: list[dict[str, Any]] = [
-        {"type": "section", "text": {"type": "mrkdwn", "text": body}},
+        {"type": "section", "text": {"type": "mrkdwn", "text": body, "verbatim": True}},
         {
             "type": "context",
             "elements": [{"type": "mrkdwn", "text": f"{link} · {change.event_type}"}],
@@ -37,6 +37,7 @@ def build_slack_payload(change: Change) -> Payload:
 
 
 def _shorten(text: str) -> str:
+    text = " ".join(text.split())  # a line of its own could pose as another message
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
