@@ -29,7 +29,6 @@ def _may_mount() -> bool:
 
 
 pytestmark = [
-    pytest.mark.long,  # minutes: it waits until missing checkpoints are reported
     pytest.mark.promise(46),
     pytest.mark.skipif(not _may_mount(), reason="mounting a disk is not permitted"),
 ]
@@ -80,6 +79,7 @@ def store(product: Product, number: int) -> int:
     return product.post("memory/store", body).status
 
 
+@pytest.mark.long  # minutes: it waits until missing checkpoints are reported
 def test_checkpoints_survive_a_full_and_a_read_only_disk(
     apart: Apart, place: Place, measured: Measured
 ) -> None:
@@ -114,6 +114,7 @@ def test_checkpoints_survive_a_full_and_a_read_only_disk(
         product.command("fsck")
 
 
+@pytest.mark.chaos
 def test_full_database_disk_refuses_writes_and_loses_none(
     place: Place, django_db_blocker: DjangoDbBlocker, measured: Measured
 ) -> None:
