@@ -80,7 +80,7 @@ def test_commits_without_checkpoint_degrade_health(
     assert agent.get("/v1/health").json()["ledger"] == {"ok": True}
 
 
-@pytest.mark.promise(42)
+@pytest.mark.promise(42, 46)
 def test_scheduler_runs_the_thread_which_survives_failures(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
