@@ -85,8 +85,8 @@ def create_full_account(name: str) -> FullAccount:
     agent.post("memory/write", {"nodes": nodes}, 201, **{"Idempotency-Key": word})
     rating = {"client_id": f"{word}-2", "outcome": "positive", "reason": f"Used by {word}."}
     agent.post("memory/feedback", rating, 201)
-    said = {"messages": f"I like the {word}.", "user_id": f"user-{word}"}
-    agent.post("memory/add", said, 202)
+    body = {"messages": f"I like the {word}.", "user_id": f"user-{word}"}
+    agent.post("memory/add", body, 202)
     result = {"tool_name": f"look-{word}", "result": f"The {word} is open.", "threshold": 0}
     agent.post("tool-results", {**result, "conversation_id": f"run-{word}"}, 201)
     makers.settle()

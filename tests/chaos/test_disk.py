@@ -138,10 +138,10 @@ def test_full_database_disk_refuses_writes_and_loses_none(
                 product.key = makers.key(account)[1]
                 try:
                     _fill_and_free(product, small, account.pk)
-                    kept = makers.rows(MemoryEntry, account)
+                    remaining = makers.rows(MemoryEntry, account)
                 finally:
                     product.kill(*product.running)
-                measured(f"{len(kept)} acknowledged memories there after a full disk")
+                measured(f"{len(remaining)} acknowledged memories there after a full disk")
 
 
 def _fill_and_free(product: Product, small: Disk, account_id: object) -> None:

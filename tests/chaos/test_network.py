@@ -74,8 +74,8 @@ class Network:
         return self.ask("memory/search", {"query": query, "user_id": "ann"})
 
     def extract(self) -> int:
-        said = [{"role": "user", "content": f"I moved to street {next(self.numbers)}."}]
-        return self.ask("memory/add", {"messages": said, "user_id": "eve"})
+        messages = [{"role": "user", "content": f"I moved to street {next(self.numbers)}."}]
+        return self.ask("memory/add", {"messages": messages, "user_id": "eve"})
 
     def works(self) -> bool:
         return {self.write(f"n{next(self.numbers)}"), self.recall()} <= {200, 201}

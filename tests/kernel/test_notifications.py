@@ -66,7 +66,7 @@ def test_each_cause_opens_one_notification(
     )
 
 
-def test_settled_ones_close_and_open_again(acme: Account) -> None:
+def test_resolved_notifications_close_and_open_again(acme: Account) -> None:
     propose(acme, "Tea is served at four.", "The kiln needs new bricks.")
     settle()
     with acting(acme):

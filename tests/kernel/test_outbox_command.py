@@ -106,8 +106,8 @@ def test_purge_deletes_old_finished_events(
     assert "1 events were deleted" in command("purge", "--older-than=30d")
     with acting(acme):
         events = OutboxEvent.objects.filter(topic="test.topic")
-        kept = set(events.values_list("job_key", flat=True))
-    assert kept == {"one", "two", "done", "waiting and old"}
+        remaining = set(events.values_list("job_key", flat=True))
+    assert remaining == {"one", "two", "done", "waiting and old"}
 
 
 def test_purge_rejects_an_invalid_age() -> None:

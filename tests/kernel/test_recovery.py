@@ -171,7 +171,7 @@ def running(server: Postgres) -> Iterator[None]:
         connections.close_all()
 
 
-def test_base_backups_are_kept_as_long_as_a_moment_needs_them(
+def test_base_backups_are_retained_while_a_moment_needs_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last base backup before the period is kept with its segments; older ones go."""

@@ -93,14 +93,14 @@ def list_requests(name: str, names: Names) -> Iterator[tuple[str, Mapping[str, A
             yield method, {**body, **DEBUG}
 
 
-def ask(client: Client, method: str, path: str, said: Mapping[str, Any]) -> HttpResponseBase:
+def ask(client: Client, method: str, path: str, fields: Mapping[str, Any]) -> HttpResponseBase:
     """Send a request and roll back its changes."""
     with transaction.atomic():
         if method in ("GET", "DELETE"):
-            query = {name: str(value).lower() for name, value in said.items()}
+            query = {name: str(value).lower() for name, value in fields.items()}
             answer = client.generic(method, path, query_params=query)
         else:
-            body = json.dumps(said, cls=DjangoJSONEncoder)
+            body = json.dumps(fields, cls=DjangoJSONEncoder)
             answer = client.generic(method, path, body, "application/json")
         transaction.set_rollback(True)
     return answer
@@ -114,12 +114,12 @@ def test_api_responses_contain_no_vectors(
     names = [name for name in ROUTES if is_api("/" + ROUTES[name])]
     for name in names:
         path, taken = path_of(name, filled), 0
-        for method, said in list_requests(name, filled):
+        for method, fields in list_requests(name, filled):
             may, may_not = agents
-            for client in [may_not] if DEBUG.keys() <= said.keys() else [may, may_not]:
-                answer = ask(client, method, path, said)
+            for client in [may_not] if DEBUG.keys() <= fields.keys() else [may, may_not]:
+                answer = ask(client, method, path, fields)
                 taken += answer.status_code < 300
-                assert is_clean(text_of(answer)), (name, method, said)
+                assert is_clean(text_of(answer)), (name, method, fields)
         assert taken, f"{name} was never answered"
     assert is_clean(log_text(caplog))
     measured(f"{len(names)} routes of the API")
@@ -157,13 +157,13 @@ def test_pages_contain_no_vectors(
     filled: Names, person: Client, ada: User, measured: Measured
 ) -> None:
     """GET, and POST where GET is not allowed."""
-    asked = dict.fromkeys(DEBUG, "1")
+    debug = dict.fromkeys(DEBUG, "1")
     pages = {path_of(name, filled): name for name in ROUTES if not is_api("/" + ROUTES[name])}
     pages |= dict.fromkeys(map(admin_page, MODELS), "")
     shown = 0
     for path, name in pages.items():
         person.force_login(ada)  # a page before may have ended the session
-        answer: Any = person.get(path, asked)
+        answer: Any = person.get(path, debug)
         if answer.status_code == 405:
             answer = post_page(person, path, PROBES[name].sent(filled)[0] if name in PROBES else {})
         shown += answer.status_code < 400
@@ -172,9 +172,9 @@ def test_pages_contain_no_vectors(
     measured(f"{len(pages)} pages")
 
 
-def post_page(person: Client, path: str, said: Mapping[str, Any]) -> HttpResponseBase:
+def post_page(person: Client, path: str, fields: Mapping[str, Any]) -> HttpResponseBase:
     with transaction.atomic():
-        answer = person.post(path, {**said}, headers={"HX-Request": "true"})
+        answer = person.post(path, {**fields}, headers={"HX-Request": "true"})
         text_of(answer)
         transaction.set_rollback(True)
     return answer
@@ -204,6 +204,6 @@ def test_logged_errors_contain_no_vectors(
     answer = agents[0].post("/v1/memory/search", {"query": "kettle"}, "application/json")
     assert answer.status_code == 500
     assert is_clean(text_of(answer))
-    said = log_text(caplog)
-    assert "ValueError" in said
-    assert is_clean(said)
+    logged = log_text(caplog)
+    assert "ValueError" in logged
+    assert is_clean(logged)

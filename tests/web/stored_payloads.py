@@ -121,10 +121,10 @@ class Planter:
         cursor = self.intruder.connection.cursor(row_factory=dict_row)
         rows = cursor.execute(f"SELECT * FROM {table} ORDER BY {pk}").fetchall()  # noqa: S608 - names of ours
         for number, row in enumerate(rows):
-            said = self._said(model, columns, row, number)
-            names = ", ".join(f'"{name}" = %s' for name in said)
+            values = self._build_values(model, columns, row, number)
+            names = ", ".join(f'"{name}" = %s' for name in values)
             change = f"UPDATE {table} SET {names} WHERE {pk} = %s"  # noqa: S608 - names of ours
-            self.intruder.run(change, *said.values(), row[pk])
+            self.intruder.run(change, *values.values(), row[pk])
         if issubclass(model, AccountOwned) and any(map(_room, columns)):
             self._copy(model, columns, rows)
 
@@ -138,8 +138,8 @@ class Planter:
         table, pk = model._meta.db_table, model._meta.pk.attname
         for number in range(len(rows), len(TEXTS)):
             row = rows[number % len(rows)]
-            said = self._said(model, columns, row, number)
-            made: dict[str, Any] = row | said | {pk: uuid4()}
+            values = self._build_values(model, columns, row, number)
+            made: dict[str, Any] = row | values | {pk: uuid4()}
             made = {n: Jsonb(v) if isinstance(v, dict) else v for n, v in made.items()}
             names = '", "'.join(made)
             holes = ", ".join(["%s"] * len(made))
@@ -149,7 +149,7 @@ class Planter:
             except UniqueViolation:
                 return
 
-    def _said(
+    def _build_values(
         self,
         model: type[models.Model],
         columns: "Sequence[models.Field[Any, Any]]",
@@ -157,21 +157,21 @@ class Planter:
         number: int,
     ) -> dict[str, Any]:
         """The values of the columns of a row."""
-        said: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for column in columns:
             name, room = _name(model, column), _room(column)
             old = row[column.attname]
             if isinstance(column, models.JSONField):
-                said[column.attname] = Jsonb(self._spread(_shaped(old, SHAPES.get(name)), TEXTS))
+                values[column.attname] = Jsonb(self._spread(_shaped(old, SHAPES.get(name)), TEXTS))
             elif isinstance(column, ArrayField):
                 most = column.base_field.max_length or 10_000
-                said[column.attname] = [text for text in TEXTS if len(text) <= most]
+                values[column.attname] = [text for text in TEXTS if len(text) <= most]
             elif name in JSON_TEXTS:
-                said[column.attname] = json.dumps(self._spread(json.loads(old), TEXTS))
+                values[column.attname] = json.dumps(self._spread(json.loads(old), TEXTS))
             else:
-                said[column.attname] = packed(number, room) if room else " ".join(TEXTS)
-            self.planted[name] |= _payloads_in(said[column.attname])
-        return said
+                values[column.attname] = packed(number, room) if room else " ".join(TEXTS)
+            self.planted[name] |= _payloads_in(values[column.attname])
+        return values
 
     def _spread(self, value: Any, texts: Sequence[str]) -> Any:
         """Give lists and objects an item for each payload; texts hold all of them."""

@@ -43,7 +43,7 @@ FROM memory_memoryentry AS other WHERE one.id = %s AND other.id = %s
 EDITABLE = """
 UPDATE knowledge_knowledgedocument SET mime = 'text/markdown', removed_at = NULL WHERE id = %s
 """
-ASKED = {"memory:review_merge": "?with={}", "memory:forget_these": "?kind=fact"}
+QUERIES = {"memory:review_merge": "?with={}", "memory:forget_these": "?kind=fact"}
 # Tables whose rows are too few, or too much bound to others, to hold all payloads in short columns.
 FEW = {
     *("accounts_account.name", "rules_rulefeedback.run_id", "knowledge_knowledgetext.revision"),
@@ -146,7 +146,7 @@ def pages(site_data: SiteData) -> Iterator[tuple[str, str]]:
         address = reverse(name, args=pk)
         is_page = not is_api(f"/{path}") and not address.startswith(NOT_PAGES)
         if is_page and Client().get(address).status_code != NOT_A_METHOD:
-            yield name, address + ASKED.get(name, "").format(names.entry)
+            yield name, address + QUERIES.get(name, "").format(names.entry)
 
 
 def tables(account: Account) -> Iterator[str]:

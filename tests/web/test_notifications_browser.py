@@ -1,4 +1,4 @@
-"""The bell in a browser: a proposal is announced, opened and settled; choices are saved."""
+"""The bell in a browser: a proposal is announced and opened; choices are saved."""
 
 import pytest
 from playwright.sync_api import expect
@@ -11,7 +11,7 @@ from tests.web.proposals import propose
 pytestmark = pytest.mark.browser
 
 
-def test_a_proposal_is_announced_and_settled(visitor: Visitor, acme: Account, ada: User) -> None:
+def test_a_proposal_is_announced_and_opened(visitor: Visitor, acme: Account, ada: User) -> None:
     propose(acme, "Tea is at five.")
     makers.settle()
     visitor.sign_in(ada)

@@ -1,40 +1,16 @@
-"""Accounts, users, memberships and API keys."""
+"""The account, and what every row of an account has in common."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields
-from datetime import datetime
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
-from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.scopes import Scope
 from kmapp.database.ids import uuid7
 
 M = TypeVar("M", bound=models.Model)
-
-
-class User(AbstractUser):
-    """A person. Memberships define what they may do in each account."""
-
-    class Theme(models.TextChoices):
-        AUTO = "auto", _("System")
-        LIGHT = "light", _("Light")
-        DARK = "dark", _("Dark")
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    email = models.EmailField(_("e-mail"), unique=True)
-    language = models.CharField(_("language"), max_length=10, blank=True)
-    time_zone = models.CharField(_("time zone"), max_length=64, blank=True, db_default="")
-    theme = models.CharField(_("theme"), max_length=5, choices=Theme.choices, default=Theme.AUTO)
-    # Someone else chose the password; a reset by e-mail ends this.
-    has_initial_password = models.BooleanField(default=False, db_default=False, editable=False)
-    keyboard_shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
-    has_seen_tour = models.BooleanField(default=False, db_default=False, editable=False)
 
 
 class Redaction(models.TextChoices):
@@ -179,118 +155,6 @@ class SealedModel(AccountOwned):
     def body(self) -> dict[str, Any]:
         """Return the columns that a commit digests."""
         return sealed_columns(self, self.unsealed_fields)
-
-
-class Membership(SealedModel):
-    class Role(models.TextChoices):
-        VIEWER = "viewer", _("Viewer")
-        REVIEWER = "reviewer", _("Reviewer")
-        EDITOR = "editor", _("Editor")
-        ADMIN = "admin", _("Admin")
-
-    user = models.ForeignKey(
-        User, on_delete=models.CASCADE, related_name="memberships", verbose_name=_("person")
-    )
-    role = models.CharField(_("role"), max_length=10, choices=Role.choices)
-    created_at = models.DateTimeField(_("member since"), auto_now_add=True)
-
-    class Meta:
-        verbose_name = _("membership")
-        verbose_name_plural = _("memberships")
-        constraints = [
-            models.UniqueConstraint(fields=["account", "user"], name="one_membership_per_person")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.user_id} · {self.role}"
-
-
-class InvitationQuerySet(AccountQuerySet["Invitation"]):
-    def open(self) -> Self:
-        """Return the invitations that were neither accepted nor revoked; some may have expired."""
-        return self.filter(accepted_at=None, revoked_at=None)
-
-
-class Invitation(SealedModel):
-    """An e-mail address that was invited to an account with a role."""
-
-    email = models.EmailField(_("e-mail"), max_length=150)
-    role = models.CharField(_("role"), max_length=10, choices=Membership.Role.choices)
-    language = models.CharField(_("language"), max_length=10)
-    invited_by = models.CharField(_("invited by"), max_length=50)
-    messages = models.PositiveSmallIntegerField(_("messages"), default=1)
-    created_at = models.DateTimeField(_("invited"), auto_now_add=True)
-    expires_at = models.DateTimeField(_("expires"))
-    accepted_at = models.DateTimeField(_("accepted"), null=True, blank=True)
-    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
-
-    objects: ClassVar = InvitationQuerySet.as_manager()
-
-    class Meta:
-        verbose_name = _("invitation")
-        verbose_name_plural = _("invitations")
-        constraints = [
-            models.UniqueConstraint(
-                fields=["account", "email"],
-                condition=models.Q(accepted_at=None, revoked_at=None),
-                name="one_open_invitation_per_address",
-            )
-        ]
-
-    def __str__(self) -> str:
-        return self.email
-
-    @property
-    def has_expired(self) -> bool:
-        return self.expires_at <= timezone.now()
-
-
-class ApiKey(SealedModel):
-    """The credential of an agent. Only its hash is stored; the key is displayed once."""
-
-    unsealed_fields = ("commit_id", "last_used_at")
-
-    name = models.CharField(_("name"), max_length=100)
-    prefix = models.CharField(_("prefix"), max_length=16, unique=True)
-    hash = models.CharField(_("hash"), max_length=64, editable=False)
-    scopes = ArrayField(
-        models.CharField(max_length=30, choices=Scope.choices), verbose_name=_("scopes")
-    )
-    created_by = models.CharField(_("created by"), max_length=50)
-    created_at = models.DateTimeField(_("created"), auto_now_add=True)
-    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
-    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
-    last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
-
-    class Meta:
-        verbose_name = _("API key")
-        verbose_name_plural = _("API keys")
-        indexes = [models.Index(fields=["account", "-created_at"], name="keys_newest_first")]
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.prefix}…)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountAccess:
-    account_id: UUID
-    name: str
-    slug: str
-    role: str
-    require_second_factor: bool
-    archived_at: datetime | None
-    requires_company_sign_in: bool
-
-    @property
-    def role_label(self) -> str:
-        return str(Membership.Role(self.role).label)
-
-
-def list_account_access(user: User) -> list[AccountAccess]:
-    with connection.cursor() as cursor:
-        names = [field.name for field in fields(AccountAccess)]
-        cursor.execute(f"SELECT {', '.join(names)} FROM accounts_of_user(%s)", [user.pk])  # noqa: S608
-        return [AccountAccess(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
 
 
 def account_ids() -> list[UUID]:

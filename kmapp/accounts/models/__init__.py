@@ -1,0 +1,43 @@
+"""Accounts, users, memberships and API keys."""
+
+from kmapp.accounts.models.accounts import (
+    Account,
+    AccountOwned,
+    AccountQuerySet,
+    M,
+    Redaction,
+    SameAccountKey,
+    SealedModel,
+    account_ids,
+    all_redaction_kinds,
+    sealed_columns,
+)
+from kmapp.accounts.models.keys import ApiKey
+from kmapp.accounts.models.people import (
+    AccountAccess,
+    Invitation,
+    InvitationQuerySet,
+    Membership,
+    User,
+    list_account_access,
+)
+
+__all__ = [
+    "Account",
+    "AccountAccess",
+    "AccountOwned",
+    "AccountQuerySet",
+    "ApiKey",
+    "Invitation",
+    "InvitationQuerySet",
+    "M",
+    "Membership",
+    "Redaction",
+    "SameAccountKey",
+    "SealedModel",
+    "User",
+    "account_ids",
+    "all_redaction_kinds",
+    "list_account_access",
+    "sealed_columns",
+]
