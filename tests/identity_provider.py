@@ -12,6 +12,7 @@ from django.test import Client
 
 CLIENT_ID = "kmapp-of-acme"
 SECRET = "secret-of-the-client"
+FROM_OWN_PAGE = {"sec-fetch-site": "same-origin"}  # what a browser sends after a click there
 
 
 @dataclass
@@ -39,7 +40,7 @@ class IdentityProvider:
 
     def sign_in(self, client: Client, subject: str, slug: str = "acme", **query: str) -> Any:
         """Walk from the button to the provider and back; return our answer."""
-        started = client.get(f"/sign-in/company/{slug}/", query)
+        started = client.get(f"/sign-in/company/{slug}/", query, headers=FROM_OWN_PAGE)
         assert started.status_code == 302, started.content.decode()
         return client.get(self.authorize(started.headers["Location"], subject))
 

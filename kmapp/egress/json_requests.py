@@ -12,7 +12,7 @@ import httpcore2
 from kmapp.egress.allowed_addresses import Allowed, CannotReach, address_of
 from kmapp.egress.connections import CheckedBackend
 
-SECONDS = 10.0  # in all
+SECONDS = 4.0  # in all: a sign-in makes up to four requests, for which a web worker waits
 MOST_BYTES = 1024 * 1024
 
 

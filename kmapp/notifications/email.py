@@ -6,8 +6,7 @@ click (RFC 8058).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
@@ -20,36 +19,15 @@ from django.utils import timezone, translation
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import User
 from kmapp.notifications.actions import save_settings
-from kmapp.notifications.kinds import Subject, find_kind
+from kmapp.notifications.lines import Line
 from kmapp.notifications.models import Notification
 from kmapp.notifications.recipients import Recipient
 from kmapp.notifications.refresh import load_subjects
 
 SALT = "kmapp.notifications.unsubscribe"
 MOST = 20  # notifications in one message
+UNSUBSCRIBE_TIME = timedelta(days=90)  # of a link: a forwarded message is not a key for ever
 FOLDER = "web/notifications/email"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A notification as a message or a page shows it, in the active language."""
-
-    text: str
-    title: str
-    url: str
-    count: int
-
-
-def build_line(row: Notification, subject: Subject) -> Line:
-    kind = find_kind(row.kind)
-    assert kind is not None  # noqa: S101 - kinds load their subjects
-    count = row.count if subject.count is None else subject.count
-    return Line(
-        text=kind.text(row.subject, count),
-        title=" ".join(subject.title.split()),
-        url=settings.PUBLIC_URL + kind.url(row.subject),
-        count=count,
-    )
 
 
 def build_message(
@@ -66,7 +44,7 @@ def build_message(
     subjects = load_subjects(recipient.account.pk, rows)
     with translation.override(recipient.language), timezone.override(recipient.zone):
         lines = [
-            build_line(row, subject)
+            Line.of(row, subject)
             for row in rows
             if (subject := subjects.get((row.kind, row.subject)))
         ]
@@ -107,9 +85,9 @@ def sign_unsubscription(recipient: Recipient) -> str:
 
 
 def parse_unsubscription(token: str) -> tuple[UUID, UUID] | None:
-    """Return the account and the person of a link, or None if kmapp did not sign it."""
+    """Return the account and the person of a link, or None if kmapp did not sign it lately."""
     try:
-        account, user = signing.loads(token, salt=SALT)
+        account, user = signing.loads(token, salt=SALT, max_age=UNSUBSCRIBE_TIME)
     except signing.BadSignature:
         return None
     return UUID(account), UUID(user)

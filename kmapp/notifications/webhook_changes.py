@@ -6,7 +6,8 @@ from uuid import UUID
 from django.conf import settings
 from django.utils import translation
 
-from kmapp.notifications.kinds import Subject, find_kind, labels
+from kmapp.notifications.kinds import Subject, labels
+from kmapp.notifications.lines import Line
 from kmapp.notifications.models import Notification
 from kmapp.notifications.refresh import load_subjects
 from kmapp.webhooks.changes import Change, Source, register_source
@@ -27,19 +28,17 @@ def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Cha
 
 
 def _change(row: Notification, subject: Subject) -> Change:
-    kind = find_kind(row.kind)
-    assert kind is not None  # noqa: S101 - kinds load their subjects
-    count = row.count if subject.count is None else subject.count
+    line = Line.of(row, subject)
     return Change(
         event_type=row.kind,
         created_at=row.first_at,
         data={
             "id": row.pk,
-            "severity": kind.severity.value,
-            "text": kind.text(row.subject, count),
-            "title": subject.title or None,
-            "count": count,
-            "url": settings.PUBLIC_URL + kind.url(row.subject),
+            "severity": line.kind.severity.value if line.kind else None,
+            "text": line.text,
+            "title": line.title or None,
+            "count": line.count,
+            "url": line.url,
         },
     )
 

@@ -115,9 +115,13 @@ class WebhookForm(SettingsForm):
         super().__init__(*args, **kwargs)
         allowed = [*settings.WEBHOOK_HOSTS, *settings.WEBHOOK_PRIVATE]
         hosts = [gettext("every public host") if host == ANY_HOST else host for host in allowed]
-        self.fields["url"].help_text = gettext(
-            "Memories are sent to it as signed JSON. Allowed hosts: %(hosts)s"
-        ) % {"hosts": ", ".join(hosts)}
+        if hosts:
+            text = gettext("Events are sent to it, signed. Allowed hosts: %(hosts)s")
+            self.fields["url"].help_text = text % {"hosts": ", ".join(hosts)}
+        else:
+            self.fields["url"].help_text = gettext(
+                "No host is allowed yet: the operator lists them in WEBHOOK_HOSTS."
+            )
 
     def add_refusal(self, refusal: DomainError) -> None:
         """Show a refusal beside the field that it is about, or above the form."""

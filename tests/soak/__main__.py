@@ -96,7 +96,9 @@ def table(findings: Sequence[Finding]) -> str:
     return "\n".join(["| | result | as required |", "| --- | ---: | --- |", *rows])
 
 
-def describe_run(there: Deployment, crowd: Crowd, settle_seconds: float, memory: Sequence[float]) -> str:
+def describe_run(
+    there: Deployment, crowd: Crowd, settle_seconds: float, memory: Sequence[float]
+) -> str:
     kills = ", ".join(f"{number} of {name}" for name, number in sorted(there.killed.items()))
     answers = ", ".join(
         f"{number:,} x {status or 'none'}" for status, number in crowd.answers.most_common()

@@ -10,7 +10,7 @@ from pytest_django import Settings
 from kmapp.accounts.models import Account, Membership, User
 from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
 from tests import makers
-from tests.identity_provider import IdentityProvider
+from tests.identity_provider import FROM_OWN_PAGE, IdentityProvider
 from tests.saml_provider import ISSUER, SIGN_IN_URL, SAMLProvider
 from tests.web.company_pages import SETTINGS, START, sign_in_form
 from tests.web.pages import page
@@ -48,14 +48,14 @@ def test_saml_signs_in_under_the_same_rules(
     assert (row.uses_saml, row.client_id, row.client_secret) == (True, "", "")
 
     client = Client(enforce_csrf_checks=True)
-    started = client.get(START, {"next": "/memory/"})
+    started = client.get(START, {"next": "/memory/"}, headers=FROM_OWN_PAGE)
     response = saml.respond(started.headers["Location"])
     assert return_with(client, response).headers["Location"] == "/memory/"
     noor = User.objects.get(email="noor@acme.test")
     assert client.session[SESSION_KEY] == str(noor.pk)
     assert makers.get(Membership, acme, user=noor).role == "reviewer"
     other = Client()
-    other.get(START)
+    other.get(START, headers=FROM_OWN_PAGE)
     assert "cannot trust" in page(return_with(other, response), 400), "it is for another sign-in"
     assert "has expired" in page(return_with(Client(), response), 400)
     assert SESSION_KEY not in other.session
@@ -68,7 +68,9 @@ def test_saml_signs_in_under_the_same_rules(
     for text, values in refused.items():
         makers.update(CompanySignIn, acme, {}, email_domains=["acme.test", "example.test"])
         guest = Client()
-        response = saml.respond(guest.get(START).headers["Location"], **values)
+        response = saml.respond(
+            guest.get(START, headers=FROM_OWN_PAGE).headers["Location"], **values
+        )
         assert text in page(return_with(guest, response), 403)
     assert not makers.rows(Membership, acme, user=noor)
 

@@ -5,6 +5,7 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+import pytest
 from django.contrib.auth import SESSION_KEY
 from django.test import Client
 from pytest_django import Settings
@@ -14,7 +15,12 @@ from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.database.encryption import unseal
 from kmapp.ledger.models import Commit, Note
 from tests import makers
-from tests.identity_provider import SECRET, IdentityProvider, identity_provider
+from tests.identity_provider import (
+    FROM_OWN_PAGE,
+    SECRET,
+    IdentityProvider,
+    identity_provider,
+)
 from tests.web.company_pages import SETTINGS, START, sign_in_form
 from tests.web.pages import html, page
 
@@ -71,7 +77,7 @@ def test_first_sign_in_creates_a_member_and_the_next_one_changes_the_role(
     company.put("noor", groups=["staff", "kitchen"])
     client = Client()
     assert f'href="{START}?next=%2Fmemory%2F"' in page(client.get("/sign-in/?next=/memory/"))
-    started = client.get(START, {"next": "/memory/"})
+    started = client.get(START, {"next": "/memory/"}, headers=FROM_OWN_PAGE)
     query = dict(parse_qsl(urlsplit(started.headers["Location"]).query))
     assert makers.missing(query["scope"], "openid", "email") == []
     assert query["redirect_uri"] == f"http://testserver{START}back/"
@@ -130,7 +136,7 @@ def test_response_counts_only_for_the_sign_in_that_was_started(
 
     def answer(change: Any = None, **query: str) -> str:
         client = Client()
-        address = client.get(START).headers["Location"]
+        address = client.get(START, headers=FROM_OWN_PAGE).headers["Location"]
         back = urlsplit(company.authorize(address, "noor"))
         session = client.session
         if change:
@@ -149,14 +155,25 @@ def test_response_counts_only_for_the_sign_in_that_was_started(
     assert "cannot trust" in answer(lambda stored: stored["secrets"].update(nonce="another"))
     assert "cannot trust" in answer(code="of-another")
     assert "cannot trust" in answer(iss="https://issuer.test")
-    back = company.authorize(Client().get(START).headers["Location"], "noor")
+    back = company.authorize(Client().get(START, headers=FROM_OWN_PAGE).headers["Location"], "noor")
     assert "has expired" in page(reviewer.get(back), 400), "begun in another browser"
-    led = Client(headers={"sec-fetch-site": "cross-site"}).get(START)
-    assert "Another site led you here" in page(led)
     client = Client()
-    denied = company.authorize(client.get(START).headers["Location"], "noor", action="deny")
+    started = client.get(START, headers=FROM_OWN_PAGE)
+    denied = company.authorize(started.headers["Location"], "noor", action="deny")
     state = client.session["company_started"]["secrets"]["state"]
     assert "Sign-in cancelled" in page(client.get(f"{denied}&state={state}"), 400)
+
+
+@pytest.mark.parametrize("headers", [{"sec-fetch-site": "cross-site"}, {}])
+def test_who_does_not_come_from_our_own_page_is_asked_first(
+    company: IdentityProvider, headers: dict[str, str]
+) -> None:
+    visitor, expected = Client(headers=headers), "Continue if you want to sign in"
+    question = page(visitor.get(START))
+    assert expected in question
+    link = question.split(f'href="{START}?', 1)[1].split('"', 1)[0].replace("&amp;", "&")
+    assert expected in page(Client().get(f"{START}?{link}")), "a link for another session"
+    assert visitor.get(f"{START}?{link}").status_code == 302
 
 
 def test_provider_that_is_down_is_reported_in_both_languages(
@@ -165,7 +182,8 @@ def test_provider_that_is_down_is_reported_in_both_languages(
     with identity_provider() as gone:
         pass
     makers.update(CompanySignIn, acme, {}, issuer=gone.url)
-    assert "could not be reached" in page(Client().get(START), 503), "the host is not allowed"
+    answer = Client().get(START, headers=FROM_OWN_PAGE)
+    assert "could not be reached" in page(answer, 503), "the host is not allowed"
     chinese = Client(headers={"accept-language": "zh-hans"})
-    assert "Acme &amp; Co" in page(chinese.get(START), 503)
-    assert "could not be reached" not in html(chinese.get(START))
+    assert "Acme &amp; Co" in page(chinese.get(START, headers=FROM_OWN_PAGE), 503)
+    assert "could not be reached" not in html(chinese.get(START, headers=FROM_OWN_PAGE))

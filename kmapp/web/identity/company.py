@@ -40,7 +40,7 @@ log = structlog.get_logger()
 
 
 def start(request: HttpRequest, slug: str) -> HttpResponse:
-    """Go to the provider. Who is signed in already, or comes from another site, is asked first."""
+    """Go to the provider. Who is signed in, or does not come from our own page, is asked first."""
     company = _get_company(slug)
     next_url = safe_next_url(request, reverse("web:home"))
     user = as_web_request(request).user if request.user.is_authenticated else None
@@ -121,20 +121,22 @@ def _render_question(
         "required": own if own and own.requires_company_sign_in else None,
         "others": [each for each in accesses if each != own and not each.archived_at],
         "next": next_url,
-        "confirmation": _confirmation(request, company.slug) if user else "",
+        "confirmation": _confirmation(request, company.slug),
     }
     return render(request, "web/session/company.html", context)
 
 
 def _confirmation(request: HttpRequest, slug: str) -> str:
     """Return what only a page of this session knows, for its link."""
+    if not request.session.session_key:
+        request.session.create()
     value = f"{request.session.session_key}:{slug}"
     return salted_hmac("kmapp.web.company", value, algorithm="sha256").hexdigest()
 
 
 def _is_confirmed(request: HttpRequest, slug: str, user: User | None) -> bool:
-    if user is None:
-        return request.headers.get("Sec-Fetch-Site") != "cross-site"
+    if user is None and request.headers.get("Sec-Fetch-Site") == "same-origin":
+        return True
     confirmation = request.GET.get("confirmation", "")
     return hmac.compare_digest(confirmation.encode(), _confirmation(request, slug).encode())
 

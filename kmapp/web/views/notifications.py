@@ -21,6 +21,7 @@ from kmapp.accounts.permissions import Permission
 from kmapp.notifications import actions
 from kmapp.notifications.email import parse_unsubscription, unsubscribe
 from kmapp.notifications.kinds import Subject, find_kind, list_kinds
+from kmapp.notifications.lines import Line
 from kmapp.notifications.models import Notification, NotificationQuerySet
 from kmapp.notifications.refresh import load_subjects
 from kmapp.web.badge_counts import count_badge
@@ -72,13 +73,12 @@ def notifications(request: WebRequest) -> HttpResponse:
 
 def _describe(row: Notification, subject: Subject | None) -> dict[str, Any]:
     """Return what a line shows; without a subject, the notification is resolved."""
-    kind = find_kind(row.kind)
-    count = subject.count if subject and subject.count is not None else row.count
+    line = Line.of(row, subject)
     return {
         "row": row,
-        "kind": kind,
-        "text": kind.text(row.subject, count) if kind else row.kind,
-        "title": subject.title if subject else "",
+        "kind": line.kind,
+        "text": line.text,
+        "title": line.title,
         "is_open": subject is not None,
         "is_repeated": format_relative(row.first_at) != format_relative(row.last_at),
         "is_unread": row.is_unread and subject is not None,
