@@ -240,3 +240,12 @@ def test_pages_are_not_cached_by_proxies(reviewer: Client) -> None:
     answer = reviewer.get("/")
     assert "private" in answer.headers["Cache-Control"]
     assert "HX-Request" in answer.headers["Vary"]
+
+
+def test_pages_are_compressed_and_api_responses_are_not(reviewer: Client, agent: Client) -> None:
+    headers = {"accept-encoding": "gzip"}
+    whole = len(reviewer.get("/memory/").content)
+    answer = reviewer.get("/memory/", headers=headers)
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert len(answer.content) < whole / 3
+    assert "Content-Encoding" not in agent.get("/v1/schema", headers=headers).headers
