@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from kmapp.accounts.models import Account, User
 from tests.identity_provider import CLIENT_ID, SECRET, IdentityProvider
 from tests.web.browser import Visitor
-from tests.web.company_pages import SETTINGS
+from tests.web.company_pages import SETTINGS, START
 
 pytestmark = pytest.mark.browser
 FIELDS = {
@@ -33,6 +33,9 @@ def test_members_of_a_group_sign_in_through_the_company(
         page.check(f"[name={name}]")
     page.get_by_role("button", name="Save").click()
     expect(page.locator("[name=client_id]")).to_have_value(CLIENT_ID)
+    for path in (SETTINGS, f"{SETTINGS}?protocol=saml", "/members/", "/members/roles/", START):
+        assert visitor.inspect(path) == []
+    visitor.prefers(theme="light", language="en")
     for person, heading in (("noor", "Home"), ("kim", "You have no access")):
         page.goto("about:blank")  # else the open page notices that it is signed out, and navigates
         page.context.clear_cookies()

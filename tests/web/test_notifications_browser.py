@@ -22,6 +22,11 @@ def test_a_proposal_is_announced_and_opened(visitor: Visitor, acme: Account, ada
     bell.click()
     page.get_by_role("link", name="1 proposal needs review").click()
     expect(page.locator("h1")).to_contain_text("Review")
+    for path in ("/", "/notifications/", "/notifications/?state=resolved", "/webhooks/new/"):
+        assert visitor.inspect(path) == []
+    assert visitor.inspect("/notifications/settings/") == []
+    assert visitor.inspect("/unsubscribe/x/") == []
+    visitor.prefers(theme="light", language="en")
     visitor.go("/notifications/settings/")
     page.locator("select[name^=email]").first.select_option("never")
     page.get_by_role("button", name="Save").click()
