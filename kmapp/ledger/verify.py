@@ -96,26 +96,38 @@ class Claim:
     state: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """Whether a commit sealed a state; without the commit, it did not."""
+
+    commit: Commit | None
+    holds: bool
+
+
 def proven(
     account_id: UUID,
     object_type: str,
     object_id: UUID,
     claims: Iterable[Claim],
-    commits: Mapping[UUID, Commit],
-) -> dict[UUID, bool]:
-    """Return for each commit whether it sealed the claimed state. One query. Inside `acting`.
+) -> dict[UUID, Proof]:
+    """Return for each commit whether it sealed the claimed state. Inside `acting`.
 
-    `commits` are the loaded commits of the claims by id. A claim without its commit is not proven.
+    One query, and a second one if a seal is missing.
     """
     claimed = {claim.commit_id: claim.state for claim in claims}
-    salts = dict(
-        Seal.objects.of(account_id)
-        .filter(object_type=object_type, object_id=object_id, commit_id__in=claimed)
-        .values_list("commit_id", "salt")
-    )
+    rows = Seal.objects.of(account_id).filter(object_type=object_type, object_id=object_id)
+    seals = {
+        seal.commit_id: seal for seal in rows.filter(commit_id__in=claimed).select_related("commit")
+    }
+    commits = {pk: seal.commit for pk, seal in seals.items()}
+    if unsealed := claimed.keys() - commits.keys():
+        commits |= Commit.objects.of(account_id).in_bulk(list(unsealed))
     name = f"{object_type}:{object_id}"
     return {
-        pk: pk in commits and pk in salts and _sealed(commits[pk], name, bytes(salts[pk]), state)
+        pk: Proof(
+            commit=commits.get(pk),
+            holds=pk in seals and _sealed(commits[pk], name, bytes(seals[pk].salt), state),
+        )
         for pk, state in claimed.items()
     }
 

@@ -8,7 +8,6 @@ from uuid import UUID
 from django.db.models import Q
 from django.http import QueryDict
 
-from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import Claim, proven
 from kmapp.web.http import parse_row_number
 from memory.models import MemoryEdge, MemoryEntry, MemoryRating, MemoryVersion
@@ -26,20 +25,18 @@ def list_versions(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], boo
     """Return the newest versions with their commits and proofs, and whether there are more."""
     versions = MemoryVersion.objects.of(account_id).filter(entry_id=pk).order_by("-version")
     states = list(versions[: VERSIONS + 1])
-    commits = Commit.objects.of(account_id).in_bulk([state.commit_id for state in states])
     proofs = proven(
         account_id,
         MemoryEntry._meta.label_lower,
         pk,
         [Claim(commit_id=state.commit_id, state=state.state) for state in states],
-        commits,
     )
     rows = [
         {
             "state": state,
             "before": before,
-            "commit": commits.get(state.commit_id),
-            "proven": proofs[state.commit_id],
+            "commit": proofs[state.commit_id].commit,
+            "proven": proofs[state.commit_id].holds,
         }
         for state, before in zip(states[:VERSIONS], [*states[1:], None], strict=False)
     ]

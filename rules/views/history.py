@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import Claim, proven
 from rules.actions.backtests import MOST
 from rules.editing.rendering import compared, pretty
@@ -19,16 +18,15 @@ def versions(rule: Rule) -> tuple[list[dict[str, Any]], int]:
     """Return versions newest first with commit and proof; and 1 if there are more, else 0."""
     rows = RuleVersion.objects.of(rule.account_id).filter(rule=rule).order_by("-version")
     states = list(rows[: VERSIONS + 1])
-    commits = Commit.objects.of(rule.account_id).in_bulk([state.commit_id for state in states])
     claims = [Claim(commit_id=state.commit_id, state=state.state) for state in states]
-    proofs = proven(rule.account_id, Rule._meta.label_lower, rule.pk, claims, commits)
+    proofs = proven(rule.account_id, Rule._meta.label_lower, rule.pk, claims)
     before = [*states[1:], None]
     steps = [
         {
             "state": state,
             "changes": _changes(earlier.state, state.state) if earlier else [],
-            "commit": commits.get(state.commit_id),
-            "proven": proofs[state.commit_id],
+            "commit": proofs[state.commit_id].commit,
+            "proven": proofs[state.commit_id].holds,
         }
         for state, earlier in zip(states[:VERSIONS], before, strict=False)
     ]

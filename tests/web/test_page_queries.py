@@ -20,10 +20,7 @@ from tests.web.staff import fill
 from tests.web.test_roles import PAGES
 
 MOST = 12
-EXCEPTIONS = {
-    "knowledge:comparison": 14,  # each question is searched with two variants
-    "rules:rule": 13,  # a rule in shadow: definition, history with proofs, evidence, charts, trials
-}
+EXCEPTIONS = {"knowledge:comparison": 14}  # each question is searched with two variants
 
 
 @pytest.fixture(scope="module")
