@@ -15,7 +15,6 @@ from django.db.models import Q
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import AccountQuerySet
 from kmapp.database.advisory_locks import lock_until_commit
-from kmapp.outbox.actions import Task, publish
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.models import Vector
@@ -23,7 +22,7 @@ from kmapp.search.queries import Collection, Meaning, Within, best_by_words, nea
 from kmapp.search.query_vector import scale_of
 from kmapp.text.terms import terms
 from memory.actions.edges import EdgeKey, build_derived_edge
-from memory.actions.enqueue import EMBED
+from memory.actions.embeddings import enqueue_contexts
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
 from memory.retrieval.run_order import neighbours
@@ -164,11 +163,11 @@ def _replace_rows(
     return {dst for _src, dst, _type in (*stale, *missing)}
 
 
-def derive_run_order(account_id: UUID, ids: Sequence[UUID], job: UUID) -> int:
+def derive_run_order(account_id: UUID, ids: Sequence[UUID]) -> int:
     """Update the `next` edges around entries that joined or left a run, and return their number.
 
     This removes edges that skip a new entry, and those of entries that left the run. A memory whose
-    predecessor changed, or whose predecessor's text changed, is embedded again.
+    predecessor or its text changed is embedded in its context again.
     """
     with acting(account_id):
         _lock_runs(account_id, ids)
@@ -185,8 +184,7 @@ def derive_run_order(account_id: UUID, ids: Sequence[UUID], job: UUID) -> int:
         weights = {(*pair, Type.NEXT.value): NEXT_WEIGHT for pair in pairs}
         changed = _replace_rows(account_id, replaced, weights)
         changed |= {row.after_id for row in rows if row.after_id and row.pk in ids}
-        tasks = [Task(job_key=f"{pk}:{job}", payload={"entry": str(pk)}) for pk in changed - {*ids}]
-        publish(account_id, EMBED, tasks)
+        enqueue_contexts(account_id, sorted(changed - {*ids}))
         return len(pairs)
 
 

@@ -11,6 +11,7 @@ from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 
 EMBED = "memory.entry.embed"
+EMBED_CONTEXT = "memory.entry.embed_context"
 ORDER = "memory.run.order"
 TRIAGE = "memory.entry.triage"
 RELATE = "memory.entry.relate"
@@ -62,9 +63,9 @@ def enqueue_ordering(
     return [events[task.job_key] for task in tasks[EMBED]]
 
 
-def enqueue_triage(account_id: UUID, entries: Iterable[UUID], cause: UUID) -> None:
-    """Enqueue the triage of proposals; `cause` makes the job keys unique."""
-    publish(account_id, TRIAGE, _entry_tasks(entries, cause))
+def enqueue_entries(account_id: UUID, topic: str, entries: Iterable[UUID], cause: UUID) -> None:
+    """Enqueue one job for each entry; `cause` makes the job keys unique."""
+    publish(account_id, topic, _entry_tasks(entries, cause))
 
 
 def _entry_tasks(entries: Iterable[UUID], cause: UUID) -> list[Task]:

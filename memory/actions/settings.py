@@ -18,7 +18,7 @@ from kmapp.ledger.settings_changes import (
     save_settings,
     validate_fields,
 )
-from memory.actions.enqueue import enqueue_triage
+from memory.actions.enqueue import TRIAGE, enqueue_entries
 from memory.models import MemoryEntry, MemorySettings
 
 ACCOUNT_FIELDS = frozenset({"account_wide", "redact", "verify_on_read"})
@@ -68,5 +68,5 @@ def update_policy(
         save_settings(settings, commit)
         if TRIAGE_FIELDS & changed.keys():
             waiting = MemoryEntry.objects.of(account_id).awaiting_review()
-            enqueue_triage(account_id, waiting.values_list("pk", flat=True), commit.id)
+            enqueue_entries(account_id, TRIAGE, waiting.values_list("pk", flat=True), commit.id)
     return changed

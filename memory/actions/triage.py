@@ -26,7 +26,7 @@ from kmapp.search.queries import Collection, Meaning, Within, best_by_words, nea
 from kmapp.search.query_vector import scale_of
 from kmapp.text.terms import terms
 from memory.actions.derived_edges import load_meaning
-from memory.actions.enqueue import enqueue_triage
+from memory.actions.enqueue import TRIAGE, enqueue_entries
 from memory.actions.notification_kinds import CONTRADICTION, PROPOSALS_WAITING
 from memory.models import (
     EntryQuerySet,
@@ -98,7 +98,7 @@ def enqueue_triage_of_embedded(account_id: UUID, ids: Sequence[UUID], cause: UUI
     """Enqueue triage of proposals whose vectors are ready, to compare them by meaning."""
     with acting(account_id):
         waiting = MemoryEntry.objects.of(account_id).awaiting_review().filter(pk__in=ids)
-        enqueue_triage(account_id, waiting.values_list("pk", flat=True), cause)
+        enqueue_entries(account_id, TRIAGE, waiting.values_list("pk", flat=True), cause)
 
 
 def _store(entry: MemoryEntry, findings: Sequence[Finding], *, by_meaning: bool) -> Triage:

@@ -19,11 +19,12 @@ from kmapp.search.actions import drop_vectors, index_terms
 from kmapp.webhooks.actions import enqueue_reports, report_changes
 from kmapp.webhooks.models import Webhook
 from memory.actions.enqueue import (
+    TRIAGE,
     WEBHOOK_SOURCE,
     enqueue_edge_derivation,
     enqueue_embeddings,
+    enqueue_entries,
     enqueue_ordering,
-    enqueue_triage,
 )
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
@@ -175,7 +176,7 @@ def _update_derived(
     words = words_of(entry)
     text_changed, status_changed = words != before_words, entry.status != before_status
     if entry.status == MemoryEntry.Status.PROPOSED and (text_changed or status_changed):
-        enqueue_triage(entry.account_id, [entry.pk], commit_id)
+        enqueue_entries(entry.account_id, TRIAGE, [entry.pk], commit_id)
     if text_changed:
         index_terms(
             entry.account_id, COLLECTION, {entry.pk: words}, before={entry.pk: before_words}

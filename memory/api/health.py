@@ -13,7 +13,7 @@ from memory.models import Extraction
 
 @figure("pending_embeddings")
 def pending_embeddings(account_id: UUID) -> int:
-    """Count texts without an embedding; at 0 all memories can be found by meaning."""
+    """Count missing vectors, of texts alone and after their predecessors."""
     with acting(account_id):
         waiting = Vector.objects.of(account_id).filter(state=Vector.State.PENDING)
         return waiting.filter(model=active_model()).count()

@@ -1,6 +1,6 @@
 """Outbox handlers of memory."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import time
 from uuid import UUID
 
@@ -12,11 +12,12 @@ from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
 from memory.actions import bulk_review
 from memory.actions.derived_edges import derive_edges, derive_run_order
-from memory.actions.embeddings import embed_entries
+from memory.actions.embeddings import embed_contexts, embed_entries, enqueue_contexts
 from memory.actions.enqueue import (
     BULK,
     BULK_UNDO,
     EMBED,
+    EMBED_CONTEXT,
     ORDER,
     RELATE,
     TOPICS,
@@ -38,19 +39,40 @@ PROVIDER_PAUSE = 5  # seconds until an unavailable provider is retried
 
 @on(EMBED, name="memory.handlers.embed", batch=32, queue="embedding")
 def embed(jobs: Sequence[Job]) -> JobErrors:
-    entries = sorted({UUID(job.payload["entry"]) for job in jobs})
+    account_id, entries, cause = jobs[0].account_id, _list_entries(jobs), jobs[0].event_id
+    with acting(account_id):  # first, so that some vector is pending until all are stored
+        enqueue_contexts(account_id, entries)
+    failed = _embed(embed_entries, jobs)
+    done = [entry for entry in entries if entry not in failed]
+    if done:  # not for failed ones: a job key can be published only once
+        enqueue_triage_of_embedded(account_id, done, cause)
+        with acting(account_id):
+            enqueue_edge_derivation(account_id, done, cause)
+    return _errors_by_job(jobs, failed)
+
+
+@on(EMBED_CONTEXT, name="memory.handlers.embed_context", batch=32, queue="embedding")
+def embed_context(jobs: Sequence[Job]) -> JobErrors:
+    return _errors_by_job(jobs, _embed(embed_contexts, jobs))
+
+
+def _list_entries(jobs: Sequence[Job]) -> list[UUID]:
+    return sorted({UUID(job.payload["entry"]) for job in jobs})
+
+
+def _embed(
+    embed_ids: Callable[[UUID, Sequence[UUID]], dict[UUID, Exception]], jobs: Sequence[Job]
+) -> dict[UUID, Exception]:
+    """Embed the entries of jobs. An unavailable provider uses up no attempts."""
     try:
-        failed = embed_entries(jobs[0].account_id, entries)
+        return embed_ids(jobs[0].account_id, _list_entries(jobs))
     except ProviderError as error:
         if isinstance(error, Faulted) and len(jobs) == 1:
             raise  # this text may be the cause: it fails permanently after some attempts
-        # An unavailable provider uses up no attempts, however long it lasts.
         raise RetryLater(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
-    done = [entry for entry in entries if entry not in failed]
-    if done:  # not for failed ones: a job key can be published only once
-        enqueue_triage_of_embedded(jobs[0].account_id, done, jobs[0].event_id)
-        with acting(jobs[0].account_id):
-            enqueue_edge_derivation(jobs[0].account_id, done, jobs[0].event_id)
+
+
+def _errors_by_job(jobs: Sequence[Job], failed: Mapping[UUID, Exception]) -> JobErrors:
     return {
         job.id: failed[entry] for job in jobs if (entry := UUID(job.payload["entry"])) in failed
     }
@@ -60,7 +82,7 @@ def embed(jobs: Sequence[Job]) -> JobErrors:
 def order(jobs: Sequence[Job]) -> None:
     for job in jobs:
         ids = [UUID(each) for each in job.payload["entries"]]
-        derive_run_order(job.account_id, ids, job.event_id)
+        derive_run_order(job.account_id, ids)
 
 
 @on(EXTRACT, name="memory.handlers.extract_memories", queue="extraction")

@@ -1,7 +1,7 @@
 """The order of turns in a run, and rebuilding derived data."""
 
 from collections.abc import Callable
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import psycopg
 from django.core.management import call_command
@@ -9,12 +9,15 @@ from django.db import connection
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.outbox.models import OutboxEvent
 from kmapp.search.models import TermPosting, Vector
 from memory.actions import review
 from memory.actions.derived_edges import derive_run_order
+from memory.actions.embeddings import embed_entries, enqueue_contexts
+from memory.actions.enqueue import EMBED_CONTEXT
 from memory.actions.review import Decision
 from memory.models import MemoryEdge, MemoryEntry
-from memory.models.entries import CONTEXT_COLLECTION
+from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from tests import makers
 from tests.agent import Agent
 
@@ -88,7 +91,7 @@ def test_run_order_takes_an_advisory_lock(committed: str, agent: Agent, acme: Ac
     with acting(acme):
         ids: list[UUID] = list(MemoryEntry.objects.values_list("pk", flat=True))
     with acting(acme):
-        derive_run_order(acme.pk, ids, uuid4())
+        derive_run_order(acme.pk, ids)
         # Inside `acting` the lock is held until the outermost block ends.
         with psycopg.connect(**connection.get_connection_params()) as another:
             row = another.execute(
@@ -96,6 +99,36 @@ def test_run_order_takes_an_advisory_lock(committed: str, agent: Agent, acme: Ac
                 [f"run\x1f{acme.pk}\x1fu\x1fr"],
             ).fetchone()
     assert row == (False,)
+
+
+def test_texts_are_embedded_before_contexts(agent: Agent, acme: Account) -> None:
+    nodes = [{"text": f"Turn {number}.", **RUN} for number in range(40)]  # more than one job takes
+    agent.post("memory/write", {"nodes": nodes}, 201)
+    makers.settle()
+    with acting(acme):
+        ready = Vector.objects.order_by("ready_at").values_list("collection", flat=True)
+        assert list(ready) == [COLLECTION] * 40 + [CONTEXT_COLLECTION] * 39
+
+
+def test_pending_contexts_are_counted(agent: Agent, acme: Account) -> None:
+    write_turns(agent, "One.", "Two.", "Three.")
+    with acting(acme):
+        ids: list[UUID] = list(MemoryEntry.objects.values_list("pk", flat=True))
+        enqueue_contexts(acme.pk, ids)
+    assert embed_entries(acme.pk, ids) == {}
+    assert agent.get("health")["pending_embeddings"] == 2
+    makers.settle()
+    assert agent.get("health")["pending_embeddings"] == 0
+
+
+def test_unchanged_contexts_are_not_embedded_again(agent: Agent, acme: Account) -> None:
+    write_turns(agent, "One.", "Two.")
+    makers.settle()
+    with acting(acme):
+        jobs = OutboxEvent.objects.filter(topic=EMBED_CONTEXT)
+        before = jobs.count()
+        enqueue_contexts(acme.pk, list(MemoryEntry.objects.values_list("pk", flat=True)))
+        assert (before, jobs.count()) == (1, 1)
 
 
 def test_terms_vectors_and_order_are_rebuilt(agent: Agent, acme: Account) -> None:
