@@ -14,7 +14,7 @@ from kmapp.accounts.models import Account, Membership, User
 from kmapp.errors import Conflict
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeDocument, KnowledgeSource
-from rules.actions.feedback import Counted, Verdict, rate_decision
+from rules.actions.feedback import FeedbackResult, Verdict, rate_decision
 from rules.evaluation.evaluate import Question
 from rules.evaluation.matching import Viewer
 from rules.models import RuleDecision, RuleFeedback
@@ -67,7 +67,7 @@ def test_concurrent_feedback_without_a_decision_counts_once(committed: str, acme
     verdict = Verdict(account_id=acme.pk, actor=SYSTEM, outcome="positive", run_id="run-1")
     question = Question(context={"intent": "fetch"}, viewer=Viewer(), candidates=("bash", "curl"))
 
-    def rate() -> Counted:
+    def rate() -> FeedbackResult:
         with acting(acme):
             return rate_decision(verdict, question, "curl", None)
 

@@ -10,7 +10,7 @@ from knowledge.models import LorebookEntry
 from knowledge.retrieval.citations import citation_of
 from knowledge.retrieval.search import Snippet as Passage
 from memory.retrieval.search import Hit
-from rules.evaluation.matching import Written
+from rules.evaluation.matching import RuleDefinition
 
 
 def memory_snippet(hit: Hit, variant: Variant) -> Snippet:
@@ -74,7 +74,7 @@ def lore_snippet(row: LorebookEntry, fired: Fired, variant: Variant) -> Snippet:
     )
 
 
-def rule_citation(account_id: UUID, rule: Written, variant: Variant) -> dict[str, Any]:
+def rule_citation(account_id: UUID, rule: RuleDefinition, variant: Variant) -> dict[str, Any]:
     return {
         "kind": "rule",
         "ref": rule.id,

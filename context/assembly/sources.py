@@ -41,8 +41,8 @@ from memory.retrieval.access_counters import accessed
 from memory.retrieval.prompt_block import OFF, both_halves
 from memory.retrieval.search import Search as MemorySearch
 from rules.actions.decisions import evaluate_rules
-from rules.editing.rule_input import scope_of
-from rules.evaluation.evaluate import Question, select
+from rules.editing.rule_input import parse_scope
+from rules.evaluation.evaluate import Question, select_tool
 from rules.evaluation.matching import Viewer as RulesViewer
 
 log = structlog.get_logger()
@@ -217,12 +217,12 @@ def add_rule_outcome(request: RetrievalRequest, results: Retrieved) -> None:
     named = {name: value for name, value in viewer_ids.items() if value}
     question = Question(
         context={**named, **request.rules_context},
-        viewer=RulesViewer(**viewer_ids, scope=scope_of(request.scope)),
+        viewer=RulesViewer(**viewer_ids, scope=parse_scope(request.scope)),
         candidates=request.tools,
         strict=False,
     )
     answer = evaluate_rules(request.account_id, question)
-    chosen = select(answer.policy, request.tools, strict=False)
+    chosen = select_tool(answer.policy, request.tools, strict=False)
     values = dict(answer.policy.values)
     if chosen.preferred:
         values["tool.prefer"] = list(chosen.preferred)

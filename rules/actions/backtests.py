@@ -10,91 +10,101 @@ from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7
 from kmapp.outbox.actions import Task, publish
 from rules.actions.decisions import FeedbackCounts, load_feedback_counts
-from rules.actions.rules import draft_of, get_rule
-from rules.editing.rule_input import refuse
-from rules.evaluation.compiled_rules import rules_of, written_of
-from rules.evaluation.evaluate import Observation, Question, observe
-from rules.evaluation.matching import Compiled, RuleSet, Viewer, compile_rule
+from rules.actions.rules import build_draft, get_rule
+from rules.editing.rule_input import validate_rule
+from rules.evaluation.compiled_rules import build_definition, load_rules
+from rules.evaluation.evaluate import Observation, Question, observe_rule
+from rules.evaluation.matching import CompiledRule, RuleSet, Viewer, compile_rule
 from rules.models import RuleBacktest, RuleDecision
-from rules.promotion.evidence import meant_for
+from rules.promotion.evidence import list_audience_decisions
 
 BACKTEST = "rules.backtest"
-MOST = 10_000  # decisions of one backtest
-PIECE = 500  # decisions of one transaction
-EXAMPLES = 20
+MAX_DECISIONS = 10_000  # decisions of one backtest
+BATCH_SIZE = 500  # decisions of one transaction
+MAX_EXAMPLES = 20
 
 
-def start(account_id: UUID, actor: Actor, rule_id: UUID, size: int = MOST) -> RuleBacktest:
+def create_backtest(
+    account_id: UUID, actor: Actor, rule_id: UUID, size: int = MAX_DECISIONS
+) -> RuleBacktest:
     """Enqueue a backtest. Use inside `acting`."""
     rule = get_rule(account_id, rule_id)
-    refuse(draft_of(rule).issues())
-    run = RuleBacktest(
+    validate_rule(build_draft(rule))
+    backtest = RuleBacktest(
         id=uuid7(),
         account_id=account_id,
         rule=rule,
         version=rule.version,
-        wanted=min(size, MOST),
+        wanted=min(size, MAX_DECISIONS),
         asked_by=str(actor),
         created_at=timezone.now(),
     )
-    run.save(force_insert=True)
-    publish(account_id, BACKTEST, [Task(job_key=f"{run.pk}:1", payload={"run": str(run.pk)})])
-    return run
+    backtest.save(force_insert=True)
+    publish(
+        account_id, BACKTEST, [Task(job_key=f"{backtest.pk}:1", payload={"run": str(backtest.pk)})]
+    )
+    return backtest
 
 
-def run(account_id: UUID, run_id: UUID) -> None:
+def run_backtest(account_id: UUID, backtest_id: UUID) -> None:
     """Run a backtest from its start; progress is visible after each piece."""
     with acting(account_id):
-        test = RuleBacktest.objects.of(account_id).filter(pk=run_id).first()
-        if test is None or test.status == test.Status.SUCCEEDED:
+        backtest = RuleBacktest.objects.of(account_id).filter(pk=backtest_id).first()
+        if backtest is None or backtest.status == backtest.Status.SUCCEEDED:
             return
         ids = list(
-            meant_for(test.rule)
-            .filter(created_at__lte=test.created_at)
+            list_audience_decisions(backtest.rule)
+            .filter(created_at__lte=backtest.created_at)
             .order_by("-created_at", "-pk")
-            .values_list("pk", flat=True)[: test.wanted]
+            .values_list("pk", flat=True)[: backtest.wanted]
         )
-        shadow = compile_rule(written_of(test.rule, live=False))
-        test.begin(total=len(ids), done=0, seen=0, matched=0, changed=0, examples=[])
-    for first in range(0, len(ids), PIECE):
+        shadow = compile_rule(build_definition(backtest.rule, live=False))
+        backtest.begin(total=len(ids), done=0, seen=0, matched=0, changed=0, examples=[])
+    for start in range(0, len(ids), BATCH_SIZE):
         with acting(account_id):
-            _piece(test, shadow, ids[first : first + PIECE])
+            _evaluate_batch(backtest, shadow, ids[start : start + BATCH_SIZE])
     with acting(account_id):
-        test.end()
+        backtest.end()
 
 
-def _piece(test: RuleBacktest, shadow: Compiled, ids: Sequence[UUID]) -> None:
-    account_id, rules = test.account_id, rules_of(test.account_id)
+def _evaluate_batch(backtest: RuleBacktest, shadow: CompiledRule, ids: Sequence[UUID]) -> None:
+    account_id, rules = backtest.account_id, load_rules(backtest.account_id)
     decisions = RuleDecision.objects.of(account_id).in_bulk(list(ids))
     feedback_counts = load_feedback_counts(account_id, [*rules.rules, shadow])
     for pk in ids:
         decision = decisions.get(pk)  # None: deleted in the meantime
-        seen = _observe(shadow, rules, decision, feedback_counts) if decision else None
-        if seen is None:
+        observation = (
+            _observe_decision(shadow, rules, decision, feedback_counts) if decision else None
+        )
+        if observation is None:
             continue
-        test.matched += seen.matched
-        test.changed += seen.changed
-        if seen.changed and len(test.examples) < EXAMPLES:
-            example = {"before": dict(seen.before), "after": dict(seen.after)}
-            test.examples.append({"decision": str(pk), **example})
-    counts = {"matched": test.matched, "changed": test.changed, "examples": test.examples}
-    done = test.done + len(ids)
-    test.store(done=done, seen=done, **counts)
+        backtest.matched += observation.matched
+        backtest.changed += observation.changed
+        if observation.changed and len(backtest.examples) < MAX_EXAMPLES:
+            example = {"before": dict(observation.before), "after": dict(observation.after)}
+            backtest.examples.append({"decision": str(pk), **example})
+    counts = {
+        "matched": backtest.matched,
+        "changed": backtest.changed,
+        "examples": backtest.examples,
+    }
+    done = backtest.done + len(ids)
+    backtest.store(done=done, seen=done, **counts)
 
 
-def _observe(
-    shadow: Compiled, rules: RuleSet, decision: RuleDecision, feedback_counts: FeedbackCounts
+def _observe_decision(
+    shadow: CompiledRule, rules: RuleSet, decision: RuleDecision, feedback_counts: FeedbackCounts
 ) -> Observation | None:
     """Observe the rule as if it had been in shadow then, among the rules of today."""
-    question = question_of(decision)
+    question = rebuild_question(decision)
     live_edition = rules.live_editions.get(shadow.rule.lineage)
-    if live_edition is None and not shadow.holds(question.context):
+    if live_edition is None and not shadow.matches(question.context):
         return None
     live = rules.match(question.context, question.viewer).live
-    return observe(shadow, question, live, live_edition, feedback_counts)
+    return observe_rule(shadow, question, live, live_edition, feedback_counts)
 
 
-def question_of(decision: RuleDecision) -> Question:
+def rebuild_question(decision: RuleDecision) -> Question:
     ids = {name: getattr(decision, name) for name in ("user_id", "agent_id", "app_id", "scope")}
     return Question(
         context=decision.context,

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from rules.actions.backtests import question_of
+from rules.actions.backtests import rebuild_question
 from rules.actions.decisions import load_feedback_counts
-from rules.evaluation.compiled_rules import rules_of, written_of
-from rules.evaluation.evaluate import policy_of
+from rules.evaluation.compiled_rules import build_definition, load_rules
+from rules.evaluation.evaluate import build_policy
 from rules.evaluation.matching import compile_rule
 from rules.models import Rule, RuleDecision
-from rules.promotion.evidence import observations_of
+from rules.promotion.evidence import list_observations
 
-MAX_DECISIONS = 200  # the last decisions that a shadow rule matched
-RECORDED = 2_000  # the last decisions with conflicts
+MAX_MATCHED_DECISIONS = 200  # the last decisions that a shadow rule matched
+MAX_CONFLICTING_DECISIONS = 2_000  # the last decisions with conflicts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,34 +31,36 @@ class Conflict:
     times: int = 1
 
 
-def conflicts_with_live(rule: Rule) -> tuple[list[Conflict], int]:
+def list_live_conflicts(rule: Rule) -> tuple[list[Conflict], int]:
     """Return the conflicts of the rule if it replaced its live edition, and the decisions checked.
 
     These are the last decisions that the rule matched in shadow.
     """
-    seen = observations_of(rule).filter(matched=True).order_by("-created_at")
-    ids = list(seen.values_list("decision_id", flat=True)[:MAX_DECISIONS])
+    seen = list_observations(rule).filter(matched=True).order_by("-created_at")
+    ids = list(seen.values_list("decision_id", flat=True)[:MAX_MATCHED_DECISIONS])
     rows = RuleDecision.objects.of(rule.account_id).in_bulk(ids)
     decisions = [rows[pk] for pk in ids if pk in rows]
     if not decisions:
         return [], 0
-    return _count(_clashes(rule, decisions)), len(decisions)
+    return _group_conflicts(_detect_conflicts(rule, decisions)), len(decisions)
 
 
-def _clashes(rule: Rule, decisions: Iterable[RuleDecision]) -> Iterator[Conflict]:
-    rules, mine = rules_of(rule.account_id), str(rule.pk)
-    shadow = compile_rule(written_of(rule, live=False))
+def _detect_conflicts(rule: Rule, decisions: Iterable[RuleDecision]) -> Iterator[Conflict]:
+    rules, rule_id = load_rules(rule.account_id), str(rule.pk)
+    shadow = compile_rule(build_definition(rule, live=False))
     feedback_counts = load_feedback_counts(rule.account_id, [*rules.rules, shadow])
     for decision in decisions:
-        question = question_of(decision)
+        question = rebuild_question(decision)
         live = rules.match(question.context, question.viewer).live
         others = [one for one in live if one.rule.lineage != shadow.rule.lineage]
-        for clash in policy_of([*others, shadow], feedback_counts).clashes:
-            if mine in (clash.winner, *clash.losers):
-                yield _conflict(decision, clash.path, clash.code, clash.winner, clash.losers)
+        for conflict in build_policy([*others, shadow], feedback_counts).conflicts:
+            if rule_id in (conflict.winner, *conflict.losers):
+                yield _build_conflict(
+                    decision, conflict.path, conflict.code, conflict.winner, conflict.losers
+                )
 
 
-def _conflict(
+def _build_conflict(
     decision: RuleDecision, path: str, code: str, winner: str, losers: Sequence[str]
 ) -> Conflict:
     return Conflict(
@@ -70,22 +72,26 @@ def _conflict(
     )
 
 
-def recorded_conflicts(account_id: UUID, rule: UUID | None = None) -> list[Conflict]:
+def list_recorded_conflicts(account_id: UUID, rule: UUID | None = None) -> list[Conflict]:
     """Return the conflicts in the last decisions with any, of all rules or of one."""
     rows = RuleDecision.objects.of(account_id).exclude(conflicts=[]).order_by("-created_at")
     recorded = (
-        _conflict(row, **conflict)
-        for row in rows.only("conflicts")[:RECORDED]
+        _build_conflict(row, **conflict)
+        for row in rows.only("conflicts")[:MAX_CONFLICTING_DECISIONS]
         for conflict in row.conflicts
     )
-    return [one for one in _count(recorded) if rule is None or rule in (one.winner, *one.losers)]
+    return [
+        one
+        for one in _group_conflicts(recorded)
+        if rule is None or rule in (one.winner, *one.losers)
+    ]
 
 
-def _count(conflicts: Iterable[Conflict]) -> list[Conflict]:
+def _group_conflicts(conflicts: Iterable[Conflict]) -> list[Conflict]:
     """Group equal conflicts, most frequent first; the first of a group names the decision."""
-    counted: dict[tuple[object, ...], Conflict] = {}
+    groups: dict[tuple[object, ...], Conflict] = {}
     for one in conflicts:
         key = (one.path, one.code, one.winner, one.losers)
-        before = counted.get(key)
-        counted[key] = replace(before, times=before.times + 1) if before else one
-    return sorted(counted.values(), key=lambda one: (-one.times, one.path, str(one.winner)))
+        existing = groups.get(key)
+        groups[key] = replace(existing, times=existing.times + 1) if existing else one
+    return sorted(groups.values(), key=lambda one: (-one.times, one.path, str(one.winner)))

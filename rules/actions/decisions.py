@@ -13,16 +13,16 @@ from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.ledger.canonical import canonical
 from kmapp.pii import redact_json
-from rules.evaluation.compiled_rules import rules_of
+from rules.evaluation.compiled_rules import load_rules
 from rules.evaluation.evaluate import (
     Observation,
     Question,
     Selection,
-    observe_all,
-    policy_of,
-    select,
+    build_policy,
+    observe_rules,
+    select_tool,
 )
-from rules.evaluation.matching import Compiled, Matched
+from rules.evaluation.matching import CompiledRule, MatchResult
 from rules.evaluation.policy import Policy
 from rules.models import RuleDecision, RuleObservation, RuleStatistics
 
@@ -31,46 +31,46 @@ FeedbackCounts = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Evaluation:
     """The outcome of the rules for a context."""
 
     question: Question
-    matched: Matched
-    counts: FeedbackCounts
+    matched: MatchResult
+    feedback_counts: FeedbackCounts
     policy: Policy  # of the live rules
     observations: Sequence[Observation] = ()
 
     @property
-    def with_shadow(self) -> Policy:
+    def shadow_policy(self) -> Policy:
         """Return the policy with each matching shadow rule in place of its live edition."""
-        lineages = {one.rule.lineage for one in self.matched.watching}
+        lineages = {one.rule.lineage for one in self.matched.shadow}
         live = [one for one in self.matched.live if one.rule.lineage not in lineages]
-        return policy_of([*live, *self.matched.watching], self.counts)
+        return build_policy([*live, *self.matched.shadow], self.feedback_counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
-    answer: Answer
+class RecordedSelection:
+    evaluation: Evaluation
     selection: Selection
     decision: RuleDecision
 
 
-def evaluate_rules(account_id: UUID, question: Question, *, observe: bool = False) -> Answer:
+def evaluate_rules(account_id: UUID, question: Question, *, observe: bool = False) -> Evaluation:
     """Evaluate the account's rules. Use inside `acting`."""
-    rules = rules_of(account_id)
+    rules = load_rules(account_id)
     matched = rules.match(question.context, question.viewer)
-    watched = [*matched.watching, *rules.replacing] if observe else matched.watching
-    counts = load_feedback_counts(account_id, [*matched.live, *watched])
-    return Answer(
+    shadow = [*matched.shadow, *rules.shadow_editions] if observe else matched.shadow
+    counts = load_feedback_counts(account_id, [*matched.live, *shadow])
+    return Evaluation(
         question=question,
         matched=matched,
-        counts=counts,
-        policy=policy_of(matched.live, counts),
-        observations=observe_all(rules, matched, question, counts) if observe else (),
+        feedback_counts=counts,
+        policy=build_policy(matched.live, counts),
+        observations=observe_rules(rules, matched, question, counts) if observe else (),
     )
 
 
-def load_feedback_counts(account_id: UUID, rules: Iterable[Compiled]) -> FeedbackCounts:
+def load_feedback_counts(account_id: UUID, rules: Iterable[CompiledRule]) -> FeedbackCounts:
     """Return positive and negative feedback by rule, for rules with feedback."""
     ids = [one.rule.id for one in rules]
     if not ids:
@@ -82,16 +82,16 @@ def load_feedback_counts(account_id: UUID, rules: Iterable[Compiled]) -> Feedbac
     }
 
 
-def decide(
+def record_selection(
     account_id: UUID, actor: Actor, question: Question, *, run_id: str = "", **columns: Any
-) -> Decided:
+) -> RecordedSelection:
     """Select a tool and record it, with the observation of each shadow rule.
 
     `columns` replace those of the decision, for a tool that was selected without a request.
     """
-    answer = evaluate_rules(account_id, question, observe=True)
-    selection = select(answer.policy, question.candidates, strict=question.strict)
-    decision = _decision(Account.objects.get(pk=account_id), actor, answer, selection)
+    evaluation = evaluate_rules(account_id, question, observe=True)
+    selection = select_tool(evaluation.policy, question.candidates, strict=question.strict)
+    decision = _build_decision(Account.objects.get(pk=account_id), actor, evaluation, selection)
     for name, value in {"run_id": run_id, **columns}.items():
         setattr(decision, name, value)
     decision.save(force_insert=True)
@@ -99,21 +99,23 @@ def decide(
         [
             RuleObservation(
                 account_id=account_id,
-                rule_id=UUID(seen.rule),
+                rule_id=UUID(observation.rule),
                 decision_id=decision.pk,
-                matched=seen.matched,
-                changed=seen.changed,
-                after=dict(seen.after) if seen.changed else {},
+                matched=observation.matched,
+                changed=observation.changed,
+                after=dict(observation.after) if observation.changed else {},
                 created_at=decision.created_at,
             )
-            for seen in answer.observations
+            for observation in evaluation.observations
         ]
     )
-    return Decided(answer=answer, selection=selection, decision=decision)
+    return RecordedSelection(evaluation=evaluation, selection=selection, decision=decision)
 
 
-def _decision(account: Account, actor: Actor, answer: Answer, selection: Selection) -> RuleDecision:
-    question, policy = answer.question, answer.policy.body()
+def _build_decision(
+    account: Account, actor: Actor, evaluation: Evaluation, selection: Selection
+) -> RuleDecision:
+    question, policy = evaluation.question, evaluation.policy.body()
     viewer = question.viewer
     return RuleDecision(
         id=uuid7(),
@@ -126,17 +128,19 @@ def _decision(account: Account, actor: Actor, answer: Answer, selection: Selecti
         context_sha256=hashlib.sha256(canonical(question.context)).hexdigest(),
         candidates=list(selection.candidates),
         strict=question.strict,
-        considered=answer.matched.considered,
-        source_rule_ids=[UUID(one.rule.id) for one in answer.matched.live],
+        considered=evaluation.matched.considered,
+        source_rule_ids=[UUID(one.rule.id) for one in evaluation.matched.live],
         policy=policy,
         policy_sha256=hashlib.sha256(canonical(policy)).hexdigest(),
         denied=dict(selection.denied),
         ordered=list(selection.ordered),
         selected_tool=selection.selected or "",
         fallback="" if selection.fallback_reason == "none" else selection.fallback_reason,
-        conflicts=[clash.body() for clash in answer.policy.clashes[:MAX_STORED_CONFLICTS]],
-        watched=sum(seen.matched for seen in answer.observations),
-        differs=any(seen.changed for seen in answer.observations),
+        conflicts=[
+            conflict.body() for conflict in evaluation.policy.conflicts[:MAX_STORED_CONFLICTS]
+        ],
+        watched=sum(observation.matched for observation in evaluation.observations),
+        differs=any(observation.changed for observation in evaluation.observations),
         created_by=str(actor),
         created_at=timezone.now(),
     )

@@ -9,12 +9,12 @@ from django.utils import timezone
 
 from rules.actions.decisions import load_feedback_counts
 from rules.actions.rules import DESCRIPTION_FIELDS, RULE_FIELDS
-from rules.editing.rendering import Line, condition_lines
+from rules.editing.rendering import ConditionLine, render_condition
 from rules.editing.rule_input import NewRule
-from rules.evaluation.compiled_rules import rules_of, written_of
-from rules.evaluation.conditions import compiled
-from rules.evaluation.evaluate import Question, effect, policy_of
-from rules.evaluation.matching import Compiled, RuleSet, Viewer, compile_rule
+from rules.evaluation.compiled_rules import build_definition, load_rules
+from rules.evaluation.conditions import compile_condition
+from rules.evaluation.evaluate import Question, build_effect, build_policy
+from rules.evaluation.matching import CompiledRule, RuleSet, Viewer, compile_rule
 from rules.models import Rule
 
 
@@ -22,9 +22,9 @@ from rules.models import Rule
 class DryRun:
     """The outcome of a rule for a context; `checks` are the parts of its condition."""
 
-    holds: bool
-    checks: Sequence[tuple[list[Line], bool]]
-    blocked_by: Sequence[list[Line]]  # the exceptions that hold
+    matches: bool
+    checks: Sequence[tuple[list[ConditionLine], bool]]
+    blocked_by: Sequence[list[ConditionLine]]  # the exceptions that hold
     live: int  # active rules that hold
     before: Mapping[str, Any]
     after: Mapping[str, Any]
@@ -38,32 +38,37 @@ def dry_run(
     account_id: UUID, draft: NewRule, context: Any, candidates: Sequence[str], lineage: UUID | None
 ) -> DryRun:
     """Try a draft as if it were active instead of its active edition. Use inside `acting`."""
-    rules, key = rules_of(account_id), uuid4()
+    rules, key = load_rules(account_id), uuid4()
     columns = {name: getattr(draft, name) for name in (*DESCRIPTION_FIELDS, *RULE_FIELDS)}
     ids = {"id": key, "commit_id": key, "lineage": lineage or key}
     row = Rule(**ids, **columns, scope=draft.scope, created_at=timezone.now())
-    one = compile_rule(written_of(row, live=False))
+    compiled = compile_rule(build_definition(row, live=False))
     audience = {} if draft.audience == "account" else {f"{draft.audience}_id": draft.audience_id}
     question = Question(
         context=context,
         viewer=Viewer(scope=draft.scope, **audience),
-        candidates=tuple(candidates) or _named(rules, one),
+        candidates=tuple(candidates) or _list_tools(rules, compiled),
         strict=False,
     )
     live = rules.match(context, question.viewer).live
-    holds = one.holds(context)
-    others = [each for each in live if each.rule.lineage != one.rule.lineage]
+    holds = compiled.matches(context)
+    others = [each for each in live if each.rule.lineage != compiled.rule.lineage]
     feedback_counts = load_feedback_counts(account_id, live)
     policies = [
-        policy_of(each, feedback_counts) for each in (live, [*others, one] if holds else others)
+        build_policy(each, feedback_counts)
+        for each in (live, [*others, compiled] if holds else others)
     ]
-    before, after = (effect(each, question.candidates, strict=False) for each in policies)
+    before, after = (build_effect(each, question.candidates, strict=False) for each in policies)
     parts = [{key: expected} for key, expected in draft.when.items()]
     return DryRun(
-        holds=holds,
-        checks=[(condition_lines(part), compiled(part).holds(context)) for part in parts],
+        matches=holds,
+        checks=[
+            (render_condition(part), compile_condition(part).matches(context)) for part in parts
+        ],
         blocked_by=[
-            condition_lines(each) for each in draft.exceptions if compiled(each).holds(context)
+            render_condition(each)
+            for each in draft.exceptions
+            if compile_condition(each).matches(context)
         ],
         live=len(live),
         before=before,
@@ -71,7 +76,7 @@ def dry_run(
     )
 
 
-def _named(rules: RuleSet, one: Compiled) -> tuple[str, ...]:
+def _list_tools(rules: RuleSet, one: CompiledRule) -> tuple[str, ...]:
     """Return the tools that rules name, for a context without candidates."""
     lists = [each.rule.then.get("tool", {}).values() for each in (one, *rules.rules)]
     return tuple(sorted({name for names in lists for tools in names for name in tools}))[:200]

@@ -17,13 +17,13 @@ from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
-from rules.actions.decisions import decide
+from rules.actions.decisions import record_selection
 from rules.actions.rules import get_rule
 from rules.evaluation.evaluate import Question
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleObservation, RuleStatistics
 
 Outcome = RuleFeedback.Outcome
-COUNTED = {
+OUTCOME_COLUMNS = {
     Outcome.POSITIVE: "positive",
     Outcome.NEUTRAL: "neutral",
     Outcome.NEGATIVE: "negative",
@@ -46,7 +46,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class FeedbackResult:
     """The recorded feedback; `link` is the source of its decision."""
 
     feedback: RuleFeedback
@@ -58,35 +58,35 @@ class Counted:
 
 def rate_decision(
     verdict: Verdict, question: Question, selected: str, decision_id: UUID | None
-) -> Counted:
+) -> FeedbackResult:
     """Record feedback on the selection of a tool. Idempotent."""
-    decision, link = _decision(verdict, question, selected, decision_id)
+    decision, link = _get_or_create_decision(verdict, question, selected, decision_id)
     rows = RuleFeedback.objects.of(verdict.account_id).filter(decision=decision)
     tool = selected if verdict.target == "tool" else None
     rules = _matched_rules(decision, tool, include_shadow=verdict.include_shadow)
-    new_feedback = _feedback(verdict, rules)
+    new_feedback = _build_feedback(verdict, rules)
     new_feedback.decision = decision
-    counted = _once(verdict, new_feedback, rows.filter(outcome=verdict.outcome))
-    return replace(counted, decision=decision, link=link)
+    result = _record_once(verdict, new_feedback, rows.filter(outcome=verdict.outcome))
+    return replace(result, decision=decision, link=link)
 
 
-def rate_rule(verdict: Verdict, rule_id: UUID) -> Counted:
+def rate_rule(verdict: Verdict, rule_id: UUID) -> FeedbackResult:
     """Record feedback on a rule, once for each occasion, outcome and actor.
 
     The run or the input identifies the occasion; without either, each request is a new one.
     """
     rule = get_rule(verdict.account_id, rule_id)
-    new_feedback = _feedback(verdict, [rule.pk])
+    new_feedback = _build_feedback(verdict, [rule.pk])
     if occasion := verdict.run_id or verdict.input:
         key_parts = ["rule", str(rule.pk), str(verdict.actor), verdict.outcome, occasion]
         new_feedback.pk = uuid5(verdict.account_id, canonical(key_parts).decode())
     existing_rows = RuleFeedback.objects.of(verdict.account_id).filter(pk=new_feedback.pk)
-    return _once(verdict, new_feedback, existing_rows)
+    return _record_once(verdict, new_feedback, existing_rows)
 
 
-def _once(
+def _record_once(
     verdict: Verdict, new_feedback: RuleFeedback, existing_rows: "AccountQuerySet[RuleFeedback]"
-) -> Counted:
+) -> FeedbackResult:
     """Record and count the feedback, unless an earlier or a concurrent request did."""
     duplicate = existing_rows.first()
     fresh = duplicate is None
@@ -98,12 +98,14 @@ def _once(
             fresh = duplicate.commit_id == commit.id
             if fresh:
                 commit.add(new_feedback, "ADD")
-                _count(verdict.account_id, new_feedback.rule_ids, verdict.outcome)
+                _increment_counts(verdict.account_id, new_feedback.rule_ids, verdict.outcome)
     commits = Commit.objects.of(verdict.account_id)
-    return Counted(feedback=duplicate, commit=commits.get(pk=duplicate.commit_id), fresh=fresh)
+    return FeedbackResult(
+        feedback=duplicate, commit=commits.get(pk=duplicate.commit_id), fresh=fresh
+    )
 
 
-def _feedback(verdict: Verdict, rules: Sequence[UUID]) -> RuleFeedback:
+def _build_feedback(verdict: Verdict, rules: Sequence[UUID]) -> RuleFeedback:
     account = Account.objects.get(pk=verdict.account_id)
     return RuleFeedback(
         id=uuid7(),
@@ -118,20 +120,20 @@ def _feedback(verdict: Verdict, rules: Sequence[UUID]) -> RuleFeedback:
     )
 
 
-def _decision(
+def _get_or_create_decision(
     verdict: Verdict, question: Question, selected: str, decision_id: UUID | None
 ) -> tuple[RuleDecision, str]:
     """Return the decision by id or run, or record one for the feedback."""
     rows = RuleDecision.objects.of(verdict.account_id).filter(scope=question.viewer.scope)
     if decision_id:
-        named = rows.filter(pk=decision_id).first()
-        if named is None:
+        decision = rows.filter(pk=decision_id).first()
+        if decision is None:
             raise NotFound("Decision not found.", code="decision_not_found_in_scope")
-        _refuse_other_tool(named, selected)
-        return named, "provided"
+        _check_selected_tool(decision, selected)
+        return decision, "provided"
     if verdict.run_id:
-        of_run = rows.filter(run_id=verdict.run_id, selected_tool=selected)
-        if latest := of_run.order_by("-created_at", "-pk").first():
+        same_run = rows.filter(run_id=verdict.run_id, selected_tool=selected)
+        if latest := same_run.order_by("-created_at", "-pk").first():
             return latest, "inferred"
     # The id is derived from run, context and tool, so that repetitions count once.
     key_parts = [question.viewer.scope, verdict.run_id, question.context]
@@ -147,13 +149,15 @@ def _create_decision(verdict: Verdict, question: Question, selected: str, pk: UU
     run_id = verdict.run_id
     try:
         with transaction.atomic():
-            decided = decide(account_id, verdict.actor, question, run_id=run_id, **columns)
+            decided = record_selection(
+                account_id, verdict.actor, question, run_id=run_id, **columns
+            )
             return decided.decision
     except IntegrityError:  # a concurrent request with the same feedback created it first
         return RuleDecision.objects.of(account_id).get(pk=pk)
 
 
-def _refuse_other_tool(decision: RuleDecision, selected: str) -> None:
+def _check_selected_tool(decision: RuleDecision, selected: str) -> None:
     if decision.selected_tool != selected:
         raise Invalid(
             f"This decision selected {decision.selected_tool or 'nothing'}, not {selected}.",
@@ -169,41 +173,41 @@ def _matched_rules(decision: RuleDecision, tool: str | None, *, include_shadow: 
         observations = RuleObservation.objects.of(decision.account_id).filter(decision=decision)
         ids += observations.filter(matched=True).values_list("rule_id", flat=True)
     rules = Rule.objects.of(decision.account_id).filter(pk__in=ids)
-    return sorted(rule.pk for rule in rules if tool is None or tool in _named_tools(rule))
+    return sorted(rule.pk for rule in rules if tool is None or tool in _list_tools(rule))
 
 
-def _named_tools(rule: Rule) -> set[str]:
+def _list_tools(rule: Rule) -> set[str]:
     lists = rule.then.get("tool", {}) if isinstance(rule.then, dict) else {}
     return {name for names in lists.values() if isinstance(names, list) for name in names}
 
 
-def _count(account_id: UUID, rules: Iterable[UUID], outcome: str) -> None:
+def _increment_counts(account_id: UUID, rules: Iterable[UUID], outcome: str) -> None:
     """Count for each rule, in the order of their ids, so that two counts cannot deadlock."""
-    column = COUNTED[Outcome(outcome)]
+    column = OUTCOME_COLUMNS[Outcome(outcome)]
     ids = sorted(rules)
     RuleStatistics.objects.bulk_create(
         [RuleStatistics(account_id=account_id, rule_id=rule) for rule in ids],
         ignore_conflicts=True,
     )
     rows = RuleStatistics.objects.of(account_id).filter(rule_id__in=ids)
-    held = rows.order_by("rule_id").select_for_update(no_key=True).values_list("pk", flat=True)
-    rows.filter(pk__in=list(held)).update(**{column: F(column) + 1})
+    locked = rows.order_by("rule_id").select_for_update(no_key=True).values_list("pk", flat=True)
+    rows.filter(pk__in=list(locked)).update(**{column: F(column) + 1})
 
 
-def recount(account_id: UUID) -> int:
+def recount_feedback(account_id: UUID) -> int:
     """Count all feedback again. Return the number of rules with wrong counts."""
     statistics = RuleStatistics.objects.of(account_id)
     # Locked, so that feedback waits until the end.
     locked_statistics = list(statistics.select_for_update().order_by("rule_id"))
-    counts = defaultdict[UUID, dict[str, int]](lambda: dict.fromkeys(COUNTED.values(), 0))
+    counts = defaultdict[UUID, dict[str, int]](lambda: dict.fromkeys(OUTCOME_COLUMNS.values(), 0))
     rows = RuleFeedback.objects.of(account_id).values_list("outcome", "rule_ids")
     for outcome, rules in rows.iterator():
         for rule in rules:
-            counts[rule][COUNTED[Outcome(outcome)]] += 1
+            counts[rule][OUTCOME_COLUMNS[Outcome(outcome)]] += 1
     wrong = 0
     for row in locked_statistics:
-        right = counts[row.rule_id]
+        correct = counts[row.rule_id]
         del counts[row.rule_id]
-        wrong += statistics.filter(pk=row.pk).exclude(**right).update(**right)
+        wrong += statistics.filter(pk=row.pk).exclude(**correct).update(**correct)
     missing = [RuleStatistics(account_id=account_id, rule_id=k, **v) for k, v in counts.items()]
     return wrong + len(RuleStatistics.objects.bulk_create(missing))

@@ -12,7 +12,7 @@ from kmapp.notifications.kinds import EventKind, Severity, Subject, register_kin
 from rules.models import RulePromotion
 
 
-def load_requests(account_id: UUID, rules: Sequence[str]) -> dict[str, Subject]:
+def load_pending_requests(account_id: UUID, rules: Sequence[str]) -> dict[str, Subject]:
     rows = RulePromotion.objects.of(account_id).undecided().filter(rule_id__in=rules)
     return {
         str(rule): Subject(title=name, count=1)
@@ -29,6 +29,6 @@ PROMOTION_REQUESTED = register_kind(
         icon="scale",
         text=lambda _rule, _count: gettext("The promotion of a rule needs approval"),
         url=lambda rule: reverse("rules:promotion", args=[rule]),
-        load=load_requests,
+        load=load_pending_requests,
     )
 )

@@ -7,15 +7,15 @@ from kmapp.accounts.personal_data import PersonalDataHandlers, register_personal
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.models import Note
-from rules.actions.feedback import recount
+from rules.actions.feedback import recount_feedback
 from rules.models import RuleDecision, RuleFeedback, RuleObservation
 
 
-def count(account_id: UUID, people: Collection[str]) -> int:
+def count_decisions(account_id: UUID, people: Collection[str]) -> int:
     return RuleDecision.objects.of(account_id).filter(user_id__in=people).count()
 
 
-def erase(account_id: UUID, people: Collection[str], commit: Recording) -> None:
+def erase_decisions(account_id: UUID, people: Collection[str], commit: Recording) -> None:
     """Erase decisions and feedback, and count the remaining feedback again."""
     decisions = RuleDecision.objects.of(account_id).filter(user_id__in=people)
     ids = list(decisions.values_list("pk", flat=True))
@@ -30,7 +30,7 @@ def erase(account_id: UUID, people: Collection[str], commit: Recording) -> None:
     RuleObservation.objects.of(account_id).filter(decision_id__in=ids).delete()
     decisions.delete()
     if commit_by_feedback:
-        recount(account_id)
+        recount_feedback(account_id)
 
 
-register_personal_data(PersonalDataHandlers(count=count, erase=erase))
+register_personal_data(PersonalDataHandlers(count=count_decisions, erase=erase_decisions))

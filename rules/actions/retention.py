@@ -8,13 +8,13 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from rules.models import RuleDecision, RuleFeedback, RuleObservation
-from rules.promotion.evidence import book_of
+from rules.promotion.evidence import load_settings
 
-BATCH = 500
-MOST = 50_000  # of one account, in one run
+BATCH_SIZE = 500
+MAX_DELETED = 50_000  # of one account, in one run
 
 
-def outlived(account_id: UUID, days: int | None) -> "QuerySet[RuleDecision]":
+def list_expired_decisions(account_id: UUID, days: int | None) -> "QuerySet[RuleDecision]":
     """Return expired decisions, except those with feedback, which is permanent."""
     rows = RuleDecision.objects.of(account_id)
     if not days:
@@ -24,20 +24,20 @@ def outlived(account_id: UUID, days: int | None) -> "QuerySet[RuleDecision]":
     return old.exclude(Exists(feedback.filter(decision_id=OuterRef("pk"))))
 
 
-def remove_outlived(account_id: UUID, *, most: int = MOST) -> int:
+def delete_expired_decisions(account_id: UUID, *, limit: int = MAX_DELETED) -> int:
     """Delete expired decisions, one batch in a transaction. Opens `acting` itself."""
     with acting(account_id):
-        days = book_of(account_id).decision_days
-    removed = 0
-    while removed < most and (done := _remove_some(account_id, days)):
-        removed += done
-    return removed
+        days = load_settings(account_id).decision_days
+    deleted = 0
+    while deleted < limit and (number := _delete_batch(account_id, days)):
+        deleted += number
+    return deleted
 
 
-def _remove_some(account_id: UUID, days: int | None) -> int:
+def _delete_batch(account_id: UUID, days: int | None) -> int:
     with acting(account_id):
-        held = outlived(account_id, days).select_for_update(skip_locked=True)
-        ids = list(held.order_by("created_at").values_list("pk", flat=True)[:BATCH])
+        expired = list_expired_decisions(account_id, days).select_for_update(skip_locked=True)
+        ids = list(expired.order_by("created_at").values_list("pk", flat=True)[:BATCH_SIZE])
         RuleObservation.objects.of(account_id).filter(decision_id__in=ids).delete()
         RuleDecision.objects.of(account_id).filter(pk__in=ids).delete()
     return len(ids)

@@ -18,11 +18,11 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import canonical
-from rules.editing.rule_input import NewRule, refuse, refuse_large
+from rules.editing.rule_input import NewRule, validate_rule, validate_size
 from rules.models import Rule, RuleBook, RuleVersion
 
 Event = RuleVersion.Event
-RACES = 2
+MAX_ATTEMPTS = 2
 NAME_BASED_UUID_VERSION = 5  # the version of UUIDs that are digests
 RULE_FIELDS = ("when", "then", "exceptions", "priority", "weight", "audience", "audience_id")
 DESCRIPTION_FIELDS = ("name", "summary")
@@ -30,23 +30,25 @@ DESCRIPTION_FIELDS = ("name", "summary")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenRules:
-    """The rules of a write in the order of the request; `fresh` are those that are new."""
+    """The rules of a write in the order of the request; `created_ids` are those that are new."""
 
     rules: Sequence[Rule]
-    fresh: frozenset[UUID]
+    created_ids: frozenset[UUID]
 
 
-def create(account_id: UUID, actor: Actor, draft: NewRule, *, reason: str = "") -> WrittenRules:
+def create_rule(
+    account_id: UUID, actor: Actor, draft: NewRule, *, reason: str = ""
+) -> WrittenRules:
     """Write one rule, as a draft."""
     account = Account.objects.get(pk=account_id)
     lost: IntegrityError | None = None
-    for _attempt in range(RACES):
+    for _attempt in range(MAX_ATTEMPTS):
         try:
             with (
                 transaction.atomic(),
                 recording(account_id, actor, reason=redact_text(reason, account.redact)) as commit,
             ):
-                return write_in(account, [draft], commit)
+                return write_rules(account, [draft], commit)
         except IntegrityError as error:
             lost = error  # a concurrent request wrote this id: look again
     # An id that never becomes visible belongs to another account.
@@ -55,14 +57,14 @@ def create(account_id: UUID, actor: Actor, draft: NewRule, *, reason: str = "") 
     ) from lost
 
 
-def write_in(account: Account, drafts: Sequence[NewRule], commit: Recording) -> WrittenRules:
+def write_rules(account: Account, drafts: Sequence[NewRule], commit: Recording) -> WrittenRules:
     """Write drafts as part of a commit. The same client ids again change nothing."""
-    keys = [draft.key_in(account.pk) for draft in drafts]
-    _refuse_twins(drafts, keys)
-    _refuse_foreign_ids(drafts)
+    keys = [draft.derive_id(account.pk) for draft in drafts]
+    _check_duplicates(drafts, keys)
+    _check_ids(drafts)
     existing = _find_existing(account.pk, drafts, keys)
     created = {
-        key: _rule(account, draft, key, commit)
+        key: _build_rule(account, draft, key, commit)
         for key, draft in zip(keys, drafts, strict=True)
         if key not in existing
     }
@@ -70,23 +72,25 @@ def write_in(account: Account, drafts: Sequence[NewRule], commit: Recording) -> 
     for rule in created.values():
         store_version(rule, commit, Event.ADD, commit.reason)
     if created:
-        touch(account.pk, commit)
+        count_change(account.pk, commit)
     return WrittenRules(
-        rules=[existing.get(key) or created[key] for key in keys], fresh=frozenset(created)
+        rules=[existing.get(key) or created[key] for key in keys], created_ids=frozenset(created)
     )
 
 
-def _refuse_twins(drafts: Sequence[NewRule], keys: Sequence[UUID]) -> None:
-    twins = [i for i, key in enumerate(keys) if key in keys[:i]]
-    if twins:
+def _check_duplicates(drafts: Sequence[NewRule], keys: Sequence[UUID]) -> None:
+    duplicates = [i for i, key in enumerate(keys) if key in keys[:i]]
+    if duplicates:
         raise Invalid(
             "The same client_id or id occurs twice in this batch: send each rule once.",
             code="duplicate_client_id_in_batch",
-            issues=[{"path": f"rules.{i}", "message": str(drafts[i].client_id)} for i in twins],
+            issues=[
+                {"path": f"rules.{i}", "message": str(drafts[i].client_id)} for i in duplicates
+            ],
         )
 
 
-def _refuse_foreign_ids(drafts: Sequence[NewRule]) -> None:
+def _check_ids(drafts: Sequence[NewRule]) -> None:
     """Refuse ids that are digests of names: they could take the place of another rule."""
     for draft in drafts:
         if draft.id and (draft.client_id or draft.id.version == NAME_BASED_UUID_VERSION):
@@ -104,7 +108,7 @@ def _find_existing(
         return {}
     existing = Rule.objects.of(account_id).in_bulk(list(keys))
     for key, draft in zip(keys, drafts, strict=True):
-        if key in existing and not draft.is_of(existing[key].written_sha256):
+        if key in existing and not draft.has_digest(existing[key].written_sha256):
             raise Conflict(
                 "A rule with this client_id already exists with a different body. Change that rule "
                 "instead.",
@@ -114,11 +118,11 @@ def _find_existing(
     return existing
 
 
-def _rule(account: Account, draft: NewRule, key: UUID, commit: Recording) -> Rule:
-    refuse_large(draft)
-    columns = _columns(draft, account)
-    client_id, sha256 = draft.client_id or None, draft.sha256()
-    return _build_rule(
+def _build_rule(account: Account, draft: NewRule, key: UUID, commit: Recording) -> Rule:
+    validate_size(draft)
+    columns = _build_columns(draft, account)
+    client_id, sha256 = draft.client_id or None, draft.digest()
+    return _build_row(
         commit,
         columns,
         id=key,
@@ -129,7 +133,7 @@ def _rule(account: Account, draft: NewRule, key: UUID, commit: Recording) -> Rul
     )
 
 
-def _build_rule(commit: Recording, columns: Mapping[str, Any], **more: Any) -> Rule:
+def _build_row(commit: Recording, columns: Mapping[str, Any], **more: Any) -> Rule:
     now = timezone.now()
     return Rule(
         account_id=commit.account_id,
@@ -143,7 +147,7 @@ def _build_rule(commit: Recording, columns: Mapping[str, Any], **more: Any) -> R
     )
 
 
-def _columns(draft: NewRule, account: Account) -> dict[str, Any]:
+def _build_columns(draft: NewRule, account: Account) -> dict[str, Any]:
     """Return the columns. Only descriptions are redacted: a redacted condition would not match."""
     return {
         **{name: getattr(draft, name) for name in RULE_FIELDS},
@@ -153,7 +157,7 @@ def _columns(draft: NewRule, account: Account) -> dict[str, Any]:
     }
 
 
-def edit(
+def update_rule(
     account_id: UUID,
     actor: Actor,
     rule_id: UUID,
@@ -168,39 +172,39 @@ def edit(
     """
     account = Account.objects.get(pk=account_id)
     rule = get_rule(account_id, rule_id)
-    expect(rule, version)
-    draft = replace(draft_of(rule), **values)
-    refuse_large(draft)
-    refuse(draft.issues())
-    columns = _columns(draft, account)
-    fresh = {name: value for name, value in columns.items() if value != getattr(rule, name)}
-    if not fresh:
+    check_version(rule, version)
+    draft = replace(build_draft(rule), **values)
+    validate_size(draft)
+    validate_rule(draft)
+    columns = _build_columns(draft, account)
+    changed = {name: value for name, value in columns.items() if value != getattr(rule, name)}
+    if not changed:
         return rule
     with recording(account_id, actor, reason=redact_text(reason, account.redact)) as commit:
-        if rule.frozen and fresh.keys() & set(RULE_FIELDS):
-            return _new_edition(rule, columns, commit)
-        change(rule, commit, Event.UPDATE, fresh, commit.reason)
+        if rule.frozen and changed.keys() & set(RULE_FIELDS):
+            return _create_edition(rule, columns, commit)
+        apply_change(rule, commit, Event.UPDATE, changed, commit.reason)
     return rule
 
 
-def draft_of(rule: Rule) -> NewRule:
+def build_draft(rule: Rule) -> NewRule:
     return NewRule(
         **{name: getattr(rule, name) for name in (*DESCRIPTION_FIELDS, *RULE_FIELDS)},
         scope=rule.scope,
     )
 
 
-def _new_edition(rule: Rule, columns: Mapping[str, Any], commit: Recording) -> Rule:
+def _create_edition(rule: Rule, columns: Mapping[str, Any], commit: Recording) -> Rule:
     editions = Rule.objects.of(rule.account_id).filter(lineage=rule.lineage)
     drafts = editions.filter(Q(state=Rule.State.DRAFT), edition__gt=rule.edition)
-    if waiting := drafts.order_by("edition").first():
+    if newer_draft := drafts.order_by("edition").first():
         raise Conflict(
             _("A newer edition of this rule is already a draft. Edit that draft."),
             code="newer_edition",
-            details={"rule_node_id": str(waiting.pk)},
+            details={"rule_node_id": str(newer_draft.pk)},
         )
     edition = 1 + editions.aggregate(last=Max("edition"))["last"]
-    created = _build_rule(commit, columns, scope=rule.scope, lineage=rule.lineage, edition=edition)
+    created = _build_row(commit, columns, scope=rule.scope, lineage=rule.lineage, edition=edition)
     try:
         with transaction.atomic():
             created.save(force_insert=True)
@@ -210,7 +214,7 @@ def _new_edition(rule: Rule, columns: Mapping[str, Any], commit: Recording) -> R
             code="stale_version",
         ) from error
     store_version(created, commit, Event.ADD, commit.reason)
-    touch(rule.account_id, commit)
+    count_change(rule.account_id, commit)
     return created
 
 
@@ -244,38 +248,38 @@ def store_version(rule: Rule, commit: Recording, event: str, reason: str = "") -
     ).save(force_insert=True)
 
 
-def change(
+def apply_change(
     rule: Rule, commit: Recording, event: str, values: Mapping[str, Any], reason: str = ""
 ) -> None:
     """Set these values if nobody changed the rule since it was read."""
     now = timezone.now()
-    fresh = {**values, "version": rule.version + 1, "updated_at": now, "commit_id": commit.id}
-    same = Rule.objects.of(rule.account_id).filter(
+    columns = {**values, "version": rule.version + 1, "updated_at": now, "commit_id": commit.id}
+    unchanged = Rule.objects.of(rule.account_id).filter(
         pk=rule.pk, version=rule.version, state=rule.state
     )
-    if not same.update(**fresh):
+    if not unchanged.update(**columns):
         raise Conflict(
             _("Someone else changed this rule. Reload the page and decide again."),
             code="stale_version",
         )
-    for name, value in fresh.items():
+    for name, value in columns.items():
         setattr(rule, name, value)
     store_version(rule, commit, event, reason)
-    touch(rule.account_id, commit)
+    count_change(rule.account_id, commit)
 
 
-def touch(account_id: UUID, commit: Recording) -> None:
+def count_change(account_id: UUID, commit: Recording) -> None:
     """Count a change, so that processes compile the rules again."""
     if not RuleBook.objects.of(account_id).update(changes=F("changes") + 1):
         book = RuleBook(id=uuid7(), account_id=account_id, changes=1, commit_id=commit.id)
-        fresh = RuleBook.objects.bulk_create([book], ignore_conflicts=True)
-        if RuleBook.objects.of(account_id).filter(pk=fresh[0].pk).exists():
+        created = RuleBook.objects.bulk_create([book], ignore_conflicts=True)
+        if RuleBook.objects.of(account_id).filter(pk=created[0].pk).exists():
             commit.add(book, "ADD")
         else:
             RuleBook.objects.of(account_id).update(changes=F("changes") + 1)
 
 
-def expect(rule: Rule, version: int | None) -> None:
+def check_version(rule: Rule, version: int | None) -> None:
     """Refuse a decision about another version than the person saw."""
     if version is not None and rule.version != version:
         raise Conflict(

@@ -15,10 +15,10 @@ from kmapp.ledger.settings_changes import Changed, assign_values, changes_input,
 from rules.models import RuleBook
 
 CHANGEABLE = ("min_seen", "min_changed", "max_against", "second_person", "decision_days")
-INPUT = "gate"  # key of the changes in the input of their commit
+INPUT_KEY = "gate"  # key of the changes in the input of their commit
 
 
-def change_book(
+def change_settings(
     account_id: UUID,
     values: Mapping[str, Any],
     *,
@@ -46,11 +46,11 @@ def change_book(
     )
     if not changed:
         return {}
-    why, changes = redacted_reason(account_id, reason), changes_input(INPUT, changed)
+    redacted, changes = redacted_reason(account_id, reason), changes_input(INPUT_KEY, changed)
     try:
         with (
             transaction.atomic(),
-            recording(account_id, actor, input=changes, reason=why) as commit,
+            recording(account_id, actor, input=changes, reason=redacted) as commit,
         ):
             book.commit_id = commit.id
             if existing:

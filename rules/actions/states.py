@@ -14,10 +14,10 @@ from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
-from rules.actions.rules import change, draft_of, expect, get_rule
-from rules.editing.rule_input import refuse
+from rules.actions.rules import apply_change, build_draft, check_version, get_rule
+from rules.editing.rule_input import validate_rule
 from rules.models import Rule, RuleVersion
-from rules.promotion.evidence import Gate, book_of, evidence_of, gate_of
+from rules.promotion.evidence import Gate, evaluate_gate, load_evidence, load_settings
 
 Event = RuleVersion.Event
 State = Rule.State
@@ -30,33 +30,33 @@ EVENTS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class StateChange:
     """A request of a person or a key to change the state of a rule."""
 
     account_id: UUID
     rule_id: UUID
     actor: Actor
     version: int | None = None  # None: any version
-    seen: str = ""  # `seen_sha256` of the rule and its active edition; empty: any
+    seen: str = ""  # `digest_reviewed_content` of the rule and its active edition; empty: any
     reason: str = ""
     may_override: bool = False  # pass the evidence gate without enough evidence
-    may_touch_live: bool = True  # activate and deactivate rules, as admins and keys may
+    may_change_active: bool = True  # activate and deactivate rules, as admins and keys may
 
     def redacted_reason(self) -> str:
         return redacted_reason(self.account_id, self.reason)
 
-    def refuse_live(self, rule: Rule, to: str = "") -> None:
-        if State.ACTIVE in (rule.state, to) and not self.may_touch_live:
+    def check_permission(self, rule: Rule, to: str = "") -> None:
+        if State.ACTIVE in (rule.state, to) and not self.may_change_active:
             raise Denied(_("Only an admin of this account can promote or change active rules."))
 
-    def editions(self) -> tuple[Rule, list[Rule]]:
+    def lock_editions(self) -> tuple[Rule, list[Rule]]:
         """Return the rule and its editions, locked until the transaction ends."""
         lineage = get_rule(self.account_id, self.rule_id).lineage
-        held = Rule.objects.of(self.account_id).select_for_update(no_key=True)
-        editions = list(held.filter(lineage=lineage).order_by("edition"))
+        rows = Rule.objects.of(self.account_id).select_for_update(no_key=True)
+        editions = list(rows.filter(lineage=lineage).order_by("edition"))
         [rule] = [one for one in editions if one.pk == self.rule_id]
-        expect(rule, self.version)
-        if self.seen and self.seen != seen_sha256(rule, editions):
+        check_version(rule, self.version)
+        if self.seen and self.seen != digest_reviewed_content(rule, editions):
             raise Conflict(
                 _(
                     "The active edition changed after you opened this page. Reload the page and "
@@ -68,21 +68,23 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class StateChangeResult:
     rule: Rule
     commit: Commit
     replaced: Rule | None = None
 
 
-def move(decision: Decision, to: str) -> Moved:
+def change_state(change: StateChange, to: str) -> StateChangeResult:
     """Move a rule to a state, unless it is in it already."""
-    rule, editions = decision.editions()
+    rule, editions = change.lock_editions()
     if rule.state == to:
-        return Moved(rule=rule, commit=Commit.objects.of(rule.account_id).get(pk=rule.commit_id))
-    decision.refuse_live(rule, to)
-    refuse_leaps(rule, to)
+        return StateChangeResult(
+            rule=rule, commit=Commit.objects.of(rule.account_id).get(pk=rule.commit_id)
+        )
+    change.check_permission(rule, to)
+    check_transition(rule, to)
     if to == State.ACTIVE:
-        if book_of(decision.account_id).second_person:
+        if load_settings(change.account_id).second_person:
             raise Conflict(
                 _(
                     "Promotions in this account need approval by a second person. "
@@ -90,21 +92,21 @@ def move(decision: Decision, to: str) -> Moved:
                 ),
                 code="second_person_required",
             )
-        return promote(decision, rule, editions)
+        return promote_rule(change, rule, editions)
     if to == State.SHADOW:
-        refuse(draft_of(rule).issues())
-    reason = decision.redacted_reason()
-    with recording(decision.account_id, decision.actor, reason=reason) as commit:
-        seen = State(rule.state)
-        event = EVENTS.get((seen, State(to))) or EVENTS[State(to)]
-        since = {"shadowed_at": timezone.now()} if to == State.SHADOW else {}
-        change(rule, commit, event, {"state": to, "replaced": None, **since}, reason)
-    return Moved(rule=rule, commit=_get_commit(commit))
+        validate_rule(build_draft(rule))
+    reason = change.redacted_reason()
+    with recording(change.account_id, change.actor, reason=reason) as commit:
+        current = State(rule.state)
+        event = EVENTS.get((current, State(to))) or EVENTS[State(to)]
+        entered = {"shadowed_at": timezone.now()} if to == State.SHADOW else {}
+        apply_change(rule, commit, event, {"state": to, "replaced": None, **entered}, reason)
+    return StateChangeResult(rule=rule, commit=_get_commit(commit))
 
 
-def refuse_leaps(rule: Rule, to: str) -> None:
-    seen = State(rule.state)
-    if seen.may_become(to):
+def check_transition(rule: Rule, to: str) -> None:
+    current = State(rule.state)
+    if current.may_become(to):
         return
     if to == State.ACTIVE:
         raise Conflict(
@@ -114,81 +116,81 @@ def refuse_leaps(rule: Rule, to: str) -> None:
         )
     raise Conflict(
         _("A rule in state “%(state)s” cannot move to “%(to)s”.")
-        % {"state": seen.label, "to": State(to).label},
+        % {"state": current.label, "to": State(to).label},
         code="wrong_state",
         details={"state": rule.state},
     )
 
 
-def promote(decision: Decision, rule: Rule, editions: Sequence[Rule]) -> Moved:
+def promote_rule(change: StateChange, rule: Rule, editions: Sequence[Rule]) -> StateChangeResult:
     """Activate a shadow rule instead of its active edition, if it passes the evidence gate."""
-    refuse_leaps(rule, State.ACTIVE)
-    decision.refuse_live(rule, State.ACTIVE)
-    refuse(draft_of(rule).issues())
-    gate = passed(decision, rule)
-    reason = decision.redacted_reason()
-    live = _active_edition(editions)
-    values = {"promote": str(rule.pk), "past_the_gate": not gate.open}
-    with recording(decision.account_id, decision.actor, input=values, reason=reason) as commit:
-        if live:
-            change(live, commit, Event.REPLACE, {"state": State.DISABLED}, reason)
+    check_transition(rule, State.ACTIVE)
+    change.check_permission(rule, State.ACTIVE)
+    validate_rule(build_draft(rule))
+    gate = check_gate(change, rule)
+    reason = change.redacted_reason()
+    active = _find_active_edition(editions)
+    values = {"promote": str(rule.pk), "past_the_gate": not gate.is_open}
+    with recording(change.account_id, change.actor, input=values, reason=reason) as commit:
+        if active:
+            apply_change(active, commit, Event.REPLACE, {"state": State.DISABLED}, reason)
         activated = {"state": State.ACTIVE, "activated_at": timezone.now()}
-        replaced = live.pk if live else None
-        change(rule, commit, Event.PROMOTE, {**activated, "replaced": replaced}, reason)
-    return Moved(rule=rule, commit=_get_commit(commit), replaced=live)
+        replaced = active.pk if active else None
+        apply_change(rule, commit, Event.PROMOTE, {**activated, "replaced": replaced}, reason)
+    return StateChangeResult(rule=rule, commit=_get_commit(commit), replaced=active)
 
 
-def passed(decision: Decision, rule: Rule) -> Gate:
+def check_gate(change: StateChange, rule: Rule) -> Gate:
     """Return the gate if this decision may pass it; a reason is required."""
-    if not decision.reason.strip():
+    if not change.reason.strip():
         raise Invalid(
             _("Enter a reason for promoting this rule. It is recorded in the ledger."),
             code="reason_required",
             issues=[{"path": "reason", "message": "is required"}],
         )
-    gate = gate_of(evidence_of(rule), book_of(decision.account_id))
-    if not gate.open and not decision.may_override:
+    gate = evaluate_gate(load_evidence(rule), load_settings(change.account_id))
+    if not gate.is_open and not change.may_override:
         raise Conflict(
             _("Not enough evidence yet. %(missing)s") % {"missing": " ".join(gate.missing)},
             code="evidence_gate",
-            details={"missing": list(gate.missing), **gate.needs},
+            details={"missing": list(gate.missing), **gate.thresholds},
         )
     return gate
 
 
-def rollback(decision: Decision) -> Moved:
+def roll_back_rule(change: StateChange) -> StateChangeResult:
     """Undo a promotion: the rule is in shadow again, and the edition it replaced is active."""
-    rule, editions = decision.editions()
-    decision.refuse_live(rule)
+    rule, editions = change.lock_editions()
+    change.check_permission(rule)
     if rule.state != State.ACTIVE:
         raise Conflict(
             _("This rule is not active, so there is nothing to roll back."), code="wrong_state"
         )
-    reason = decision.redacted_reason()
-    before = next(
+    reason = change.redacted_reason()
+    previous = next(
         (one for one in editions if one.pk == rule.replaced and one.state == State.DISABLED), None
     )
     now = timezone.now()
-    with recording(decision.account_id, decision.actor, reason=reason) as commit:
-        back = {"state": State.SHADOW, "shadowed_at": now, "replaced": None}
-        change(rule, commit, Event.ROLLBACK, back, reason)
-        if before:
-            again = {"state": State.ACTIVE, "activated_at": now}
-            change(before, commit, Event.RESTORE, again, reason)
-    return Moved(rule=rule, commit=_get_commit(commit), replaced=before)
+    with recording(change.account_id, change.actor, reason=reason) as commit:
+        to_shadow = {"state": State.SHADOW, "shadowed_at": now, "replaced": None}
+        apply_change(rule, commit, Event.ROLLBACK, to_shadow, reason)
+        if previous:
+            to_active = {"state": State.ACTIVE, "activated_at": now}
+            apply_change(previous, commit, Event.RESTORE, to_active, reason)
+    return StateChangeResult(rule=rule, commit=_get_commit(commit), replaced=previous)
 
 
-def seen_sha256(rule: Rule, editions: Sequence[Rule]) -> str:
+def digest_reviewed_content(rule: Rule, editions: Sequence[Rule]) -> str:
     """Return the digest of what is approved: the rule and the active edition."""
-    live = _active_edition(editions)
-    seen = {
+    active = _find_active_edition(editions)
+    content = {
         "rule": [rule.pk, rule.version, rule.definition()],
-        "live": [live.pk, live.version] if live else None,
+        "live": [active.pk, active.version] if active else None,
     }
-    return hashlib.sha256(canonical(seen)).hexdigest()
+    return hashlib.sha256(canonical(content)).hexdigest()
 
 
-def _active_edition(editions: Sequence[Rule]) -> Rule | None:
+def _find_active_edition(editions: Sequence[Rule]) -> Rule | None:
     return next((one for one in editions if one.state == State.ACTIVE), None)
 
 

@@ -8,28 +8,30 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.search.confidence import Interval
 from rules.models import Rule, RuleBook, RuleDecision, RuleStatistics, RuleSuggestion
-from rules.promotion.evidence import Evidence, book_of, evidence_of, gate_of
+from rules.promotion.evidence import Evidence, evaluate_gate, load_evidence, load_settings
 
-MOST_RULES = 1_000  # of one account, the longest unchanged first
-LEAST_FEEDBACK = 10
-IDLE = timedelta(days=30)
+MAX_RULES = 1_000  # of one account, the longest unchanged first
+MIN_FEEDBACK = 10
+IDLE_PERIOD = timedelta(days=30)
 Kind = RuleSuggestion.Kind
 State = Rule.State
 
 
-def suggest(account_id: UUID) -> int:
+def replace_suggestions(account_id: UUID) -> int:
     """Replace the suggestions of an account; return their number. Opens `acting` itself."""
     with acting(account_id):
-        book = book_of(account_id)
+        book = load_settings(account_id)
         evaluated = Rule.objects.of(account_id).evaluated().order_by("updated_at")
-        suggestions = [one for rule in evaluated[:MOST_RULES] if (one := _suggestion(rule, book))]
+        suggestions = [
+            one for rule in evaluated[:MAX_RULES] if (one := _build_suggestion(rule, book))
+        ]
         RuleSuggestion.objects.of(account_id).delete()
         return len(RuleSuggestion.objects.bulk_create(suggestions))
 
 
-def _suggestion(rule: Rule, book: RuleBook) -> RuleSuggestion | None:
-    evidence, shadow = evidence_of(rule), rule.state == State.SHADOW
-    kind = _for_shadow(rule, evidence, book) if shadow else _for_active(rule, book)
+def _build_suggestion(rule: Rule, book: RuleBook) -> RuleSuggestion | None:
+    evidence, shadow = load_evidence(rule), rule.state == State.SHADOW
+    kind = _suggest_for_shadow(rule, evidence, book) if shadow else _suggest_for_active(rule, book)
     if kind is None:
         return None
     return RuleSuggestion(
@@ -41,21 +43,21 @@ def _suggestion(rule: Rule, book: RuleBook) -> RuleSuggestion | None:
     )
 
 
-def _for_shadow(rule: Rule, evidence: Evidence, book: RuleBook) -> Kind | None:
-    if gate_of(evidence, book).open:
+def _suggest_for_shadow(rule: Rule, evidence: Evidence, book: RuleBook) -> Kind | None:
+    if evaluate_gate(evidence, book).is_open:
         return Kind.PROMOTE
-    idle = rule.shadowed_at is not None and rule.shadowed_at < timezone.now() - IDLE
+    idle = rule.shadowed_at is not None and rule.shadowed_at < timezone.now() - IDLE_PERIOD
     return Kind.RETIRE if idle and evidence.seen and not evidence.matched else None
 
 
-def _for_active(rule: Rule, book: RuleBook) -> Kind | None:
+def _suggest_for_active(rule: Rule, book: RuleBook) -> Kind | None:
     statistics = RuleStatistics.objects.of(rule.account_id).filter(rule_id=rule.pk).first()
     if statistics:
         total = statistics.positive + statistics.negative
         against = Interval(statistics.negative, total)
-        if total >= LEAST_FEEDBACK and against.low > book.max_against:
+        if total >= MIN_FEEDBACK and against.low > book.max_against:
             return Kind.DEMOTE
-    since = timezone.now() - IDLE
+    since = timezone.now() - IDLE_PERIOD
     if rule.activated_at is None or rule.activated_at > since:
         return None
     recent = RuleDecision.objects.of(rule.account_id).filter(created_at__gte=since)

@@ -11,28 +11,28 @@ from kmapp.accounts.scopes import Scope
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.batch_nodes import HostedNode, Kind, Rated, register
 from rules.actions.feedback import rate_rule
-from rules.actions.rules import write_in
+from rules.actions.rules import write_rules
 from rules.api.request_serializers import (
     NamedRuleVerdict,
     RuleNode,
     build_node_rule,
     build_verdict,
 )
-from rules.api.serialize_tools import serialize_counted
-from rules.editing.rule_input import NewRule, scope_of
+from rules.api.serialize_tools import serialize_feedback_result
+from rules.editing.rule_input import NewRule, parse_scope
 
 
-def _read(node: Mapping[str, Any]) -> NewRule:
+def _parse_node(node: Mapping[str, Any]) -> NewRule:
     serializer = RuleNode(data=node)
     serializer.is_valid(raise_exception=True)
     return build_node_rule(serializer.validated_data)
 
 
-def _write(
+def _write_nodes(
     account: Account, scope: str, drafts: Sequence[NewRule], commit: Recording
 ) -> Sequence[HostedNode]:
-    scoped = [replace(draft, scope=scope_of(draft.scope or scope)) for draft in drafts]
-    written = write_in(account, scoped, commit)
+    scoped = [replace(draft, scope=parse_scope(draft.scope or scope)) for draft in drafts]
+    written = write_rules(account, scoped, commit)
     return [
         HostedNode(
             id=rule.pk,
@@ -40,20 +40,20 @@ def _write(
             kind="rule",
             status=rule.state,
             written_in=rule.written_in,
-            fresh=rule.pk in written.fresh,
+            fresh=rule.pk in written.created_ids,
         )
         for rule in written.rules
     ]
 
 
-def _rate(account_id: UUID, actor: Actor, rating: Any) -> Rated:
+def _rate_rule(account_id: UUID, actor: Actor, rating: Any) -> Rated:
     """Record feedback on a rule, as the Aionis client sends it in a batch."""
     serializer = NamedRuleVerdict(data=rating)
     serializer.is_valid(raise_exception=True)
     data = serializer.validated_data
-    counted = rate_rule(build_verdict(account_id, actor, data), data["rule_node_id"])
+    result = rate_rule(build_verdict(account_id, actor, data), data["rule_node_id"])
     return Rated(
-        answer=serialize_counted(counted, scope_of(data.get("scope"))), fresh=counted.fresh
+        answer=serialize_feedback_result(result, parse_scope(data.get("scope"))), fresh=result.fresh
     )
 
 
@@ -61,9 +61,9 @@ register(
     Kind(
         name="rule",
         scope=Scope.RULES_WRITE,
-        read=_read,
-        write=_write,
+        read=_parse_node,
+        write=_write_nodes,
         named="rule_node_id",
-        rate=_rate,
+        rate=_rate_rule,
     )
 )

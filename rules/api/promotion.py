@@ -14,12 +14,11 @@ from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid, NotFound
-from rules.actions.backtests import MOST as MAX_DECISIONS
-from rules.actions.backtests import start
-from rules.actions.conflicts import conflicts_with_live
+from rules.actions.backtests import MAX_DECISIONS, create_backtest
+from rules.actions.conflicts import list_live_conflicts
 from rules.actions.rules import get_rule
-from rules.actions.settings import change_book
-from rules.api.request_serializers import TEXT
+from rules.actions.settings import change_settings
+from rules.api.request_serializers import MAX_TEXT_LENGTH
 from rules.api.response_types import (
     BacktestShown,
     ClashShown,
@@ -29,7 +28,7 @@ from rules.api.response_types import (
 )
 from rules.models import RuleBacktest
 from rules.models.settings import MAX_RETENTION
-from rules.promotion.evidence import book_of, evidence_of, gate_of, turns_of
+from rules.promotion.evidence import evaluate_gate, list_tool_changes, load_evidence, load_settings
 
 MAX_COUNT = 1_000_000
 
@@ -43,10 +42,10 @@ class Evidence(AgentView):
     def get(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
             rule = get_rule(self.account, pk)
-            evidence = evidence_of(rule)
-            gate = gate_of(evidence, book_of(self.account))
-            conflicts, _inspected = conflicts_with_live(rule)
-            turns = turns_of(rule)
+            evidence = load_evidence(rule)
+            gate = evaluate_gate(evidence, load_settings(self.account))
+            conflicts, _inspected = list_live_conflicts(rule)
+            tool_changes = list_tool_changes(rule)
         answer = serialize_as(
             EvidenceAnswer,
             rule,
@@ -56,9 +55,9 @@ class Evidence(AgentView):
             matched=serialize_as(IntervalShown, evidence.match),
             changed=serialize_as(IntervalShown, evidence.change),
             against=serialize_as(IntervalShown, evidence.against),
-            gate_open=gate.open,
+            gate_open=gate.is_open,
             gate_missing=list(gate.missing),
-            turns=[asdict(turn) for turn in turns],
+            turns=[asdict(tool_change) for tool_change in tool_changes],
             conflicts=[
                 serialize_as(
                     ClashShown,
@@ -97,7 +96,7 @@ class Backtests(AgentView):
     def post(self, request: Request, pk: UUID) -> Response:
         data = parse(BacktestInput, request)
         with acting(self.account):
-            run = start(self.account, self.actor, pk, data["decisions"])
+            run = create_backtest(self.account, self.actor, pk, data["decisions"])
             body = serialize_as(BacktestShown, run, rule_node_id=run.rule_id)
             return self.seal(Response(body, status=202))
 
@@ -112,7 +111,7 @@ class GateChange(Typed):
     decision_days = serializers.IntegerField(
         min_value=1, max_value=MAX_RETENTION, required=False, allow_null=True
     )
-    reason = serializers.CharField(max_length=TEXT)
+    reason = serializers.CharField(max_length=MAX_TEXT_LENGTH)
 
 
 class Gate(AgentView):
@@ -123,7 +122,7 @@ class Gate(AgentView):
     @extend_schema(responses={200: GateShown})
     def get(self, request: Request) -> Response:
         with acting(self.account):
-            return Response(serialize_as(GateShown, book_of(self.account)))
+            return Response(serialize_as(GateShown, load_settings(self.account)))
 
     @extend_schema(request=GateChange, responses={200: GateShown})
     def patch(self, request: Request) -> Response:
@@ -135,5 +134,5 @@ class Gate(AgentView):
                 issues=[{"path": "min_seen", "message": "nothing"}],
             )
         with acting(self.account):
-            change_book(self.account, data, actor=self.actor, reason=reason)
-            return Response(serialize_as(GateShown, book_of(self.account)))
+            change_settings(self.account, data, actor=self.actor, reason=reason)
+            return Response(serialize_as(GateShown, load_settings(self.account)))

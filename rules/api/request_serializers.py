@@ -11,16 +11,16 @@ from kmapp.api.serializers import MAX_ID_LENGTH, Aliases, IdField, Typed
 from kmapp.errors import Invalid
 from kmapp.ledger.canonical import canonical
 from rules.actions.feedback import Verdict
-from rules.editing.rule_input import NewRule, scope_of
+from rules.editing.rule_input import NewRule, parse_scope
 from rules.evaluation.evaluate import Question
 from rules.evaluation.matching import Viewer
 from rules.models import Rule, RuleFeedback
-from rules.models.rules import LEAST_PRIORITY, MOST_PRIORITY, MOST_WEIGHT
+from rules.models.rules import MAX_PRIORITY, MAX_WEIGHT, MIN_PRIORITY
 
-CANDIDATES = 200
-RULE = ("name", "summary", "if", "then", "exceptions", "priority", "weight")
-CHANGEABLE = (*RULE, "audience", "audience_id")
-TEXT = 4_000
+MAX_CANDIDATES = 200
+RULE_FIELDS = ("name", "summary", "if", "then", "exceptions", "priority", "weight")
+CHANGEABLE = (*RULE_FIELDS, "audience", "audience_id")
+MAX_TEXT_LENGTH = 4_000
 MAX_CONTEXT = 64_000  # bytes as JSON
 
 
@@ -44,9 +44,9 @@ class RuleSlots(Typed):
     then = serializers.DictField(required=False)
     exceptions = serializers.ListField(child=serializers.DictField(), required=False)
     priority = serializers.IntegerField(
-        min_value=LEAST_PRIORITY, max_value=MOST_PRIORITY, required=False
+        min_value=MIN_PRIORITY, max_value=MAX_PRIORITY, required=False
     )
-    weight = serializers.FloatField(min_value=0, max_value=MOST_WEIGHT, required=False)
+    weight = serializers.FloatField(min_value=0, max_value=MAX_WEIGHT, required=False)
 
     def get_fields(self) -> dict[str, Any]:
         """Add `if`, which cannot be an attribute in Python."""
@@ -57,10 +57,10 @@ class RuleFields(RuleSlots):
     """The fields of a rule. /v1/rules/schemas describes `if`, `then` and `exceptions`."""
 
     name = serializers.CharField(max_length=MAX_ID_LENGTH)
-    summary = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
+    summary = serializers.CharField(max_length=MAX_TEXT_LENGTH, required=False, allow_blank=True)
     audience = serializers.ChoiceField(choices=Rule.Audience.choices, required=False)
     audience_id = serializers.CharField(max_length=MAX_ID_LENGTH, required=False, allow_blank=True)
-    reason = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
+    reason = serializers.CharField(max_length=MAX_TEXT_LENGTH, required=False, allow_blank=True)
 
 
 class RuleInput(RuleFields):
@@ -84,7 +84,7 @@ class RuleChange(RuleFields, VersionCheck):
 def build_rule(data: Mapping[str, Any]) -> NewRule:
     values = {name: value for name, value in data.items() if value is not None and name != "reason"}
     check_audience(values.get("audience", "account"), values.get("audience_id", ""))
-    return NewRule(**{**values, "scope": scope_of(values.get("scope"))})
+    return NewRule(**{**values, "scope": parse_scope(values.get("scope"))})
 
 
 def check_audience(audience: str, audience_id: str) -> None:
@@ -99,7 +99,7 @@ def check_audience(audience: str, audience_id: str) -> None:
 class RuleNode(Aliases):
     """A rule among the nodes of a batch. Fields that only memories have are ignored."""
 
-    text = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
+    text = serializers.CharField(max_length=MAX_TEXT_LENGTH, required=False, allow_blank=True)
     title = IdField()
     metadata = RuleSlots()
     id = serializers.UUIDField(required=False, allow_null=True)
@@ -162,7 +162,9 @@ class CandidatesInput(ContextInput):
     """A context and the available tools."""
 
     candidates = serializers.ListField(
-        child=serializers.CharField(max_length=MAX_ID_LENGTH), min_length=1, max_length=CANDIDATES
+        child=serializers.CharField(max_length=MAX_ID_LENGTH),
+        min_length=1,
+        max_length=MAX_CANDIDATES,
     )
     include_shadow = serializers.BooleanField(default=False)
     rules_limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
@@ -182,7 +184,7 @@ class SelectInput(CandidatesInput):
 class InputReference(Typed):
     """The text behind a request, or its digest."""
 
-    input_text = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
+    input_text = serializers.CharField(max_length=MAX_TEXT_LENGTH, required=False, allow_blank=True)
     input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
 
 
@@ -196,14 +198,14 @@ class StateInput(InputReference, VersionCheck, Scoped):
 class Undoing(VersionCheck):
     """The reason for disabling a rule or reverting its promotion."""
 
-    reason = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
+    reason = serializers.CharField(max_length=MAX_TEXT_LENGTH, required=False, allow_blank=True)
 
 
 class RuleVerdict(InputReference):
     """Feedback on a rule."""
 
     outcome = serializers.ChoiceField(choices=RuleFeedback.Outcome.choices)
-    note = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
+    note = serializers.CharField(max_length=MAX_TEXT_LENGTH, required=False, allow_blank=True)
     run_id = IdField(help_text="The run that used the rule. Each run and outcome counts once.")
 
 
@@ -248,16 +250,16 @@ class RunInput(Scoped):
 
 def build_question(data: Mapping[str, Any]) -> Question:
     context, kinds = data["context"], ("user", "agent", "app")
-    ids = {f"{kind}_id": data.get(f"{kind}_id") or _find_id(context, kind) for kind in kinds}
+    ids = {f"{kind}_id": data.get(f"{kind}_id") or _get_id(context, kind) for kind in kinds}
     return Question(
         context=context,
-        viewer=Viewer(**ids, scope=scope_of(data.get("scope"))),
+        viewer=Viewer(**ids, scope=parse_scope(data.get("scope"))),
         candidates=tuple(data.get("candidates", ())),
         strict=data.get("strict", True),
     )
 
 
-def _find_id(context: Mapping[str, Any], kind: str) -> str:
+def _get_id(context: Mapping[str, Any], kind: str) -> str:
     """Return an ID from the context, for example agent_id or agent.id, or an empty string."""
     inner = context.get(kind)
     pk = context.get(f"{kind}_id") or (inner.get("id") if isinstance(inner, dict) else None)

@@ -5,9 +5,9 @@ from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
 from kmapp.api.response_types import COMPONENT_NAMES, VerifiedAnswer
-from rules.promotion.evidence import Turn
+from rules.promotion.evidence import ToolChange
 
-COMPONENT_NAMES[Turn] = "TurnShown"
+COMPONENT_NAMES[ToolChange] = "TurnShown"
 
 
 class InScope(TypedDict):
@@ -228,7 +228,7 @@ class EvidenceAnswer(TypedDict):
     against: IntervalShown
     gate_open: bool
     gate_missing: list[str]
-    turns: list[Turn]
+    turns: list[ToolChange]
     conflicts: list["ClashShown"]
 
 

@@ -16,8 +16,8 @@ from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.sealed_reads import withhold
-from rules.actions.rules import create, edit, get_rule
-from rules.actions.states import Decision, Moved, move, rollback
+from rules.actions.rules import create_rule, get_rule, update_rule
+from rules.actions.states import StateChange, StateChangeResult, change_state, roll_back_rule
 from rules.api.request_serializers import (
     RuleChange,
     RuleInput,
@@ -28,8 +28,8 @@ from rules.api.request_serializers import (
 )
 from rules.api.response_types import RulesAnswer, RuleShown, StateAnswer
 from rules.api.serialize import serialize_rule
-from rules.editing.json_schemas import PUBLISHED
-from rules.editing.rule_input import refuse
+from rules.editing.json_schemas import SCHEMAS
+from rules.editing.rule_input import validate_rule
 from rules.models import Rule
 
 
@@ -68,11 +68,11 @@ class Rules(AgentView):
     def post(self, request: Request) -> Response:
         data = parse(RuleInput, request)
         draft = build_rule(data)
-        refuse(draft.issues())
+        validate_rule(draft)
         with acting(self.account):
-            written = create(self.account, self.actor, draft, reason=data.get("reason", ""))
+            written = create_rule(self.account, self.actor, draft, reason=data.get("reason", ""))
             body = serialize_rule(written.rules[0])
-            return self.seal(Response(body, status=201 if written.fresh else 200))
+            return self.seal(Response(body, status=201 if written.created_ids else 200))
 
 
 class OneRule(AgentView):
@@ -111,7 +111,7 @@ class OneRule(AgentView):
                 data.get("audience", before.audience),
                 data.get("audience_id", before.audience_id),
             )
-            rule = edit(self.account, self.actor, pk, data, version=version, reason=reason)
+            rule = update_rule(self.account, self.actor, pk, data, version=version, reason=reason)
             return Response(serialize_rule(rule), status=200 if rule.pk == pk else 201)
 
     @extend_schema(request=Undoing, responses={200: RuleShown})
@@ -119,12 +119,12 @@ class OneRule(AgentView):
         """Disable the rule. It remains in the history."""
         decision = _parse_decision(self, request, pk)
         with acting(self.account):
-            return Response(serialize_rule(move(decision, Rule.State.DISABLED).rule))
+            return Response(serialize_rule(change_state(decision, Rule.State.DISABLED).rule))
 
 
-def _parse_decision(view: AgentView, request: Request, pk: UUID) -> Decision:
+def _parse_decision(view: AgentView, request: Request, pk: UUID) -> StateChange:
     data = parse(Undoing, request)
-    return Decision(account_id=view.account, rule_id=pk, actor=view.actor, **data)
+    return StateChange(account_id=view.account, rule_id=pk, actor=view.actor, **data)
 
 
 class Schemas(AgentView):
@@ -134,7 +134,7 @@ class Schemas(AgentView):
 
     @extend_schema(responses={200: dict[str, Any]})
     def get(self, request: Request) -> Response:
-        return Response(PUBLISHED)
+        return Response(SCHEMAS)
 
 
 class State(AgentView):
@@ -151,7 +151,7 @@ class State(AgentView):
         data = parse(StateInput, request)
         text = data.get("input_text") or ""
         digest = data.get("input_sha256") or ""
-        decision = Decision(
+        decision = StateChange(
             account_id=self.account,
             rule_id=data["rule_node_id"],
             actor=self.actor,
@@ -160,8 +160,8 @@ class State(AgentView):
             may_override=bool(text) and self.request.auth.may(Scope.RULES_OVERRIDE),
         )
         with acting(self.account):
-            moved = move(decision, data["state"])
-            return self.seal(Response(_serialize_moved(moved)))
+            result = change_state(decision, data["state"])
+            return self.seal(Response(_serialize_state(result)))
 
 
 class Rollback(AgentView):
@@ -173,11 +173,11 @@ class Rollback(AgentView):
     def post(self, request: Request, pk: UUID) -> Response:
         decision = _parse_decision(self, request, pk)
         with acting(self.account):
-            return self.seal(Response(_serialize_moved(rollback(decision))))
+            return self.seal(Response(_serialize_state(roll_back_rule(decision))))
 
 
-def _serialize_moved(moved: Moved) -> StateAnswer:
-    rule, commit = moved.rule, moved.commit
+def _serialize_state(result: StateChangeResult) -> StateAnswer:
+    rule, commit = result.rule, result.commit
     return serialize_as(
         StateAnswer,
         rule,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from kmapp.api.response_types import serialize_as
 from kmapp.api.uris import object_uri
-from rules.actions.decisions import Answer
+from rules.actions.decisions import Evaluation
 from rules.api.response_types import (
     Applied,
     ConflictExplained,
@@ -20,9 +20,9 @@ from rules.api.response_types import (
     ToolExplained,
     Visibility,
 )
-from rules.editing.rule_input import issues_of
-from rules.evaluation.matching import Compiled
-from rules.evaluation.policy import Clash, Policy, Rank
+from rules.editing.rule_input import list_issues
+from rules.evaluation.matching import CompiledRule
+from rules.evaluation.policy import Policy, PolicyConflict, Rank
 from rules.models import Rule
 
 
@@ -34,7 +34,7 @@ def serialize_rule(rule: Rule) -> RuleShown:
         if_json=rule.when,
         then_json=rule.then,
         exceptions_json=rule.exceptions,
-        issues=issues_of({"if": rule.when, "then": rule.then, "exceptions": rule.exceptions}),
+        issues=list_issues({"if": rule.when, "then": rule.then, "exceptions": rule.exceptions}),
     )
 
 
@@ -42,46 +42,46 @@ def serialize_rank(rank: Rank) -> RankShown:
     return serialize_as(RankShown, rank, evidence_score=rank.evidence)
 
 
-class AnswerSerializer:
+class EvaluationSerializer:
     """Serialization of one answer with at most `limit` rules. Ranks are computed once."""
 
-    def __init__(self, account_id: UUID, answer: Answer, limit: int) -> None:
-        self.account_id, self.answer, self.limit = account_id, answer, limit
-        both = (*answer.matched.live, *answer.matched.watching)
+    def __init__(self, account_id: UUID, evaluation: Evaluation, limit: int) -> None:
+        self.account_id, self.evaluation, self.limit = account_id, evaluation, limit
+        both = (*evaluation.matched.live, *evaluation.matched.shadow)
         self.by_id = {one.rule.id: one for one in both}
-        self.effects = {one.rule.id: one.ranked(*self._feedback_counts(one)) for one in both}
+        self.effects = {one.rule.id: one.rank_effect(*self._feedback_counts(one)) for one in both}
 
-    def _feedback_counts(self, one: Compiled) -> tuple[int, int]:
-        return self.answer.counts.get(one.rule.id, (0, 0))
+    def _feedback_counts(self, one: CompiledRule) -> tuple[int, int]:
+        return self.evaluation.feedback_counts.get(one.rule.id, (0, 0))
 
     def serialize_evaluation(self, *, include_shadow: bool) -> EvaluateAnswer:
-        viewer, matched = self.answer.question.viewer, self.answer.matched
-        watching = matched.watching if include_shadow else ()
+        viewer, matched = self.evaluation.question.viewer, self.evaluation.matched
+        shadow = matched.shadow if include_shadow else ()
         return {
             "tenant_id": self.account_id,
             "scope": viewer.scope or "default",
             "considered": matched.considered,
-            "matched": len(matched.live) + len(watching),
+            "matched": len(matched.live) + len(shadow),
             "skipped_invalid_then": 0,
             "invalid_then_sample": [],
             "active": self.serialize_rules(matched.live),
-            "shadow": self.serialize_rules(watching),
+            "shadow": self.serialize_rules(shadow),
             "agent_visibility_summary": serialize_as(Visibility, viewer),
             "applied": self.serialize_applied(include_shadow=include_shadow),
             "evaluation_summary": {
                 "considered": matched.considered,
                 "matched_active": len(matched.live),
-                "matched_shadow": len(watching),
-                "conflicts": len(self.answer.policy.clashes),
+                "matched_shadow": len(shadow),
+                "conflicts": len(self.evaluation.policy.conflicts),
             },
         }
 
-    def serialize_rules(self, rules: Sequence[Compiled]) -> list[MatchedRule]:
+    def serialize_rules(self, rules: Sequence[CompiledRule]) -> list[MatchedRule]:
         """Return the rules with the highest rank."""
-        best = sorted(rules, key=lambda one: self.effects[one.rule.id].order(), reverse=True)
+        best = sorted(rules, key=lambda one: self.effects[one.rule.id].sort_key(), reverse=True)
         return [self._serialize_rule(one) for one in best[: self.limit]]
 
-    def _serialize_rule(self, one: Compiled) -> MatchedRule:
+    def _serialize_rule(self, one: CompiledRule) -> MatchedRule:
         rule, (positive, negative) = one.rule, self._feedback_counts(one)
         return {
             "rule_node_id": UUID(rule.id),
@@ -98,9 +98,9 @@ class AnswerSerializer:
         }
 
     def serialize_applied(self, *, include_shadow: bool) -> Applied:
-        applied = self._serialize_policy(self.answer.policy)
-        if include_shadow and self.answer.matched.watching:
-            shadow = self._serialize_policy(self.answer.with_shadow)
+        applied = self._serialize_policy(self.evaluation.policy)
+        if include_shadow and self.evaluation.matched.shadow:
+            shadow = self._serialize_policy(self.evaluation.shadow_policy)
             applied |= {f"shadow_{name}": value for name, value in shadow.items()}
         return cast("Applied", applied)
 
@@ -108,8 +108,8 @@ class AnswerSerializer:
         return {
             "policy": policy.body(),
             "sources": self._serialize_sources(policy),
-            "conflicts": _serialize_conflicts(policy.clashes),
-            "conflict_explain": _explain_conflicts(policy.clashes),
+            "conflicts": _serialize_conflicts(policy.conflicts),
+            "conflict_explain": _explain_conflicts(policy.conflicts),
             "tool_explain": self._explain_tools(policy),
         }
 
@@ -122,7 +122,7 @@ class AnswerSerializer:
                 "touched_paths": list(paths),
                 "rank": serialize_rank(self.effects[rule].rank),
             }
-            for rule, paths in reversed(policy.touched.items())
+            for rule, paths in reversed(policy.paths_by_rule.items())
         ]
 
     def _explain_tools(self, policy: Policy) -> ToolExplained:
@@ -140,18 +140,18 @@ class AnswerSerializer:
                     "deny": tools.get("deny", []),
                     "prefer": tools.get("prefer", []),
                 }
-                for rule in reversed(policy.touched)
+                for rule in reversed(policy.paths_by_rule)
                 if (tools := _tool_lists(self.by_id[rule].rule.then))
             ],
             "winners": {
                 "prefer_by_tool": {t: UUID(ids[0]) for t, ids in policy.preferrers.items()},
                 "deny_by_tool": {t: UUID(ids[0]) for t, ids in policy.deniers.items()},
             },
-            "conflicts": serialize_tool_conflicts(policy.clashes),
+            "conflicts": serialize_tool_conflicts(policy.conflicts),
         }
 
 
-def _state(one: Compiled) -> str:
+def _state(one: CompiledRule) -> str:
     return Rule.State.ACTIVE.value if one.rule.live else Rule.State.SHADOW.value
 
 
@@ -160,11 +160,11 @@ def _tool_lists(then: Mapping[str, Any]) -> dict[str, Any]:
     return dict(tools) if isinstance(tools, Mapping) else {}
 
 
-def _serialize_conflicts(clashes: Sequence[Clash]) -> list[ConflictShown]:
-    return [{"path": one.path, "winner_rule_node_id": UUID(one.winner)} for one in clashes]
+def _serialize_conflicts(conflicts: Sequence[PolicyConflict]) -> list[ConflictShown]:
+    return [{"path": one.path, "winner_rule_node_id": UUID(one.winner)} for one in conflicts]
 
 
-def _explain_conflicts(clashes: Sequence[Clash]) -> list[ConflictExplained]:
+def _explain_conflicts(conflicts: Sequence[PolicyConflict]) -> list[ConflictExplained]:
     return [
         {
             "path": one.path,
@@ -172,11 +172,11 @@ def _explain_conflicts(clashes: Sequence[Clash]) -> list[ConflictExplained]:
             "losers": [UUID(loser) for loser in one.losers],
             "reason": one.reason,
         }
-        for one in clashes
+        for one in conflicts
     ]
 
 
-def serialize_tool_conflicts(clashes: Sequence[Clash]) -> list[ToolConflict]:
+def serialize_tool_conflicts(conflicts: Sequence[PolicyConflict]) -> list[ToolConflict]:
     return [
         {
             "code": one.code,
@@ -184,6 +184,6 @@ def serialize_tool_conflicts(clashes: Sequence[Clash]) -> list[ToolConflict]:
             "details": {"path": one.path, "losers": list(one.losers)},
             "winner_rule_node_id": UUID(one.winner),
         }
-        for one in clashes
+        for one in conflicts
         if one.path.startswith("tool.")
     ]

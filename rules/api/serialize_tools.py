@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from kmapp.api.response_types import serialize_as
 from kmapp.api.uris import object_uri
-from rules.actions.decisions import Decided
-from rules.actions.feedback import Counted
-from rules.api.serialize import AnswerSerializer, serialize_tool_conflicts
+from rules.actions.decisions import RecordedSelection
+from rules.actions.feedback import FeedbackResult
+from rules.api.serialize import EvaluationSerializer, serialize_tool_conflicts
 from rules.api.tool_response_types import (
     DecisionLink,
     DecisionMetadata,
@@ -19,7 +19,7 @@ from rules.api.tool_response_types import (
     SelectionShown,
     WatcherShown,
 )
-from rules.evaluation.evaluate import Selection, select
+from rules.evaluation.evaluate import Selection, select_tool
 from rules.models import RuleDecision, RuleFeedback, RuleObservation
 
 MODES = {
@@ -30,22 +30,24 @@ MODES = {
 NOTE = "No candidate is on every allow-list, so only the deny-lists were applied."
 
 
-def serialize_decided(decided: Decided, *, include_shadow: bool, limit: int) -> SelectAnswer:
-    answer, decision = decided.answer, decided.decision
-    serializer = AnswerSerializer(decision.account_id, answer, limit)
+def serialize_recorded_selection(
+    recorded: RecordedSelection, *, include_shadow: bool, limit: int
+) -> SelectAnswer:
+    evaluation, decision = recorded.evaluation, recorded.decision
+    serializer = EvaluationSerializer(decision.account_id, evaluation, limit)
     rules: SelectedBy = {
-        "considered": answer.matched.considered,
-        "matched": len(answer.matched.live),
-        "active": serializer.serialize_rules(answer.matched.live),
-        "shadow": serializer.serialize_rules(answer.matched.watching) if include_shadow else [],
+        "considered": evaluation.matched.considered,
+        "matched": len(evaluation.matched.live),
+        "active": serializer.serialize_rules(evaluation.matched.live),
+        "shadow": serializer.serialize_rules(evaluation.matched.shadow) if include_shadow else [],
         "applied": serializer.serialize_applied(include_shadow=include_shadow),
-        "tool_conflicts_summary": serialize_tool_conflicts(answer.policy.clashes),
+        "tool_conflicts_summary": serialize_tool_conflicts(evaluation.policy.conflicts),
     }
     if include_shadow:
-        question = answer.question
-        shadow = select(answer.with_shadow, question.candidates, strict=question.strict)
+        question = evaluation.question
+        shadow = select_tool(evaluation.shadow_policy, question.candidates, strict=question.strict)
         rules["shadow_selection"] = _serialize_selection(shadow)
-    selection = _serialize_selection(decided.selection)
+    selection = _serialize_selection(recorded.selection)
     return {
         "tenant_id": decision.account_id,
         "scope": decision.scope or "default",
@@ -117,19 +119,19 @@ def serialize_feedback(feedback: RuleFeedback) -> FeedbackShown:
     )
 
 
-def serialize_counted(counted: Counted, scope: str) -> FeedbackAnswer:
-    decision, commit = counted.decision, counted.commit
+def serialize_feedback_result(result: FeedbackResult, scope: str) -> FeedbackAnswer:
+    decision, commit = result.decision, result.commit
     return {
         "ok": True,
         "tenant_id": commit.account_id,
         "scope": scope or "default",
-        "updated_rules": len(counted.feedback.rule_ids) if counted.fresh else 0,
-        "rule_node_ids": list(counted.feedback.rule_ids),
+        "updated_rules": len(result.feedback.rule_ids) if result.fresh else 0,
+        "rule_node_ids": list(result.feedback.rule_ids),
         "commit_id": commit.pk,
         "commit_uri": object_uri(commit.pk, "commit", commit.account_id, scope),
         "commit_hash": commit.commit_hash,
         "decision_id": decision.pk if decision else None,
         "decision_uri": _decision_uri(decision) if decision else None,
-        "decision_link_mode": counted.link or None,
+        "decision_link_mode": result.link or None,
         "decision_policy_sha256": decision.policy_sha256 if decision else None,
     }

@@ -14,7 +14,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.rules_in_answers import register
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid, NotFound
-from rules.actions.decisions import Decided, decide, evaluate_rules
+from rules.actions.decisions import RecordedSelection, evaluate_rules, record_selection
 from rules.actions.feedback import rate_decision, rate_rule
 from rules.api.request_serializers import (
     DecisionInput,
@@ -28,12 +28,12 @@ from rules.api.request_serializers import (
     parse_decision_id,
 )
 from rules.api.response_types import EvaluateAnswer
-from rules.api.serialize import AnswerSerializer
+from rules.api.serialize import EvaluationSerializer
 from rules.api.serialize_tools import (
-    serialize_counted,
-    serialize_decided,
     serialize_decision,
     serialize_feedback,
+    serialize_feedback_result,
+    serialize_recorded_selection,
 )
 from rules.api.tool_response_types import (
     DecisionAnswer,
@@ -42,7 +42,7 @@ from rules.api.tool_response_types import (
     RunFeedback,
     SelectAnswer,
 )
-from rules.editing.rule_input import scope_of
+from rules.editing.rule_input import parse_scope
 from rules.models import RuleDecision, RuleFeedback
 
 
@@ -58,8 +58,8 @@ class Evaluate(AgentView):
 
 def evaluate(account_id: UUID, data: Mapping[str, Any]) -> EvaluateAnswer:
     with acting(account_id):
-        answer = evaluate_rules(account_id, build_question(data))
-    serializer = AnswerSerializer(account_id, answer, data["limit"])
+        evaluation = evaluate_rules(account_id, build_question(data))
+    serializer = EvaluationSerializer(account_id, evaluation, data["limit"])
     return serializer.serialize_evaluation(include_shadow=data["include_shadow"])
 
 
@@ -81,37 +81,37 @@ class Select(AgentView):
     def post(self, request: Request) -> Response:
         data = parse(SelectInput, request)
         with acting(self.account):
-            decided = decide(
+            recorded = record_selection(
                 self.account, self.actor, build_question(data), run_id=data.get("run_id") or ""
             )
-            refused = _build_refusal(decided)
+            refused = _build_refusal(recorded)
             if refused is None:
-                return self.seal(Response(_serialize_result(decided, data)))
+                return self.seal(Response(_serialize_result(recorded, data)))
         raise refused  # after the commit: the decision remains recorded
 
 
-def _serialize_result(decided: Decided, data: Mapping[str, Any]) -> Any:
-    output = serialize_decided(
-        decided, include_shadow=data["include_shadow"], limit=data["rules_limit"]
+def _serialize_result(recorded: RecordedSelection, data: Mapping[str, Any]) -> Any:
+    output = serialize_recorded_selection(
+        recorded, include_shadow=data["include_shadow"], limit=data["rules_limit"]
     )
     if data["reorder_candidates"]:
-        rest = [name for name in output["candidates"] if name not in decided.selection.ordered]
-        output["candidates"] = [*decided.selection.ordered, *rest]
+        rest = [name for name in output["candidates"] if name not in recorded.selection.ordered]
+        output["candidates"] = [*recorded.selection.ordered, *rest]
     return output
 
 
-def _build_refusal(decided: Decided) -> Invalid | None:
-    policy = decided.answer.policy
-    if not decided.answer.question.strict or decided.selection.selected is not None:
+def _build_refusal(recorded: RecordedSelection) -> Invalid | None:
+    policy = recorded.evaluation.policy
+    if not recorded.evaluation.question.strict or recorded.selection.selected is not None:
         return None
     return Invalid(
         "The rules exclude all candidate tools.",
         code="no_tools_allowed",
         details={
-            "candidates": list(decided.selection.candidates),
+            "candidates": list(recorded.selection.candidates),
             "allow": None if policy.allow is None else list(policy.allow),
             "deny": list(policy.deny),
-            "decision_id": str(decided.decision.pk),
+            "decision_id": str(recorded.decision.pk),
         },
     )
 
@@ -130,7 +130,7 @@ class Decision(AgentView):
                 "Send decision_id, decision_uri or run_id.",
                 issues=[{"path": "decision_id", "message": "or run_id is required"}],
             )
-        scope = scope_of(data.get("scope"))
+        scope = parse_scope(data.get("scope"))
         with acting(self.account):
             rows = RuleDecision.objects.of(self.account).filter(scope=scope)
             rows = rows.filter(pk=decision_id) if decision_id else rows.filter(run_id=run)
@@ -155,7 +155,7 @@ class Run(AgentView):
     @extend_schema(request=RunInput, responses={200: RunAnswer})
     def post(self, request: Request) -> Response:
         data = parse(RunInput, request)
-        scope = scope_of(data.get("scope"))
+        scope = parse_scope(data.get("scope"))
         with acting(self.account):
             rows = RuleDecision.objects.of(self.account).filter(scope=scope, run_id=data["run_id"])
             newest = list(rows.order_by("-created_at", "-pk")[: data["decision_limit"]])
@@ -203,11 +203,11 @@ class Feedback(AgentView):
         data = parse(ToolFeedbackInput, request)
         verdict = build_verdict(self.account, self.actor, data)
         with acting(self.account):
-            counted = rate_decision(
+            result = rate_decision(
                 verdict, build_question(data), data["selected_tool"], parse_decision_id(data)
             )
-            output = serialize_counted(counted, scope_of(data.get("scope")))
-            return self.seal(Response(output, status=201 if counted.fresh else 200))
+            output = serialize_feedback_result(result, parse_scope(data.get("scope")))
+            return self.seal(Response(output, status=201 if result.fresh else 200))
 
 
 class RuleFeedbackView(AgentView):
@@ -223,6 +223,6 @@ class RuleFeedbackView(AgentView):
     def post(self, request: Request, pk: UUID) -> Response:
         data = parse(RuleVerdict, request)
         with acting(self.account):
-            counted = rate_rule(build_verdict(self.account, self.actor, data), pk)
-            output = serialize_counted(counted, "")
-            return self.seal(Response(output, status=201 if counted.fresh else 200))
+            result = rate_rule(build_verdict(self.account, self.actor, data), pk)
+            output = serialize_feedback_result(result, "")
+            return self.seal(Response(output, status=201 if result.fresh else 200))

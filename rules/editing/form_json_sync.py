@@ -26,11 +26,11 @@ SEPARATOR = re.compile(r"[,，\n]")
 
 
 class InvalidRow(ValueError):
-    """An invalid row: `place` is the part of the rule, `reason` the code of its error."""
+    """An invalid row: `part` is the part of the rule, `reason` the code of its error."""
 
-    def __init__(self, place: str, reason: str) -> None:
+    def __init__(self, part: str, reason: str) -> None:
         super().__init__(reason)
-        self.place, self.reason = place, reason
+        self.part, self.reason = part, reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,74 +52,74 @@ class Form:
     format: str | None = ""
 
 
-def same(left: Any, right: Any) -> bool:
+def is_same_json(left: Any, right: Any) -> bool:
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
 
 
 # --- From JSON to the form ------------------------------------------------------------------------
 
 
-def form_of(rule: Mapping[str, Any]) -> Form:
+def build_form(rule: Mapping[str, Any]) -> Form:
     exceptions = rule.get("exceptions", [])
     one = exceptions[0] if isinstance(exceptions, list) and len(exceptions) == 1 else {}
     return Form(
-        when=_rows_of(rule.get("if", {})),
-        unless=_rows_of(one) if same(exceptions, [one] if one else []) else None,
-        tools=_tools_of(rule.get("then", {})),
-        format=_format_of(rule.get("then", {})),
+        when=_build_rows(rule.get("if", {})),
+        unless=_build_rows(one) if is_same_json(exceptions, [one] if one else []) else None,
+        tools=_build_tools(rule.get("then", {})),
+        format=_get_format(rule.get("then", {})),
     )
 
 
-def _rows_of(condition: Any) -> tuple[Row, ...] | None:
+def _build_rows(condition: Any) -> tuple[Row, ...] | None:
     if not isinstance(condition, Mapping):
         return None
-    rows = tuple(_rows(condition))
+    rows = tuple(_list_rows(condition))
     if any(row.operator not in OPERATORS or row.path.startswith("$") for row in rows):
         return None
     try:
-        return rows if same(condition_of(rows), condition) else None
+        return rows if is_same_json(build_condition(rows), condition) else None
     except InvalidRow:
         return None
 
 
-def _rows(condition: Mapping[str, Any]) -> Iterator[Row]:
+def _list_rows(condition: Mapping[str, Any]) -> Iterator[Row]:
     for path, expected in condition.items():
         if isinstance(expected, Mapping):
             for operator, operand in expected.items():
-                yield Row(path, operator, text_of(operand))
+                yield Row(path, operator, format_value(operand))
         else:
-            yield Row(path, ALL if isinstance(expected, list) else IS, text_of(expected))
+            yield Row(path, ALL if isinstance(expected, list) else IS, format_value(expected))
 
 
-def _tools_of(then: Any) -> dict[str, str] | None:
+def _build_tools(then: Any) -> dict[str, str] | None:
     tools = then.get("tool", {}) if isinstance(then, Mapping) else None
     if not isinstance(tools, Mapping):
         return None
     if not all(isinstance(names, list) and all(map(_is_name, names)) for names in tools.values()):
         return None
-    displayed = {what: ", ".join(names) for what, names in tools.items()}
-    return displayed if same(_tools_from_form(tools, displayed), dict(tools)) else None
+    displayed = {list_name: ", ".join(names) for list_name, names in tools.items()}
+    return displayed if is_same_json(_parse_tools(tools, displayed), dict(tools)) else None
 
 
 def _is_name(name: Any) -> bool:
     return isinstance(name, str) and name == name.strip() != "" and not SEPARATOR.search(name)
 
 
-def _format_of(then: Any) -> str | None:
+def _get_format(then: Any) -> str | None:
     output = then.get("output", {}) if isinstance(then, Mapping) else None
     if not isinstance(output, Mapping) or output.get("format", "") not in ("", *FORMATS):
         return None
     return str(output.get("format", ""))
 
 
-def text_of(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value as text for a form field, unambiguous to parse back."""
     if isinstance(value, str) and value == value.strip() != "" and "\n" not in value:
-        return value if value_of(value) == value else json.dumps(value, ensure_ascii=False)
+        return value if parse_value(value) == value else json.dumps(value, ensure_ascii=False)
     return json.dumps(value, ensure_ascii=False)
 
 
-def value_of(text: str) -> Any:
+def parse_value(text: str) -> Any:
     """Parse a form field: JSON if valid, else text."""
     try:
         parsed = parse(f'{{"value": {text}}}'.encode())
@@ -131,53 +131,53 @@ def value_of(text: str) -> Any:
 # --- From the form to JSON ------------------------------------------------------------------------
 
 
-def rule_of(agreed: Mapping[str, Any], form: Form) -> Json:
+def build_rule(agreed: Mapping[str, Any], form: Form) -> Json:
     """Return the rule of the form; parts that it does not display are preserved."""
     rule: Json = {**EMPTY, **agreed}
     then = dict(rule["then"]) if isinstance(rule["then"], Mapping) else {}
     if form.when is not None:
-        rule["if"] = _part("if", form.when)
+        rule["if"] = _build_part("if", form.when)
     if form.unless is not None:
-        unless = _part("exceptions", form.unless)
+        unless = _build_part("exceptions", form.unless)
         rule["exceptions"] = [unless] if unless else []
     if form.tools is not None:
-        then = _with(then, "tool", _tools_from_form(then.get("tool", {}), form.tools))
+        then = _set_or_remove(then, "tool", _parse_tools(then.get("tool", {}), form.tools))
     if form.format is not None:
         output = then.get("output")
         other_output = dict(output) if isinstance(output, Mapping) else {}
-        then = _with(then, "output", _with(other_output, "format", form.format))
+        then = _set_or_remove(then, "output", _set_or_remove(other_output, "format", form.format))
     if form.tools is not None or form.format is not None:
         rule["then"] = then
     return rule
 
 
-def _part(name: str, rows: Sequence[Row]) -> Json:
+def _build_part(name: str, rows: Sequence[Row]) -> Json:
     try:
-        return condition_of(rows)
+        return build_condition(rows)
     except InvalidRow as error:
         raise InvalidRow(name, error.reason) from error
 
 
-def _with(part: Mapping[str, Any], name: str, value: Any) -> Json:
+def _set_or_remove(part: Mapping[str, Any], name: str, value: Any) -> Json:
     """Return the part with this value, or without it if it was empty."""
     if value in ("", {}) and part.get(name) != {}:
         return {key: existing for key, existing in part.items() if key != name}
     return {**part, name: value}
 
 
-def condition_of(rows: Sequence[Row]) -> Json:
+def build_condition(rows: Sequence[Row]) -> Json:
     """Return the condition that all rows hold. A row without path and value is ignored."""
     condition: Json = {}
     for row in rows:
         if row.path:
-            _add(condition, row)
+            _add_row(condition, row)
         elif row.value:
             raise InvalidRow("", "no_path")
     return condition
 
 
-def _add(condition: Json, row: Row) -> None:
-    operand = _operand(row)
+def _add_row(condition: Json, row: Row) -> None:
+    operand = _parse_operand(row)
     if row.operator in (IS, ALL):
         if row.path in condition:
             raise InvalidRow("", "repeat")
@@ -189,23 +189,27 @@ def _add(condition: Json, row: Row) -> None:
     existing[row.operator] = operand
 
 
-def _operand(row: Row) -> Any:
+def _parse_operand(row: Row) -> Any:
     if row.operator in TEXTS:
-        parsed = value_of(row.value)
+        parsed = parse_value(row.value)
         return parsed if isinstance(parsed, str) else row.value
-    value = value_of(row.value)
+    value = parse_value(row.value)
     if row.operator == "$exists":
         return True if row.value == "" else value
     if row.operator in LISTS and not isinstance(value, list):
-        return [value_of(each) for one in SEPARATOR.split(row.value) if (each := one.strip())]
+        return [parse_value(each) for one in SEPARATOR.split(row.value) if (each := one.strip())]
     return value
 
 
-def _tools_from_form(agreed: Any, parsed: Mapping[str, str]) -> dict[str, list[str]]:
+def _parse_tools(agreed: Any, parsed: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the tool lists of the form; empty ones only if the rule has them."""
     existing = agreed if isinstance(agreed, Mapping) else {}
     names = {
-        what: [name for one in SEPARATOR.split(text) if (name := one.strip())]
-        for what, text in parsed.items()
+        list_name: [name for one in SEPARATOR.split(text) if (name := one.strip())]
+        for list_name, text in parsed.items()
     }
-    return {what: tools for what, tools in names.items() if tools or existing.get(what) == []}
+    return {
+        list_name: tools
+        for list_name, tools in names.items()
+        if tools or existing.get(list_name) == []
+    }

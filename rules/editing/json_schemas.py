@@ -12,19 +12,19 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from rules.evaluation.conditions import LONGEST_PATTERN, OPERATORS, safe_pattern
+from rules.evaluation.conditions import MAX_PATTERN_LENGTH, OPERATORS, compile_safe_pattern
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-MOST_ITEMS = 200
-MOST_KEYS = 100
-LONGEST_NAME = 200
-LONGEST = 300  # characters of the names in a message
-LARGEST = 20_000  # characters of one part as JSON
-MOST_EXCEPTIONS = 20
+MAX_ITEMS = 200
+MAX_KEYS = 100
+MAX_NAME_LENGTH = 200
+MAX_NAMES_LENGTH = 300  # characters of the names in a message
+MAX_PART_LENGTH = 20_000  # characters of one part as JSON
+MAX_EXCEPTIONS = 20
 
-_ANY_LIST = {"type": "array", "maxItems": MOST_ITEMS}
+_ANY_LIST = {"type": "array", "maxItems": MAX_ITEMS}
 _VALUE = {"$ref": "#/$defs/value"}
-_CONDITIONS = {"type": "array", "minItems": 1, "maxItems": MOST_ITEMS, "items": _VALUE}
+_CONDITIONS = {"type": "array", "minItems": 1, "maxItems": MAX_ITEMS, "items": _VALUE}
 _ORDERED = {"type": ["number", "string"]}
 _OPERANDS: dict[str, Any] = {
     "$and": _CONDITIONS,
@@ -37,7 +37,7 @@ _OPERANDS: dict[str, Any] = {
     **dict.fromkeys(("$gt", "$gte", "$lt", "$lte"), _ORDERED),
     "$contains": True,
     "$exists": {"type": "boolean"},
-    "$regex": {"type": "string", "maxLength": LONGEST_PATTERN},
+    "$regex": {"type": "string", "maxLength": MAX_PATTERN_LENGTH},
 }
 assert set(_OPERANDS) == set(OPERATORS)  # noqa: S101 - the schema and the code name the same
 
@@ -45,7 +45,7 @@ _DEFS = {
     "condition": {
         "description": "Paths in the context with their required values; all must match.",
         "type": "object",
-        "maxProperties": MOST_KEYS,
+        "maxProperties": MAX_KEYS,
         "properties": _OPERANDS,
         "patternProperties": {"^[^$]": _VALUE},
         "additionalProperties": False,
@@ -53,13 +53,13 @@ _DEFS = {
     "value": {
         "if": {"type": "object"},
         "then": {"$ref": "#/$defs/condition"},
-        "else": {"if": {"type": "array"}, "then": {"maxItems": MOST_ITEMS, "items": _VALUE}},
+        "else": {"if": {"type": "array"}, "then": {"maxItems": MAX_ITEMS, "items": _VALUE}},
     },
 }
 _NAMES = {
     "type": "array",
-    "maxItems": MOST_ITEMS,
-    "items": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
+    "maxItems": MAX_ITEMS,
+    "items": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH},
     "uniqueItems": True,
 }
 
@@ -70,7 +70,7 @@ EXCEPTIONS: dict[str, Any] = {
     "title": "exceptions",
     "description": "Conditions that must not match.",
     "type": "array",
-    "maxItems": MOST_EXCEPTIONS,
+    "maxItems": MAX_EXCEPTIONS,
     "items": {"allOf": [_CONDITION], "minProperties": 1},
     "$defs": _DEFS,
 }
@@ -94,7 +94,7 @@ THEN: dict[str, Any] = {
             "properties": {"allow": _NAMES, "deny": _NAMES, "prefer": _NAMES},
             "additionalProperties": False,
         },
-        "extensions": {"type": "object", "maxProperties": MOST_KEYS},
+        "extensions": {"type": "object", "maxProperties": MAX_KEYS},
     },
     "additionalProperties": False,
 }
@@ -116,11 +116,11 @@ RULE: dict[str, Any] = {
     "$defs": _DEFS,
 }
 PARTS = ("if", "then", "exceptions")
-PUBLISHED = {"rule": RULE, "if": IF, "then": THEN, "exceptions": EXCEPTIONS}
+SCHEMAS = {"rule": RULE, "if": IF, "then": THEN, "exceptions": EXCEPTIONS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flaw:
+class Violation:
     """A violation at one path; `params` are the names and numbers in its message."""
 
     path: str
@@ -129,42 +129,48 @@ class Flaw:
 
 
 @cache
-def _validator(name: str) -> Draft202012Validator:
-    return Draft202012Validator(PUBLISHED[name])
+def _get_validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(SCHEMAS[name])
 
 
-def flaws_of(name: str, value: Any) -> list[Flaw]:
+def list_violations(name: str, value: Any) -> list[Violation]:
     """Return the violations of one part of a rule. A part that is too large has only that one."""
-    if large := too_large(name, value):
-        return large
-    flaws = [_flaw(name, error) for error in _validator(name).iter_errors(value)]
-    if flaws or name == "then":
-        return flaws
-    patterns = _patterns(value, name)
-    return [Flaw(path=path, code="pattern") for path, one in patterns if safe_pattern(one) is None]
+    if too_long := list_size_violations(name, value):
+        return too_long
+    violations = [
+        _build_violation(name, error) for error in _get_validator(name).iter_errors(value)
+    ]
+    if violations or name == "then":
+        return violations
+    patterns = _list_patterns(value, name)
+    return [
+        Violation(path=path, code="pattern")
+        for path, one in patterns
+        if compile_safe_pattern(one) is None
+    ]
 
 
-def too_large(name: str, value: Any) -> list[Flaw]:
+def list_size_violations(name: str, value: Any) -> list[Violation]:
     size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
-    params = {"n": size, "most": LARGEST}
-    return [Flaw(path=name, code="large", params=params)] if size > LARGEST else []
+    params = {"n": size, "most": MAX_PART_LENGTH}
+    return [Violation(path=name, code="large", params=params)] if size > MAX_PART_LENGTH else []
 
 
-def _flaw(name: str, error: ValidationError) -> Flaw:
+def _build_violation(name: str, error: ValidationError) -> Violation:
     path = ".".join([name, *map(str, error.absolute_path)])
     code, constraint = str(error.validator), error.validator_value
     if code == "additionalProperties":
-        return Flaw(path=path, code="unknown", params=_unknown(error))
+        return Violation(path=path, code="unknown", params=_list_unknown_names(error))
     if code == "type":
         kinds = [constraint] if isinstance(constraint, str) else constraint
-        return Flaw(path=path, code="-or-".join(kinds))
+        return Violation(path=path, code="-or-".join(kinds))
     if code == "enum":
-        return Flaw(path=path, code=code, params={"known": ", ".join(constraint)})
+        return Violation(path=path, code=code, params={"known": ", ".join(constraint)})
     n = len(error.instance) if isinstance(error.instance, Sized) else 0
-    return Flaw(path=path, code=code, params={"n": n, "most": constraint})
+    return Violation(path=path, code=code, params={"n": n, "most": constraint})
 
 
-def _unknown(error: ValidationError) -> dict[str, str]:
+def _list_unknown_names(error: ValidationError) -> dict[str, str]:
     """Return unknown properties, with the operators that are allowed there."""
     allowed = error.schema.get("properties", {})
     names = {str(key) for key in error.instance if key not in allowed}
@@ -174,16 +180,16 @@ def _unknown(error: ValidationError) -> dict[str, str]:
 
 def _join_names(names: Iterable[str]) -> str:
     text = ", ".join(sorted(names))
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return text if len(text) <= MAX_NAMES_LENGTH else f"{text[:MAX_NAMES_LENGTH]}…"
 
 
-def _patterns(value: Any, path: str) -> Iterator[tuple[str, str]]:
+def _list_patterns(value: Any, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if key == "$regex":
                 yield f"{path}.{key}", inner
             elif key not in ("$eq", "$ne", "$in", "$nin", "$contains"):
-                yield from _patterns(inner, f"{path}.{key}")
+                yield from _list_patterns(inner, f"{path}.{key}")
     elif isinstance(value, list):
-        for place, inner in enumerate(value):
-            yield from _patterns(inner, f"{path}.{place}")
+        for position, inner in enumerate(value):
+            yield from _list_patterns(inner, f"{path}.{position}")

@@ -12,10 +12,10 @@ from django.utils.translation import gettext_lazy as _
 
 from rules.evaluation.conditions import is_operator
 
-DEEPEST = 3  # deeper conditions are rendered as JSON
-LONGEST = 300  # characters of a value
+MAX_DEPTH = 3  # deeper conditions are rendered as JSON
+MAX_VALUE_LENGTH = 300  # characters of a value
 
-COMPARED: Mapping[str, str | Promise] = {
+OPERATOR_LABELS: Mapping[str, str | Promise] = {
     "$eq": _("is"),
     "$ne": _("is not"),
     "$in": _("is one of"),
@@ -27,12 +27,12 @@ COMPARED: Mapping[str, str | Promise] = {
     "$contains": _("contains"),
     "$regex": _("matches regex"),
 }
-JOINED: Mapping[str, str | Promise] = {
+COMBINATION_LABELS: Mapping[str, str | Promise] = {
     "$and": _("all of the following match"),
     "$or": _("any of the following matches"),
     "$not": _("the following does not match"),
 }
-CODES: Mapping[str, str | Promise] = {
+CONFLICT_LABELS: Mapping[str, str | Promise] = {
     "value_overridden": _("The rules set different values; the higher-ranked rule wins."),
     "allow_intersection_empty": _("No tool is on all allow-lists."),
     "preferred_but_denied": _(
@@ -45,12 +45,12 @@ CODES: Mapping[str, str | Promise] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ConditionLine:
     """One line of a condition; `depth` is its nesting."""
 
     depth: int
     path: str
-    words: str | Promise
+    label: str | Promise
     value: str = ""
 
 
@@ -59,7 +59,7 @@ class Effect:
     """One effect of a matching rule."""
 
     icon: str
-    words: str | Promise
+    label: str | Promise
     names: tuple[str, ...]
 
     @property
@@ -67,62 +67,64 @@ class Effect:
         return ", ".join(self.names)
 
 
-def condition_lines(condition: Any) -> list[Line]:
-    return list(_object(condition, "", 0)) if isinstance(condition, Mapping) else []
+def render_condition(condition: Any) -> list[ConditionLine]:
+    return list(_render_object(condition, "", 0)) if isinstance(condition, Mapping) else []
 
 
-def _object(condition: Mapping[str, Any], above: str, depth: int) -> Iterator[Line]:
+def _render_object(
+    condition: Mapping[str, Any], prefix: str, depth: int
+) -> Iterator[ConditionLine]:
     for key, expected in condition.items():
         if is_operator(key):
-            yield from _operator(key, expected, above, depth)
+            yield from _render_operator(key, expected, prefix, depth)
         else:
-            yield from _at(f"{above}.{key}" if above else key, expected, depth)
+            yield from _render_path(f"{prefix}.{key}" if prefix else key, expected, depth)
 
 
-def _at(path: str, expected: Any, depth: int) -> Iterator[Line]:
-    if isinstance(expected, Mapping) and expected and depth < DEEPEST:
-        yield from _object(expected, path, depth)
+def _render_path(path: str, expected: Any, depth: int) -> Iterator[ConditionLine]:
+    if isinstance(expected, Mapping) and expected and depth < MAX_DEPTH:
+        yield from _render_object(expected, path, depth)
     elif isinstance(expected, list):
-        yield Line(depth, path, _("contains all of"), as_json(expected))
+        yield ConditionLine(depth, path, _("contains all of"), format_value(expected))
     else:
-        yield Line(depth, path, _("is"), as_json(expected))
+        yield ConditionLine(depth, path, _("is"), format_value(expected))
 
 
-def _operator(name: str, expected: Any, path: str, depth: int) -> Iterator[Line]:
-    if name in JOINED and depth < DEEPEST:
-        yield Line(depth, path, JOINED[name])
+def _render_operator(name: str, expected: Any, path: str, depth: int) -> Iterator[ConditionLine]:
+    if name in COMBINATION_LABELS and depth < MAX_DEPTH:
+        yield ConditionLine(depth, path, COMBINATION_LABELS[name])
         for one in expected if isinstance(expected, list) else [expected]:
-            yield from _joined(one, path, depth + 1)
+            yield from _render_nested(one, path, depth + 1)
     elif name == "$exists":
-        yield Line(depth, path, _("exists") if expected else _("does not exist"))
+        yield ConditionLine(depth, path, _("exists") if expected else _("does not exist"))
     else:
-        yield Line(depth, path, COMPARED.get(name, name), as_json(expected))
+        yield ConditionLine(depth, path, OPERATOR_LABELS.get(name, name), format_value(expected))
 
 
-def _joined(one: Any, path: str, depth: int) -> Iterator[Line]:
+def _render_nested(one: Any, path: str, depth: int) -> Iterator[ConditionLine]:
     """Yield one of several conditions; one with several keys is grouped."""
     if not isinstance(one, Mapping):
-        yield from _at(path, one, depth)
+        yield from _render_path(path, one, depth)
     elif len(one) == 1:
-        yield from _object(one, path, depth)
+        yield from _render_object(one, path, depth)
     else:
-        yield Line(depth, path, JOINED["$and"])
-        yield from _object(one, path, depth + 1)
+        yield ConditionLine(depth, path, COMBINATION_LABELS["$and"])
+        yield from _render_object(one, path, depth + 1)
 
 
-def effects(then: Any) -> list[Effect]:
+def render_effects(then: Any) -> list[Effect]:
     """Return the effects of a rule, tools first."""
     if not isinstance(then, Mapping):
         return []
-    tools = _part(then, "tool")
+    tools = _get_part(then, "tool")
     output, extensions = (
-        tuple(f"{name} = {as_json(value)}" for name, value in _part(then, part).items())
+        tuple(f"{name} = {format_value(value)}" for name, value in _get_part(then, part).items())
         for part in ("output", "extensions")
     )
     lines = [
-        Effect("ban", _("denies"), _names(tools.get("deny"))),
-        Effect("list-checks", _("allows only"), _names(tools.get("allow"))),
-        Effect("star", _("prefers"), _names(tools.get("prefer"))),
+        Effect("ban", _("denies"), _format_names(tools.get("deny"))),
+        Effect("list-checks", _("allows only"), _format_names(tools.get("allow"))),
+        Effect("star", _("prefers"), _format_names(tools.get("prefer"))),
         Effect("file-text", _("sets output"), output),
         Effect("package", _("sets"), extensions),
     ]
@@ -131,7 +133,7 @@ def effects(then: Any) -> list[Effect]:
 
 
 @dataclass(frozen=True, slots=True)
-class EffectPart:
+class PartLine:
     """One line of a part of a rule, with its nesting."""
 
     part: str
@@ -139,38 +141,39 @@ class EffectPart:
     text: str
 
 
-def describe_effects(effect: Mapping[str, Any]) -> list[list[EffectPart]]:
+def _render_parts(effect: Mapping[str, Any]) -> list[list[PartLine]]:
     """Return a sealed rule's effects, part by part and line by line."""
     if_, unless = _now("If"), _now("Unless")
     audience_name = effect["audience_id"] or _now("everyone")
     return [
-        _condition(if_, effect["if"]) or [EffectPart(if_, 0, _now("Always"))],
-        [line for one in effect["exceptions"] for line in _condition(unless, one)],
-        [EffectPart(_now("Then"), 0, f"{one.words} {one.text}") for one in effects(effect["then"])],
-        [EffectPart(_now("For"), 0, audience_name)],
-        [EffectPart(_now("Priority"), 0, str(effect["priority"]))],
-        [EffectPart(_now("Weight"), 0, str(effect["weight"]))],
+        _render_condition_part(if_, effect["if"]) or [PartLine(if_, 0, _now("Always"))],
+        [line for one in effect["exceptions"] for line in _render_condition_part(unless, one)],
+        [
+            PartLine(_now("Then"), 0, f"{one.label} {one.text}")
+            for one in render_effects(effect["then"])
+        ],
+        [PartLine(_now("For"), 0, audience_name)],
+        [PartLine(_now("Priority"), 0, str(effect["priority"]))],
+        [PartLine(_now("Weight"), 0, str(effect["weight"]))],
     ]
 
 
-def _condition(part: str, condition: Any) -> list[EffectPart]:
+def _render_condition_part(part: str, condition: Any) -> list[PartLine]:
     return [
-        EffectPart(
-            part, line.depth, " ".join(filter(None, (line.path, str(line.words), line.value)))
-        )
-        for line in condition_lines(condition)
+        PartLine(part, line.depth, " ".join(filter(None, (line.path, str(line.label), line.value))))
+        for line in render_condition(condition)
     ]
 
 
-def compared(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, EffectPart]]:
+def compare_rules(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, PartLine]]:
     """Return the lines of both, marked as "del" or "ins", or "" if they are equal."""
-    parts = zip(describe_effects(old), describe_effects(new), strict=True)
-    return [line for before, after in parts for line in _lines(before, after)]
+    parts = zip(_render_parts(old), _render_parts(new), strict=True)
+    return [line for before, after in parts for line in _compare_lines(before, after)]
 
 
-def _lines(
-    old: Sequence[EffectPart], new: Sequence[EffectPart]
-) -> Iterator[tuple[str, EffectPart]]:
+def _compare_lines(
+    old: Sequence[PartLine], new: Sequence[PartLine]
+) -> Iterator[tuple[str, PartLine]]:
     matcher = SequenceMatcher(a=old, b=new, autojunk=False)
     for operation, first, last, begin, end in matcher.get_opcodes():
         if operation == "equal":
@@ -180,19 +183,19 @@ def _lines(
             yield from (("ins", line) for line in new[begin:end])
 
 
-def _part(then: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _get_part(then: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     part = then.get(name)
     return part if isinstance(part, Mapping) else {}
 
 
-def _names(effect: Any) -> tuple[str, ...]:
+def _format_names(effect: Any) -> tuple[str, ...]:
     return tuple(map(str, effect)) if isinstance(effect, list) else ()
 
 
-def as_json(value: Any) -> str:
+def format_value(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}…"
 
 
-def pretty(value: Any) -> str:
+def format_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)

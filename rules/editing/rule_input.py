@@ -13,7 +13,7 @@ from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid
 from kmapp.ledger.canonical import canonical
-from rules.editing.json_schemas import PARTS, Flaw, flaws_of, too_large
+from rules.editing.json_schemas import PARTS, Violation, list_size_violations, list_violations
 
 Issue = dict[str, str]
 DEFAULT_SCOPE = "default"  # the name of the unnamed scope in other clients
@@ -23,7 +23,7 @@ CODES = {
     "exceptions": "invalid_rule_exceptions_json",
 }
 
-WORDS: Mapping[str, str | Promise] = {
+MESSAGES: Mapping[str, str | Promise] = {
     "object": _("Enter a JSON object: {…}"),
     "array": _("Enter a list: […]"),
     "string": _("Enter text in quotes"),
@@ -63,68 +63,74 @@ class NewRule:
     client_id: str = ""
     id: UUID | None = None
 
-    def key_in(self, account_id: UUID) -> UUID:
+    def derive_id(self, account_id: UUID) -> UUID:
         """Return its id, which is equal for the same client id."""
         if self.client_id:
             return uuid5(account_id, f"{self.scope}\x1f{self.client_id}")
         return self.id or uuid7()
 
-    def sha256(self) -> str:
+    def digest(self) -> str:
         """Return a keyed digest of all fields, to recognise a repeated request."""
         return keyed_digest("rules.rule", canonical(asdict(self)))
 
-    def is_of(self, sha256: str) -> bool:
+    def has_digest(self, sha256: str) -> bool:
         """Return whether the digest is of this rule, under any secret."""
         return matches_digest(sha256, "rules.rule", canonical(asdict(self)))
 
     def parts(self) -> dict[str, Any]:
         return {"if": self.when, "then": self.then, "exceptions": list(self.exceptions)}
 
-    def issues(self) -> list[Issue]:
-        return issues_of(self.parts())
+    def list_issues(self) -> list[Issue]:
+        return list_issues(self.parts())
 
 
-def issues_of(rule: Mapping[str, Any]) -> list[Issue]:
-    return [issue for name in PARTS for issue in part_issues(name, rule[name])]
+def list_issues(rule: Mapping[str, Any]) -> list[Issue]:
+    return [issue for name in PARTS for issue in list_part_issues(name, rule[name])]
 
 
-def part_issues(name: str, value: Any) -> list[Issue]:
-    return [_issue(flaw) for flaw in flaws_of(name, value)]
+def list_part_issues(name: str, value: Any) -> list[Issue]:
+    return [_render_issue(violation) for violation in list_violations(name, value)]
 
 
-def size_issues(rule: Mapping[str, Any]) -> list[Issue]:
-    """Return the issues of parts that are too large: drafts may be invalid in any other way."""
-    return [_issue(flaw) for name in PARTS for flaw in too_large(name, rule[name])]
+def list_size_issues(rule: Mapping[str, Any]) -> list[Issue]:
+    """Return the issues of parts that are too large. Drafts may have any other issue."""
+    return [
+        _render_issue(violation)
+        for name in PARTS
+        for violation in list_size_violations(name, rule[name])
+    ]
 
 
-def _issue(flaw: Flaw) -> Issue:
-    return {"path": flaw.path, "message": str(WORDS[flaw.code]) % flaw.params}
+def _render_issue(violation: Violation) -> Issue:
+    return {"path": violation.path, "message": str(MESSAGES[violation.code]) % violation.params}
 
 
-def scope_of(scope_text: str | None) -> str:
+def parse_scope(scope_text: str | None) -> str:
     return "" if scope_text in (None, DEFAULT_SCOPE) else str(scope_text)
 
 
-def refuse(issues: Sequence[Mapping[str, str]]) -> None:
-    """Refuse an invalid rule with all issues; the code is that of the worst part."""
+def validate_rule(draft: NewRule) -> None:
+    """Raise Invalid with all issues of the rule; the code is that of the worst part."""
+    issues = draft.list_issues()
     if not issues:
         return
     parts = {issue["path"].partition(".")[0] for issue in issues}
     code = next(code for part, code in CODES.items() if part in parts)
     raise Invalid(
-        gettext("The rule is not valid: %(what)s.") % {"what": _together(issues)},
+        gettext("The rule is not valid: %(what)s.") % {"what": _join_issues(issues)},
         code=code,
         issues=issues,
     )
 
 
-def refuse_large(draft: NewRule) -> None:
-    """Refuse large rules, because a rule is matched against every context."""
-    if issues := size_issues(draft.parts()):
+def validate_size(draft: NewRule) -> None:
+    """Raise Invalid if the rule is too large, because it is matched against every context."""
+    if issues := list_size_issues(draft.parts()):
         raise Invalid(
-            gettext("The rule is too large: %(what)s.") % {"what": _together(issues)}, issues=issues
+            gettext("The rule is too large: %(what)s.") % {"what": _join_issues(issues)},
+            issues=issues,
         )
 
 
-def _together(issues: Sequence[Mapping[str, str]]) -> str:
+def _join_issues(issues: Sequence[Mapping[str, str]]) -> str:
     return "; ".join(f"{each['path']}: {each['message']}" for each in issues[:3])

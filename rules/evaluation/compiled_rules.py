@@ -9,14 +9,20 @@ from django.db.models import Func, Subquery, TextField
 
 from kmapp.accounts.models import Account
 from kmapp.ledger.sealed_reads import withhold
-from rules.evaluation.matching import Compiled, RuleSet, Written, compile_rule, rule_set
+from rules.evaluation.matching import (
+    CompiledRule,
+    RuleDefinition,
+    RuleSet,
+    build_rule_set,
+    compile_rule,
+)
 from rules.models import Rule, RuleBook
 
-MOST_ACCOUNTS = 64
+MAX_ACCOUNTS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class CacheVersion:
     """The change counter with the transaction of the last change, and whether rules are verified.
 
     A transaction that rolls back and the next one that reaches the number see different rules.
@@ -29,9 +35,9 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class _CacheEntry:
-    stamp: Stamp
+    version: CacheVersion
     rules: RuleSet
-    compiled: dict[str, tuple[int, Compiled]]  # version and compiled form by rule
+    compiled: dict[str, tuple[int, CompiledRule]]  # version and compiled form by rule
     is_complete: bool  # False: some rules are withheld
 
 
@@ -39,52 +45,54 @@ _cache: OrderedDict[UUID, _CacheEntry] = OrderedDict()
 _lock = Lock()
 
 
-def rules_of(account_id: UUID) -> RuleSet:
+def load_rules(account_id: UUID) -> RuleSet:
     """Return active and shadow rules. One query if nothing changed. Inside `acting`."""
-    stamp = _stamp(account_id)
+    version = _load_cache_version(account_id)
     with _lock:
         entry = _cache.get(account_id)
         if entry:
             _cache.move_to_end(account_id)
-    if entry is None or entry.stamp != stamp or not entry.is_complete:
-        reusable = entry.compiled if entry and entry.stamp.verify == stamp.verify else {}
-        entry = _compile(account_id, stamp, reusable)
+    if entry is None or entry.version != version or not entry.is_complete:
+        reusable = entry.compiled if entry and entry.version.verify == version.verify else {}
+        entry = _compile_changed(account_id, version, reusable)
         with _lock:
             _cache[account_id] = entry
-            while len(_cache) > MOST_ACCOUNTS:
+            while len(_cache) > MAX_ACCOUNTS:
                 _cache.popitem(last=False)
     return entry.rules
 
 
-def _stamp(account_id: UUID) -> Stamp:
+def _load_cache_version(account_id: UUID) -> CacheVersion:
     by = Func(template="xmin::text", output_field=TextField())
     books = RuleBook.objects.of(account_id).annotate(counted_by=by)
     columns = [Subquery(books.values(name)) for name in ("changes", "counted_by")]
     accounts = Account.objects.filter(pk=account_id)
-    return Stamp(*accounts.values_list("verify_on_read", *columns).get())
+    return CacheVersion(*accounts.values_list("verify_on_read", *columns).get())
 
 
-def _compile(
-    account_id: UUID, stamp: Stamp, before: dict[str, tuple[int, Compiled]]
+def _compile_changed(
+    account_id: UUID, version: CacheVersion, reusable: dict[str, tuple[int, CompiledRule]]
 ) -> _CacheEntry:
     """Compile new and changed rules, unless they are withheld; reuse the others."""
     evaluated = Rule.objects.of(account_id).evaluated()
     versions = dict(evaluated.values_list("pk", "version"))
-    changed = [pk for pk, version in versions.items() if before.get(str(pk), (0,))[0] != version]
+    changed = [pk for pk, number in versions.items() if reusable.get(str(pk), (0,))[0] != number]
     rows = evaluated if len(changed) > len(versions) // 2 else evaluated.filter(pk__in=changed)
     sealed = withhold(account_id, list(rows.with_verify_on_read(account_id)))
-    fresh = {str(rule.pk): (rule.version, compile_rule(written_of(rule))) for rule in sealed}
-    now = {
-        str(pk): fresh.get(str(pk)) or before[str(pk)]
+    fresh = {str(rule.pk): (rule.version, compile_rule(build_definition(rule))) for rule in sealed}
+    compiled = {
+        str(pk): fresh.get(str(pk)) or reusable[str(pk)]
         for pk in versions
-        if str(pk) in fresh or (str(pk) in before and pk not in changed)
+        if str(pk) in fresh or (str(pk) in reusable and pk not in changed)
     }
     is_complete = set(changed) <= {rule.pk for rule in sealed}
-    return _CacheEntry(stamp, rule_set(one for _version, one in now.values()), now, is_complete)
+    return _CacheEntry(
+        version, build_rule_set(one for _number, one in compiled.values()), compiled, is_complete
+    )
 
 
-def written_of(rule: Rule, *, live: bool | None = None) -> Written:
-    return Written(
+def build_definition(rule: Rule, *, live: bool | None = None) -> RuleDefinition:
+    return RuleDefinition(
         id=str(rule.pk),
         lineage=str(rule.lineage),
         name=rule.name,

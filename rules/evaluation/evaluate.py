@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rules.evaluation.matching import Compiled, Matched, RuleSet, Viewer
+from rules.evaluation.matching import CompiledRule, MatchResult, RuleSet, Viewer
 from rules.evaluation.policy import Policy, merge_effects
 
 FeedbackCounts = Mapping[str, tuple[int, int]]  # by rule: good and bad feedback
@@ -48,53 +48,57 @@ class Selection:
         return self.ordered[0] if self.ordered else None
 
 
-def select(policy: Policy, candidates: Sequence[str], *, strict: bool) -> Selection:
+def select_tool(policy: Policy, candidates: Sequence[str], *, strict: bool) -> Selection:
     """Select a tool. A strict selection that excludes all candidates has `selected` None."""
     names = tuple(dict.fromkeys(candidates))
     deny = frozenset(policy.deny)
-    left = tuple(name for name in names if name not in deny)
-    allowed = left if policy.allow is None else tuple(n for n in left if n in policy.allow)
+    not_denied = tuple(name for name in names if name not in deny)
+    allowed = (
+        not_denied if policy.allow is None else tuple(n for n in not_denied if n in policy.allow)
+    )
     reason, applied = "none", False
-    if names and not left:
+    if names and not not_denied:
         reason = "deny_filtered_all"
-    elif left and not allowed:
+    elif not_denied and not allowed:
         reason = "allowlist_filtered_all"
         applied = not strict
     if applied:
-        allowed = left
-    chosen = frozenset(allowed)
-    preferred = tuple(name for name in policy.prefer if name in chosen)
-    liked = frozenset(preferred)
+        allowed = not_denied
+    allowed_names = frozenset(allowed)
+    preferred = tuple(name for name in policy.prefer if name in allowed_names)
+    preferred_names = frozenset(preferred)
     return Selection(
         candidates=names,
         allowed=allowed,
         denied=tuple(
             (name, "deny_list" if name in deny else "not_in_allow_list")
             for name in names
-            if name not in chosen
+            if name not in allowed_names
         ),
         preferred=preferred,
-        ordered=preferred + tuple(name for name in allowed if name not in liked),
+        ordered=preferred + tuple(name for name in allowed if name not in preferred_names),
         fallback_applied=applied,
         fallback_reason=reason,
     )
 
 
-def effect(policy: Policy, candidates: Sequence[str], *, strict: bool) -> dict[str, Any]:
+def build_effect(policy: Policy, candidates: Sequence[str], *, strict: bool) -> dict[str, Any]:
     """Return the externally visible effect of a policy, for comparison."""
-    chosen = select(policy, candidates, strict=strict)
-    return {**policy.values, "selected": chosen.selected, "ordered": list(chosen.ordered)}
+    selection = select_tool(policy, candidates, strict=strict)
+    return {**policy.values, "selected": selection.selected, "ordered": list(selection.ordered)}
 
 
-def policy_of(rules: Sequence[Compiled], feedback_counts: FeedbackCounts) -> Policy:
-    return merge_effects([one.ranked(*feedback_counts.get(one.rule.id, (0, 0))) for one in rules])
+def build_policy(rules: Sequence[CompiledRule], feedback_counts: FeedbackCounts) -> Policy:
+    return merge_effects(
+        [one.rank_effect(*feedback_counts.get(one.rule.id, (0, 0))) for one in rules]
+    )
 
 
-def observe(
-    shadow: Compiled,
+def observe_rule(
+    shadow: CompiledRule,
     question: Question,
-    live: Sequence[Compiled],
-    live_edition: Compiled | None,
+    live: Sequence[CompiledRule],
+    live_edition: CompiledRule | None,
     feedback_counts: FeedbackCounts,
 ) -> Observation | None:
     """Return the effect with this rule instead of its live edition, or None.
@@ -102,16 +106,18 @@ def observe(
     `live` are the matching active rules. A rule that replaces a matching one has an effect even
     if it does not match.
     """
-    if not shadow.addresses(question.viewer):
+    if not shadow.applies_to(question.viewer):
         return None
-    matched = shadow.holds(question.context)
+    matched = shadow.matches(question.context)
     if not matched and live_edition not in live:
         return None
     with_shadow = [one for one in live if one is not live_edition]
     if matched:
         with_shadow.append(shadow)
     before, after = (
-        effect(policy_of(rules, feedback_counts), question.candidates, strict=question.strict)
+        build_effect(
+            build_policy(rules, feedback_counts), question.candidates, strict=question.strict
+        )
         for rules in (live, with_shadow)
     )
     return Observation(
@@ -123,17 +129,17 @@ def observe(
     )
 
 
-def observe_all(
-    rules: RuleSet, matched: Matched, question: Question, feedback_counts: FeedbackCounts
+def observe_rules(
+    rules: RuleSet, matched: MatchResult, question: Question, feedback_counts: FeedbackCounts
 ) -> list[Observation]:
     editions = rules.live_editions
-    replacing = [
+    shadow_editions = [
         one
-        for one in rules.replacing
-        if one not in matched.watching and editions[one.rule.lineage] in matched.live
+        for one in rules.shadow_editions
+        if one not in matched.shadow and editions[one.rule.lineage] in matched.live
     ]
-    seen = (
-        observe(one, question, matched.live, editions.get(one.rule.lineage), feedback_counts)
-        for one in (*matched.watching, *replacing)
+    observations = (
+        observe_rule(one, question, matched.live, editions.get(one.rule.lineage), feedback_counts)
+        for one in (*matched.shadow, *shadow_editions)
     )
-    return [one for one in seen if one]
+    return [one for one in observations if one]

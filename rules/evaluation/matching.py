@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from rules.evaluation.conditions import Condition, compiled, lookup
+from rules.evaluation.conditions import Condition, compile_condition, find_value
 from rules.evaluation.policy import Rank, RankedEffect
 
 
@@ -26,7 +26,7 @@ class Viewer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class RuleDefinition:
     id: str
     lineage: str  # shared by the editions of one rule
     name: str
@@ -44,12 +44,12 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
-    rule: Written
+class CompiledRule:
+    rule: RuleDefinition
     condition: Condition
     exceptions: tuple[Condition, ...]
 
-    def addresses(self, viewer: Viewer) -> bool:
+    def applies_to(self, viewer: Viewer) -> bool:
         rule = self.rule
         if rule.scope != viewer.scope:
             return False
@@ -57,12 +57,12 @@ class Compiled:
             return True
         return bool(rule.audience_id) and rule.audience_id == getattr(viewer, f"{rule.audience}_id")
 
-    def holds(self, context: Any) -> bool:
-        return self.condition.holds(context) and not any(
-            one.holds(context) for one in self.exceptions
+    def matches(self, context: Any) -> bool:
+        return self.condition.matches(context) and not any(
+            one.matches(context) for one in self.exceptions
         )
 
-    def ranked(self, positive: int, negative: int) -> RankedEffect:
+    def rank_effect(self, positive: int, negative: int) -> RankedEffect:
         rank = Rank(
             priority=self.rule.priority,
             weight=self.rule.weight,
@@ -74,37 +74,43 @@ class Compiled:
         return RankedEffect(id=self.rule.id, then=self.rule.then, rank=rank, age=age)
 
 
-def compile_rule(rule: Written) -> Compiled:
-    return Compiled(rule, compiled(rule.when), tuple(compiled(each) for each in rule.exceptions))
+def compile_rule(rule: RuleDefinition) -> CompiledRule:
+    return CompiledRule(
+        rule,
+        compile_condition(rule.when),
+        tuple(compile_condition(each) for each in rule.exceptions),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matched:
+class MatchResult:
     """The matching rules, and the number of rules for this viewer."""
 
     considered: int
-    live: tuple[Compiled, ...]
-    watching: tuple[Compiled, ...]
+    live: tuple[CompiledRule, ...]
+    shadow: tuple[CompiledRule, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
     """The active and shadow rules of an account, with an index."""
 
-    rules: tuple[Compiled, ...]
-    filed: dict[str, dict[str, list[int]]] = field(default_factory=dict)
-    others: list[int] = field(default_factory=list)
-    addressed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    live_editions: dict[str, Compiled] = field(default_factory=dict)  # by lineage
-    replacing: list[Compiled] = field(default_factory=list)  # in shadow, with an active edition
+    rules: tuple[CompiledRule, ...]
+    index: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    unindexed: list[int] = field(default_factory=list)
+    audience_counts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    live_editions: dict[str, CompiledRule] = field(default_factory=dict)  # by lineage
+    shadow_editions: list[CompiledRule] = field(
+        default_factory=list
+    )  # in shadow, with an active edition
 
-    def match(self, context: Any, viewer: Viewer) -> Matched:
-        candidates = [self.rules[place] for place in sorted(self._candidates(context))]
-        holding = [one for one in candidates if one.addresses(viewer) and one.holds(context)]
-        return Matched(
+    def match(self, context: Any, viewer: Viewer) -> MatchResult:
+        candidates = [self.rules[position] for position in sorted(self._candidates(context))]
+        matching = [one for one in candidates if one.applies_to(viewer) and one.matches(context)]
+        return MatchResult(
             considered=self.considered(viewer),
-            live=tuple(one for one in holding if one.rule.live),
-            watching=tuple(one for one in holding if not one.rule.live),
+            live=tuple(one for one in matching if one.rule.live),
+            shadow=tuple(one for one in matching if not one.rule.live),
         )
 
     def considered(self, viewer: Viewer) -> int:
@@ -112,34 +118,36 @@ class RuleSet:
         scope = viewer.scope
         named = ((kind, getattr(viewer, f"{kind}_id")) for kind in ("user", "agent", "app"))
         keys = [(scope, "account", ""), *((scope, kind, each) for kind, each in named if each)]
-        return sum(self.addressed[key] for key in keys)
+        return sum(self.audience_counts[key] for key in keys)
 
     def _candidates(self, context: Any) -> Iterator[int]:
-        yield from self.others
-        for path, by_text in self.filed.items():
-            text = lookup(context, path)
+        yield from self.unindexed
+        for path, by_text in self.index.items():
+            text = find_value(context, path)
             if isinstance(text, str) and text in by_text:
                 yield from by_text[text]
 
 
-def rule_set(rules: Iterable[Compiled]) -> RuleSet:
+def build_rule_set(rules: Iterable[CompiledRule]) -> RuleSet:
     """Index each rule by the rarest equality that it requires."""
-    compiled_set = RuleSet(tuple(rules))
-    common = Counter(need for one in compiled_set.rules for need in one.condition.needs)
-    for place, one in enumerate(compiled_set.rules):
-        if one.condition.needs:
-            path, text = min(one.condition.needs, key=lambda need: (common[need], need))
-            compiled_set.filed.setdefault(path, {}).setdefault(text, []).append(place)
+    rule_set = RuleSet(tuple(rules))
+    frequency = Counter(equality for one in rule_set.rules for equality in one.condition.equalities)
+    for position, one in enumerate(rule_set.rules):
+        if one.condition.equalities:
+            path, text = min(
+                one.condition.equalities, key=lambda equality: (frequency[equality], equality)
+            )
+            rule_set.index.setdefault(path, {}).setdefault(text, []).append(position)
         else:
-            compiled_set.others.append(place)
+            rule_set.unindexed.append(position)
         rule = one.rule
         audience_key = "" if rule.audience == "account" else rule.audience_id
-        compiled_set.addressed[rule.scope, rule.audience, audience_key] += 1
+        rule_set.audience_counts[rule.scope, rule.audience, audience_key] += 1
         if rule.live:
-            compiled_set.live_editions[rule.lineage] = one
-    compiled_set.replacing.extend(
+            rule_set.live_editions[rule.lineage] = one
+    rule_set.shadow_editions.extend(
         one
-        for one in compiled_set.rules
-        if not one.rule.live and one.rule.lineage in compiled_set.live_editions
+        for one in rule_set.rules
+        if not one.rule.live and one.rule.lineage in rule_set.live_editions
     )
-    return compiled_set
+    return rule_set

@@ -38,12 +38,12 @@ class RankedEffect:
     rank: Rank
     age: tuple[Any, ...] = ()
 
-    def order(self) -> tuple[Any, ...]:
+    def sort_key(self) -> tuple[Any, ...]:
         return (self.rank.score, *self.age, self.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clash:
+class PolicyConflict:
     """Rules with different effects on one path, and the one that wins."""
 
     path: str
@@ -66,8 +66,8 @@ class Policy:
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
     prefer: tuple[str, ...] = ()
-    clashes: list[Clash] = field(default_factory=list)
-    touched: dict[str, tuple[str, ...]] = field(default_factory=dict)  # paths by rule
+    conflicts: list[PolicyConflict] = field(default_factory=list)
+    paths_by_rule: dict[str, tuple[str, ...]] = field(default_factory=dict)  # paths by rule
     deniers: dict[str, tuple[str, ...]] = field(default_factory=dict)  # rules by tool, best first
     preferrers: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -80,52 +80,56 @@ class Policy:
 
 
 def merge_effects(effects: Sequence[RankedEffect]) -> Policy:
-    ascending = sorted(effects, key=RankedEffect.order)
+    ascending = sorted(effects, key=RankedEffect.sort_key)
     policy = Policy()
     writers: dict[str, list[tuple[RankedEffect, Any]]] = {}
     for effect in ascending:
         paths = []
-        for path, value in _leaves(effect.then):
+        for path, value in _list_values(effect.then):
             paths.append(path)
             writers.setdefault(path, []).append((effect, value))
-            _put(policy.values, path.split("\x1f"), value)
+            _set_value(policy.values, path.split("\x1f"), value)
         tools = effect.then.get("tool")
         paths += [f"tool\x1f{name}" for name in tools] if isinstance(tools, Mapping) else []
-        policy.touched[effect.id] = tuple(path.replace("\x1f", ".") for path in paths)
-    policy.clashes = [
-        clash for path, contributions in writers.items() if (clash := _clash(path, contributions))
+        policy.paths_by_rule[effect.id] = tuple(path.replace("\x1f", ".") for path in paths)
+    policy.conflicts = [
+        conflict
+        for path, contributions in writers.items()
+        if (conflict := _find_conflict(path, contributions))
     ]
-    _tools(policy, ascending[::-1])
+    _merge_tools(policy, ascending[::-1])
     return policy
 
 
-def _leaves(then: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _list_values(then: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield every value except those of tools, with its path. Lists are values."""
     for name, value in then.items():
         if name != "tool":
-            yield from _below(name, value)
+            yield from _list_nested_values(name, value)
 
 
-def _below(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _list_nested_values(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping) and value:
         for name, inner in value.items():
-            yield from _below(f"{path}\x1f{name}", inner)
+            yield from _list_nested_values(f"{path}\x1f{name}", inner)
     else:
         yield path, value
 
 
-def _put(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    here = values
+def _set_value(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    target = values
     for name in path[:-1]:
-        inner = here.get(name)
+        inner = target.get(name)
         if not isinstance(inner, dict):
-            inner = here[name] = {}
-        here = inner
-    if value != {} or not isinstance(here.get(path[-1]), dict):
-        here[path[-1]] = {} if value == {} else value  # a copy: the rule's own stays empty
+            inner = target[name] = {}
+        target = inner
+    if value != {} or not isinstance(target.get(path[-1]), dict):
+        target[path[-1]] = {} if value == {} else value  # a copy: the rule's own stays empty
 
 
-def _clash(path: str, contributions: Sequence[tuple[RankedEffect, Any]]) -> Clash | None:
+def _find_conflict(
+    path: str, contributions: Sequence[tuple[RankedEffect, Any]]
+) -> PolicyConflict | None:
     winner, value = contributions[-1]
     losers = [
         effect
@@ -134,16 +138,16 @@ def _clash(path: str, contributions: Sequence[tuple[RankedEffect, Any]]) -> Clas
     ]
     if not losers:
         return None
-    return Clash(
+    return PolicyConflict(
         path=path.replace("\x1f", "."),
         winner=winner.id,
         losers=tuple(effect.id for effect in losers),
         code="value_overridden",
-        reason=_reason(winner, losers[-1]),
+        reason=_explain_rank(winner, losers[-1]),
     )
 
 
-def _reason(winner: RankedEffect, loser: RankedEffect) -> str:
+def _explain_rank(winner: RankedEffect, loser: RankedEffect) -> str:
     if winner.rank.priority != loser.rank.priority:
         return f"priority {winner.rank.priority} over {loser.rank.priority}"
     if winner.rank.evidence != loser.rank.evidence:
@@ -156,46 +160,52 @@ def _reason(winner: RankedEffect, loser: RankedEffect) -> str:
 # --- Tools ----------------------------------------------------------------------------------------
 
 
-def _tools(policy: Policy, descending: Sequence[RankedEffect]) -> None:
-    policy.deniers = _rules_by_tool(descending, "deny")
-    policy.preferrers = _rules_by_tool(descending, "prefer")
+def _merge_tools(policy: Policy, descending: Sequence[RankedEffect]) -> None:
+    policy.deniers = _group_rules_by_tool(descending, "deny")
+    policy.preferrers = _group_rules_by_tool(descending, "prefer")
     policy.deny = tuple(sorted(policy.deniers))
     policy.prefer = tuple(policy.preferrers)
     limits = [
-        (effect, names) for effect in descending if (names := _names(effect, "allow")) is not None
+        (effect, names)
+        for effect in descending
+        if (names := _list_tools(effect, "allow")) is not None
     ]
     if limits:
         common = set(limits[0][1]).intersection(*(names for _effect, names in limits[1:]))
         policy.allow = tuple(name for name in dict.fromkeys(limits[0][1]) if name in common)
         if not common and len(limits) > 1:
             winner, *losers = [effect.id for effect, _names in limits]
-            clash = Clash(
+            conflict = PolicyConflict(
                 path="tool.allow",
                 winner=winner,
                 losers=tuple(losers),
                 code="allow_intersection_empty",
                 reason="no tool is on every allow-list",
             )
-            policy.clashes.append(clash)
-    policy.clashes += _against_denied(policy, _rules_by_tool(descending, "allow"))
+            policy.conflicts.append(conflict)
+    policy.conflicts += _list_denial_conflicts(policy, _group_rules_by_tool(descending, "allow"))
 
 
-def _names(effect: RankedEffect, what: str) -> list[str] | None:
+def _list_tools(effect: RankedEffect, list_name: str) -> list[str] | None:
     tools = effect.then.get("tool")
-    names = tools.get(what) if isinstance(tools, Mapping) else None
+    names = tools.get(list_name) if isinstance(tools, Mapping) else None
     return [str(name) for name in names] if isinstance(names, list) else None
 
 
-def _rules_by_tool(descending: Sequence[RankedEffect], what: str) -> dict[str, tuple[str, ...]]:
+def _group_rules_by_tool(
+    descending: Sequence[RankedEffect], list_name: str
+) -> dict[str, tuple[str, ...]]:
     """Return the rules that name each tool, best first; tools in the order of their best rule."""
     rules: dict[str, list[str]] = {}
     for effect in descending:
-        for name in dict.fromkeys(_names(effect, what) or ()):
+        for name in dict.fromkeys(_list_tools(effect, list_name) or ()):
             rules.setdefault(name, []).append(effect.id)
     return {name: tuple(ids) for name, ids in rules.items()}
 
 
-def _against_denied(policy: Policy, allowers: Mapping[str, tuple[str, ...]]) -> Iterator[Clash]:
+def _list_denial_conflicts(
+    policy: Policy, allowers: Mapping[str, tuple[str, ...]]
+) -> Iterator[PolicyConflict]:
     """Yield conflicts with denied tools: a denial always wins."""
     kinds = {"preferred_but_denied": policy.preferrers, "allowed_but_denied": allowers}
     for name in policy.deny:
@@ -203,7 +213,7 @@ def _against_denied(policy: Policy, allowers: Mapping[str, tuple[str, ...]]) -> 
         for code, rules_by_tool in kinds.items():
             losers = tuple(rule for rule in rules_by_tool.get(name, ()) if rule not in deniers)
             if losers:
-                yield Clash(
+                yield PolicyConflict(
                     path=f"tool.{name}",
                     winner=deniers[0],
                     losers=losers,

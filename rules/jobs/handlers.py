@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from kmapp.outbox.registry import Job, on
-from rules.actions.backtests import BACKTEST, run
+from rules.actions.backtests import BACKTEST, run_backtest
 from rules.models import RuleBacktest
 
 
-def _break_off(job: Job) -> None:
+def _mark_failed(job: Job) -> None:
     RuleBacktest.mark_failed(job.account_id, UUID(job.payload["run"]))
 
 
-@on(BACKTEST, name="rules.handlers.backtest", on_permanent_failure=_break_off)
+@on(BACKTEST, name="rules.handlers.backtest", on_permanent_failure=_mark_failed)
 def backtest(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        run(job.account_id, UUID(job.payload["run"]))
+        run_backtest(job.account_id, UUID(job.payload["run"]))

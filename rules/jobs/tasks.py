@@ -3,17 +3,16 @@
 from celery import shared_task
 
 from kmapp.accounts.sweep import sweep
-from rules.actions import suggestions
-from rules.actions.retention import remove_outlived
+from rules.actions import retention, suggestions
 
 
 @shared_task
 def suggest() -> int:
     """Replace the suggestions of all accounts. Return their number."""
-    return sum(sweep(suggestions.suggest))
+    return sum(sweep(suggestions.replace_suggestions))
 
 
 @shared_task
 def delete_expired_decisions() -> int:
     """Delete expired decisions of all accounts. Return their number."""
-    return sum(sweep(remove_outlived))
+    return sum(sweep(retention.delete_expired_decisions))

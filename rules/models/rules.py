@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.models import AccountQuerySet, SameAccountKey, SealedModel
 from kmapp.ledger.models import State
 
-LEAST_PRIORITY, MOST_PRIORITY = -100, 100
-MOST_WEIGHT = 2.0
+MIN_PRIORITY, MAX_PRIORITY = -100, 100
+MAX_WEIGHT = 2.0
 
 
 class RuleQuerySet(AccountQuerySet["Rule"]):
@@ -35,7 +35,7 @@ class Rule(SealedModel):
         DISABLED = "disabled", _("Disabled")
 
         def may_become(self, to: str) -> bool:
-            return to in _MOVES[self.value]
+            return to in _TRANSITIONS[self.value]
 
     class Audience(models.TextChoices):
         ACCOUNT = "account", _("everyone")
@@ -57,12 +57,12 @@ class Rule(SealedModel):
     priority = models.SmallIntegerField(
         _("priority"),
         default=0,
-        validators=[MinValueValidator(LEAST_PRIORITY), MaxValueValidator(MOST_PRIORITY)],
+        validators=[MinValueValidator(MIN_PRIORITY), MaxValueValidator(MAX_PRIORITY)],
     )
     weight = models.FloatField(
         _("weight"),
         default=1.0,
-        validators=[MinValueValidator(0), MaxValueValidator(MOST_WEIGHT)],
+        validators=[MinValueValidator(0), MaxValueValidator(MAX_WEIGHT)],
     )
     audience = models.CharField(
         _("audience"), max_length=7, choices=Audience.choices, default=Audience.ACCOUNT
@@ -101,11 +101,11 @@ class Rule(SealedModel):
                 name="active_rule_was_shadowed",
             ),
             models.CheckConstraint(
-                condition=Q(priority__gte=LEAST_PRIORITY, priority__lte=MOST_PRIORITY),
+                condition=Q(priority__gte=MIN_PRIORITY, priority__lte=MAX_PRIORITY),
                 name="priority_within_100",
             ),
             models.CheckConstraint(
-                condition=Q(weight__gte=0, weight__lte=MOST_WEIGHT), name="weight_between_0_and_2"
+                condition=Q(weight__gte=0, weight__lte=MAX_WEIGHT), name="weight_between_0_and_2"
             ),
             models.CheckConstraint(
                 condition=Q(audience="account", audience_id="")
@@ -138,7 +138,7 @@ class Rule(SealedModel):
         }
 
 
-_MOVES: Mapping[str, frozenset[str]] = {
+_TRANSITIONS: Mapping[str, frozenset[str]] = {
     "draft": frozenset({"shadow", "disabled"}),
     "shadow": frozenset({"active", "draft", "disabled"}),
     "active": frozenset({"shadow", "disabled"}),

@@ -16,8 +16,8 @@ from rules.models import Rule, RuleBook, RuleDecision, RuleFeedback, RuleObserva
 
 GOOD = (RuleFeedback.Outcome.POSITIVE,)
 BAD = (RuleFeedback.Outcome.NEGATIVE, RuleFeedback.Outcome.VERY_NEGATIVE)
-LAST = 10
-MOST_TURNS = 20
+MAX_OBSERVATIONS = 10
+MAX_TOOL_CHANGES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ToolChange:
     """Decisions that would have changed from one tool to another, with their actual feedback.
 
     None is no tool. With equal tools, another part of the decision would have changed.
@@ -82,26 +82,26 @@ class Gate:
     """The conditions for the promotion of a rule."""
 
     checks: tuple[Check, ...]
-    needs: dict[str, Any]
+    thresholds: dict[str, Any]
 
     @property
     def missing(self) -> tuple[str, ...]:
         return tuple(check.text for check in self.checks if not check.met)
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
         return not self.missing
 
 
-def book_of(account_id: UUID) -> RuleBook:
+def load_settings(account_id: UUID) -> RuleBook:
     """Return the account's rule settings, or the defaults."""
     return RuleBook.objects.of(account_id).first() or RuleBook(account_id=account_id)
 
 
-def evidence_of(rule: Rule) -> Evidence:
+def load_evidence(rule: Rule) -> Evidence:
     """Return the evidence since the rule entered shadow. Inside `acting`; at most three queries."""
     # In Django, a name of an aggregate hides the column of that name in later filters.
-    counts = observations_of(rule).aggregate(
+    counts = list_observations(rule).aggregate(
         number_matched=Count("pk", filter=Q(matched=True)),
         number_changed=Count("pk", filter=Q(changed=True)),
         changed_good=Count("pk", filter=Q(changed=True) & Q(has_feedback(GOOD))),
@@ -111,7 +111,7 @@ def evidence_of(rule: Rule) -> Evidence:
     )
     statistics: RuleStatistics | None = getattr(rule, "statistics", None)
     return Evidence(
-        seen=seen_by(rule).count() if rule.shadowed_at else 0,
+        seen=list_shadow_decisions(rule).count() if rule.shadowed_at else 0,
         said_good=statistics.positive if statistics else 0,
         said_bad=statistics.negative if statistics else 0,
         matched=counts.pop("number_matched"),
@@ -131,39 +131,39 @@ def has_feedback(outcomes: Sequence[str]) -> Exists:
     )
 
 
-def observations_of(rule: Rule) -> "QuerySet[RuleObservation]":
+def list_observations(rule: Rule) -> "QuerySet[RuleObservation]":
     rows = RuleObservation.objects.of(rule.account_id).filter(rule_id=rule.pk)
     return rows.filter(created_at__gte=rule.shadowed_at) if rule.shadowed_at else rows.none()
 
 
-def seen_by(rule: Rule) -> "QuerySet[RuleDecision]":
+def list_shadow_decisions(rule: Rule) -> "QuerySet[RuleDecision]":
     """Return the decisions for its audience since the rule entered shadow."""
-    rows = meant_for(rule)
+    rows = list_audience_decisions(rule)
     return rows.filter(created_at__gte=rule.shadowed_at) if rule.shadowed_at else rows
 
 
-def meant_for(rule: Rule) -> "QuerySet[RuleDecision]":
+def list_audience_decisions(rule: Rule) -> "QuerySet[RuleDecision]":
     rows = RuleDecision.objects.of(rule.account_id).filter(scope=rule.scope)
     if rule.audience != Rule.Audience.ACCOUNT:
         rows = rows.filter(**{f"{rule.audience}_id": rule.audience_id})
     return rows
 
 
-def last_changed(rule: Rule, most: int = LAST) -> list[RuleObservation]:
-    rows = observations_of(rule).filter(changed=True).select_related("decision")
-    return list(rows.order_by("-created_at")[:most])
+def list_changed_observations(rule: Rule, limit: int = MAX_OBSERVATIONS) -> list[RuleObservation]:
+    rows = list_observations(rule).filter(changed=True).select_related("decision")
+    return list(rows.order_by("-created_at")[:limit])
 
 
-def feedback_on(account_id: UUID, decisions: Sequence[UUID]) -> dict[UUID, list[RuleFeedback]]:
+def load_feedback(account_id: UUID, decisions: Sequence[UUID]) -> dict[UUID, list[RuleFeedback]]:
     feedback_by_decision: dict[UUID, list[RuleFeedback]] = {}
     for row in RuleFeedback.objects.of(account_id).filter(decision__in=decisions).order_by("pk"):
         feedback_by_decision.setdefault(row.decision_id, []).append(row)  # type: ignore[arg-type]
     return feedback_by_decision
 
 
-def turns_of(rule: Rule) -> list[Turn]:
+def list_tool_changes(rule: Rule) -> list[ToolChange]:
     """Return tool changes by frequency, most frequent first. One query."""
-    rows = observations_of(rule).filter(changed=True).order_by()
+    rows = list_observations(rule).filter(changed=True).order_by()
     tools = rows.annotate(
         before=F("decision__selected_tool"),
         tool=Coalesce(KT("after__selected"), Value(""), output_field=TextField()),
@@ -175,11 +175,11 @@ def turns_of(rule: Rule) -> list[Turn]:
     )
     ranked = counted.order_by("-times", "before", "tool")
     columns = ("before", "tool", "times", "good", "bad")
-    changes = ranked.values_list(*columns)[:MOST_TURNS]
-    return [Turn(before or None, tool or None, *counts) for before, tool, *counts in changes]
+    changes = ranked.values_list(*columns)[:MAX_TOOL_CHANGES]
+    return [ToolChange(before or None, tool or None, *counts) for before, tool, *counts in changes]
 
 
-def gate_of(evidence: Evidence, book: RuleBook) -> Gate:
+def evaluate_gate(evidence: Evidence, book: RuleBook) -> Gate:
     against = evidence.against.high
     checks = (
         Check(
@@ -199,4 +199,4 @@ def gate_of(evidence: Evidence, book: RuleBook) -> Gate:
         ),
     )
     names = ("min_seen", "min_changed", "max_against")
-    return Gate(checks=checks, needs={name: getattr(book, name) for name in names})
+    return Gate(checks=checks, thresholds={name: getattr(book, name) for name in names})

@@ -9,7 +9,7 @@ from kmapp.accounts.permissions import Permission
 from kmapp.web.admin.base import NewestFirstAdmin, ReadOnlyAdmin
 from kmapp.web.after_commit import AfterCommitResponse
 from kmapp.web.http import as_web_request
-from rules.actions.states import Decision, move, rollback
+from rules.actions.states import StateChange, change_state, roll_back_rule
 from rules.models import (
     Rule,
     RuleBacktest,
@@ -35,38 +35,42 @@ class RuleAdmin(ReadOnlyAdmin):
     date_hierarchy = "created_at"
     ordering = ("-updated_at", "-pk")
     hidden_fields = ("account", "written_sha256")
-    actions = ("move_to_shadow", "count", "roll_back", "disable")
+    actions = ("move_to_shadow", "promote", "roll_back", "disable")
 
     @admin.action(description=_("Move to shadow"), permissions=["edit"])
     def move_to_shadow(self, request: HttpRequest, rows: Rules) -> AfterCommitResponse | None:
         return self._move(request, rows, State.SHADOW)
 
     @admin.action(description=_("Promote if the evidence gate is met"), permissions=["manage"])
-    def count(self, request: HttpRequest, rows: Rules) -> AfterCommitResponse | None:
+    def promote(self, request: HttpRequest, rows: Rules) -> AfterCommitResponse | None:
         return self._move(request, rows, State.ACTIVE)
 
     @admin.action(description=_("Roll back"), permissions=["manage"])
     def roll_back(self, request: HttpRequest, rows: Rules) -> AfterCommitResponse | None:
-        return self.apply_to_each(request, rows, lambda rule: rollback(_decision(request, rule)))
+        return self.apply_to_each(
+            request, rows, lambda rule: roll_back_rule(_build_state_change(request, rule))
+        )
 
     @admin.action(description=_("Disable"), permissions=["manage"])
     def disable(self, request: HttpRequest, rows: Rules) -> AfterCommitResponse | None:
         return self._move(request, rows, State.DISABLED)
 
     def _move(self, request: HttpRequest, rows: Rules, to: str) -> AfterCommitResponse | None:
-        return self.apply_to_each(request, rows, lambda rule: move(_decision(request, rule), to))
+        return self.apply_to_each(
+            request, rows, lambda rule: change_state(_build_state_change(request, rule), to)
+        )
 
 
-def _decision(request: HttpRequest, rule: Rule) -> Decision:
+def _build_state_change(request: HttpRequest, rule: Rule) -> StateChange:
     """Return a decision; only admins may change active rules, and the gate stays closed."""
     is_admin = Permission.PROMOTE in as_web_request(request).permissions
-    return Decision(
+    return StateChange(
         account_id=rule.account_id,
         rule_id=rule.pk,
         actor=as_web_request(request).actor,
         version=rule.version,
         reason=str(_("Changed on the admin pages.")),
-        may_touch_live=is_admin,
+        may_change_active=is_admin,
     )
 
 

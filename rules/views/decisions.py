@@ -23,17 +23,17 @@ from kmapp.web.http import (
 )
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_with_notice, render_part
-from rules.actions.backtests import question_of
-from rules.actions.conflicts import RECORDED, Conflict, recorded_conflicts
+from rules.actions.backtests import rebuild_question
+from rules.actions.conflicts import MAX_CONFLICTING_DECISIONS, Conflict, list_recorded_conflicts
 from rules.actions.feedback import Verdict, rate_decision
-from rules.editing.rendering import CODES, pretty
+from rules.editing.rendering import CONFLICT_LABELS, format_json
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleObservation
-from rules.promotion.evidence import feedback_on
+from rules.promotion.evidence import load_feedback
 from rules.views.filters import DecisionFilter, FeedbackFilter
 
-PAGE = 50
+PAGE_SIZE = 50
 FIRST_SELECTION = '{"context": {"intent": "refund"}, "candidates": ["search_orders", "refund"]}'
-MOST_CONFLICTS = 100
+MAX_CONFLICTS = 100
 # The columns of a row of the list.
 LISTED_COLUMNS = (
     *("selected_tool", "fallback", "run_id", "agent_id", "user_id", "candidates"),
@@ -46,14 +46,14 @@ def decisions(request: WebRequest) -> HttpResponse:
     """List decisions, newest first."""
     account_id = request.account_id
     log = load_decision_list(account_id, request.GET)
-    outcomes = feedback_on(account_id, [each.pk for each in log.rows])
+    outcomes = load_feedback(account_id, [each.pk for each in log.rows])
     context = {
         "filter": log.filter,
         "older": log.older,
         "rows": [{"decision": each, "feedback": outcomes.get(each.pk, [])} for each in log.rows],
         "narrowed": any(request.GET.get(name) for name in (*log.filter.filters, "before")),
-        "rule": _rule_named(request),
-        "watcher": _rule_named(request, "watcher"),
+        "rule": _find_rule(request),
+        "watcher": _find_rule(request, "watcher"),
         "first_command": format_api_command(request, "rules:api_select", FIRST_SELECTION),
     }
     return render_part(request, "rules/decisions/index.html", "list", context)
@@ -78,17 +78,17 @@ def load_decision_list(account_id: UUID, params: QueryDict) -> DecisionList:
         matching_rows = matching_rows.filter(created_at__lte=moment).exclude(
             created_at=moment, pk__gte=pk
         )
-    page = list(matching_rows[: PAGE + 1])
-    page_rows = page[:PAGE]
-    last = page_rows[-1] if len(page) > PAGE else None
+    page = list(matching_rows[: PAGE_SIZE + 1])
+    page_rows = page[:PAGE_SIZE]
+    last = page_rows[-1] if len(page) > PAGE_SIZE else None
     older = format_cursor(last.created_at, last.pk) if last else ""
     return DecisionList(filter=narrowed, rows=page_rows, older=older)
 
 
-def _rule_named(request: WebRequest, name: str = "rule") -> Rule | None:
+def _find_rule(request: WebRequest, param: str = "rule") -> Rule | None:
     """Return the rule that the list is filtered by."""
     try:
-        selected_id = UUID(request.GET.get(name, ""))
+        selected_id = UUID(request.GET.get(param, ""))
     except ValueError:
         return None
     return Rule.objects.of(request.account_id).filter(pk=selected_id).first()
@@ -97,34 +97,36 @@ def _rule_named(request: WebRequest, name: str = "rule") -> Rule | None:
 @page_view("GET")
 def decision(request: WebRequest, pk: UUID) -> HttpResponse:
     row = get_row_or_404(request, RuleDecision, pk)
-    seen = list(
+    observations = list(
         RuleObservation.objects.of(row.account_id)
         .filter(decision=row, matched=True)
         .select_related("rule")
-        .order_by("-changed", "pk")[:PAGE]
+        .order_by("-changed", "pk")[:PAGE_SIZE]
     )
-    params = list(RuleFeedback.objects.of(row.account_id).filter(decision=row).order_by("pk"))
+    feedback_rows = list(
+        RuleFeedback.objects.of(row.account_id).filter(decision=row).order_by("pk")
+    )
     rule_ids = [UUID(one[key]) for one in row.conflicts for key in ("winner",)]
     rule_ids += [UUID(loser) for one in row.conflicts for loser in one["losers"]]
     rules = Rule.objects.of(row.account_id).in_bulk([*row.source_rule_ids, *rule_ids])
     context = {
         "decision": row,
-        "context_text": pretty(row.context),
-        "policy_text": pretty(row.policy),
+        "context_text": format_json(row.context),
+        "policy_text": format_json(row.policy),
         "sources": [rules[key] for key in row.source_rule_ids if key in rules],
         "clashes": [
             {
                 "path": one["path"],
-                "words": CODES.get(one["code"], one["code"]),
+                "label": CONFLICT_LABELS.get(one["code"], one["code"]),
                 "winner": rules.get(UUID(one["winner"])),
                 "losers": [rules[key] for each in one["losers"] if (key := UUID(each)) in rules],
             }
             for one in row.conflicts
         ],
-        "observations": [{"seen": each, "after": pretty(each.after)} for each in seen],
-        "feedback": params,
+        "observations": [{"seen": each, "after": format_json(each.after)} for each in observations],
+        "feedback": feedback_rows,
         "outcomes": RuleFeedback.Outcome.choices,
-        "names": list_actor_names([row.created_by, *(each.created_by for each in params)]),
+        "names": list_actor_names([row.created_by, *(each.created_by for each in feedback_rows)]),
     }
     return render(request, "rules/decisions/detail.html", context)
 
@@ -144,11 +146,11 @@ def rate(request: WebRequest, pk: UUID) -> HttpResponse:
         run_id=row.run_id,
         target="all",
     )
-    counted = rate_decision(verdict, question_of(row), row.selected_tool, row.pk)
-    params = _("Feedback saved. It counts for the rules that applied.")
+    result = rate_decision(verdict, rebuild_question(row), row.selected_tool, row.pk)
+    message = _("Feedback saved. It counts for the rules that applied.")
     return redirect_with_notice(
         request,
-        params if counted.fresh else _("This feedback was already given. It counts only once."),
+        message if result.fresh else _("This feedback was already given. It counts only once."),
         "rules:decision",
         pk=pk,
     )
@@ -157,29 +159,29 @@ def rate(request: WebRequest, pk: UUID) -> HttpResponse:
 @page_view("GET")
 def conflicts(request: WebRequest) -> HttpResponse:
     """List conflicts of active rules, most frequent first."""
-    account_id, rule = request.account_id, _rule_named(request)
-    matching_rows = recorded_conflicts(account_id, rule.pk if rule else None)
-    page_rows = matching_rows[:MOST_CONFLICTS]
-    rules = Rule.objects.of(account_id).in_bulk(set(_rule_ids_in(page_rows)))
+    account_id, rule = request.account_id, _find_rule(request)
+    recorded = list_recorded_conflicts(account_id, rule.pk if rule else None)
+    page_rows = recorded[:MAX_CONFLICTS]
+    rules = Rule.objects.of(account_id).in_bulk(set(_list_rule_ids(page_rows)))
     context = {
         "rows": [
             {
                 "conflict": one,
-                "words": CODES.get(one.code, one.code),
+                "label": CONFLICT_LABELS.get(one.code, one.code),
                 "winner": rules.get(one.winner),
                 "losers": [rules[key] for key in one.losers if key in rules],
             }
             for one in page_rows
         ],
-        "total": len(matching_rows),
+        "total": len(recorded),
         "rule": rule,
-        "checked": RECORDED,
+        "checked": MAX_CONFLICTING_DECISIONS,
     }
     return render(request, "rules/decisions/conflicts.html", context)
 
 
-def _rule_ids_in(matching_rows: Iterable[Conflict]) -> list[UUID]:
-    return [key for one in matching_rows for key in (one.winner, *one.losers)]
+def _list_rule_ids(conflicts: Iterable[Conflict]) -> list[UUID]:
+    return [key for one in conflicts for key in (one.winner, *one.losers)]
 
 
 @page_view("GET")
@@ -199,7 +201,7 @@ def feedback(request: WebRequest) -> HttpResponse:
         "page": page,
         "rows": page_rows,
         "narrowed": narrowed.is_narrowed,
-        "rule": _rule_named(request),
+        "rule": _find_rule(request),
         "names": list_actor_names(each.created_by for each in page),
     }
     return render_part(request, "rules/decisions/feedback.html", "list", context)

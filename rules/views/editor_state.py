@@ -19,24 +19,24 @@ from rules.editing.form_json_sync import (
     InvalidRow,
     Json,
     Row,
-    form_of,
-    rule_of,
-    same,
+    build_form,
+    build_rule,
+    is_same_json,
 )
-from rules.editing.rendering import COMPARED, pretty
-from rules.editing.rule_input import Issue, issues_of
+from rules.editing.rendering import OPERATOR_LABELS, format_json
+from rules.editing.rule_input import Issue, list_issues
 
-MOST_ROWS = 50
-LARGEST = 100_000  # characters of one field
-REASONS = {
+MAX_ROWS = 50
+MAX_LENGTH = 100_000  # characters of one field
+ROW_MESSAGES = {
     "no_path": gettext_lazy("A condition has a value but no path. Enter its path in the context."),
     "repeat": gettext_lazy("Two conditions use the same path. Combine them, or edit the JSON."),
 }
-WORDS = {
+EDITOR_LABELS = {
     "is": gettext_lazy("is"),
     "all": gettext_lazy("contains all of"),
     "$exists": gettext_lazy("exists"),
-    **COMPARED,
+    **OPERATOR_LABELS,
 }
 TOOLS = (
     ("deny", gettext_lazy("Denied tools"), gettext_lazy("Agents cannot use these tools.")),
@@ -66,7 +66,7 @@ class EditorState:
 
     @property
     def agreed_text(self) -> str:
-        return pretty(self.agreed)
+        return format_json(self.agreed)
 
     @property
     def candidates_text(self) -> str:
@@ -84,7 +84,7 @@ class EditorState:
         }
 
     @property
-    def wrong(self) -> dict[str, list[str]]:
+    def messages(self) -> dict[str, list[str]]:
         """Return the messages by the part of the page that displays them."""
         values: dict[str, list[str]] = {"if": [], "then": [], "exceptions": [], "json": []}
         for issue in self.issues:
@@ -100,21 +100,21 @@ class EditorState:
             {
                 "name": "if",
                 "label": _("If all of these match"),
-                "rows": self._lines(self.form.when),
+                "rows": self._pad_rows(self.form.when),
             },
             {
                 "name": "unless",
                 "label": _("Unless all of these match"),
-                "rows": self._lines(self.form.unless),
+                "rows": self._pad_rows(self.form.unless),
             },
         ]
 
-    def _lines(self, rows: tuple[Row, ...] | None) -> list[Row] | None:
+    def _pad_rows(self, rows: tuple[Row, ...] | None) -> list[Row] | None:
         return None if rows is None else [*rows, *[Row("", "is", "")] * self.blank]
 
     @property
     def operators(self) -> list[tuple[str, Any]]:
-        return [(name, WORDS[name]) for name in OPERATORS]
+        return [(name, EDITOR_LABELS[name]) for name in OPERATORS]
 
     @property
     def tools(self) -> list[dict[str, Any]] | None:
@@ -131,58 +131,58 @@ class EditorState:
         return [("", _("not set")), *((one, one) for one in FORMATS)]
 
 
-def opened(rule: Mapping[str, Any]) -> EditorState:
+def build_editor(rule: Mapping[str, Any]) -> EditorState:
     """Return the editor in its initial state."""
     agreed = {**EMPTY, **rule}
-    return EditorState(agreed=agreed, form=form_of(agreed), json=pretty(agreed))
+    return EditorState(agreed=agreed, form=build_form(agreed), json=format_json(agreed))
 
 
 def parse_editor(data: QueryDict) -> EditorState:
     """Parse the editor; the changed side updates the other one."""
-    agreed = _agreed(data.get("agreed", ""))
-    form, text = _form(data), data.get("json", "")[:LARGEST].replace("\r\n", "\n")
+    agreed = _parse_agreed(data.get("agreed", ""))
+    form, text = _parse_form(data), data.get("json", "")[:MAX_LENGTH].replace("\r\n", "\n")
     step = data.get("step", "")
-    by_form, wrong_form = _by_form(agreed, form)
-    by_json, wrong_json = _by_json(text)
-    form_changed = wrong_form is not None or not same(by_form, agreed)
-    json_changed = wrong_json is not None or not same(by_json, agreed)
-    differ = wrong_form or wrong_json or not same(by_form, by_json)
-    editor = EditorState(agreed=agreed, form=form, json=text, **_trial(data))
+    form_rule, form_issue = _parse_form_rule(agreed, form)
+    json_rule, text_issue = _parse_json_rule(text)
+    form_changed = form_issue is not None or not is_same_json(form_rule, agreed)
+    json_changed = text_issue is not None or not is_same_json(json_rule, agreed)
+    differ = form_issue or text_issue or not is_same_json(form_rule, json_rule)
+    editor = EditorState(agreed=agreed, form=form, json=text, **_parse_test_context(data))
     if form_changed and json_changed and differ and step not in ("form", "json"):
-        both = _("The form and the JSON were both changed. Choose below which one to use.")
-        return replace(editor, issues=[{"path": "json", "message": both}])
+        message = _("The form and the JSON were both changed. Choose below which one to use.")
+        return replace(editor, issues=[{"path": "json", "message": message}])
     if (form_changed and step != "json") or step == "form":
-        if wrong_form:
-            return replace(editor, changed_side="form", issues=[wrong_form])
-        editor = replace(editor, changed_side="form", agreed=by_form, json=pretty(by_form))
+        if form_issue:
+            return replace(editor, changed_side="form", issues=[form_issue])
+        editor = replace(editor, changed_side="form", agreed=form_rule, json=format_json(form_rule))
     elif json_changed or step == "json":
-        if wrong_json:
-            return replace(editor, changed_side="json", issues=[wrong_json])
-        editor = replace(editor, changed_side="json", agreed=by_json, form=form_of(by_json))
-    more = 3 if step == "more" else 1
-    return replace(editor, issues=issues_of(editor.agreed), blank=more)
+        if text_issue:
+            return replace(editor, changed_side="json", issues=[text_issue])
+        editor = replace(editor, changed_side="json", agreed=json_rule, form=build_form(json_rule))
+    blank = 3 if step == "more" else 1
+    return replace(editor, issues=list_issues(editor.agreed), blank=blank)
 
 
-def _agreed(text: str) -> Json:
+def _parse_agreed(text: str) -> Json:
     try:
-        return {**EMPTY, **parse(text[:LARGEST].encode())}
+        return {**EMPTY, **parse(text[:MAX_LENGTH].encode())}
     except Refused:
         return dict(EMPTY)
 
 
-def _by_form(agreed: Json, form: Form) -> tuple[Json, Issue | None]:
+def _parse_form_rule(agreed: Json, form: Form) -> tuple[Json, Issue | None]:
     try:
-        data = rule_of(agreed, form)
+        data = build_rule(agreed, form)
         check(data)
     except InvalidRow as error:
-        return agreed, {"path": error.place, "message": str(REASONS[error.reason])}
+        return agreed, {"path": error.part, "message": str(ROW_MESSAGES[error.reason])}
     except Unstorable:
         text = _("A field contains a character or a number that cannot be stored. Remove it.")
         return agreed, {"path": "json", "message": text}
     return data, None
 
 
-def _by_json(text: str) -> tuple[Json, Issue | None]:
+def _parse_json_rule(text: str) -> tuple[Json, Issue | None]:
     try:
         data = parse(text.encode())
     except Refused as error:
@@ -196,31 +196,31 @@ def _by_json(text: str) -> tuple[Json, Issue | None]:
     return {**EMPTY, **data}, None
 
 
-def _form(data: QueryDict) -> Form:
+def _parse_form(data: QueryDict) -> Form:
     """Parse the displayed parts of the form; other parts keep their values."""
     displayed_parts = set(data.getlist("shown"))
-    tools = {name: data.get(name, "")[:LARGEST] for name, _label, _help in TOOLS}
+    tools = {name: data.get(name, "")[:MAX_LENGTH] for name, _label, _help in TOOLS}
     return Form(
-        when=_rows(data, "if") if "if" in displayed_parts else None,
-        unless=_rows(data, "unless") if "unless" in displayed_parts else None,
+        when=_parse_rows(data, "if") if "if" in displayed_parts else None,
+        unless=_parse_rows(data, "unless") if "unless" in displayed_parts else None,
         tools=tools if "tools" in displayed_parts else None,
         format=data.get("format", "") if "format" in displayed_parts else None,
     )
 
 
-def _rows(data: QueryDict, name: str) -> tuple[Row, ...]:
-    columns = (data.getlist(f"{name}_{part}")[:MOST_ROWS] for part in ("path", "op", "value"))
+def _parse_rows(data: QueryDict, name: str) -> tuple[Row, ...]:
+    columns = (data.getlist(f"{name}_{part}")[:MAX_ROWS] for part in ("path", "op", "value"))
     rows = zip(*columns, strict=False)
     return tuple(
-        Row(path.strip(), operator, value.strip()[:LARGEST])
+        Row(path.strip(), operator, value.strip()[:MAX_LENGTH])
         for path, operator, value in rows
         if (path.strip() or value.strip()) and operator in OPERATORS
     )
 
 
-def _trial(data: QueryDict) -> dict[str, Any]:
+def _parse_test_context(data: QueryDict) -> dict[str, Any]:
     """Return the test context and the available tools."""
-    text = data.get("context", "")[:LARGEST]
+    text = data.get("context", "")[:MAX_LENGTH]
     names = data.get("candidates", "").replace("，", ",").split(",")
     values: dict[str, Any] = {
         "context_text": text,

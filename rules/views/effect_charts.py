@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from kmapp.search.confidence import Interval
 from kmapp.web.charts import Chart, Series
 from rules.models import Rule
-from rules.promotion.evidence import BAD, GOOD, has_feedback, observations_of
+from rules.promotion.evidence import BAD, GOOD, has_feedback, list_observations
 
 DAYS = 30
 
@@ -47,7 +47,7 @@ def build_effect_charts(rule: Rule) -> list[Chart]:
 
 
 def _count_by_day(rule: Rule, first: date) -> dict[date, dict[str, int]]:
-    rows = observations_of(rule).annotate(day=TruncDate("created_at")).filter(day__gte=first)
+    rows = list_observations(rule).annotate(day=TruncDate("created_at")).filter(day__gte=first)
     # In Django, a name of an aggregate hides the column of that name in later filters.
     counted = (
         rows.order_by()

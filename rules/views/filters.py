@@ -9,10 +9,10 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.filters import Filters, choice, from_day, text, until_day
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleSuggestion
-from rules.promotion.evidence import observations_of
+from rules.promotion.evidence import list_observations
 
 
-class Dated(Filters):
+class DateFilters(Filters):
     """Filters by day."""
 
     since = from_day(_("From"), "created_at")
@@ -23,28 +23,30 @@ class RuleFilter(Filters):
     """Filters of rules; the tabs above the list set the state."""
 
     state = django_filters.ChoiceFilter(choices=Rule.State.choices, widget=forms.HiddenInput)
-    q = text(_("Name"), method="named")
+    q = text(_("Name"), method="filter_text")
     audience = choice(_("Applies to"), Rule.Audience.choices)
     scope = text(_("Scope"))
-    suggestion = choice(_("Suggestion"), RuleSuggestion.Kind.choices, method="suggested")
+    suggestion = choice(_("Suggestion"), RuleSuggestion.Kind.choices, method="filter_suggestion")
 
-    def named(self, rows: QuerySet[Rule], name: str, value: str) -> QuerySet[Rule]:
+    def filter_text(self, rows: QuerySet[Rule], name: str, value: str) -> QuerySet[Rule]:
         return rows.filter(Q(name__icontains=value) | Q(summary__icontains=value))
 
-    def suggested(self, rows: QuerySet[Rule], name: str, value: str) -> QuerySet[Rule]:
+    def filter_suggestion(self, rows: QuerySet[Rule], name: str, value: str) -> QuerySet[Rule]:
         return rows.filter(suggestion__kind=value)
 
 
-class DecisionFilter(Dated):
+class DecisionFilter(DateFilters):
     """Tool, run and differences have an index; other filters scan rows, newest first."""
 
     selected_tool = text(_("Tool"))
     run_id = text(_("Run"))
     agent_id = text(_("Agent"))
     user_id = text(_("User"))
-    rule = django_filters.UUIDFilter(label=_("Rule"), method="by_rule", widget=forms.HiddenInput)
+    rule = django_filters.UUIDFilter(
+        label=_("Rule"), method="filter_rule", widget=forms.HiddenInput
+    )
     watcher = django_filters.UUIDFilter(
-        label=_("Rule"), method="by_watcher", widget=forms.HiddenInput
+        label=_("Rule"), method="filter_shadow_rule", widget=forms.HiddenInput
     )
     kind = choice(
         _("Involves"),
@@ -55,20 +57,20 @@ class DecisionFilter(Dated):
             ("fallback", _("fallback")),
             ("rated", _("feedback")),
         ],
-        method="of_kind",
+        method="filter_kind",
     )
 
-    def by_rule(self, rows: QuerySet[RuleDecision], name: str, value: Any) -> Any:
+    def filter_rule(self, rows: QuerySet[RuleDecision], name: str, value: Any) -> Any:
         return rows.filter(source_rule_ids__contains=[value])
 
-    def by_watcher(self, rows: QuerySet[RuleDecision], name: str, value: Any) -> Any:
+    def filter_shadow_rule(self, rows: QuerySet[RuleDecision], name: str, value: Any) -> Any:
         """Filter decisions that a rule would have changed in shadow."""
         rule = Rule.objects.filter(pk=value).first()
         if rule is None:
             return rows.none()
-        return rows.filter(pk__in=observations_of(rule).filter(changed=True).values("decision"))
+        return rows.filter(pk__in=list_observations(rule).filter(changed=True).values("decision"))
 
-    def of_kind(self, rows: QuerySet[RuleDecision], name: str, value: str) -> Any:
+    def filter_kind(self, rows: QuerySet[RuleDecision], name: str, value: str) -> Any:
         if value == "differs":
             return rows.filter(differs=True)
         if value == "conflicts":
@@ -83,10 +85,12 @@ class DecisionFilter(Dated):
         return rows.filter(Exists(rated))
 
 
-class FeedbackFilter(Dated):
+class FeedbackFilter(DateFilters):
     outcome = choice(_("Outcome"), RuleFeedback.Outcome.choices)
     run_id = text(_("Run"))
-    rule = django_filters.UUIDFilter(label=_("Rule"), method="of_rule", widget=forms.HiddenInput)
+    rule = django_filters.UUIDFilter(
+        label=_("Rule"), method="filter_rule", widget=forms.HiddenInput
+    )
 
-    def of_rule(self, rows: QuerySet[RuleFeedback], name: str, value: Any) -> Any:
+    def filter_rule(self, rows: QuerySet[RuleFeedback], name: str, value: Any) -> Any:
         return rows.filter(rule_ids__contains=[value])

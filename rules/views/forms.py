@@ -9,10 +9,10 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.forms import SettingsForm, Styled
 from rules.models import Rule, RuleBook
-from rules.models.rules import LEAST_PRIORITY, MOST_PRIORITY, MOST_WEIGHT
+from rules.models.rules import MAX_PRIORITY, MAX_WEIGHT, MIN_PRIORITY
 
 
-def _whole(name: str, *, least: int = 0, required: bool = True) -> forms.IntegerField:
+def _build_integer_field(name: str, *, least: int = 0, required: bool = True) -> forms.IntegerField:
     field = RuleBook._meta.get_field(name)
     return forms.IntegerField(
         label=capfirst(field.verbose_name),  # type: ignore[union-attr]
@@ -53,15 +53,15 @@ class RuleForm(Styled):
     )
     priority = forms.IntegerField(
         label=_("Priority"),
-        min_value=LEAST_PRIORITY,
-        max_value=MOST_PRIORITY,
+        min_value=MIN_PRIORITY,
+        max_value=MAX_PRIORITY,
         initial=0,
         help_text=_("When rules conflict, the higher value wins, from -100 to 100."),
     )
     weight = forms.FloatField(
         label=_("Weight"),
         min_value=0,
-        max_value=MOST_WEIGHT,
+        max_value=MAX_WEIGHT,
         initial=1.0,
         widget=forms.NumberInput(attrs={"step": "any"}),
         help_text=_(
@@ -76,7 +76,7 @@ class RuleForm(Styled):
     )
 
     @classmethod
-    def seen(cls, rule: Rule | None) -> dict[str, Any]:
+    def build_initial(cls, rule: Rule | None) -> dict[str, Any]:
         names = [name for name in cls.base_fields if name != "reason"]
         return {name: getattr(rule, name) for name in names} if rule else {}
 
@@ -84,10 +84,10 @@ class RuleForm(Styled):
         """Require an id exactly for the audiences user, agent and app."""
         data = super().clean() or self.cleaned_data
         data["audience"] = data.get("audience") or Rule.Audience.ACCOUNT
-        everyones = data["audience"] == Rule.Audience.ACCOUNT
-        if everyones and data.get("audience_id"):
+        is_account = data["audience"] == Rule.Audience.ACCOUNT
+        if is_account and data.get("audience_id"):
             self.add_error("audience_id", _now("A rule for everyone cannot have a single owner."))
-        if not everyones and not data.get("audience_id"):
+        if not is_account and not data.get("audience_id"):
             self.add_error("audience_id", _now("Choose who the rule is for."))
         return data
 
@@ -96,15 +96,15 @@ class RuleForm(Styled):
         data = self.cleaned_data
         return {name: data[name] for name in data if name not in ("reason", "scope")}
 
-    def why(self) -> str:
+    def get_reason(self) -> str:
         return str(self.cleaned_data["reason"])
 
 
 class BookForm(SettingsForm):
     """The evidence gate."""
 
-    min_seen = _whole("min_seen")
-    min_changed = _whole("min_changed")
+    min_seen = _build_integer_field("min_seen")
+    min_changed = _build_integer_field("min_changed")
     max_against = forms.FloatField(
         label=capfirst(RuleBook._meta.get_field("max_against").verbose_name),
         help_text=RuleBook._meta.get_field("max_against").help_text,
@@ -117,4 +117,4 @@ class BookForm(SettingsForm):
         help_text=RuleBook._meta.get_field("second_person").help_text,
         required=False,
     )
-    decision_days = _whole("decision_days", least=1, required=False)
+    decision_days = _build_integer_field("decision_days", least=1, required=False)

@@ -4,36 +4,36 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmapp.ledger.verify import Claim, proven
-from rules.actions.backtests import MOST
-from rules.editing.rendering import compared, pretty
+from rules.actions.backtests import MAX_DECISIONS
+from rules.editing.rendering import compare_rules, format_json
 from rules.models import Rule, RuleBacktest, RuleVersion
 
-VERSIONS = 50  # on one page
+MAX_VERSIONS = 50  # on one page
 RULE_FIELDS = ("when", "then", "exceptions", "priority", "weight", "audience", "audience_id")
-OFFERED = (100, 1_000, MOST)  # decisions to try a rule on
+BACKTEST_SIZES = (100, 1_000, MAX_DECISIONS)  # decisions to try a rule on
 VERSION_FIELDS = ("name", "summary", *RULE_FIELDS)
 
 
-def versions(rule: Rule) -> tuple[list[dict[str, Any]], int]:
+def list_versions(rule: Rule) -> tuple[list[dict[str, Any]], int]:
     """Return versions newest first with commit and proof; and 1 if there are more, else 0."""
     rows = RuleVersion.objects.of(rule.account_id).filter(rule=rule).order_by("-version")
-    states = list(rows[: VERSIONS + 1])
+    states = list(rows[: MAX_VERSIONS + 1])
     claims = [Claim(commit_id=state.commit_id, state=state.state) for state in states]
     proofs = proven(rule.account_id, Rule._meta.label_lower, rule.pk, claims)
-    before = [*states[1:], None]
+    earlier_states = [*states[1:], None]
     steps = [
         {
             "state": state,
-            "changes": _changes(earlier.state, state.state) if earlier else [],
+            "changes": _list_changes(earlier.state, state.state) if earlier else [],
             "commit": proofs[state.commit_id].commit,
             "proven": proofs[state.commit_id].holds,
         }
-        for state, earlier in zip(states[:VERSIONS], before, strict=False)
+        for state, earlier in zip(states[:MAX_VERSIONS], earlier_states, strict=False)
     ]
-    return steps, max(0, len(states) - VERSIONS)
+    return steps, max(0, len(states) - MAX_VERSIONS)
 
 
-def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[Any, str, str]]:
+def _list_changes(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[Any, str, str]]:
     """Return the differing fields. Digests leave out empty values."""
     differ = [name for name in VERSION_FIELDS if before.get(name) != after.get(name)]
     return [
@@ -48,19 +48,24 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[Any, s
 
 def _format_field(state: dict[str, Any], name: str) -> str:
     value = state.get(name)
-    return "" if value is None else value if isinstance(value, str) else pretty(value)
+    return "" if value is None else value if isinstance(value, str) else format_json(value)
 
 
-def against(rule: Rule, editions: Sequence[Rule]) -> dict[str, Any] | None:
+def compare_with_active(rule: Rule, editions: Sequence[Rule]) -> dict[str, Any] | None:
     """Return the active edition with the differences, or None."""
     live = next((one for one in editions if one.state == Rule.State.ACTIVE), None)
     if live is None or live.pk == rule.pk:
         return None
     old, new = live.definition(), rule.definition()
-    return {"rule": live, "old": pretty(old), "new": pretty(new), "lines": compared(old, new)}
+    return {
+        "rule": live,
+        "old": format_json(old),
+        "new": format_json(new),
+        "lines": compare_rules(old, new),
+    }
 
 
-def last_backtest(rule: Rule) -> dict[str, Any] | None:
+def find_last_backtest(rule: Rule) -> dict[str, Any] | None:
     """Return the last backtest for the rule's page."""
     rows = RuleBacktest.objects.of(rule.account_id).filter(rule=rule)
     last = rows.order_by("-created_at").first()
@@ -74,7 +79,7 @@ def last_backtest(rule: Rule) -> dict[str, Any] | None:
                 "decision": one["decision"],
                 "before": one["before"].get("selected"),
                 "after": one["after"].get("selected"),
-                "whole": pretty(one["after"]),
+                "whole": format_json(one["after"]),
             }
             for one in last.examples
         ],

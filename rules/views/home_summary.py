@@ -11,7 +11,7 @@ from kmapp.web.responses import render_polled
 from rules.models import RulePromotion, RuleSuggestion
 
 Kind = RuleSuggestion.Kind
-SUGGESTED = (
+SUGGESTION_LABELS = (
     (Kind.PROMOTE, gettext_lazy("rules ready to promote")),
     (Kind.DEMOTE, gettext_lazy("rules performing poorly")),
     (Kind.RETIRE, gettext_lazy("rules not used recently")),
@@ -23,13 +23,13 @@ def summary(request: WebRequest) -> HttpResponse:
     account_id = request.account_id
     suggested = RuleSuggestion.objects.of(account_id).order_by().values("kind")
     kinds = dict(suggested.annotate(number=Count("pk")).values_list("kind", "number"))
-    waiting = RulePromotion.objects.of(account_id).undecided().count()
-    things = [
-        {"label": _("promotions pending approval"), "count": waiting, "query": ""},
+    pending = RulePromotion.objects.of(account_id).undecided().count()
+    items = [
+        {"label": _("promotions pending approval"), "count": pending, "query": ""},
         *(
             {"label": label, "count": kinds.get(kind, 0), "query": f"?suggestion={kind}"}
-            for kind, label in SUGGESTED
+            for kind, label in SUGGESTION_LABELS
         ),
     ]
-    context = {"things": [one for one in things if one["count"]]}
+    context = {"items": [one for one in items if one["count"]]}
     return render_polled(request, "rules/summary/index.html", context, part="panel")

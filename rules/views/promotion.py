@@ -18,25 +18,31 @@ from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, get_row_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
-from rules.actions.conflicts import conflicts_with_live
-from rules.actions.promotions import approve, request_or_promote, waiting_for, withdraw
-from rules.actions.states import Moved, seen_sha256
-from rules.editing.rendering import CODES, condition_lines, effects, pretty
+from rules.actions.conflicts import list_live_conflicts
+from rules.actions.promotions import (
+    approve_request,
+    find_pending_request,
+    is_void,
+    request_or_promote,
+    withdraw_request,
+)
+from rules.actions.states import StateChangeResult, digest_reviewed_content
+from rules.editing.rendering import CONFLICT_LABELS, format_json, render_condition, render_effects
 from rules.models import Rule, RulePromotion
 from rules.promotion.evidence import (
     Evidence,
-    book_of,
-    evidence_of,
-    feedback_on,
-    gate_of,
-    last_changed,
-    turns_of,
+    evaluate_gate,
+    list_changed_observations,
+    list_tool_changes,
+    load_evidence,
+    load_feedback,
+    load_settings,
 )
 from rules.views import history
-from rules.views.rules import decision_of, get_editions_or_404
+from rules.views.rules import build_state_change, get_editions_or_404
 
 TEMPLATE = "rules/promotion/index.html"
-EVEN = 10  # per cent, from which on whole ones will do
+MIN_WHOLE_PERCENT = 10  # per cent, from which on whole ones will do
 
 
 @page_view("GET", "POST", get=Permission.READ)
@@ -44,19 +50,21 @@ def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     """Display the evidence; a POST promotes the rule or requests a second approval."""
     row, editions = get_editions_or_404(request.account_id, pk)
     if request.method != "POST":
-        return _page(request, row, editions)
-    book = book_of(row.account_id)
+        return _render_page(request, row, editions)
+    book = load_settings(row.account_id)
     if not book.second_person and Permission.PROMOTE not in request.permissions:
         raise Denied(_("Only an admin of this account can promote or change active rules."))
     override = Permission.PROMOTE in request.permissions and request.POST.get("override") == "yes"
-    decision = decision_of(request, pk, seen=request.POST.get("seen", ""), may_override=override)
+    change = build_state_change(
+        request, pk, seen=request.POST.get("seen", ""), may_override=override
+    )
     try:
         with transaction.atomic():  # an error on the page must leave no partial changes
-            result = request_or_promote(decision)
+            result = request_or_promote(change)
     except (Invalid, Conflict) as error:
-        return _page(request, *get_editions_or_404(row.account_id, pk), error)
-    if isinstance(result, Moved):
-        return _render_counts(request, result)
+        return _render_page(request, *get_editions_or_404(row.account_id, pk), error)
+    if isinstance(result, StateChangeResult):
+        return _redirect_promoted(request, result)
     return redirect_with_notice(
         request,
         _("Promotion requested. Another admin of this account must approve it."),
@@ -69,10 +77,10 @@ def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
 def approve_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     """Approve a promotion exactly as the first person requested it."""
     request_row = get_row_or_404(request, RulePromotion, pk)
-    decision = decision_of(request, request_row.rule_id)
+    change = build_state_change(request, request_row.rule_id)
     with transaction.atomic():
-        moved = approve(decision, pk)
-    return _render_counts(request, moved)
+        result = approve_request(change, pk)
+    return _redirect_promoted(request, result)
 
 
 @page_view("POST")
@@ -82,7 +90,7 @@ def withdraw_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     if request_row.asked_by != str(request.actor) and Permission.PROMOTE not in request.permissions:
         raise Denied(_("Only the person who requested the promotion or an admin can withdraw it."))
     with transaction.atomic():
-        withdraw(decision_of(request, request_row.rule_id), pk)
+        withdraw_request(build_state_change(request, request_row.rule_id), pk)
     return redirect_with_notice(
         request,
         _("Request withdrawn. The rule stays in shadow."),
@@ -91,8 +99,8 @@ def withdraw_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     )
 
 
-def _render_counts(request: WebRequest, moved: Moved) -> HttpResponse:
-    rule = moved.rule
+def _redirect_promoted(request: WebRequest, result: StateChangeResult) -> HttpResponse:
+    rule = result.rule
     undo_url = f"{reverse('rules:rollback', args=[rule.pk])}?version={rule.version}"
     return redirect_with_notice(
         request,
@@ -103,43 +111,43 @@ def _render_counts(request: WebRequest, moved: Moved) -> HttpResponse:
     )
 
 
-def _page(
+def _render_page(
     request: WebRequest, row: Rule, editions: list[Rule], error: DomainError | None = None
 ) -> HttpResponse:
-    book, rule_evidence = book_of(row.account_id), evidence_of(row)
-    request_row, void = waiting_for(row)
-    clashes, inspected = conflicts_with_live(row)
-    others = {pk for one in clashes for pk in (one.winner, *one.losers)} - {row.pk}
+    book, rule_evidence = load_settings(row.account_id), load_evidence(row)
+    request_row = find_pending_request(row)
+    live_conflicts, inspected = list_live_conflicts(row)
+    others = {pk for one in live_conflicts for pk in (one.winner, *one.losers)} - {row.pk}
     rules = Rule.objects.of(row.account_id).in_bulk(others)
-    mine = str(request.actor)
+    actor = str(request.actor)
     context = {
         "rule": row,
-        "lines": condition_lines(row.when),
-        "exceptions": [condition_lines(one) for one in row.exceptions],
-        "effects": effects(row.then),
-        "live": history.against(row, editions),
-        "seen": seen_sha256(row, editions),
+        "lines": render_condition(row.when),
+        "exceptions": [render_condition(one) for one in row.exceptions],
+        "effects": render_effects(row.then),
+        "live": history.compare_with_active(row, editions),
+        "seen": digest_reviewed_content(row, editions),
         "book": book,
         "evidence": rule_evidence,
-        "intervals": _intervals(rule_evidence, book.max_against),
-        "gate": gate_of(rule_evidence, book),
+        "intervals": _build_intervals(rule_evidence, book.max_against),
+        "gate": evaluate_gate(rule_evidence, book),
         "conflicts": [
             {
                 "path": one.path,
-                "words": CODES.get(one.code, one.code),
+                "label": CONFLICT_LABELS.get(one.code, one.code),
                 "wins": one.winner == row.pk,
                 "others": [rules[pk] for pk in (one.winner, *one.losers) if pk in rules],
                 "times": one.times,
                 "decision": one.decision,
             }
-            for one in clashes
+            for one in live_conflicts
         ],
         "checked": inspected,
-        "turns": turns_of(row),
-        "differing": _differing(row),
+        "turns": list_tool_changes(row),
+        "differing": _list_changed_decisions(row),
         "promotion_request": request_row,
-        "void": void,
-        "is_mine": request_row is not None and request_row.asked_by == mine,
+        "void": request_row is not None and is_void(request_row, row, editions),
+        "is_mine": request_row is not None and request_row.asked_by == actor,
         "is_admin": Permission.PROMOTE in request.permissions,
         "may_send": Permission.EDIT in request.permissions
         and (Permission.PROMOTE in request.permissions or book.second_person),
@@ -150,45 +158,49 @@ def _page(
     return render(request, TEMPLATE, context, status=status)
 
 
-def _differing(row: Rule) -> list[dict[str, Any]]:
+def _list_changed_decisions(row: Rule) -> list[dict[str, Any]]:
     """Return decisions that would have differed, with their feedback."""
-    changed = last_changed(row)
-    feedback_by_decision = feedback_on(row.account_id, [seen.decision_id for seen in changed])
+    changed = list_changed_observations(row)
+    feedback_by_decision = load_feedback(
+        row.account_id, [observation.decision_id for observation in changed]
+    )
     return [
         {
-            "seen": seen,
-            "after": pretty(seen.after),
-            "tool": seen.after.get("selected"),
-            "feedback": feedback_by_decision.get(seen.decision_id, []),
+            "seen": observation,
+            "after": format_json(observation.after),
+            "tool": observation.after.get("selected"),
+            "feedback": feedback_by_decision.get(observation.decision_id, []),
         }
-        for seen in changed
+        for observation in changed
     ]
 
 
-def _intervals(rule_evidence: Evidence, most_against: float) -> list[dict[str, Any]]:
+def _build_intervals(rule_evidence: Evidence, max_against: float) -> list[dict[str, Any]]:
     """Return the shares with their 95 % confidence intervals, for a chart."""
     return [
-        _drawn(_("matched"), rule_evidence.match),
-        _drawn(_("would have changed"), rule_evidence.change),
-        _drawn(_("opposing feedback"), rule_evidence.against, limit=most_against),
+        _build_interval(_("matched"), rule_evidence.match),
+        _build_interval(_("would have changed"), rule_evidence.change),
+        _build_interval(_("opposing feedback"), rule_evidence.against, limit=max_against),
     ]
 
 
-def _drawn(label: str, interval: Interval, *, limit: float | None = None) -> dict[str, Any]:
+def _build_interval(
+    label: str, interval: Interval, *, limit: float | None = None
+) -> dict[str, Any]:
     low, high = 100 * interval.low, 100 * interval.high
     return {
         "label": label,
         "hits": interval.hits,
         "total": interval.total,
-        "share": _percent(100 * interval.share),
-        "between": f"{_percent(low)}–{_percent(high)} %",
+        "share": _format_percent(100 * interval.share),
+        "between": f"{_format_percent(low)}–{_format_percent(high)} %",
         "low": low,
         "width": max(high - low, 1),
         "limit": None if limit is None else 100 * limit,
     }
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     """Format a percentage with more decimals for small values: 97, 3.1, 0.06."""
-    decimals = 0 if share >= EVEN or not share else 1 if share >= 1 else 2
+    decimals = 0 if share >= MIN_WHOLE_PERCENT or not share else 1 if share >= 1 else 2
     return number_format(round(share, decimals), decimals)

@@ -13,32 +13,32 @@ from kmapp.web.http import WebRequest, parse_reason, parse_row_number, uuid_or_4
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
 from kmapp.web.settings_history import list_changes
-from rules.actions.retention import outlived
-from rules.actions.settings import INPUT, change_book
+from rules.actions.retention import list_expired_decisions
+from rules.actions.settings import INPUT_KEY, change_settings
 from rules.models import RuleBook, RuleDecision
-from rules.promotion.evidence import book_of
+from rules.promotion.evidence import load_settings
 from rules.views.forms import BookForm
 
 TEMPLATE = "rules/book/index.html"
 
 
 @page_view("GET")
-def book(request: WebRequest) -> HttpResponse:
-    return _page(request, book_of(request.account_id))
+def gate(request: WebRequest) -> HttpResponse:
+    return _render_page(request, load_settings(request.account_id))
 
 
 @page_view("POST", needs=Permission.SETTINGS)
-def set_book(request: WebRequest) -> HttpResponse:
+def set_gate(request: WebRequest) -> HttpResponse:
     """Change the gate. A period that deletes decisions now needs confirmation of their number."""
-    row = book_of(request.account_id)
+    row = load_settings(request.account_id)
     form = BookForm(request.POST)
     if not form.is_valid():
-        return _page(request, row, form)
+        return _render_page(request, row, form)
     expiring = _count_expiring(row, form.cleaned_data["decision_days"])
     if expiring and parse_row_number(request.POST.get("count", "")) != expiring:
         return render(request, "rules/book/confirm.html", {"form": form, "expiring": expiring})
     seen = request.POST.get("seen")
-    changed = change_book(
+    changed = change_settings(
         row.account_id,
         form.cleaned_data,
         actor=request.actor,
@@ -53,21 +53,23 @@ def set_book(request: WebRequest) -> HttpResponse:
 def _count_expiring(row: RuleBook, days: int | None) -> int:
     """Return how many decisions a shorter retention period would delete."""
     shorter = days is not None and days < (row.decision_days or days + 1)
-    return outlived(row.account_id, days).count() if shorter else 0
+    return list_expired_decisions(row.account_id, days).count() if shorter else 0
 
 
-def _page(request: WebRequest, row: RuleBook, wrong: BookForm | None = None) -> HttpResponse:
-    steps = list_changes(row, INPUT, format_value=_format_value)
+def _render_page(
+    request: WebRequest, row: RuleBook, invalid_form: BookForm | None = None
+) -> HttpResponse:
+    steps = list_changes(row, INPUT_KEY, format_value=_format_value)
     context = {
         "book": row,
-        "form": wrong or BookForm.of(row),
+        "form": invalid_form or BookForm.of(row),
         "kept": RuleDecision.objects.of(row.account_id).count(),
-        "due": outlived(row.account_id, row.decision_days).count(),
+        "due": list_expired_decisions(row.account_id, row.decision_days).count(),
         "steps": steps,
         "may_change": Permission.SETTINGS in request.permissions,
         "names": list_actor_names(step.commit.actor for step in steps),
     }
-    return render_form(request, TEMPLATE, context, invalid=wrong)
+    return render_form(request, TEMPLATE, context, invalid=invalid_form)
 
 
 def _format_value(_name: str, value: Any) -> str:

@@ -18,11 +18,11 @@ from kmapp.web.http import WebRequest, paginate, parse_reason, parse_version
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_page, render_part, render_polled
-from rules.actions.promotions import find_waiting
-from rules.actions.states import Decision, Moved, move, rollback
-from rules.editing.rendering import condition_lines, effects, pretty
+from rules.actions.promotions import find_pending_request
+from rules.actions.states import StateChange, StateChangeResult, change_state, roll_back_rule
+from rules.editing.rendering import format_json, render_condition, render_effects
 from rules.models import Rule, RulePromotion
-from rules.promotion.evidence import evidence_of
+from rules.promotion.evidence import load_evidence
 from rules.views import history
 from rules.views.effect_charts import build_effect_charts
 from rules.views.filters import RuleFilter
@@ -45,10 +45,10 @@ def rules(request: WebRequest) -> HttpResponse:
     context = {
         "filter": narrowed,
         "page": page,
-        "rows": [{"rule": rule, "effects": effects(rule.then)} for rule in page],
+        "rows": [{"rule": rule, "effects": render_effects(rule.then)} for rule in page],
         "narrowed": narrowed.is_narrowed,
-        "tabs": _tabs(request),
-        "waiting": _waiting(account_id),
+        "tabs": _build_tabs(request),
+        "waiting": _list_pending_requests(account_id),
         "first_command": format_api_command(request, "rules:api_rules", FIRST_RULE),
     }
     return render_part(request, INDEX, "list", context)
@@ -57,10 +57,10 @@ def rules(request: WebRequest) -> HttpResponse:
 @page_view("GET")
 def counts(request: WebRequest) -> HttpResponse:
     """Render the counts of rules by state, for polling."""
-    return render_polled(request, f"{INDEX}#tabs", {"tabs": _tabs(request)})
+    return render_polled(request, f"{INDEX}#tabs", {"tabs": _build_tabs(request)})
 
 
-def _tabs(request: WebRequest) -> list[dict[str, Any]]:
+def _build_tabs(request: WebRequest) -> list[dict[str, Any]]:
     rows = Rule.objects.of(request.account_id).order_by()
     counted = dict(rows.values_list("state").annotate(Count("pk")))
     selected_state = request.GET.get("state", "")
@@ -69,7 +69,7 @@ def _tabs(request: WebRequest) -> list[dict[str, Any]]:
     return [{**tab, "open": tab["state"] == selected_state} for tab in tabs]
 
 
-def _waiting(account_id: UUID) -> list[RulePromotion]:
+def _list_pending_requests(account_id: UUID) -> list[RulePromotion]:
     """Return promotions that need a second approval."""
     rows = RulePromotion.objects.of(account_id).undecided()
     return list(rows.select_related("rule").order_by("created_at")[:5])
@@ -78,25 +78,25 @@ def _waiting(account_id: UUID) -> list[RulePromotion]:
 @page_view("GET")
 def rule(request: WebRequest, pk: UUID) -> HttpResponse:
     row, editions = get_editions_or_404(request.account_id, pk)
-    steps, older = history.versions(row)
-    pending_request = find_waiting(row)
+    steps, older = history.list_versions(row)
+    pending_request = find_pending_request(row)
     actors = [row.created_by, *(step["state"].actor for step in steps)]
     context = {
         "rule": row,
-        "lines": condition_lines(row.when),
-        "exceptions": [condition_lines(one) for one in row.exceptions],
-        "effects": effects(row.then),
-        "json": pretty(row.definition()),
-        "live": history.against(row, editions),
+        "lines": render_condition(row.when),
+        "exceptions": [render_condition(one) for one in row.exceptions],
+        "effects": render_effects(row.then),
+        "json": format_json(row.definition()),
+        "live": history.compare_with_active(row, editions),
         "editions": sorted(editions, key=lambda one: -one.edition),
         "steps": steps,
         "older": older,
         "promotion_request": pending_request,
-        "moves": _moves(request, row),
-        "evidence": evidence_of(row) if row.shadowed_at else None,
+        "moves": _list_transitions(request, row),
+        "evidence": load_evidence(row) if row.shadowed_at else None,
         "charts": build_effect_charts(row),
-        "backtest": history.last_backtest(row),
-        "tries": history.OFFERED,
+        "backtest": history.find_last_backtest(row),
+        "tries": history.BACKTEST_SIZES,
         "names": list_actor_names(
             [*actors, *([pending_request.asked_by] if pending_request else [])]
         ),
@@ -115,20 +115,20 @@ def get_editions_or_404(account_id: UUID, pk: UUID) -> tuple[Rule, list[Rule]]:
     return by_id[pk], list(by_id.values())
 
 
-def _moves(request: WebRequest, row: Rule) -> list[dict[str, Any]]:
+def _list_transitions(request: WebRequest, row: Rule) -> list[dict[str, Any]]:
     """Return the states that this person may choose, except those with a page of their own."""
-    words = {
+    labels = {
         (State.DRAFT, State.SHADOW): ("ghost", _("Move to shadow")),
         (State.DISABLED, State.SHADOW): ("ghost", _("Move to shadow")),
         (State.ACTIVE, State.SHADOW): ("ghost", _("Move back to shadow")),
         (State.SHADOW, State.DRAFT): ("circle-dashed", _("Move to draft")),
         (State.DISABLED, State.DRAFT): ("circle-dashed", _("Move to draft")),
     }
-    seen = State(row.state)
-    if seen == State.ACTIVE and Permission.PROMOTE not in request.permissions:
+    current = State(row.state)
+    if current == State.ACTIVE and Permission.PROMOTE not in request.permissions:
         return []
-    open_to = [to for to in State if seen.may_become(to) and to != State.ACTIVE]
-    transitions = [(to, *words.get((seen, to), ("ban", _("Disable")))) for to in open_to]
+    states = [to for to in State if current.may_become(to) and to != State.ACTIVE]
+    transitions = [(to, *labels.get((current, to), ("ban", _("Disable")))) for to in states]
     return [{"to": to.value, "icon": icon, "label": label} for to, icon, label in transitions]
 
 
@@ -138,42 +138,42 @@ def move_rule(request: WebRequest, pk: UUID) -> HttpResponse:
     to = request.POST.get("to", "")
     if to not in State.values or to == State.ACTIVE:
         raise Invalid(_("Choose a state. To make the rule active, use its promotion page."))
-    return _done(request, lambda: move(decision_of(request, pk), to))
+    return _redirect_changed(request, lambda: change_state(build_state_change(request, pk), to))
 
 
 @page_view("POST")
 def roll_back(request: WebRequest, pk: UUID) -> HttpResponse:
     """Return the rule to shadow, and reactivate the edition that it replaced."""
-    return _done(request, lambda: rollback(decision_of(request, pk)))
+    return _redirect_changed(request, lambda: roll_back_rule(build_state_change(request, pk)))
 
 
-def _done(request: WebRequest, operation: Callable[[], Moved]) -> HttpResponse:
+def _redirect_changed(request: WebRequest, change: Callable[[], StateChangeResult]) -> HttpResponse:
     with transaction.atomic():
-        moved = operation()
+        result = change()
     message = {
         State.DRAFT: _("The rule is now a draft."),
         State.SHADOW: _("The rule is now in shadow. Its effects are recorded but not applied."),
         State.DISABLED: _("The rule is now disabled."),
-    }[State(moved.rule.state)]
-    if moved.replaced:
+    }[State(result.rule.state)]
+    if result.replaced:
         message = _("Rolled back. “%(name)s”, edition %(n)d, is active again.") % {
-            "name": moved.replaced.name,
-            "n": moved.replaced.edition,
+            "name": result.replaced.name,
+            "n": result.replaced.edition,
         }
     notify_success(request, message)
-    here = reverse("rules:rule", args=[moved.rule.pk])
-    return redirect_page(request, here)
+    url = reverse("rules:rule", args=[result.rule.pk])
+    return redirect_page(request, url)
 
 
-def decision_of(request: WebRequest, pk: UUID, **more: Any) -> Decision:
+def build_state_change(request: WebRequest, pk: UUID, **more: Any) -> StateChange:
     """Return this person's decision about the version they saw."""
     version = parse_version(request.POST.get("version") or request.GET.get("version") or "")
-    return Decision(
+    return StateChange(
         account_id=request.account_id,
         rule_id=pk,
         actor=request.actor,
         version=version,
         reason=parse_reason(request),
-        may_touch_live=Permission.PROMOTE in request.permissions,
+        may_change_active=Permission.PROMOTE in request.permissions,
         **more,
     )

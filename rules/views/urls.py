@@ -2,16 +2,15 @@
 
 from django.urls import path
 
-from rules.views import backtests, decisions, editor, home_summary, promotion
-from rules.views import promotion_gate as book
+from rules.views import backtests, decisions, editor, home_summary, promotion, promotion_gate
 from rules.views import rules as pages
 
 urlpatterns = [
     path("rules/", pages.rules, name="rules"),
     path("rules/summary/", home_summary.summary, name="summary"),
     path("rules/counts/", pages.counts, name="counts"),
-    path("rules/new/", editor.new, name="new"),
-    path("rules/check/", editor.check, name="check"),
+    path("rules/new/", editor.new_rule, name="new"),
+    path("rules/check/", editor.validate_editor, name="check"),
     path("rules/<uuid:pk>/edit/", editor.edit_rule, name="edit"),
     path("rules/decisions/", decisions.decisions, name="decisions"),
     path("rules/decisions/<uuid:pk>/", decisions.decision, name="decision"),
@@ -20,8 +19,8 @@ urlpatterns = [
     path("rules/feedback/", decisions.feedback, name="feedback"),
     path("rules/<uuid:pk>/backtest/", backtests.start_backtest, name="backtest"),
     path("rules/<uuid:pk>/backtest/progress/", backtests.progress, name="backtest_progress"),
-    path("rules/gate/", book.book, name="book"),
-    path("rules/gate/set/", book.set_book, name="book_set"),
+    path("rules/gate/", promotion_gate.gate, name="book"),
+    path("rules/gate/set/", promotion_gate.set_gate, name="book_set"),
     path("rules/<uuid:pk>/", pages.rule, name="rule"),
     path("rules/<uuid:pk>/move/", pages.move_rule, name="move"),
     path("rules/<uuid:pk>/rollback/", pages.roll_back, name="rollback"),

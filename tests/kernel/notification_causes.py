@@ -14,7 +14,7 @@ from kmapp.outbox.actions import Task, deliver_due, publish, resting
 from kmapp.outbox.registry import QUEUES, PermanentFailure, on
 from memory.models import MemoryEntry
 from rules.actions.promotions import request_or_promote
-from rules.actions.states import Decision
+from rules.actions.states import StateChange
 from tests import makers
 from tests.rules.builders import gate, watched
 from tests.web.proposals import propose
@@ -57,7 +57,7 @@ def ask_for_promotion(account: Account) -> None:
     rule = watched(account)
     gate(account, second_person=True)
     author = makers.member(account, "rita", role="editor")
-    decision = Decision(
+    decision = StateChange(
         account_id=account.pk,
         rule_id=rule.pk,
         actor=Actor("user", author.pk),

@@ -23,8 +23,11 @@ SWEEPS = [
     ("memory.jobs.tasks.let_cool", "memory.jobs.tasks.demote_unused_entries"),
     ("memory.jobs.tasks.let_topics_grow", "memory.jobs.tasks.enqueue_topic_growth"),
     ("memory.jobs.tasks.write_down_accesses", "memory.jobs.tasks.flush_access_counts"),
-    ("rules.jobs.tasks.suggest", "rules.actions.suggestions.suggest"),
-    ("rules.jobs.tasks.delete_expired_decisions", "rules.jobs.tasks.remove_outlived"),
+    ("rules.jobs.tasks.suggest", "rules.actions.suggestions.replace_suggestions"),
+    (
+        "rules.jobs.tasks.delete_expired_decisions",
+        "rules.actions.retention.delete_expired_decisions",
+    ),
     ("context.jobs.tasks.keep_to_retention", "context.jobs.tasks.remove_expired_archives"),
     ("kmapp.api.tasks.drop_expired_answers", "kmapp.api.idempotency._drop_expired"),
     ("kmapp.outbox.tasks.drop_old", "kmapp.outbox.purge.purge"),

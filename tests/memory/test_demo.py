@@ -18,7 +18,7 @@ from knowledge.retrieval import search as knowledge
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion, Viewer
 from memory.retrieval.search import Search, search
 from rules.models import Rule, RuleDecision
-from rules.promotion.evidence import book_of, evidence_of, gate_of
+from rules.promotion.evidence import evaluate_gate, load_evidence, load_settings
 from tests import makers
 from tests.makers import missing
 
@@ -122,7 +122,7 @@ def test_demo_contains_rules_of_every_state(loaded: LoadedDemo) -> None:
         assert set(rules.values_list("state", flat=True)) == {*Rule.State.values}
         assert all(rule.summary.isascii() or not rule.name.isascii() for rule in rules)
         angry = rules.get(client_id="demo-angry")
-        assert gate_of(evidence_of(angry), book_of(account_id)).open
+        assert evaluate_gate(load_evidence(angry), load_settings(account_id)).is_open
         limit = rules.get(client_id="demo-refund-limit")
         editions = rules.filter(lineage=limit.lineage).values_list("state", flat=True)
         assert sorted(editions) == ["active", "draft"]

@@ -8,12 +8,12 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account
-from rules.actions.decisions import Decided, decide
+from rules.actions.decisions import RecordedSelection, record_selection
 from rules.actions.feedback import Verdict, rate_decision
 from rules.actions.promotions import request_promotion
-from rules.actions.rules import create
-from rules.actions.settings import change_book
-from rules.actions.states import Decision, move
+from rules.actions.rules import create_rule
+from rules.actions.settings import change_settings
+from rules.actions.states import StateChange, change_state
 from rules.editing.rule_input import NewRule
 from rules.evaluation.evaluate import Question
 from rules.evaluation.matching import Viewer
@@ -34,7 +34,7 @@ def rule(account: Account, name: str, state: str = "draft", **fields: Any) -> Ru
     """Create a rule and move it to this state."""
     values: dict[str, Any] = {"when": {"intent": "fetch"}, "then": NO_CURL, **fields}
     with acting(account):
-        created = create(account.pk, SYSTEM, NewRule(name=name, **values)).rules[0]
+        created = create_rule(account.pk, SYSTEM, NewRule(name=name, **values)).rules[0]
         for each in PATH[state]:
             created = go(account, created, each)
     return created
@@ -43,7 +43,9 @@ def rule(account: Account, name: str, state: str = "draft", **fields: Any) -> Ru
 def go(account: Account, created: Rule, to: str, **more: Any) -> Rule:
     values: dict[str, Any] = {"actor": SYSTEM, "reason": "because", "may_override": True, **more}
     with acting(account):
-        return move(Decision(account_id=account.pk, rule_id=created.pk, **values), to).rule
+        return change_state(
+            StateChange(account_id=account.pk, rule_id=created.pk, **values), to
+        ).rule
 
 
 def now(created: Rule) -> Rule:
@@ -51,26 +53,31 @@ def now(created: Rule) -> Rule:
         return Rule.objects.get(pk=created.pk)
 
 
-def select(account: Account, context: Any, *, run_id: str = "", **ids: str) -> Decided:
+def select(account: Account, context: Any, *, run_id: str = "", **ids: str) -> RecordedSelection:
     question = Question(context=context, viewer=Viewer(**ids), candidates=TOOLS, strict=False)
     with acting(account):
-        return decide(account.pk, SYSTEM, question, run_id=run_id)
+        return record_selection(account.pk, SYSTEM, question, run_id=run_id)
 
 
 def rate(
-    account: Account, decided: Decided, outcome: str, *, actor: Actor = SYSTEM, target: str = "all"
+    account: Account,
+    decided: RecordedSelection,
+    outcome: str,
+    *,
+    actor: Actor = SYSTEM,
+    target: str = "all",
 ) -> Any:
     verdict = Verdict(account_id=account.pk, actor=actor, outcome=outcome, target=target)
     decision = decided.decision
     with acting(account):
         return rate_decision(
-            verdict, decided.answer.question, decision.selected_tool, UUID(str(decision.pk))
+            verdict, decided.evaluation.question, decision.selected_tool, UUID(str(decision.pk))
         )
 
 
 def gate(account: Account, **values: Any) -> None:
     with acting(account):
-        change_book(account.pk, values, actor=SYSTEM)
+        change_settings(account.pk, values, actor=SYSTEM)
 
 
 def watched(account: Account, name: str = "No curl", **fields: Any) -> Rule:
@@ -89,13 +96,13 @@ def fill_rules(account: Account, number: int = 2, *, word: str = "") -> list[Rul
         for i in range(number)
     ]
     with acting(account):
-        change_book(account.pk, {"decision_days": 90}, actor=SYSTEM)
+        change_settings(account.pk, {"decision_days": 90}, actor=SYSTEM)
     active = rule(account, f"Live {word}", "active", then={"tool": {"prefer": ["bash"]}}, when={})
     for i, one in enumerate(created):
         decided = select(account, {"n": i, "word": word}, run_id=f"run-{word}-{i}")
         rate(account, decided, "positive")
         with acting(account):
-            decision = Decision(
+            decision = StateChange(
                 account_id=account.pk,
                 rule_id=one.pk,
                 actor=SYSTEM,

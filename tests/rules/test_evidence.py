@@ -13,11 +13,11 @@ from kmapp.errors import Invalid
 from kmapp.outbox.actions import deliver_due
 from kmapp.outbox.registry import PermanentFailure
 from rules.actions import backtests
-from rules.actions.backtests import start
-from rules.actions.rules import edit
-from rules.actions.suggestions import suggest
+from rules.actions.backtests import create_backtest
+from rules.actions.rules import update_rule
+from rules.actions.suggestions import replace_suggestions
 from rules.models import Rule, RuleBacktest, RuleDecision, RuleSuggestion
-from rules.promotion.evidence import Evidence, Turn, evidence_of, turns_of
+from rules.promotion.evidence import Evidence, ToolChange, list_tool_changes, load_evidence
 from tests import makers
 from tests.rules.builders import gate, go, now, rate, rule, select
 
@@ -29,14 +29,14 @@ CONTEXTS: list[dict[str, Any]] = [
 
 def backtest(account: Account, created: Rule) -> RuleBacktest:
     with acting(account):
-        run = start(account.pk, SYSTEM, created.pk)
+        run = create_backtest(account.pk, SYSTEM, created.pk)
     makers.settle()
     return makers.get(RuleBacktest, account, pk=run.pk)
 
 
 def evidence(created: Rule) -> Evidence:
     with acting(created.account_id):
-        return evidence_of(now(created))
+        return load_evidence(now(created))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_backtest_of_an_edition_replaces_the_active_one(acme: Account) -> None:
     for context in CONTEXTS:
         select(acme, context)
     with acting(acme):
-        narrower = edit(acme.pk, SYSTEM, live.pk, {"when": {"intent": "fetch", "n": 0}})
+        narrower = update_rule(acme.pk, SYSTEM, live.pk, {"when": {"intent": "fetch", "n": 0}})
     test = backtest(acme, narrower)
     go(acme, narrower, "shadow")
     for context in CONTEXTS:
@@ -88,12 +88,12 @@ def test_aborted_backtest_is_failed(acme: Account, monkeypatch: pytest.MonkeyPat
     created = rule(acme, "Tried")
     select(acme, {"intent": "fetch"})
     with acting(acme):
-        run = start(acme.pk, SYSTEM, created.pk)
+        run = create_backtest(acme.pk, SYSTEM, created.pk)
 
     def fail(*_anything: object) -> None:
         raise PermanentFailure("It cannot be.")
 
-    monkeypatch.setattr(backtests, "_piece", fail)
+    monkeypatch.setattr(backtests, "_evaluate_batch", fail)
     deliver_due("default", seconds=30)
     with acting(acme):
         run.refresh_from_db()
@@ -104,7 +104,7 @@ def test_aborted_backtest_is_failed(acme: Account, monkeypatch: pytest.MonkeyPat
 def test_invalid_rule_has_no_backtest(acme: Account) -> None:
     wrong = rule(acme, "wrong", then={"output": {"format": "xml"}})
     with acting(acme), pytest.raises(Invalid):
-        start(acme.pk, SYSTEM, wrong.pk)
+        create_backtest(acme.pk, SYSTEM, wrong.pk)
 
 
 def test_evidence_counts_good_and_bad_feedback(acme: Account) -> None:
@@ -130,10 +130,10 @@ def test_evidence_lists_changed_selections(acme: Account) -> None:
     rule(acme, "none", "active", when={"n": 1}, then={"tool": {"allow": ["bash"]}})
     select(acme, {"intent": "fetch", "n": 1})
     with acting(acme):
-        turns = turns_of(now(watching))
+        turns = list_tool_changes(now(watching))
     assert turns == [
-        Turn(selected="bash", would_select="curl", times=5, positive=1, negative=2),
-        Turn(selected="curl", would_select="curl", times=1, positive=0, negative=0),
+        ToolChange(selected="bash", would_select="curl", times=5, positive=1, negative=2),
+        ToolChange(selected="curl", would_select="curl", times=1, positive=0, negative=0),
     ]
 
 
@@ -147,7 +147,7 @@ def test_job_suggests_without_changing_states(acme: Account) -> None:
     before = {one.pk: one.version for one in (good, bad)}
     with acting(acme):
         for _ in range(2):
-            assert suggest(acme.pk) == 2
+            assert replace_suggestions(acme.pk) == 2
         found = {s.rule_id: s.kind for s in RuleSuggestion.objects.of(acme)}
     assert found == {good.pk: "promote", bad.pk: "demote"}
     assert {one.pk: now(one).version for one in (good, bad)} == before

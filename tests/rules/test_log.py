@@ -64,7 +64,7 @@ def test_log_is_filtered(
 
 def test_log_is_paginated(reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     """Decisions of the same instant are not skipped."""
-    monkeypatch.setattr("rules.views.decisions.PAGE", 2)
+    monkeypatch.setattr("rules.views.decisions.PAGE_SIZE", 2)
     created = [select(acme, {"n": n}).decision for n in range(5)]
     makers.update(RuleDecision, acme, {}, created_at="2030-01-01T00:00:00Z")
     seen, query, address = [], "", "/rules/decisions/?since=2029-01-01"
@@ -81,7 +81,7 @@ def test_log_is_paginated(reviewer: Client, acme: Account, monkeypatch: pytest.M
 def test_log_of_a_rule_lists_its_decisions(
     reviewer: Client, acme: Account, decided: dict[str, Any]
 ) -> None:
-    created = decided["conflicts"].answer.matched.live[0].rule
+    created = decided["conflicts"].evaluation.matched.live[0].rule
     body = page(reviewer.get("/rules/decisions/", {"rule": created.id}))
     assert str(decided["conflicts"].decision.pk) in body
     assert str(decided["plain"].decision.pk) not in body

@@ -6,8 +6,14 @@ from uuid import UUID
 
 import pytest
 
-from rules.evaluation.evaluate import Question, observe, policy_of
-from rules.evaluation.matching import Compiled, Viewer, Written, compile_rule, rule_set
+from rules.evaluation.evaluate import Question, build_policy, observe_rule
+from rules.evaluation.matching import (
+    CompiledRule,
+    RuleDefinition,
+    Viewer,
+    build_rule_set,
+    compile_rule,
+)
 
 NOBODY = UUID(int=0)
 START = datetime(2030, 1, 1, tzinfo=UTC)
@@ -21,7 +27,7 @@ def tool(**lists: list[str]) -> dict[str, Any]:
     return {"tool": lists}
 
 
-def rule(name: str, when: dict[str, Any], then: dict[str, Any], **more: Any) -> Compiled:
+def rule(name: str, when: dict[str, Any], then: dict[str, Any], **more: Any) -> CompiledRule:
     values: dict[str, Any] = {
         "id": name,
         "lineage": name,
@@ -39,7 +45,7 @@ def rule(name: str, when: dict[str, Any], then: dict[str, Any], **more: Any) -> 
         "then": then,
         **more,
     }
-    return compile_rule(Written(**values))
+    return compile_rule(RuleDefinition(**values))
 
 
 RULES = [
@@ -75,14 +81,14 @@ RULES = [
 def test_matching_rules_are_found(
     context: dict[str, Any], viewer: Viewer, live: str, watching: str
 ) -> None:
-    rules = rule_set(RULES)
+    rules = build_rule_set(RULES)
     matched = rules.match(context, viewer)
     assert " ".join(one.rule.id for one in matched.live) == live
-    assert " ".join(one.rule.id for one in matched.watching) == watching
-    tried = [one for one in RULES if one.addresses(viewer)]
+    assert " ".join(one.rule.id for one in matched.shadow) == watching
+    tried = [one for one in RULES if one.applies_to(viewer)]
     assert matched.considered == len(tried)
-    holding = {one.rule.id for one in tried if one.holds(context)}
-    found = {one.rule.id for one in (*matched.live, *matched.watching)}
+    holding = {one.rule.id for one in tried if one.matches(context)}
+    found = {one.rule.id for one in (*matched.live, *matched.shadow)}
     assert found == holding, "filed or not"
 
 
@@ -102,20 +108,20 @@ def test_matching_rules_are_found(
     ids=range(9),
 )
 def test_shadow_rule_is_observed(
-    shadow: Compiled, context: dict[str, Any], live: list[Compiled], expected: Any
+    shadow: CompiledRule, context: dict[str, Any], live: list[CompiledRule], expected: Any
 ) -> None:
     question = Question(context=context, candidates=CANDIDATES)
-    seen = observe(shadow, question, live, None, {})
+    seen = observe_rule(shadow, question, live, None, {})
     assert (seen and (seen.matched, seen.changed)) == expected
 
 
 def test_shadow_edition_replaces_its_active_edition() -> None:
     live = rule("l", {"a": "x"}, JSON)
     narrower = rule("w", {"a": "x", "b": 1}, JSON, lineage="l", live=False)
-    silent = observe(narrower, Question(context={"a": "x"}), [live], live, {})
+    silent = observe_rule(narrower, Question(context={"a": "x"}), [live], live, {})
     assert silent
     assert (silent.matched, silent.changed) == (False, True)
-    same = observe(narrower, Question(context={"a": "x", "b": 1}), [live], live, {})
+    same = observe_rule(narrower, Question(context={"a": "x", "b": 1}), [live], live, {})
     assert same
     assert (same.matched, same.changed) == (True, False)
-    assert policy_of([live], {}).values == JSON
+    assert build_policy([live], {}).values == JSON

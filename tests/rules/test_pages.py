@@ -11,8 +11,8 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from rules.actions.promotions import request_promotion
-from rules.actions.rules import edit
-from rules.actions.states import Decision
+from rules.actions.rules import update_rule
+from rules.actions.states import StateChange
 from rules.jobs.tasks import delete_expired_decisions
 from rules.models import Rule, RulePromotion
 from tests import makers
@@ -208,7 +208,7 @@ def test_own_and_stale_requests_cannot_be_approved(admin: Client, acme: Account)
     assert admin.post(f"/rules/promotions/{own.pk}/withdraw/", form).status_code == 302
     with acting(acme):
         foreign = request_promotion(
-            Decision(account_id=acme.pk, rule_id=target.pk, actor=LIN, reason="Enough.")
+            StateChange(account_id=acme.pk, rule_id=target.pk, actor=LIN, reason="Enough.")
         )
         Rule.objects.filter(pk=target.pk).update(priority=50, version=target.version + 1)
     assert "no longer valid" in page(admin.get(f"/rules/{target.pk}/promotion/"))
@@ -258,7 +258,7 @@ def test_rule_text_is_escaped(admin: Client, acme: Account) -> None:
     )
     live = rule(acme, HOSTILE, "active", when={}, then={"tool": {"prefer": [HOSTILE]}})
     with acting(acme):
-        newer = edit(acme.pk, LIN, live.pk, {"when": {"y": HOSTILE}, "summary": HOSTILE})
+        newer = update_rule(acme.pk, LIN, live.pk, {"when": {"y": HOSTILE}, "summary": HOSTILE})
     go(acme, newer, "shadow")
     for _each in range(3):
         decided = select(acme, {"intent": "fetch"}, run_id=HOSTILE)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rules.evaluation.evaluate import select
+from rules.evaluation.evaluate import select_tool
 from rules.evaluation.policy import Policy, Rank, RankedEffect, merge_effects
 
 JSON = {"output": {"format": "json"}}
@@ -109,7 +109,7 @@ def test_a_overrules_b_for_the_stated_reason(effects: list[RankedEffect], clash:
     if isinstance(clash, str):
         clash = ("output.format", "value_overridden", clash)
     expected = [(clash[0], "a", ("b",), *clash[1:])] if clash else []
-    found = merge_effects(effects).clashes
+    found = merge_effects(effects).conflicts
     assert [(c.path, c.winner, c.losers, c.code, c.reason) for c in found] == expected
 
 
@@ -192,7 +192,7 @@ def test_first_remaining_tool_is_selected(
     lists: dict[str, Any], *, strict: bool, ordered: str, denied: dict[str, str], fallback: str
 ) -> None:
     """The fallback ignores the allow-lists; it applies if not strict."""
-    chosen = select(merge_effects([tools(**lists)]), CANDIDATES, strict=strict)
+    chosen = select_tool(merge_effects([tools(**lists)]), CANDIDATES, strict=strict)
     order = tuple(ordered.split())
     assert (chosen.selected, chosen.ordered) == (order[0] if order else None, order)
     assert (dict(chosen.denied), chosen.fallback_reason) == (denied, fallback)
@@ -200,4 +200,4 @@ def test_first_remaining_tool_is_selected(
 
 
 def test_repeated_candidate_counts_once() -> None:
-    assert select(Policy(), ["a", "b", "a"], strict=True).candidates == ("a", "b")
+    assert select_tool(Policy(), ["a", "b", "a"], strict=True).candidates == ("a", "b")

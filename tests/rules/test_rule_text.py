@@ -14,15 +14,15 @@ from rules.editing.form_json_sync import (
     Form,
     InvalidRow,
     Row,
-    condition_of,
-    form_of,
-    rule_of,
-    same,
-    text_of,
-    value_of,
+    build_condition,
+    build_form,
+    build_rule,
+    format_value,
+    is_same_json,
+    parse_value,
 )
-from rules.editing.rendering import compared
-from rules.editing.rule_input import WORDS, issues_of
+from rules.editing.rendering import compare_rules
+from rules.editing.rule_input import MESSAGES, list_issues
 from rules.evaluation.conditions import OPERATORS
 from tests.strategies import json_values
 
@@ -51,12 +51,12 @@ rules = st.fixed_dictionaries(
 
 @given(rules)
 def test_form_preserves_the_rule(rule: dict[str, Any]) -> None:
-    assert same(rule_of(rule, form_of(rule)), rule)
+    assert is_same_json(build_rule(rule, build_form(rule)), rule)
 
 
 @given(json_values())
 def test_displayed_value_is_parsed_back(value: Any) -> None:
-    assert same(value_of(text_of(value)), value)
+    assert is_same_json(parse_value(format_value(value)), value)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_displayed_value_is_parsed_back(value: Any) -> None:
     ],
 )
 def test_form_shows_simple_conditions_only(condition: Any, rows: Any) -> None:
-    assert form_of({**EMPTY, "if": condition}).when == rows
+    assert build_form({**EMPTY, "if": condition}).when == rows
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_form_shows_simple_conditions_only(condition: Any, rows: Any) -> None:
     ],
 )
 def test_rows_are_parsed(row: Row, condition: Any) -> None:
-    assert same(condition_of([row]), condition)
+    assert is_same_json(build_condition([row]), condition)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_rows_are_parsed(row: Row, condition: Any) -> None:
 )
 def test_rejects_ambiguous_rows(rows: list[Row], reason: str) -> None:
     with pytest.raises(InvalidRow, match=reason):
-        condition_of(rows)
+        build_condition(rows)
 
 
 def test_parts_outside_the_form_are_kept() -> None:
@@ -118,9 +118,11 @@ def test_parts_outside_the_form_are_kept() -> None:
         "then": {"tool": {"deny": ["x"]}, "extensions": {"tone": "warm"}},
         "exceptions": [{"a": 1}, {"b": 2}],
     }
-    form = form_of(agreed)
+    form = build_form(agreed)
     assert (form.when, form.unless) == (None, None)
-    changed = rule_of(agreed, Form(when=None, unless=None, tools={"deny": "y, z"}, format="json"))
+    changed = build_rule(
+        agreed, Form(when=None, unless=None, tools={"deny": "y, z"}, format="json")
+    )
     assert changed["then"]["tool"] == {"deny": ["y", "z"]}
     assert changed["then"]["extensions"] == {"tone": "warm"}
     assert (changed["if"], changed["exceptions"]) == (agreed["if"], agreed["exceptions"])
@@ -169,7 +171,7 @@ ACTIVE: dict[str, Any] = {
 def test_differences_are_listed_by_line(
     change: dict[str, Any], lines: list[tuple[Any, ...]]
 ) -> None:
-    differences = [pair for pair in compared(ACTIVE, {**ACTIVE, **change}) if pair[0]]
+    differences = [pair for pair in compare_rules(ACTIVE, {**ACTIVE, **change}) if pair[0]]
     assert [(mark, each.part, each.depth, each.text) for mark, each in differences] == lines
 
 
@@ -207,10 +209,10 @@ def whole_rule(part: Mapping[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_issue_has_its_path(rule: dict[str, Any], paths: list[str]) -> None:
-    assert [issue["path"] for issue in issues_of(whole_rule(rule))] == paths
+    assert [issue["path"] for issue in list_issues(whole_rule(rule))] == paths
 
 
-MESSAGES: list[tuple[str, dict[str, Any], str]] = [
+EXAMPLES: list[tuple[str, dict[str, Any], str]] = [
     ("object", {"if": []}, "if: Enter a JSON object: {…}"),
     ("array", {"if": {"a": {"$in": "x"}}}, "if.a.$in: Enter a list: […]"),
     ("string", {"then": {"tool": {"deny": [3]}}}, "then.tool.deny.0: Enter text in quotes"),
@@ -263,27 +265,27 @@ MESSAGES: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("code", "rule", "message"), MESSAGES, ids=[one[0] for one in MESSAGES])
+@pytest.mark.parametrize(("code", "rule", "message"), EXAMPLES, ids=[one[0] for one in EXAMPLES])
 def test_message_is_precise_and_translated(code: str, rule: dict[str, Any], message: str) -> None:
     whole = whole_rule(rule)
-    assert [f"{issue['path']}: {issue['message']}" for issue in issues_of(whole)] == [message]
+    assert [f"{issue['path']}: {issue['message']}" for issue in list_issues(whole)] == [message]
     with override("zh-hans"):
-        [issue] = issues_of(whole)
+        [issue] = list_issues(whole)
     assert not message.endswith(issue["message"])
 
 
 def test_every_message_is_tested() -> None:
-    assert [code for code, _rule, _message in MESSAGES] == list(WORDS)
+    assert [code for code, _rule, _message in EXAMPLES] == list(MESSAGES)
 
 
 @pytest.mark.parametrize("part", [[[]] * 30_000, [{"$like": 1}] * 20_000, "x" * 1_000_000])
 def test_large_part_is_not_validated(part: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    validator, validated = json_schemas._validator, []  # noqa: SLF001 - what it must not do
+    validator, validated = json_schemas._get_validator, []  # noqa: SLF001 - what it must not do
 
     def record(name: str) -> Any:
         validated.append(name)
         return validator(name)
 
-    monkeypatch.setattr(json_schemas, "_validator", record)
-    assert [issue["path"] for issue in issues_of(whole_rule({"if": {"a": part}}))] == ["if"]
+    monkeypatch.setattr(json_schemas, "_get_validator", record)
+    assert [issue["path"] for issue in list_issues(whole_rule({"if": {"a": part}}))] == ["if"]
     assert validated == ["then", "exceptions"]

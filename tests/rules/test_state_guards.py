@@ -8,7 +8,7 @@ from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from rules.actions.suggestions import suggest
+from rules.actions.suggestions import replace_suggestions
 from rules.models import Rule, RulePromotion
 from tests import makers
 from tests.rules.builders import NO_CURL, gate, now, rule, watched
@@ -74,7 +74,7 @@ def save_in_admin(client: Client, target: Rule, **fields: Any) -> Any:
 
 def run_suggestions(account: Account) -> None:
     with acting(account):
-        suggest(account.pk)
+        replace_suggestions(account.pk)
 
 
 Attempt = Callable[[People, Rule], Any]

@@ -15,14 +15,15 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Denied, DomainError, Invalid
 from kmapp.ledger.models import Commit
 from rules.actions.promotions import (
-    approve,
+    approve_request,
+    find_pending_request,
+    is_void,
     request_or_promote,
     request_promotion,
-    waiting_for,
-    withdraw,
+    withdraw_request,
 )
-from rules.actions.rules import edit
-from rules.actions.states import Decision, move, rollback
+from rules.actions.rules import update_rule
+from rules.actions.states import StateChange, change_state, roll_back_rule
 from rules.models import Rule, RuleFeedback, RulePromotion, RuleStatistics, RuleVersion
 from tests import makers
 from tests.rules.builders import PATH, gate, go, now, rate, rule, select
@@ -53,58 +54,58 @@ def test_only_listed_moves_are_allowed(acme: Account, state: str, to: str) -> No
         assert last.state["state"] == now(target).state
 
 
-def decision(target: Rule, actor: Actor = ADA, **more: Any) -> Decision:
+def decision(target: Rule, actor: Actor = ADA, **more: Any) -> StateChange:
     values: dict[str, Any] = {"reason": "because", "may_override": True, **more}
-    return Decision(account_id=target.account_id, rule_id=target.pk, actor=actor, **values)
+    return StateChange(account_id=target.account_id, rule_id=target.pk, actor=actor, **values)
 
 
 def test_gate_needs_evidence_or_a_reason(acme: Account) -> None:
     target = rule(acme, "a rule", "shadow", then={"tool": {"deny": ["vim"]}})
     with acting(acme), pytest.raises(Conflict, match="Not enough evidence"):
-        move(decision(target, may_override=False), "active")
+        change_state(decision(target, may_override=False), "active")
     with acting(acme), pytest.raises(Invalid, match="reason"):
-        move(decision(target, reason=" "), "active")
+        change_state(decision(target, reason=" "), "active")
     gate(acme, min_seen=3, min_changed=3, max_against=0.6)
     for i in range(3):
         rate(acme, select(acme, {"intent": "fetch", "n": i}), "negative")
     with acting(acme), pytest.raises(Conflict, match="0 decisions would have changed"):
-        move(decision(target, may_override=False), "active")
+        change_state(decision(target, may_override=False), "active")
     stricter = rule(acme, "no bash", "shadow", then={"tool": {"deny": ["bash"]}})
     for i in range(3):
         rate(acme, select(acme, {"intent": "fetch", "n": i}), "negative")
     with acting(acme):
-        assert move(decision(stricter, may_override=False), "active").rule.state == "active"
+        assert change_state(decision(stricter, may_override=False), "active").rule.state == "active"
     with acting(acme), pytest.raises(Denied):
-        move(decision(stricter, may_touch_live=False), "disabled")
+        change_state(decision(stricter, may_change_active=False), "disabled")
 
 
 def test_active_rule_is_never_edited_in_place(acme: Account) -> None:
     live = rule(acme, "live", "active")
     with acting(acme):
-        newer = edit(acme.pk, ADA, live.pk, {"then": {"tool": {"deny": ["bash"]}}})
+        newer = update_rule(acme.pk, ADA, live.pk, {"then": {"tool": {"deny": ["bash"]}}})
         assert (newer.state, newer.edition, newer.lineage) == ("draft", 2, live.lineage)
         assert now(live).then == live.then
         with pytest.raises(Conflict, match="newer edition"):
-            edit(acme.pk, ADA, live.pk, {"priority": 3})
-        assert edit(acme.pk, ADA, newer.pk, {"priority": 3}).pk == newer.pk, "a draft is"
-        renamed = edit(acme.pk, ADA, live.pk, {"name": "Another name"})
+            update_rule(acme.pk, ADA, live.pk, {"priority": 3})
+        assert update_rule(acme.pk, ADA, newer.pk, {"priority": 3}).pk == newer.pk, "a draft is"
+        renamed = update_rule(acme.pk, ADA, live.pk, {"name": "Another name"})
         assert (renamed.pk, renamed.state) == (live.pk, "active"), "a name is not obeyed"
         with pytest.raises(Conflict):
-            move(decision(newer), "active")
+            change_state(decision(newer), "active")
     go(acme, newer, "shadow")
     go(acme, newer, "active")
     assert (now(live).state, now(newer).replaced) == ("disabled", live.pk)
     with acting(acme):
-        rollback(decision(newer))
+        roll_back_rule(decision(newer))
     assert (now(live).state, now(newer).state) == ("active", "shadow")
     with acting(acme), pytest.raises(Conflict):
-        rollback(decision(newer))
+        roll_back_rule(decision(newer))
 
 
 def test_former_shadow_rule_is_never_edited_in_place(acme: Account) -> None:
     target = go(acme, rule(acme, "a rule", "shadow"), "draft")
     with acting(acme):
-        assert edit(acme.pk, ADA, target.pk, {"priority": 1}).pk != target.pk
+        assert update_rule(acme.pk, ADA, target.pk, {"priority": 1}).pk != target.pk
 
 
 def test_second_person_approves(acme: Account) -> None:
@@ -113,35 +114,36 @@ def test_second_person_approves(acme: Account) -> None:
     target = go(acme, target, "shadow")
     with acting(acme):
         with pytest.raises(Conflict, match="second person"):
-            move(decision(target), "active")
+            change_state(decision(target), "active")
         request = request_or_promote(decision(target))
         assert isinstance(request, RulePromotion)
         with pytest.raises(Denied):
-            approve(decision(target, ADA), request.pk)
-        assert waiting_for(target) == (request, False)
-        assert approve(decision(target, LIN), request.pk).rule.state == "active"
+            approve_request(decision(target, ADA), request.pk)
+        assert find_pending_request(target) == request
+        assert not is_void(request, target, [target])
+        assert approve_request(decision(target, LIN), request.pk).rule.state == "active"
         with pytest.raises(Conflict, match="already decided"):
-            approve(decision(target, LIN), request.pk)
+            approve_request(decision(target, LIN), request.pk)
 
 
 def test_stale_approval_is_rejected(acme: Account) -> None:
     live = rule(acme, "live", "active")
     with acting(acme):
-        newer = edit(acme.pk, ADA, live.pk, {"priority": 7})
+        newer = update_rule(acme.pk, ADA, live.pk, {"priority": 7})
     newer = go(acme, newer, "shadow")
     gate(acme, second_person=True)
     with acting(acme):
         request = request_promotion(decision(newer))
-        move(decision(live), "shadow")  # what is live has changed
-        assert waiting_for(newer)[1]
+        change_state(decision(live), "shadow")  # what is live has changed
+        assert is_void(request, newer, list(Rule.objects.of(acme.pk).filter(lineage=newer.lineage)))
         with pytest.raises(Conflict, match="no longer valid"):
-            approve(decision(newer, LIN), request.pk)
+            approve_request(decision(newer, LIN), request.pk)
         again = request_promotion(decision(newer))
         assert RulePromotion.objects.get(pk=request.pk).status == "withdrawn"
-        move(decision(newer), "draft")
-        move(decision(newer), "shadow")  # the same words, but another time of watching
+        change_state(decision(newer), "draft")
+        change_state(decision(newer), "shadow")  # the same words, but another time of watching
         with pytest.raises(Conflict, match="no longer valid"):
-            approve(decision(newer, LIN), again.pk)
+            approve_request(decision(newer, LIN), again.pk)
     assert now(newer).state == "shadow"
 
 
@@ -166,7 +168,7 @@ def test_one_concurrent_promotion_wins(committed: str, acme: Account) -> None:
 
     def promote(actor: Actor) -> None:
         with acting(acme):
-            move(decision(target, actor, version=target.version), "active")
+            change_state(decision(target, actor, version=target.version), "active")
 
     assert at_once([lambda: promote(ADA), lambda: promote(LIN)]) == ["done", "stale_version"]
     with acting(acme):
@@ -177,15 +179,15 @@ def test_one_concurrent_promotion_wins(committed: str, acme: Account) -> None:
 def test_one_concurrently_promoted_edition_is_active(committed: str, acme: Account) -> None:
     live = rule(acme, "live", "active")
     with acting(acme):
-        second = edit(acme.pk, ADA, live.pk, {"priority": 2})
+        second = update_rule(acme.pk, ADA, live.pk, {"priority": 2})
     second = go(acme, second, "shadow")
     with acting(acme):
-        third = edit(acme.pk, ADA, second.pk, {"priority": 3})
+        third = update_rule(acme.pk, ADA, second.pk, {"priority": 3})
     third = go(acme, third, "shadow")
 
     def promote(target: Rule) -> None:
         with acting(acme):
-            move(decision(target, version=target.version), "active")
+            change_state(decision(target, version=target.version), "active")
 
     at_once([lambda: promote(second), lambda: promote(third)])
     states = sorted(now(one).state for one in (live, second, third))
@@ -199,7 +201,7 @@ def test_one_concurrent_approval_wins(committed: str, acme: Account) -> None:
 
     def approves(actor: Actor) -> None:
         with acting(acme):
-            approve(decision(target, actor), request.pk)
+            approve_request(decision(target, actor), request.pk)
 
     others = [Actor("user", uuid7()) for _each in range(3)]
     outcomes = at_once([partial(approves, each) for each in others])
@@ -209,7 +211,7 @@ def test_one_concurrent_approval_wins(committed: str, acme: Account) -> None:
         assert RuleVersion.objects.of(acme).filter(rule=target, event="PROMOTE").count() == 1
 
 
-@pytest.mark.parametrize("action", [approve, withdraw])
+@pytest.mark.parametrize("action", [approve_request, withdraw_request])
 def test_request_and_decision_are_serialized(committed: str, acme: Account, action: Any) -> None:
     target = rule(acme, "a rule", "shadow")
     with acting(acme):
@@ -223,7 +225,7 @@ def test_request_and_decision_are_serialized(committed: str, acme: Account, acti
         with acting(acme):
             action(decision(target, LIN), request.pk)
 
-    late = {approve: "shadow_first", withdraw: "done"}[action]
+    late = {approve_request: "shadow_first", withdraw_request: "done"}[action]
     assert at_once([renew, decide]) in (["done", late], ["done", "stale_version"])
     with acting(acme):
         waiting = RulePromotion.objects.of(acme).filter(status="waiting")

@@ -116,7 +116,7 @@ def test_failed_jobs_are_retried(superuser: Client, acme: Account) -> None:
 
 def test_rule_is_promoted_and_rolled_back(superuser: Client, acme: Account) -> None:
     new = watched(acme)
-    assert "1 row was changed." in decide(superuser, Rule, "count", [new.pk])
+    assert "1 row was changed." in decide(superuser, Rule, "promote", [new.pk])
     assert now(new).state == "active"
     assert "1 row was changed." in decide(superuser, Rule, "roll_back", [new.pk])
     assert now(new).state == "shadow"
@@ -136,14 +136,14 @@ def test_promotion_respects_the_gate(
 ) -> None:
     gate(acme, second_person=second_person)
     new = rule(acme, "A rule", state)
-    assert words in decide(superuser, Rule, "count", [new.pk])
+    assert words in decide(superuser, Rule, "promote", [new.pk])
     assert now(new).state == state
 
 
 def test_promotion_needs_a_second_person(superuser: Client, acme: Account) -> None:
     new = watched(acme)
     gate(acme, second_person=True)
-    assert "second person" in decide(superuser, Rule, "count", [new.pk])
+    assert "second person" in decide(superuser, Rule, "promote", [new.pk])
     assert now(new).state == "shadow"
 
 
@@ -169,7 +169,7 @@ def test_editor_can_only_move_drafts_to_shadow(client: Client, acme: Account) ->
     client.force_login(staff(acme, "rev", role="editor"))
     draft, live = rule(acme, "A draft"), rule(acme, "Live", "active")
     page = html(client.get(address(Rule)))
-    for verb in ("count", "roll_back", "disable"):
+    for verb in ("promote", "roll_back", "disable"):
         assert f'value="{verb}"' not in page
         decide(client, Rule, verb, [live.pk])
     assert "Only an admin" in decide(client, Rule, "move_to_shadow", [live.pk])

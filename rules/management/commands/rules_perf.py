@@ -14,16 +14,16 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.management.benchmark import BenchmarkCommand, seconds, temporary_account
-from rules.actions.backtests import run
-from rules.actions.decisions import decide, evaluate_rules
-from rules.actions.rules import touch
-from rules.api.serialize import AnswerSerializer
+from rules.actions.backtests import run_backtest
+from rules.actions.decisions import evaluate_rules, record_selection
+from rules.actions.rules import count_change
+from rules.api.serialize import EvaluationSerializer
 from rules.evaluation.evaluate import Question
 from rules.models import Rule, RuleBacktest, RuleDecision
 from rules.views.decisions import load_decision_list
 
 MATCHING = 50
-PIECE = 1_000
+BATCH_SIZE = 1_000
 DEEP = "before=2999-01-01T00:00:00Z~ffffffff-ffff-ffff-ffff-ffffffffffff"
 TOOLS = ("bash", "curl", "grep", "sed")
 CONTEXT = {"intent": "match", "user": {"tier": "pro"}, "count": 3, "tags": ["a", "b"]}
@@ -50,16 +50,18 @@ class Command(BenchmarkCommand):
 
             def evaluate() -> None:
                 answer = evaluate_rules(account.pk, question)
-                serializer = AnswerSerializer(account.pk, answer, MATCHING)
+                serializer = EvaluationSerializer(account.pk, answer, MATCHING)
                 JSONRenderer().render(serializer.serialize_evaluation(include_shadow=True))
 
             first = seconds(evaluate)
             self.stdout.write(f"compiling {options['rules']:,} rules: {1000 * first:.0f} ms")
             number, decisions = options["number"], options["decisions"]
             self.measure("evaluate", evaluate, number)
-            self.measure("select and record", partial(decide, account.pk, SYSTEM, question), number)
-            test = create_backtest(account.pk, decisions)
-            elapsed = seconds(partial(run, account.pk, test))
+            self.measure(
+                "select and record", partial(record_selection, account.pk, SYSTEM, question), number
+            )
+            backtest_id = create_backtest(account.pk, decisions)
+            elapsed = seconds(partial(run_backtest, account.pk, backtest_id))
             self.stdout.write(f"backtest over {decisions:,} decisions: {elapsed:.1f} s")
             create_decisions(account.pk, max(0, options["log"] - decisions))
             for query in ("", DEEP, "selected_tool=bash", "kind=differs", "kind=rated"):
@@ -98,19 +100,20 @@ def create_rules(account: Account, number: int) -> None:
         )
     Rule.objects.bulk_create(rules, batch_size=1000)
     book = type("Silent", (), {"id": uuid7(), "add": lambda *args: None})()
-    touch(account.pk, book)
+    count_change(account.pk, book)
 
 
 def create_decisions(account_id: UUID, number: int) -> None:
     """Create decisions in batches, because the database ends an idle transaction."""
     now = timezone.now()
-    for first in range(0, number, PIECE):
+    for first in range(0, number, BATCH_SIZE):
         RuleDecision.objects.bulk_create(
-            _decision(account_id, i, now) for i in range(first, min(first + PIECE, number))
+            _build_decision(account_id, i, now)
+            for i in range(first, min(first + BATCH_SIZE, number))
         )
 
 
-def _decision(account_id: UUID, i: int, now: datetime) -> RuleDecision:
+def _build_decision(account_id: UUID, i: int, now: datetime) -> RuleDecision:
     return RuleDecision(
         id=uuid7(),
         account_id=account_id,
@@ -134,7 +137,7 @@ def create_backtest(account_id: UUID, number: int) -> UUID:
     create_decisions(account_id, number)
     rule = Rule.objects.of(account_id).filter(state=Rule.State.SHADOW).earliest("pk")
     rule.when = {"n": {"$gte": number // 2}}
-    test = RuleBacktest(
+    backtest = RuleBacktest(
         id=uuid7(),
         account_id=account_id,
         rule=rule,
@@ -144,5 +147,5 @@ def create_backtest(account_id: UUID, number: int) -> UUID:
         created_at=timezone.now(),
     )
     rule.save(update_fields=["when"])
-    test.save(force_insert=True)
-    return test.pk
+    backtest.save(force_insert=True)
+    return backtest.pk

@@ -12,10 +12,10 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import acting
 from kmapp.demo.actors import DemoActors
-from rules.actions.decisions import Decided, decide
+from rules.actions.decisions import RecordedSelection, record_selection
 from rules.actions.feedback import Verdict, rate_decision
-from rules.actions.rules import create, edit
-from rules.actions.states import Decision, move
+from rules.actions.rules import create_rule, update_rule
+from rules.actions.states import StateChange, change_state
 from rules.editing.rule_input import NewRule
 from rules.evaluation.evaluate import Question
 from rules.evaluation.matching import Viewer
@@ -37,7 +37,7 @@ TRANSITIONS = {
     "active": ("shadow", "active"),
     "disabled": ("disabled",),
 }
-RATED = 3  # every third decision
+RATING_INTERVAL = 3  # every third decision
 Outcome = RuleFeedback.Outcome
 
 
@@ -48,10 +48,10 @@ def list_data(account_id: UUID) -> QuerySet[Rule]:
 def load_demo(actors: DemoActors) -> str:
     """Load the demo data once; decisions only for new rules. Return a summary with links."""
     data = json.loads(Path(__file__).with_name("rules.json").read_text())
-    fresh = [rule for one in data["rules"] if (rule := _write(actors, one))]
-    decision_count = _make_decisions(actors, data) if fresh else 0
+    fresh = [rule for one in data["rules"] if (rule := _create_rule(actors, one))]
+    decision_count = _create_decisions(actors, data) if fresh else 0
     if fresh:
-        _change(actors, data["edition"])
+        _create_edition(actors, data["edition"])
     return SUMMARY.format(
         new=len(fresh),
         account=actors.account.name,
@@ -62,7 +62,7 @@ def load_demo(actors: DemoActors) -> str:
     )
 
 
-def _write(actors: DemoActors, data: Mapping[str, Any]) -> Rule | None:
+def _create_rule(actors: DemoActors, data: Mapping[str, Any]) -> Rule | None:
     """Create a rule in its state, or return None if it exists."""
     draft = NewRule(
         client_id=f"demo-{data['id']}",
@@ -74,18 +74,18 @@ def _write(actors: DemoActors, data: Mapping[str, Any]) -> Rule | None:
         priority=data["priority"],
     )
     with acting(actors.account):
-        written = create(actors.account.pk, actors.agent, draft)
+        written = create_rule(actors.account.pk, actors.agent, draft)
         rule = written.rules[0]
-        if rule.pk not in written.fresh:
+        if rule.pk not in written.created_ids:
             return None
         for state in TRANSITIONS[data["state"]]:
-            rule = move(_decision(actors, rule), state).rule
+            rule = change_state(_build_state_change(actors, rule), state).rule
     return rule
 
 
-def _decision(actors: DemoActors, rule: Rule) -> Decision:
+def _build_state_change(actors: DemoActors, rule: Rule) -> StateChange:
     """Return a decision that overrides the gate with a stated reason."""
-    return Decision(
+    return StateChange(
         account_id=actors.account.pk,
         rule_id=rule.pk,
         actor=actors.person,
@@ -94,14 +94,16 @@ def _decision(actors: DemoActors, rule: Rule) -> Decision:
     )
 
 
-def _change(actors: DemoActors, data: Mapping[str, Any]) -> None:
+def _create_edition(actors: DemoActors, data: Mapping[str, Any]) -> None:
     """Create another edition of an active rule, as a draft."""
     with acting(actors.account):
         rule = Rule.objects.of(actors.account).get(client_id=f"demo-{data['of']}")
-        edit(actors.account.pk, actors.person, rule.pk, {"when": data["if"]}, reason=data["reason"])
+        update_rule(
+            actors.account.pk, actors.person, rule.pk, {"when": data["if"]}, reason=data["reason"]
+        )
 
 
-def _make_decisions(actors: DemoActors, data: Mapping[str, Any]) -> int:
+def _create_decisions(actors: DemoActors, data: Mapping[str, Any]) -> int:
     decision_count = 0
     for turn in range(data["rounds"]):
         for context in data["contexts"]:
@@ -113,22 +115,22 @@ def _make_decisions(actors: DemoActors, data: Mapping[str, Any]) -> int:
             )
             with acting(actors.account):
                 run = f"demo-run-{turn + 1}"
-                decided = decide(actors.account.pk, actors.agent, question, run_id=run)
-                if decision_count % RATED == 0:
-                    _rate(actors, decided)
+                recorded = record_selection(actors.account.pk, actors.agent, question, run_id=run)
+                if decision_count % RATING_INTERVAL == 0:
+                    _rate_selection(actors, recorded)
             decision_count += 1
     return decision_count
 
 
-def _rate(actors: DemoActors, decided: Decided) -> None:
+def _rate_selection(actors: DemoActors, recorded: RecordedSelection) -> None:
     """Rate a decision: with angry customers only asking the manager is good."""
-    question, tool = decided.answer.question, decided.decision.selected_tool
+    question, tool = recorded.evaluation.question, recorded.decision.selected_tool
     went_badly = question.context.get("mood") == "angry" and tool != "ask_manager"
     verdict = Verdict(
         account_id=actors.account.pk,
         actor=actors.agent,
         outcome=Outcome.NEGATIVE if went_badly else Outcome.POSITIVE,
-        run_id=decided.decision.run_id,
+        run_id=recorded.decision.run_id,
         target="all",
     )
-    rate_decision(verdict, question, tool, decided.decision.pk)
+    rate_decision(verdict, question, tool, recorded.decision.pk)
