@@ -14,7 +14,7 @@ ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL -u 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help up test long check types style audit demo bench chaos soak tune bench-retrieval bench-tokens \
-  browser shots lock clean clean-data runtime development clients
+  bench-peers browser shots lock clean clean-data runtime development clients
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -67,6 +67,9 @@ bench-retrieval: runtime ## measure retrieval quality, with an ablation of each 
 
 bench-tokens: runtime ## measure the evidence in prompt blocks of 300 to 2,400 tokens; DATA="FILES", NUMBER=250
 	@$(PY) manage.py retrieval tokens $(DATA) $(if $(VECTORS),--vectors $(VECTORS)) $(if $(NUMBER),--number $(NUMBER))
+
+bench-peers: development ## measure other memory stores beside kmapp; DATA="FILES", NUMBER=10000, OUT=FILE, ONLY="mem0 chroma"
+	@$(ALONE) $(PY) -m tests.peers $(DATA) $(if $(NUMBER),--number $(NUMBER)) $(if $(ONLY),--only $(ONLY)) $(if $(OUT),--out $(OUT))
 
 # The results of several runs are collected here; `make test` starts with an empty folder.
 PROMISES := .promises

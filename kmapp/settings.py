@@ -129,27 +129,31 @@ DATABASE_OWNER_URL = env.text("DATABASE_OWNER_URL") or (
     "" if env.text("DATABASE_URL") else embedded.database_url(DATA_DIR, "owner")
 )
 REDIS_URL = env.text("REDIS_URL") or embedded.redis_url(DATA_DIR)
+STATEMENT_TIMEOUT = env.text("STATEMENT_TIMEOUT", "5s")
+
+
+# Each connection sends these. `provision` also sets them for the app role, because PgBouncer drops
+# what connections send; `doctor` compares.
+DATABASE_SESSION = {
+    "statement_timeout": STATEMENT_TIMEOUT,
+    "lock_timeout": "2s",
+    "idle_in_transaction_session_timeout": "10s",
+    # A filtered HNSW scan continues until it has enough rows; the default stops earlier.
+    "hnsw.iterative_scan": "strict_order",
+    "hnsw.ef_search": "100",
+    # JIT compilation of a plan takes longer than any of these statements runs.
+    "jit": "off",
+    # Parallel workers take long to start, and use the processors of other requests.
+    "max_parallel_workers_per_gather": "0",
+}
 
 
 def _database(url: str, *, statement_timeout: str, pooled: bool) -> dict[str, object]:
     entry = env.database(url)
     options = entry["OPTIONS"]
     assert isinstance(options, dict)  # noqa: S101 - for mypy
-    options["options"] = " ".join(
-        f"-c {name}={value}"
-        for name, value in {
-            "statement_timeout": statement_timeout,
-            "lock_timeout": "2s",
-            "idle_in_transaction_session_timeout": "10s",
-            # A filtered HNSW scan continues until it has enough rows; the default stops earlier.
-            "hnsw.iterative_scan": "strict_order",
-            "hnsw.ef_search": "100",
-            # JIT compilation of a plan takes longer than any of these statements runs.
-            "jit": "off",
-            # Parallel workers take long to start, and use the processors of other requests.
-            "max_parallel_workers_per_gather": "0",
-        }.items()
-    )
+    session = {**DATABASE_SESSION, "statement_timeout": statement_timeout}
+    options["options"] = " ".join(f"-c {name}={value}" for name, value in session.items())
     if pooled:
         # There are more connections than threads, so a wait means that the server is full or away:
         # fail soon and reconnect soon (by default, retries slow down to half a minute and more).
@@ -164,7 +168,6 @@ def _database(url: str, *, statement_timeout: str, pooled: bool) -> dict[str, ob
     return {**entry, "ATOMIC_REQUESTS": False, "CONN_MAX_AGE": 0}
 
 
-STATEMENT_TIMEOUT = env.text("STATEMENT_TIMEOUT", "5s")
 DATABASES = {
     # Requests and jobs use the app role, under row-level security.
     "default": _database(DATABASE_URL, statement_timeout=STATEMENT_TIMEOUT, pooled=True),

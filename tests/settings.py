@@ -29,3 +29,4 @@ for _entry in DATABASES.values():  # noqa: F405
     _entry["OPTIONS"].pop("pool", None)  # type: ignore[attr-defined]  # each test changes databases
     # The transaction of a test is idle while the test does something else.
     _entry["OPTIONS"]["options"] += " -c idle_in_transaction_session_timeout=10min"  # type: ignore[index]
+DATABASE_SESSION["idle_in_transaction_session_timeout"] = "10min"  # noqa: F405

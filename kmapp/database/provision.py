@@ -4,6 +4,7 @@ The owner role migrates; the app role serves, under row-level security. Safe to 
 the tests provision their databases with the same functions.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import psycopg
@@ -21,8 +22,15 @@ class Login:
     password: str = field(default="", repr=False)
 
 
-def provision(superuser_url: str, *, database: str, owner: Login, app: Login) -> None:
-    """Create everything that `migrate` needs."""
+def provision(
+    superuser_url: str,
+    *,
+    database: str,
+    owner: Login,
+    app: Login,
+    session: Mapping[str, str] | None = None,
+) -> None:
+    """Create everything that `migrate` needs; `session` are settings of the app's sessions."""
     if owner.name == app.name:
         raise CannotProvision(
             "DATABASE_OWNER_URL and DATABASE_URL must use two different roles, because the owner "
@@ -34,6 +42,7 @@ def provision(superuser_url: str, *, database: str, owner: Login, app: Login) ->
         make_database(server, database, owner)
     with psycopg.connect(superuser_url, dbname=database, autocommit=True) as inside:
         grant(inside, owner=owner, app=app)
+        set_for_role(inside, app, session or {})
 
 
 def make_role(server: psycopg.Connection, login: Login) -> None:
@@ -74,6 +83,18 @@ def grant(inside: psycopg.Connection, *, owner: Login, app: Login) -> None:
     }
     for text in GRANTS:
         inside.execute(sql.SQL(text).format(**names))
+
+
+def set_for_role(inside: psycopg.Connection, login: Login, session: Mapping[str, str]) -> None:
+    """Set defaults of the role's sessions in this database, which apply behind a pooler too."""
+    inside.execute("SELECT '[1]'::vector")  # loads pgvector, which defines its settings
+    for name, value in session.items():
+        _run(
+            inside,
+            "ALTER ROLE {} IN DATABASE {} SET {} = {}",
+            *(Identifier(login.name), Identifier(inside.info.dbname)),
+            *(Identifier(*name.split(".")), Literal(value)),
+        )
 
 
 GRANTS = (

@@ -100,6 +100,30 @@ def check_postgres() -> Iterator[Finding]:
         yield ok(f"PostgreSQL {version}, pgvector {pgvector}")
 
 
+@check("session settings", needs="postgresql")
+def check_session_settings() -> Iterator[Finding]:
+    """Compare the settings of a session with those required, which a pooler may drop."""
+    wrong = [
+        f"{name} is {current}"
+        for name, value in settings.DATABASE_SESSION.items()
+        for [current, required] in fetch_rows(
+            DEFAULT_DB_ALIAS,
+            # The second value is the required one in the form of the first. It is undone at once.
+            "SELECT current_setting(%s, true), set_config(%s, %s, true)",
+            name,
+            *(name, value),
+        )
+        if current != required
+    ]
+    if wrong:
+        yield error(
+            f"sessions of the app role have other settings: {', '.join(wrong)}",
+            f"Run {settings.COMMAND} provision, then reconnect PgBouncer (RECONNECT).",
+        )
+    else:
+        yield ok("as required")
+
+
 @check("clock", needs="database")
 def check_clock() -> Iterator[Finding]:
     before = time.time()

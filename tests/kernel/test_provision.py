@@ -8,7 +8,14 @@ import pytest
 from django.conf import settings
 from psycopg.sql import SQL, Identifier
 
-from kmapp.database.provision import CannotProvision, Login, make_database, make_role, provision
+from kmapp.database.provision import (
+    CannotProvision,
+    Login,
+    make_database,
+    make_role,
+    provision,
+    set_for_role,
+)
 from kmapp.runtime import embedded
 
 
@@ -22,7 +29,8 @@ class Site:
 
     def prepare(self) -> None:
         url = embedded.server_url(settings.DATA_DIR)
-        provision(url, database=self.database, owner=self.owner, app=self.app)
+        session = settings.DATABASE_SESSION
+        provision(url, database=self.database, owner=self.owner, app=self.app, session=session)
 
     def connect(self, login: Login) -> psycopg.Connection:
         host = embedded.postgres_sockets(settings.DATA_DIR)
@@ -58,6 +66,16 @@ def test_app_role_uses_objects_of_the_owner_and_creates_none(site: Site) -> None
         for refused in ("CREATE TABLE mine ()", "TRUNCATE entry", "DROP TABLE entry"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 app.execute(refused)
+
+
+def test_sessions_of_the_app_role_have_its_settings_without_sending_them(site: Site) -> None:
+    site.prepare()
+    with site.connect(site.app) as app:
+        app.execute("SELECT '[1]'::vector")
+        for name, value in settings.DATABASE_SESSION.items():
+            assert app.execute("SELECT current_setting(%s)", [name]).fetchone() == (value,)
+    with site.connect(site.owner) as owner:
+        assert owner.execute("SHOW lock_timeout").fetchone() == ("0",)
 
 
 def test_other_roles_cannot_connect_or_execute(site: Site, server: psycopg.Connection) -> None:
@@ -108,7 +126,13 @@ def test_administrator_without_superuser_can_provision(
     server.execute(SQL("CREATE ROLE {} CREATEROLE CREATEDB").format(admin))
     server.execute(SQL("SET SESSION AUTHORIZATION {}").format(admin))
     make_role(server, site.owner)
+    make_role(server, site.app)
     make_database(server, site.database, site.owner)
+    url = embedded.server_url(settings.DATA_DIR)
+    with psycopg.connect(url, dbname=site.database, autocommit=True) as inside:
+        inside.execute("CREATE EXTENSION vector")
+        inside.execute(SQL("SET SESSION AUTHORIZATION {}").format(admin))
+        set_for_role(inside, site.app, settings.DATABASE_SESSION)
     server.execute("RESET SESSION AUTHORIZATION")
     owned = "SELECT datdba::regrole::text FROM pg_database WHERE datname = %s"
     assert server.execute(owned, [site.database]).fetchone() == (site.owner.name,)

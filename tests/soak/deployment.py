@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,7 +93,7 @@ class Deployment:
     def memory(self) -> float:
         """Return the memory of all processes in MB (PSS)."""
         pids = [pid for processes in self.programs().values() for pid in processes]
-        return sum(map(_pss, pids)) / 1024
+        return sum(map(pss, pids)) / 1024
 
 
 def _list_children() -> dict[int, list[int]]:
@@ -113,7 +113,7 @@ def _list_descendants(children_of: dict[int, list[int]], pid: int) -> Iterator[i
         yield from _list_descendants(children_of, child)
 
 
-def _pss(pid: int) -> int:
+def pss(pid: int) -> int:
     """Return the PSS in kB, or 0 for a process that has ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
@@ -123,8 +123,11 @@ def _pss(pid: int) -> int:
 
 
 @contextmanager
-def deployment() -> Iterator[Deployment]:
-    """Run a deployment and delete it afterwards; its logs stay if it fails to start."""
+def deployment(more: Mapping[str, str] | None = None) -> Iterator[Deployment]:
+    """Run a deployment and delete it afterwards; its logs stay if it fails to start.
+
+    `more` are environment variables.
+    """
     home = Path(tempfile.mkdtemp(prefix="kmapp-soak-"))
     home.chmod(0o711)  # Postgres may run as another user
     port = free_port()
@@ -138,12 +141,16 @@ def deployment() -> Iterator[Deployment]:
         "THROTTLE_WRITE_PER_MINUTE": "1000000",
         "THROTTLE_RECALL_PER_MINUTE": "1000000",
         "LOG_LEVEL": "WARNING",
+        **(more or {}),
     }
     created = Deployment(home, environment, port)
+    started = False
     try:
         created.start()
+        started = True
         yield created
     finally:
         created.stop()
-    shutil.rmtree(home)
-    shutil.rmtree(embedded.runtime_dir(home), ignore_errors=True)
+        if started:
+            shutil.rmtree(home)
+            shutil.rmtree(embedded.runtime_dir(home), ignore_errors=True)

@@ -52,8 +52,8 @@ def scratch(superuser_url: str) -> Iterator[str]:
         if lock.fetchone() != (True,):
             raise BackupError(f"Another rehearsal is under way in the database {name}.")
         _drop(server, name)  # an earlier rehearsal may have been killed
-        roles = {"owner": Login(str(live["USER"])), "app": Login(str(app["USER"]))}
-        provision(superuser_url, database=name, **roles)
+        owner, served = Login(str(live["USER"])), Login(str(app["USER"]))
+        provision(superuser_url, database=name, owner=owner, app=served)
         try:
             yield name
         finally:

@@ -8,6 +8,7 @@ import psycopg
 from psycopg import sql
 
 BLOCK = 2000
+SETTINGS = {"statement_timeout": "0", "idle_in_transaction_session_timeout": "0", "TimeZone": "UTC"}
 
 
 class Snapshot:
@@ -50,8 +51,9 @@ class Snapshot:
 
 @contextmanager
 def open_snapshot(address: Mapping[str, Any]) -> Iterator[Snapshot]:
-    settings = "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c TimeZone=UTC"
-    with psycopg.connect(**{**address, "options": settings}) as connection:
+    with psycopg.connect(**address) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
+        for name, value in SETTINGS.items():  # of the transaction, because a pooler drops others
+            connection.execute("SELECT set_config(%s, %s, true)", [name, value])
         yield Snapshot(connection)

@@ -44,6 +44,7 @@ class Command(BaseCommand):
                 database=str(app["NAME"]),
                 owner=Login(str(owner["USER"]), str(owner["PASSWORD"])),
                 app=Login(str(app["USER"]), str(app["PASSWORD"])),
+                session=settings.DATABASE_SESSION,
             )
         except CannotProvision as refusal:
             raise CommandError(str(refusal)) from refusal
