@@ -73,8 +73,8 @@ def place(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
     home = Path(tempfile.mkdtemp(prefix="kmapp-chaos-"))  # short: sockets live in it
     home.chmod(0o711)
     with Postgres(home / "postgres", home / "pg", home / "postgres.log") as postgres:
-        roles = {name: Login(ROLES[name]) for name in ("owner", "app")}
-        provision(postgres.url(), database=TEMPLATE, **roles)
+        owner, app = Login(ROLES["owner"]), Login(ROLES["app"])
+        provision(postgres.url(), database=TEMPLATE, owner=owner, app=app)
         with django_db_blocker.unblock(), connected_to(postgres, TEMPLATE):
             call_command("migrate", database="owner", verbosity=0)
             call_command("embedding_models", "ensure", verbosity=0)
