@@ -8,6 +8,7 @@ from uuid import UUID, uuid5
 
 from django.db import models
 from django.db.models import OuterRef, Q, Subquery
+from django.db.models.expressions import Combinable
 from django.utils.translation import gettext_lazy as _
 
 from context.archives.placeholders import MAX_SOURCES, Archived
@@ -78,7 +79,7 @@ class ArchiveQuerySet(NewestFirstQuerySet["ToolResultArchive"]):
         # Results without a user are visible to every user.
         return rows.filter(user_id__in=("", within.user_id)) if within.user_id else rows
 
-    def older_than(self, moment: datetime) -> Self:
+    def older_than(self, moment: datetime | Combinable) -> Self:
         return self.filter(created_at__lt=moment).order_by("created_at", "pk")
 
     def briefly(self) -> Self:

@@ -34,7 +34,7 @@ MAX_LOCAL_COUNTS = 10_000  # addresses; above this number all counts restart
 COUNT = """
 local used = redis.call('INCR', KEYS[1])
 local left = redis.call('PTTL', KEYS[1])
-if left < 0 then
+if left < 0 or left > tonumber(ARGV[1]) then  -- more only if the clock went back
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
   left = tonumber(ARGV[1])
 end

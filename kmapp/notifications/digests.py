@@ -27,17 +27,20 @@ def refresh_account(account_id: UUID) -> int:
 def enqueue_digests(account_id: UUID, rows: Sequence[Notification]) -> int:
     """Enqueue one digest for each person whose time has come and for whom something is new."""
     now = timezone.now()
-    due = {each: since for each in list_recipients(account_id) if (since := _due_since(each, now))}
+    recipients = list_recipients(account_id)
+    due = {each: since for each in recipients if (since := _due_since(each, now))}
     tasks = [
         Task(
-            # One digest for a person and a time, however often this runs.
-            job_key=f"{each.user.pk}:{_last_due(each, now).isoformat()}",
+            # One digest for a person and a period, however often this runs.
+            job_key=f"{each.user.pk}:{_last_due(each, now).isoformat()}:{since.isoformat()}",
             payload={"user": str(each.user.pk), "since": since.isoformat()},
         )
         for each, since in due.items()
         if select_new(each, rows, since)
     ]
-    mark_digest(account_id, [each.user for each in due], now)
+    # Sent before the clock went back: what happens from now on belongs to the next one.
+    early = [each.user for each in recipients if (sent := each.settings.digest_at) and sent > now]
+    mark_digest(account_id, [*(each.user for each in due), *early], now)
     publish(account_id, SEND, tasks)
     return len(tasks)
 

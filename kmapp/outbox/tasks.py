@@ -7,6 +7,7 @@ from uuid import UUID
 
 from celery import shared_task
 
+from kmapp.database.clock import advance_clock
 from kmapp.outbox import actions, purge
 from kmapp.outbox.broker import Messenger, is_crowded
 from kmapp.outbox.registry import QUEUES
@@ -27,8 +28,10 @@ def deliver(self: Any, queue: str) -> int:
 
 @shared_task
 def sweep() -> None:
-    """Wake every queue, for work of lost messages and lapsed leases."""
+    """Wake every queue, for work of lost messages and lapsed leases. Follow the clock."""
     actions.wake(set(QUEUES))
+    if advance_clock():
+        actions.hasten()
 
 
 def send(queue: str) -> None:

@@ -64,6 +64,7 @@ class Breaker:
     @contextmanager
     def guard(self) -> Iterator[None]:
         """Let a call through and record its result, or raise CircuitOpen at once."""
+        self._forget_future()
         with self._admitted():
             try:
                 with self._circuit.calling():
@@ -82,6 +83,12 @@ class Breaker:
                 self._probe.release()
         else:
             raise self._refusal()
+
+    def _forget_future(self) -> None:
+        """Do not wait for a time that was set before the clock went back."""
+        now = datetime.now(UTC)
+        if self._memory.opened_at and self._memory.opened_at > now:
+            self._memory.opened_at = now
 
     def _refusal(self) -> CircuitOpen:
         left = self._circuit.reset_timeout

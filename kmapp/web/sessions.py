@@ -59,8 +59,9 @@ class SessionStore(db.SessionStore):
             self.delete(self.session_key)
             self._session_key = None
             return {}
-        since, seen = data.get(SINCE, now), data.get(SEEN, now)
-        if SINCE not in data or now - seen > UPDATE_INTERVAL:
+        # A time in the future is from before the clock went back: the session starts now.
+        since, seen = min(data.get(SINCE, now), now), data.get(SEEN, now)
+        if since != data.get(SINCE) or abs(now - seen) > UPDATE_INTERVAL:
             data |= {SINCE: since, SEEN: now}
             self.modified = True
         return data

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
+from django.db.models.functions import Now
+
 from kmapp.outbox.actions import Task, publish, publish_all
 from kmapp.outbox.models import OutboxEvent
 from kmapp.providers.active import models_in_use
@@ -82,6 +84,8 @@ def enqueue_edge_derivation(account_id: UUID, entries: Sequence[UUID], cause: UU
 
 def enqueue_topic_growth(account_id: UUID) -> None:
     """Enqueue the growth of topics if memories were embedded since the last run."""
-    newest = OutboxEvent.objects.of(account_id).filter(topic=RELATE).order_by("-pk").first()
+    rows = OutboxEvent.objects.of(account_id).filter(topic=RELATE)
+    # Events of the future are from before the clock went back; they must not hide new ones.
+    newest = rows.filter(created_at__lte=Now()).order_by("-pk").first()
     if newest:
         publish(account_id, TOPICS, [Task(job_key=str(newest.pk), payload={})])

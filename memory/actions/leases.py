@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
 from kmapp.database.ids import uuid7
@@ -12,6 +12,8 @@ from kmapp.errors import Conflict
 from memory.models import EntryQuerySet, MemoryEntry, ReviewLease
 
 DURATION = timedelta(minutes=5)
+# A lease that ends later was made before the clock went back. `Now` of two statements differs.
+_IS_LIVE = Q(until__gt=Now(), until__lte=Now() + 2 * DURATION)
 MAX_ATTEMPTS = 3  # another person may lease a proposal between our query and our lease
 
 
@@ -38,7 +40,8 @@ VALUES (%(id)s, %(account)s, %(entry)s, %(holder)s, %(token)s, now() + %(lasts)s
 ON CONFLICT (entry_id) DO UPDATE SET
   holder = excluded.holder, until = excluded.until,
   token = CASE WHEN l.holder = excluded.holder THEN l.token ELSE excluded.token END
-WHERE l.holder = excluded.holder OR l.until <= now() OR %(by_force)s
+WHERE l.holder = excluded.holder OR l.until <= now() OR l.until > now() + 2 * %(lasts)s
+  OR %(by_force)s
 RETURNING id, account_id, entry_id, holder, token, until
 """
 
@@ -76,13 +79,13 @@ def acquire_next_lease(
 def leased_by_other(holder: str) -> Exists:
     """Return the condition that another person has leased a memory."""
     live = ReviewLease.objects.filter(
-        account_id=OuterRef("account_id"), entry_id=OuterRef("pk"), until__gt=Now()
+        _IS_LIVE, account_id=OuterRef("account_id"), entry_id=OuterRef("pk")
     )
     return Exists(live.exclude(holder=holder))
 
 
 def find_lease(account_id: UUID, entry_id: UUID) -> ReviewLease | None:
-    return ReviewLease.objects.of(account_id).filter(entry_id=entry_id, until__gt=Now()).first()
+    return ReviewLease.objects.of(account_id).filter(_IS_LIVE, entry_id=entry_id).first()
 
 
 def check_not_leased_by_other(account_id: UUID, entry_id: UUID, holder: str) -> None:

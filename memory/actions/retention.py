@@ -8,10 +8,10 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.db.models import Count
-from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
+from kmapp.database.clock import SettledTime
 from kmapp.ledger.actions import recording
 from kmapp.ledger.sealed_reads import withhold
 from memory.actions.versions import update_entry
@@ -24,7 +24,7 @@ REASON = "Unchanged for {days} days, the retention set in the policy."
 
 def past_retention(account_id: UUID, kind: str, days: int) -> EntryQuerySet:
     """Return active memories of a kind that nobody changed for so long, without pinned ones."""
-    limit = timezone.now() - timedelta(days=days)
+    limit = SettledTime() - timedelta(days=days)
     return MemoryEntry.objects.of(account_id).filter(
         status=MemoryEntry.Status.ACTIVE,
         kind=kind,

@@ -70,8 +70,8 @@ def test_digest_is_sent_once_in_the_persons_language_and_zone(  # noqa: PLR0917
     makers.member(rival, "eve", role="admin")
     propose_two(acme)
     fail_jobs(acme)
+    make_due(acme, ada)
     for _ in range(2):
-        make_due(acme, ada)
         refresh_notifications()  # a period has one digest, however often the job runs
         settle()
     [to_ada] = [each for each in mail.outbox if each.to == [ada.email]]

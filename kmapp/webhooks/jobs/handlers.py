@@ -54,7 +54,7 @@ def _send(job: Job, webhook: Webhook, payload: Payload) -> None:
     if webhook.last_error and webhook.last_attempt_at:
         left = webhook.last_attempt_at + PAUSE - timezone.now()
         if left > timedelta(0):
-            raise RetryLater(RECEIVER_FAILED, seconds=left.total_seconds())
+            raise RetryLater(RECEIVER_FAILED, seconds=min(left, PAUSE).total_seconds())
     try:
         send(webhook.url, unseal(webhook.secret), job.event_id, payload, allowed_receivers())
     except NotAccepted as error:
