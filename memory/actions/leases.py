@@ -36,12 +36,12 @@ WITH released AS (
   WHERE account_id = %(account)s AND holder = %(holder)s AND entry_id <> %(entry)s
 )
 INSERT INTO memory_reviewlease AS l (id, account_id, entry_id, holder, token, until)
-VALUES (%(id)s, %(account)s, %(entry)s, %(holder)s, %(token)s, now() + %(lasts)s)
+VALUES (%(id)s, %(account)s, %(entry)s, %(holder)s, %(token)s, statement_timestamp() + %(lasts)s)
 ON CONFLICT (entry_id) DO UPDATE SET
   holder = excluded.holder, until = excluded.until,
   token = CASE WHEN l.holder = excluded.holder THEN l.token ELSE excluded.token END
-WHERE l.holder = excluded.holder OR l.until <= now() OR l.until > now() + 2 * %(lasts)s
-  OR %(by_force)s
+WHERE l.holder = excluded.holder OR l.until <= statement_timestamp()
+  OR l.until > statement_timestamp() + 2 * %(lasts)s OR %(by_force)s
 RETURNING id, account_id, entry_id, holder, token, until
 """
 

@@ -68,18 +68,32 @@ def connected_to(postgres: Postgres, database: str) -> Iterator[None]:
             entry["HOST"], entry["NAME"] = host, name
 
 
-@pytest.fixture(scope="session")
-def place(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Place]:
+@contextmanager
+def make_home() -> Iterator[Path]:
     home = Path(tempfile.mkdtemp(prefix="kmapp-chaos-"))  # short: sockets live in it
     home.chmod(0o711)
-    with Postgres(home / "postgres", home / "pg", home / "postgres.log") as postgres:
+    yield home
+    shutil.rmtree(home)
+
+
+@contextmanager
+def open_place(home: Path, server: Postgres, blocker: DjangoDbBlocker) -> Iterator[Place]:
+    """Start a server and migrate its template."""
+    with server:
         owner, app = Login(ROLES["owner"]), Login(ROLES["app"])
-        provision(postgres.url(), database=TEMPLATE, owner=owner, app=app)
-        with django_db_blocker.unblock(), connected_to(postgres, TEMPLATE):
+        provision(server.url(), database=TEMPLATE, owner=owner, app=app)
+        with blocker.unblock(), connected_to(server, TEMPLATE):
             call_command("migrate", database="owner", verbosity=0)
             call_command("embedding_models", "ensure", verbosity=0)
-        yield Place(home, postgres)
-    shutil.rmtree(home)
+        yield Place(home, server)
+
+
+@pytest.fixture(scope="session")
+def place(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Place]:
+    with make_home() as home:
+        server = Postgres(home / "postgres", home / "pg", home / "postgres.log")
+        with open_place(home, server, django_db_blocker) as place:
+            yield place
 
 
 @pytest.fixture(scope="session")

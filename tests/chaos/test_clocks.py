@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -12,18 +11,13 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
+from tests.chaos import faketime
 from tests.chaos.jobs import handlers
 from tests.chaos.measure import amount, limit, long, seconds_until
-from tests.chaos.product import BASE, Product
+from tests.chaos.product import Product
 from tests.promises.plugin import Measured
 
-# Of the Debian package faketime: tells a process another time of day.
-FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
-pytestmark = [
-    pytest.mark.chaos,
-    pytest.mark.promise(40),
-    pytest.mark.skipif(FAKETIME is None, reason="the Debian package faketime is not installed"),
-]
+pytestmark = [pytest.mark.chaos, pytest.mark.promise(40), faketime.is_required]
 
 JOBS = amount(200, 60)
 LONG = settings.OUTBOX_LEASE.total_seconds() + 8
@@ -31,12 +25,7 @@ LONG = settings.OUTBOX_LEASE.total_seconds() + 8
 
 def with_the_clock(off: str) -> dict[str, str]:
     """Return the environment of a process whose time of day is off by this."""
-    return {
-        "LD_PRELOAD": str(FAKETIME),
-        "FAKETIME": off,
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        "PYTHONPATH": f"{BASE / 'tests/chaos/otherclock'}:{BASE}",
-    }
+    return faketime.PRELOADED | faketime.PYTHON | {"FAKETIME": off}
 
 
 @pytest.fixture

@@ -1,5 +1,8 @@
 """Heads are signed soon after a commit."""
 
+import os
+import subprocess
+import sys
 import threading
 from datetime import timedelta
 from io import StringIO
@@ -104,3 +107,16 @@ def test_scheduler_runs_the_thread_which_survives_failures(
     thread.stopping.set()
     thread.join()
     assert metric("kmapp_checkpoint_failures_total") == failures + 2
+
+
+def test_worker_knows_every_scheduled_task() -> None:
+    """In a process of its own, because tests import the modules of tasks."""
+    program = (
+        "from kmapp.celery import app; app.loader.import_default_modules();"
+        "print(*(e['task'] for e in app.conf.beat_schedule.values() if e['task'] not in app.tasks))"
+    )
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings"}
+    output = subprocess.run(
+        [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
+    )
+    assert output.stdout.split() == []

@@ -196,7 +196,9 @@ def test_rate_limit_from_before_a_step_back_lasts_a_minute() -> None:
     budget = count("recall", "clock-test")
     assert budget
     run = cast(ValkeyCache, cache).run
-    assert run("return redis.call('PEXPIRE', KEYS[1], ARGV[1])", "throttle:recall:clock-test", 10**8)
+    assert run(
+        "return redis.call('PEXPIRE', KEYS[1], ARGV[1])", "throttle:recall:clock-test", 10**8
+    )
     again = count("recall", "clock-test")
     assert again
     assert (again.used, again.seconds) == (2, WINDOW_MS / 1000)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from celery.signals import task_postrun
 from django.conf import settings
 from django.db import connection
 
@@ -31,6 +32,7 @@ POISON = "chaos.poison"  # the same, but fails by payload["harm"] until the file
 LOOK = "chaos.look"  # writes the visible accounts, then commits
 EFFECT = "chaos.effect"
 STARTS = "starts"
+TASKS = "tasks"
 MENDED = "mended"
 RAISES, KILLS = "raises", "kills"
 STUCK = signal.SIGRTMIN  # blocks the main thread that receives it forever
@@ -74,12 +76,22 @@ def has_effect(job: Job) -> bool:
     return seals.filter(object_type=EFFECT, object_id=job.event_id).exists()
 
 
+@task_postrun.connect
+def write_task(task: Any, state: str, **_kwargs: Any) -> None:
+    """Append the name of a task of Celery that ran."""
+    _append(settings.DATA_DIR / TASKS, f"{task.name} {state}")
+
+
 def write_start(*words: object) -> None:
-    """Append a line to the file of starts in one write."""
-    line = " ".join(map(str, words)) + "\n"
-    file = os.open(starts(settings.DATA_DIR), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    """Append a line to the file of starts."""
+    _append(starts(settings.DATA_DIR), " ".join(map(str, words)))
+
+
+def _append(path: Path, line: str) -> None:
+    """Append a line in one write."""
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
-        os.write(file, line.encode())
+        os.write(file, f"{line}\n".encode())
     finally:
         os.close(file)
 

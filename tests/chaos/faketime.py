@@ -1,0 +1,50 @@
+"""The Debian package faketime: it gives processes another time of day."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from kmapp.runtime.embedded.postgres import Postgres
+from kmapp.runtime.processes import Program
+from tests.chaos.product import BASE
+
+LIBRARY = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
+is_required = pytest.mark.skipif(
+    LIBRARY is None, reason="the Debian package faketime is not installed"
+)
+PRELOADED = {"LD_PRELOAD": str(LIBRARY), "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+# Python must not sleep until a time; see the module in this folder.
+PYTHON = {"PYTHONPATH": f"{BASE / 'tests/chaos/otherclock'}:{BASE}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A clock of a host that can step while its processes run."""
+
+    file: Path
+
+    def set(self, off: timedelta = timedelta(0)) -> None:
+        """Let the clock be off by this from now on."""
+        new = self.file.with_suffix(".new")  # a process may read while we write
+        new.write_text(f"{off.total_seconds():+.0f}")
+        new.chmod(0o644)
+        new.replace(self.file)
+
+    def environment(self) -> Mapping[str, str]:
+        return PRELOADED | {"FAKETIME_TIMESTAMP_FILE": str(self.file), "FAKETIME_NO_CACHE": "1"}
+
+
+@dataclass
+class SteppingPostgres(Postgres):
+    """A server under this clock."""
+
+    clock: Clock = None  # type: ignore[assignment]  # the fields before it have defaults
+
+    def program(self) -> Program:
+        """Return the server, preloaded after it changed its user, who owns the library's memory."""
+        program = super().program()
+        variables = [f"{name}={value}" for name, value in self.clock.environment().items()]
+        return replace(program, argv=["/usr/bin/env", *variables, *program.argv])
