@@ -159,13 +159,14 @@ class Product:
     def command(self, *words: str) -> None:
         """Run a management command of the product."""
         environment = {**os.environ, **self.environment()}
-        subprocess.run(
+        result = subprocess.run(
             [sys.executable, str(BASE / "manage.py"), *words],
             env=environment,
-            check=True,
+            check=False,
             capture_output=True,
             timeout=PATIENCE,
         )
+        assert result.returncode == 0, (result.stdout + result.stderr).decode()[-3000:]
 
     # --- Requests ---------------------------------------------------------------------------------
 
