@@ -38,10 +38,9 @@ class SettledTime(Func):
 
 def advance_clock(*, patience: timedelta = PATIENCE) -> bool:
     """Move the settled time on. Return whether the clock went back since the last call."""
+    values: list[Any] = [HOST, time.monotonic(), TOLERANCE, patience]
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT advance_clock(%s, %s, %s, %s)", [HOST, time.monotonic(), TOLERANCE, patience]
-        )
+        cursor.execute("SELECT advance_clock(%s, %s, %s, %s)", values)
         return bool(cursor.fetchone()[0])
 
 

@@ -174,8 +174,9 @@ def release(task: UUID) -> int:
 
 def hasten() -> int:
     """Shorten the waits and leases that were set before the clock went back. Return the number."""
+    values: list[Any] = [settings.OUTBOX_LEASE, CEILING]
     with connection.cursor() as cursor:
-        cursor.execute("SELECT hasten_deliveries(%s, %s)", [settings.OUTBOX_LEASE, CEILING])
+        cursor.execute("SELECT hasten_deliveries(%s, %s)", values)
         number = int(cursor.fetchone()[0])
     log.warning("clock_went_back", deliveries=number)
     return number
