@@ -25,7 +25,6 @@ from kmapp.outbox.host_lock import HostLocks
 from kmapp.outbox.lease_renewal import renew_leases
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.outbox.registry import (
-    CEILING,
     Job,
     PermanentFailure,
     RetryLater,
@@ -170,16 +169,6 @@ def release(task: UUID) -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT release_deliveries(%s)", [task])
         return int(cursor.fetchone()[0])
-
-
-def hasten() -> int:
-    """Shorten the waits and leases that were set before the clock went back. Return the number."""
-    values: list[Any] = [settings.OUTBOX_LEASE, CEILING]
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT hasten_deliveries(%s, %s)", values)
-        number = int(cursor.fetchone()[0])
-    log.warning("clock_went_back", deliveries=number)
-    return number
 
 
 def _claim(handlers: Mapping[str, int], token: UUID, task: UUID) -> list[tuple[UUID, UUID, str]]:

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from celery import shared_task
 
-from kmapp.database.clock import advance_clock
 from kmapp.outbox import actions, purge
 from kmapp.outbox.broker import Messenger, is_crowded
+from kmapp.outbox.clock_steps import follow_clock
 from kmapp.outbox.registry import QUEUES
 
 # Tasks are short, because a worker that stops finishes its tasks, and queues take turns.
@@ -30,8 +30,7 @@ def deliver(self: Any, queue: str) -> int:
 def sweep() -> None:
     """Wake every queue, for work of lost messages and lapsed leases. Follow the clock."""
     actions.wake(set(QUEUES))
-    if advance_clock():
-        actions.hasten()
+    follow_clock()
 
 
 def send(queue: str) -> None:
