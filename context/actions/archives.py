@@ -17,7 +17,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.redacted_text import redacted_reason
 from kmapp.api.models import IdempotentRequest
-from kmapp.database.clock import SettledTime
+from kmapp.database.clock import SteadyTime
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, clear_error_messages, publish
 from kmapp.pii import redact, redact_json
@@ -109,7 +109,7 @@ def _enqueue_embeddings(
 
 def expired_archives(account_id: UUID, days: int | None) -> ArchiveQuerySet:
     rows = ToolResultArchive.objects.of(account_id)
-    return rows.older_than(SettledTime() - timedelta(days=days)) if days else rows.none()
+    return rows.older_than(SteadyTime() - timedelta(days=days)) if days else rows.none()
 
 
 def remove_expired_archives(account_id: UUID, *, most: int = MAX_PER_RUN) -> int:

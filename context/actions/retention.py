@@ -20,7 +20,7 @@ from context.models import (
 from context.models.settings import DEFAULT_INPUTS_DAYS
 from kmapp.accounts.acting import acting
 from kmapp.accounts.personal_data import on_erase
-from kmapp.database.clock import settled_time
+from kmapp.database.clock import steady_time
 from kmapp.database.silence import extend_statement_timeout
 
 BATCH = 1_000
@@ -62,7 +62,7 @@ def remove_expired_inputs(account_id: UUID) -> int:
     """
     with acting(account_id):
         days = inputs_days(ContextSettings.objects.get_or_default(account_id))
-        cutoff = settled_time() - timedelta(days=days)
+        cutoff = steady_time() - timedelta(days=days)
         ContextComparison.objects.of(account_id).filter(created_at__lt=cutoff).delete()
     removed = _delete_before(account_id, ContextInput, "created_at", cutoff)
     _delete_before(account_id, ContextSummary, "created_at", cutoff)

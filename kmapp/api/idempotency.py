@@ -26,7 +26,7 @@ from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.sweep import sweep
 from kmapp.api.errors import Refusal, translate
 from kmapp.api.models import IdempotentRequest
-from kmapp.database.clock import SettledTime
+from kmapp.database.clock import SteadyTime
 from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Gone, Invalid, Waiting
@@ -104,7 +104,7 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
             [fresh], update_conflicts=True, unique_fields=UNIQUE, update_fields=["idempotency_key"]
         )
         rows = IdempotentRequest.objects.of(principal.account_id).annotate(
-            now=Now(), settled=SettledTime()
+            now=Now(), steady=SteadyTime()
         )
         row = rows.get(key_id=principal.key_id, idempotency_key=key)
         if row.pk != fresh.pk:
@@ -120,7 +120,7 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
 def _stored_response(row: IdempotentRequest, *, same: bool) -> HttpResponse | None:
     """Return the stored response for a repeated request, or None if the key may be taken over."""
     now: datetime = row.now  # type: ignore[attr-defined]  # annotated: the database's clock
-    if row.expires_at <= row.settled:  # type: ignore[attr-defined]  # annotated
+    if row.expires_at <= row.steady:  # type: ignore[attr-defined]  # annotated
         return None
     if row.state == State.FORGOTTEN:
         raise Gone(

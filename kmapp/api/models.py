@@ -11,12 +11,12 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet
-from kmapp.database.clock import SettledTime
+from kmapp.database.clock import SteadyTime
 
 
 class IdempotentRequestQuerySet(AccountQuerySet["IdempotentRequest"]):
     def expired(self) -> Self:
-        return self.filter(expires_at__lt=SettledTime())
+        return self.filter(expires_at__lt=SteadyTime())
 
     def naming(self, objects: Iterable[UUID]) -> Self:
         """Return the requests whose response names any of these objects."""

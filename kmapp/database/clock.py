@@ -1,7 +1,7 @@
 """Time that decides about deletions for good: it does not follow a jump of the clock at once.
 
 The clock of a host can be wrong by an hour or a day until somebody corrects it. What an hour or a
-day of error would delete is lost, so deletions by age use `SettledTime` instead of `Now`. It is the
+day of error would delete is lost, so deletions by age use `SteadyTime` instead of `Now`. It is the
 database's time, as long as that agrees with the time that the hosts measured since they started. A
 jump forward is followed when the hosts have run for `PATIENCE` since, and a jump back at once.
 """
@@ -28,25 +28,25 @@ def _read_boot_id() -> UUID:
 HOST = _read_boot_id()
 
 
-class SettledTime(Func):
+class SteadyTime(Func):
     """The time for deletions; at most the time of the database."""
 
-    function = "settled_time"
+    function = "steady_time"
     arity = 0
     output_field: Any = DateTimeField()
 
 
 def advance_clock(*, patience: timedelta = PATIENCE) -> bool:
-    """Move the settled time on. Return whether the clock went back since the last call."""
+    """Move the steady time on. Return whether the clock went back since the last call."""
     values: list[Any] = [HOST, time.monotonic(), TOLERANCE, patience]
     with connection.cursor() as cursor:
         cursor.execute("SELECT advance_clock(%s, %s, %s, %s)", values)
         return bool(cursor.fetchone()[0])
 
 
-def settled_time() -> datetime:
-    """Return the settled time."""
+def steady_time() -> datetime:
+    """Return the steady time."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT settled_time()")
+        cursor.execute("SELECT steady_time()")
         moment: datetime = cursor.fetchone()[0]
         return moment

@@ -1,6 +1,6 @@
 """A clock that does not follow a jump forward at once, and the mending of a queue after a jump back.
 
-Each host stores the time of the database with its own monotonic clock. `settled_time()` is the time that
+Each host stores the time of the database with its own monotonic clock. `steady_time()` is the time that
 these agree on: before something is deleted for good because of its age, it is compared with this time.
 """
 
@@ -10,7 +10,7 @@ from kmapp.accounts.row_level_security import SecurityDefinerFunction
 
 TABLE = """
 CREATE TABLE kmapp_clock (
-  host uuid PRIMARY KEY, ticks float8 NOT NULL, seen_at timestamptz NOT NULL, settled_at timestamptz NOT NULL,
+  host uuid PRIMARY KEY, ticks float8 NOT NULL, seen_at timestamptz NOT NULL, steady_at timestamptz NOT NULL,
   doubt interval NOT NULL DEFAULT '0')
 """
 
@@ -20,25 +20,25 @@ ADVANCE = """
 DECLARE
   at timestamptz := clock_timestamp();
   before kmapp_clock;
-  settled timestamptz;
+  steady timestamptz;
   elapsed interval;
   went_back boolean;
 BEGIN
-  INSERT INTO kmapp_clock AS c (host, ticks, seen_at, settled_at)
-  VALUES (own_host, now_ticks, at, least(at, coalesce((SELECT max(settled_at) FROM kmapp_clock), at)))
+  INSERT INTO kmapp_clock AS c (host, ticks, seen_at, steady_at)
+  VALUES (own_host, now_ticks, at, least(at, coalesce((SELECT max(steady_at) FROM kmapp_clock), at)))
   ON CONFLICT (host) DO NOTHING;
   SELECT * INTO before FROM kmapp_clock WHERE host = own_host FOR UPDATE;
   elapsed := make_interval(secs => greatest(0, now_ticks - before.ticks));
-  settled := least(at, before.settled_at + elapsed);
+  steady := least(at, before.steady_at + elapsed);
   went_back := at < before.seen_at + elapsed - tolerance;
-  IF at - settled <= tolerance OR before.doubt + elapsed >= patience THEN
-    UPDATE kmapp_clock SET ticks = greatest(ticks, now_ticks), seen_at = at, settled_at = at, doubt = '0' WHERE host = own_host;
+  IF at - steady <= tolerance OR before.doubt + elapsed >= patience THEN
+    UPDATE kmapp_clock SET ticks = greatest(ticks, now_ticks), seen_at = at, steady_at = at, doubt = '0' WHERE host = own_host;
   ELSE
-    UPDATE kmapp_clock SET ticks = greatest(ticks, now_ticks), seen_at = at, settled_at = settled, doubt = before.doubt + elapsed
+    UPDATE kmapp_clock SET ticks = greatest(ticks, now_ticks), seen_at = at, steady_at = steady, doubt = before.doubt + elapsed
      WHERE host = own_host;
   END IF;
-  UPDATE kmapp_clock SET settled_at = at WHERE settled_at > at;
-  DELETE FROM kmapp_clock WHERE host <> own_host AND settled_at < at - interval '30 days';
+  UPDATE kmapp_clock SET steady_at = at WHERE steady_at > at;
+  DELETE FROM kmapp_clock WHERE host <> own_host AND steady_at < at - interval '30 days';
   RETURN went_back;
 END
 """
@@ -68,10 +68,10 @@ class Migration(migrations.Migration):
             language="plpgsql",
         ),
         SecurityDefinerFunction(
-            "settled_time()",
+            "steady_time()",
             "",
             "timestamptz",
-            "SELECT least(now(), coalesce((SELECT max(settled_at) FROM kmapp_clock), now()))",
+            "SELECT least(now(), coalesce((SELECT max(steady_at) FROM kmapp_clock), now()))",
             language="sql STABLE",
         ),
         SecurityDefinerFunction(

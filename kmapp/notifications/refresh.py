@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from kmapp.database.clock import SettledTime
+from kmapp.database.clock import SteadyTime
 from kmapp.notifications.kinds import Subject, find_kind
 from kmapp.notifications.models import Notification
 
@@ -51,7 +51,7 @@ def refresh(account_id: UUID) -> list[Notification]:
 
 
 def delete_old(account_id: UUID) -> None:
-    now, rows = SettledTime(), Notification.objects.of(account_id)
+    now, rows = SteadyTime(), Notification.objects.of(account_id)
     rows.filter(closed_at__lt=now - RETENTION).delete()
     rows.filter(last_at__lt=now - LONGEST).delete()
     newest = rows.order_by("-last_at", "-pk").values_list("pk", flat=True)

@@ -13,7 +13,7 @@ log = structlog.get_logger()
 
 
 def follow_clock() -> None:
-    """Move the settled time on; after a step back, shorten waits and leases from before it."""
+    """Move the steady time on; after a step back, shorten waits and leases from before it."""
     if not advance_clock():
         return
     values: list[Any] = [settings.OUTBOX_LEASE, CEILING]

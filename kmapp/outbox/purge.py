@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.sweep import sweep
-from kmapp.database.clock import SettledTime
+from kmapp.database.clock import SteadyTime
 from kmapp.outbox.models import Delivery, OutboxEvent
 
 PURGE_BLOCK = 5_000
@@ -16,7 +16,7 @@ PURGE_BLOCK = 5_000
 def purge(account_id: UUID, *, older_than: timedelta) -> int:
     """Delete a block of old events whose deliveries are all done. Return the number of events."""
     undone = Delivery.objects.of(account_id).filter(event_id=OuterRef("pk"), done_at=None)
-    done = OutboxEvent.objects.of(account_id).filter(created_at__lt=SettledTime() - older_than)
+    done = OutboxEvent.objects.of(account_id).filter(created_at__lt=SteadyTime() - older_than)
     old = list(done.filter(~Exists(undone)).values_list("pk", flat=True)[:PURGE_BLOCK])
     Delivery.objects.of(account_id).filter(event_id__in=old).delete()
     return OutboxEvent.objects.of(account_id).filter(pk__in=old).delete()[0]

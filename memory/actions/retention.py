@@ -11,7 +11,7 @@ from django.db.models import Count
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.database.clock import SettledTime
+from kmapp.database.clock import SteadyTime
 from kmapp.ledger.actions import recording
 from kmapp.ledger.sealed_reads import withhold
 from memory.actions.versions import update_entry
@@ -24,7 +24,7 @@ REASON = "Unchanged for {days} days, the retention set in the policy."
 
 def past_retention(account_id: UUID, kind: str, days: int) -> EntryQuerySet:
     """Return active memories of a kind that nobody changed for so long, without pinned ones."""
-    limit = SettledTime() - timedelta(days=days)
+    limit = SteadyTime() - timedelta(days=days)
     return MemoryEntry.objects.of(account_id).filter(
         status=MemoryEntry.Status.ACTIVE,
         kind=kind,

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, QuerySet
 
 from kmapp.accounts.acting import acting
-from kmapp.database.clock import SettledTime
+from kmapp.database.clock import SteadyTime
 from rules.models import RuleDecision, RuleFeedback, RuleObservation
 from rules.promotion.evidence import load_settings
 
@@ -20,7 +20,7 @@ def list_expired_decisions(account_id: UUID, days: int | None) -> "QuerySet[Rule
     if not days:
         return rows.none()
     feedback = RuleFeedback.objects.filter(account_id=OuterRef("account_id"))
-    old = rows.filter(created_at__lt=SettledTime() - timedelta(days=days))
+    old = rows.filter(created_at__lt=SteadyTime() - timedelta(days=days))
     return old.exclude(Exists(feedback.filter(decision_id=OuterRef("pk"))))
 
 

@@ -19,7 +19,7 @@ from kmapp.api.cache import ValkeyCache
 from kmapp.api.idempotency import drop_expired
 from kmapp.api.models import IdempotentRequest
 from kmapp.api.throttles import WINDOW_MS, count
-from kmapp.database.clock import HOST, advance_clock, settled_time
+from kmapp.database.clock import HOST, advance_clock, steady_time
 from kmapp.database.ids import uuid7
 from kmapp.notifications.actions import save_settings
 from kmapp.notifications.models import NotificationSettings
@@ -52,7 +52,7 @@ def run_sql(query: str, *values: Any) -> Any:
 
 def step_clock(by: timedelta) -> None:
     """Let the clock seem to step: everything that the host stored is moved the other way."""
-    run_sql("UPDATE kmapp_clock SET seen_at = seen_at - %s, settled_at = settled_at - %s", by, by)
+    run_sql("UPDATE kmapp_clock SET seen_at = seen_at - %s, steady_at = steady_at - %s", by, by)
 
 
 def run_host(by: timedelta) -> None:
@@ -62,11 +62,11 @@ def run_host(by: timedelta) -> None:
 
 @pytest.fixture
 def lag() -> Callable[[], timedelta]:
-    """Return a function that returns how far the settled time is behind."""
+    """Return a function that returns how far the steady time is behind."""
     advance_clock()
 
     def measure() -> timedelta:
-        difference: timedelta = run_sql("SELECT now() - settled_time()")[0]
+        difference: timedelta = run_sql("SELECT now() - steady_time()")[0]
         return difference
 
     return measure
@@ -79,7 +79,7 @@ def test_step_forward_is_followed_after_a_day_of_running(
     step_clock(step)
     assert advance_clock() is False
     assert lag() > step - HOUR / 60
-    for _ in range(23):  # the clock goes on, and so does the settled time
+    for _ in range(23):  # the clock goes on, and so does the steady time
         run_host(HOUR)
         step_clock(HOUR)
         advance_clock()
@@ -93,7 +93,7 @@ def test_step_forward_is_followed_after_a_day_of_running(
 @pytest.mark.parametrize("step", [HOUR, DAY])
 def test_step_back_is_followed_at_once(lag: Callable[[], timedelta], step: timedelta) -> None:
     step_clock(-step)
-    assert settled_time() <= datetime.now(UTC), "before any process noticed"
+    assert steady_time() <= datetime.now(UTC), "before any process noticed"
     assert advance_clock() is True
     assert lag() < HOUR / 60
     assert advance_clock() is False
@@ -115,7 +115,7 @@ def test_time_of_a_host_that_was_off_is_not_a_step(lag: Callable[[], timedelta])
     assert lag() < HOUR / 60
 
 
-def test_new_host_does_not_move_the_settled_time(lag: Callable[[], timedelta]) -> None:
+def test_new_host_does_not_move_the_steady_time(lag: Callable[[], timedelta]) -> None:
     run_sql("UPDATE kmapp_clock SET host = gen_random_uuid()")
     step_clock(DAY)
     advance_clock()

@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
-from kmapp.database.clock import settled_time
+from kmapp.database.clock import steady_time
 from kmapp.web.charts import Chart, Series
 from kmapp.web.models import DailyStatistics
 
@@ -74,7 +74,7 @@ def record_days(account_id: UUID) -> int:
         rows = DailyStatistics.objects.of(account_id)
         rows.filter(day__gt=today).delete()  # the clock went back since
         last = rows.order_by("-day").values_list("day", flat=True).first()
-        rows.filter(day__lt=settled_time().date() - RETENTION).delete()
+        rows.filter(day__lt=steady_time().date() - RETENTION).delete()
     first = max(last, today - BACKFILL) if last else today - BACKFILL
     days = [first + timedelta(days=n) for n in range((today - first).days + 1)]
     for day in days:

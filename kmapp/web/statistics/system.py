@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from kmapp.api.heartbeats import last_seen
 from kmapp.api.metrics_endpoint import host_registry, load_outbox_depth
-from kmapp.database.clock import SettledTime
+from kmapp.database.clock import SteadyTime
 from kmapp.web.models import SystemSample
 
 RETENTION = timedelta(days=31)
@@ -45,7 +45,7 @@ COUNTERS: Mapping[str, tuple[str, Callable[[Labels], bool]]] = {
 def take_sample() -> SystemSample:
     """Store the present values, and delete samples that are older than the retention."""
     now = timezone.now()
-    SystemSample.objects.filter(created_at__lt=SettledTime() - RETENTION).delete()
+    SystemSample.objects.filter(created_at__lt=SteadyTime() - RETENTION).delete()
     values = {
         **dict(_count()),
         **_measure_queue(),
