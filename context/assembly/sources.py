@@ -39,6 +39,7 @@ from memory.extraction.conversation import Message as Said
 from memory.models import MemorySettings, Viewer
 from memory.retrieval.access_counters import accessed
 from memory.retrieval.prompt_block import OFF, both_halves
+from memory.retrieval.rankings import with_rankings
 from memory.retrieval.search import Search as MemorySearch
 from rules.actions.decisions import evaluate_rules
 from rules.editing.rule_input import parse_scope
@@ -174,10 +175,11 @@ def search_memory(request: RetrievalRequest, results: Retrieved) -> None:
         min_score=max(request.min_score, policy.min_score),
         variant=request.variant,
     )
+    search = with_rankings(request.account_id, search, watched=request.count_access)
     hits = both_halves(request.account_id, search, results.meaning)
     if request.count_access:
         accessed(request.account_id, [hit.entry.pk for hit in hits])
-    results.snippets += [memory_snippet(hit, request.variant) for hit in hits]
+    results.snippets += [memory_snippet(hit, search.variant) for hit in hits]
 
 
 # --- Knowledge and lore ---------------------------------------------------------------------------

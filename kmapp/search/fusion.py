@@ -10,34 +10,17 @@ sum of its named parts. An entry does not lose by a missing run, predecessor or 
 one meaning, in each language the same (see `bend`).
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from kmapp.database.ids import IdText
 from kmapp.search.neighbour_evidence import linked, spread
+from kmapp.search.weights import SHIPPED, Signals, Weights, weights_for
 from kmapp.text.terms import chinese_share, opening
 from kmapp.text.traits import asks_for_time, traits
-
-# Learned by `make tune`; the file also has the data sets and the results on unseen data.
-LEARNED: Mapping[str, float] = json.loads(
-    Path(__file__).with_name("weights.json").read_text(encoding="utf-8")
-)["weights"]
-# Set by hand and small, because there are no labelled data: they order equally good candidates.
-BY_HAND: Mapping[str, float] = {
-    "linked": 0.03,  # edges other than those of the run
-    "importance": 0.02,
-    "salience": 0.03,  # changed by feedback
-    "pinned": 0.02,
-    "fresh": 0.02,  # by its half-life, if it has one
-}
-_SHARE = 1 - 1e-9 - sum(BY_HAND.values())  # rounding must not exceed 1
-MEANING_SIGNALS = ("dense", "context")
-WORD_SIGNALS = ("lexical", "window")
 
 # Weight of meaning against words. Word boundaries in Chinese are uncertain, so meaning weighs more.
 MEANING = 0.5
@@ -91,40 +74,13 @@ class Candidate(NamedTuple):
     fresh: float = 1.0  # halves with each half-life
 
 
-class Signals(NamedTuple):
-    """The scaled signals of a candidate, each from 0 to 1."""
-
-    dense: float
-    context: float
-    lexical: float
-    window: float
-    near: float
-    run: float
-    opening: float
-    statement: float
-    dated: float
-    specific: float
-    concrete: float
-    linked: float
-    importance: float
-    salience: float
-    pinned: float
-    fresh: float
-
-
-class Weights(NamedTuple):
-    """The weights of the signals in their order; None for a signal that is left out."""
-
-    of: tuple[float | None, ...]
-    factors: tuple[float, ...]  # the same, with 0 for None
-
-
 class Ranked(NamedTuple):
     id: IdText
     score: float  # on the scale of all languages
     plain: float  # the weighted sum itself
     values: Signals
     weights: Weights
+    meaning: float  # its weight of meaning against words
 
     @property
     def parts(self) -> dict[str, float]:
@@ -159,18 +115,44 @@ def fuse(
     scale: Scale = E5,
     *,
     without: frozenset[str] = frozenset(),
+    learned: tuple[float, ...] = SHIPPED,
 ) -> list[Ranked]:
     """Return the candidates, best first; equal scores are in the order of their ids.
 
     `without` names signals that these candidates do not have; the others share their weight.
     """
     pool = list(candidates)
-    ranked, power = [], bend(query.text)
+    power, ranked = bend(query.text), []
     for each, (values, meaning) in zip(pool, signals(query, pool, scale), strict=True):
-        weights = _weights(meaning, without)
-        plain = sum(map(mul, weights.factors, values))
-        ranked.append(Ranked(each.id, plain**power, plain, values, weights))
-    return sorted(ranked, key=lambda result: (-result.score, result.id))
+        weights = weights_for(meaning, without, learned)
+        ranked.append(_rank(each.id, values, meaning, weights, power))
+    return sorted(ranked, key=_best_first)
+
+
+def reweigh(
+    query: str,
+    ranked: Iterable[Ranked],
+    learned: tuple[float, ...],
+    without: frozenset[str] = frozenset(),
+) -> list[Ranked]:
+    """Return these results as `fuse` would with other weights."""
+    power = bend(query)
+    again = [
+        _rank(
+            each.id, each.values, each.meaning, weights_for(each.meaning, without, learned), power
+        )
+        for each in ranked
+    ]
+    return sorted(again, key=_best_first)
+
+
+def _rank(id_: IdText, values: Signals, meaning: float, weights: Weights, power: float) -> Ranked:
+    plain = sum(map(mul, weights.factors, values))
+    return Ranked(id_, plain**power, plain, values, weights, meaning)
+
+
+def _best_first(result: Ranked) -> tuple[float, IdText]:
+    return -result.score, result.id
 
 
 def bend(query: str) -> float:
@@ -182,35 +164,6 @@ def bend(query: str) -> float:
     retrieval level` measures it on equal facts and queries in both languages.
     """
     return ENGLISH + (1 - ENGLISH) * chinese_share(query)
-
-
-_weights_cache: dict[tuple[float, frozenset[str]], Weights] = {}
-
-
-def _weights(meaning: float, without: frozenset[str] = frozenset()) -> Weights:
-    """Return the weights for this share of dense signals. They sum to 1."""
-    weights = _weights_cache.get((meaning, without))
-    if weights is None:
-        if len(_weights_cache) > TERMS * TERMS:
-            _weights_cache.clear()
-        shared = {
-            name: weight * balance(name, meaning)
-            for name, weight in LEARNED.items()
-            if name not in without
-        }
-        whole = sum(shared.values()) / _SHARE
-        learned = {**{name: weight / whole for name, weight in shared.items()}, **BY_HAND}
-        of = tuple(learned.get(name) for name in Signals._fields)
-        weights = Weights(of, tuple(weight or 0.0 for weight in of))
-        _weights_cache[meaning, without] = weights
-    return weights
-
-
-def balance(name: str, meaning: float) -> float:
-    """Return the factor of a signal at this weight of meaning against words."""
-    if name in MEANING_SIGNALS:
-        return meaning
-    return 1 - meaning if name in WORD_SIGNALS else 1.0
 
 
 def signals(

@@ -18,6 +18,14 @@ class Algorithm:
     by_run: bool = True  # neighbours in the run raise a memory
 
 
+@dataclass(frozen=True, slots=True)
+class AccountRanking:
+    """Search weights that an account learned, in the order of `kmapp.search.weights.LEARNED`."""
+
+    number: int
+    weights: tuple[float, ...]
+
+
 ALGORITHMS: Mapping[str, Algorithm] = {
     "1": Algorithm(),
     "2": Algorithm(by_document=True),
@@ -36,6 +44,7 @@ class Variant:
     name: str
     index_version: str
     algo_version: str
+    ranking: AccountRanking | None = None  # None: the shipped weights
 
     @property
     def algorithm(self) -> Algorithm:
@@ -45,7 +54,9 @@ class Variant:
         return {
             "variant": self.name,
             "index_version": self.index_version,
-            "algo_version": self.algo_version,
+            "algo_version": f"{self.algo_version}.r{self.ranking.number}"
+            if self.ranking
+            else self.algo_version,
         }
 
 

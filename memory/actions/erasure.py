@@ -37,10 +37,12 @@ from memory.models import (
     EntryQuerySet,
     ErasedEntry,
     Extraction,
+    Judgement,
     MemoryEdge,
     MemoryEntry,
     MemoryExport,
     MemoryVersion,
+    RankingComparison,
     SavedView,
 )
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
@@ -225,6 +227,9 @@ def _delete_rows(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> No
     Extraction.objects.of(account_id).filter(memories__overlap=list(ids)).delete()
     drop_documents(account_id, [COLLECTION], ids)
     traces.vectors.delete()
+    comparisons = RankingComparison.objects.of(account_id)
+    # Their questions may quote the memories.
+    (comparisons.filter(before__overlap=ids) | comparisons.filter(after__overlap=ids)).delete()
     erase_copies(account_id, ids)
     MemoryEntry.objects.of(account_id).filter(id__any_of=Ids(ids)).delete()
 
@@ -242,7 +247,7 @@ def _sealed_rows(account_id: UUID, ids: Sequence[UUID]) -> list[SealedModel]:
 
 
 def _erase_people(account_id: UUID, people: Collection[str], commit: Recording) -> None:
-    """Erase saved views, exports and extractions that name people without memories.
+    """Erase saved views, exports, extractions and judgements of people without memories.
 
     The ledger still proves that an export was made, and by whom.
     """
@@ -250,6 +255,11 @@ def _erase_people(account_id: UUID, people: Collection[str], commit: Recording) 
     erased = {*people} - {*remembered.values_list("user_id", flat=True).distinct()} - {""}
     erase_personal_data(account_id, erased, commit)
     Extraction.objects.of(account_id).filter(user_id__in=erased).delete()
+    RankingComparison.objects.of(account_id).filter(user_id__in=erased).delete()
+    judgements = Judgement.objects.of(account_id).filter(user_id__in=erased)
+    for row in judgements:
+        commit.erase(Judgement._meta.label_lower, row.pk)
+    judgements.delete()
     views = list(_list_naming(SavedView.objects.of(account_id), erased))
     SavedView.objects.of(account_id).filter(pk__in=[row.pk for row in views]).delete()
     exports = list(_list_naming(MemoryExport.objects.of(account_id), erased))

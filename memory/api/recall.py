@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -24,6 +25,7 @@ from memory.models.settings import MAX_INJECTED
 from memory.retrieval.access_counters import accessed
 from memory.retrieval.filters import condition
 from memory.retrieval.prompt_block import inject
+from memory.retrieval.rankings import with_rankings
 from memory.retrieval.recall import USUAL as SEEDS
 from memory.retrieval.recall import Recall, recall
 from memory.retrieval.search import Search
@@ -36,9 +38,9 @@ RULES_NOT_READ = {
 }
 
 
-def search_of(data: Mapping[str, Any], variant: Variant) -> Search:
-    """Build the search of a request."""
-    return Search(
+def search_of(account_id: UUID, data: Mapping[str, Any], variant: Variant) -> Search:
+    """Build the search of a request. Its variant has the ranking of the account."""
+    request = Search(
         query=data.get("query", ""),
         viewer=viewer_of(data),
         limit=data["limit"],
@@ -51,6 +53,7 @@ def search_of(data: Mapping[str, Any], variant: Variant) -> Search:
         as_of=data.get("as_of"),
         variant=variant,
     )
+    return with_rankings(account_id, request)
 
 
 class _RecallInput(QueryFilters):
@@ -112,8 +115,10 @@ class _Recalling(AgentView):
 
     def answer(self, data: Mapping[str, Any], meaning: Meaning | None = None) -> dict[str, Any]:
         self._admit_debugging(data)
+        search = search_of(self.account, data, self.variant)
+        self.variant = search.variant
         recall_request = Recall(
-            search=search_of(data, self.variant),
+            search=search,
             hops=data["neighborhood_hops"],
             most_nodes=data["max_nodes"],
             most_edges=data["max_edges"],
@@ -214,9 +219,12 @@ class Inject(AgentView):
     @extend_schema(request=InjectInput, responses={200: InjectAnswer})
     def post(self, request: Request) -> Response:
         data = parse(InjectInput, request)
+        limits = {"limit": 1, "min_score": 0.0}
+        search = search_of(self.account, {**data, **limits}, self.variant)
+        self.variant = search.variant
         injected = inject(
             self.account,
-            search_of({**data, "limit": 1, "min_score": 0.0}, self.variant),
+            search,
             most=data.get("max_memories"),
             most_tokens=data.get("token_budget"),
             least=data.get("min_score"),

@@ -42,7 +42,9 @@ class SearchMemories(AgentView):
     @extend_schema(request=SearchInput, responses={200: SearchAnswer})
     def post(self, request: Request) -> Response:
         data = parse(SearchInput, request)
-        result = search(self.account, search_of(data, self.variant))
+        query = search_of(self.account, data, self.variant)
+        self.variant = query.variant
+        result = search(self.account, query)
         accessed(self.account, [hit.entry.pk for hit in result.hits])
         return Response(
             {

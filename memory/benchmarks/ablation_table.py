@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kmapp.search.fusion import LEARNED
+from kmapp.search.weights import LEARNED
 from memory.benchmarks.weight_tuning import (
-    NAMES,
     Example,
     Figures,
     Matrix,
@@ -14,6 +13,7 @@ from memory.benchmarks.weight_tuning import (
     held_out,
     with_weights,
 )
+from memory.learning.fit import NAMES
 
 COMMAND = "make bench-retrieval"
 COLUMNS = ("R@5", "R@10", "R@20", "hit@10", "MRR")

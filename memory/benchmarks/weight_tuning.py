@@ -1,9 +1,7 @@
-"""Tuning of search weights on labelled questions, and ablation of signals.
+"""Tuning of search weights on files of labelled questions, and ablation of signals.
 
-The model is linear, so that a score stays a sum of named parts. It is trained to rank relevant
-candidates first (softmax over the candidates of each question), with weights of at least 0. It is
-evaluated on held-out questions: one group at a time (a conversation), or every other question of a
-file with a single group.
+Weights are evaluated on held-out questions: one group at a time (a conversation), or every other
+question of a file with a single group.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,26 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kmapp.search.fusion import BY_HAND, LEARNED, balance, fuse, signals
+from kmapp.search.fusion import fuse, signals
 from memory.benchmarks.question_sets import EvaluatedQuestion, alone
+from memory.learning.fit import Example, Matrix, learn, signal_rows
 
-Matrix = NDArray[np.float64]
-NAMES = [name for name in LEARNED if name not in BY_HAND]
-STEPS, DAMPING, LEAST_PACE = 12, 1e-3, 0.01
 DEPTHS = (5, 10, 20)
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One question as arrays, with a row for each candidate."""
-
-    group: str
-    rows: Matrix
-    right: NDArray[np.bool_]
-    gold_count: int
-    scores: Matrix  # the scores of the product, with the shipped weights
 
 
 @dataclass(slots=True)
@@ -59,71 +43,16 @@ class Figures:
 def examples(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
     collected = []
     for each in questions:
-        rows = [
-            [getattr(candidate_signals, name) * balance(name, meaning) for name in NAMES]
-            for candidate_signals, meaning in signals(each.query, each.candidates)
-        ]
+        rows = signal_rows(signals(each.query, each.candidates))
         right = np.array([candidate.id in each.gold for candidate in each.candidates])
         named_shares = {ranked.id: ranked.score for ranked in fuse(each.query, each.candidates)}
         scores = np.array([named_shares[candidate.id] for candidate in each.candidates])
-        collected.append(Example(each.group, np.array(rows), right, each.gold_count, scores))
+        collected.append(Example(each.group, rows, right, each.gold_count, scores))
     return collected
 
 
 def lone(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
     return examples(alone(each) for each in questions)
-
-
-def learn(example_list: Sequence[Example], without: frozenset[str] = frozenset()) -> Matrix:
-    """Return the weights of at least 0, with sum 1, that minimize the loss.
-
-    By Newton's method; a weight that would become negative stays 0.
-    """
-    taught = [each for each in example_list if each.right.any()]
-    loss = _Loss(taught)
-    is_included = np.array([name not in without for name in NAMES])
-    weights = is_included * 2.0
-    for _ in range(STEPS):
-        slope, curvature = loss.derivatives(weights)
-        free = is_included & ~((weights <= 0) & (slope > 0))
-        move = np.zeros(len(NAMES))
-        move[free] = np.linalg.solve(curvature[np.ix_(free, free)], -slope[free])
-        before, pace = loss.of(weights), 1.0
-        while loss.of(np.maximum(weights + pace * move, 0)) > before and pace > LEAST_PACE:
-            pace /= 2
-        weights = np.maximum(weights + pace * move, 0)
-    return np.asarray(weights / weights.sum())
-
-
-class _Loss:
-    """The mean negative log-likelihood of the answers among the candidates of their question."""
-
-    def __init__(self, taught: Sequence[Example]) -> None:
-        self.rows = np.vstack([each.rows for each in taught])
-        sizes = [len(each.right) for each in taught]
-        self.starts = np.cumsum([0, *sizes[:-1]])
-        self.owner = np.repeat(np.arange(len(sizes)), sizes)
-        right = np.concatenate([each.right for each in taught]).astype(float)
-        self.target = right / np.add.reduceat(right, self.starts)[self.owner]
-        self.size = len(taught)
-
-    def of(self, weights: Matrix) -> float:
-        return float(-(self.target * np.log(self._likely(weights) + 1e-300)).sum()) / self.size + (
-            DAMPING / 2 * float(weights @ weights)
-        )
-
-    def derivatives(self, weights: Matrix) -> tuple[Matrix, Matrix]:
-        likely = self._likely(weights)
-        slope = self.rows.T @ (likely - self.target) / self.size + DAMPING * weights
-        weighted = likely[:, None] * self.rows
-        means = np.add.reduceat(weighted, self.starts, axis=0)
-        curvature = (self.rows.T @ weighted - means.T @ means) / self.size
-        return slope, curvature + DAMPING * np.eye(len(weights))
-
-    def _likely(self, weights: Matrix) -> Matrix:
-        score = self.rows @ weights
-        raised = np.exp(score - np.maximum.reduceat(score, self.starts)[self.owner])
-        return np.asarray(raised / np.add.reduceat(raised, self.starts)[self.owner])
 
 
 @dataclass(frozen=True, slots=True)

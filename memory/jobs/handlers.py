@@ -25,9 +25,11 @@ from memory.actions.enqueue import (
     enqueue_edge_derivation,
 )
 from memory.actions.extraction import run_extraction
+from memory.actions.learn_ranking import mark_failed, run_learning
 from memory.actions.messages import EXTRACT, NO_CHAT_MODEL
 from memory.actions.model_requests import InvalidAnswer
 from memory.actions.quotas import TOO_MANY
+from memory.actions.rankings import LEARN
 from memory.actions.topic_growth import grow_topics
 from memory.actions.topics import refresh_suggestions
 from memory.actions.triage import enqueue_triage_of_embedded, triage_entry
@@ -130,6 +132,24 @@ def let_topics_grow(jobs: Sequence[Job]) -> None:
     """Grow topics once for all jobs of the batch."""
     run = grow_topics(jobs[0].account_id, SYSTEM, turn=int(time()) // TOPICS_INTERVAL)
     refresh_suggestions(jobs[0].account_id, run.suggestions, is_complete=run.is_complete)
+
+
+def _fail_learning(job: Job) -> None:
+    mark_failed(job.account_id, UUID(job.payload["ranking"]))
+
+
+@on(
+    LEARN,
+    name="memory.handlers.learn_ranking",
+    queue="clustering",
+    on_permanent_failure=_fail_learning,
+)
+def learn_ranking(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        try:
+            run_learning(job.account_id, UUID(job.payload["ranking"]))
+        except ProviderError as error:
+            raise RetryLater(error.code, seconds=PROVIDER_PAUSE) from error
 
 
 @on(BULK, name="memory.handlers.decide_part")

@@ -8,12 +8,14 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.sweep import sweep
 from memory.actions.enqueue import enqueue_topic_growth
 from memory.actions.retention import apply_retention
+from memory.actions.shadow_comparisons import remove_old_comparisons, store_observations
 from memory.actions.tiers import demote_unused_entries, flush_access_counts
 
 
 @shared_task
 def forget_expired_memories() -> int:
     """Forget memories past their retention in all accounts, and return how many."""
+    sweep(remove_old_comparisons)
     return sum(sweep(apply_retention))
 
 
@@ -32,6 +34,7 @@ def let_topics_grow() -> None:
 @shared_task
 def write_down_accesses() -> int:
     """Store the counted recalls of all accounts, and return their number."""
+    sweep(store_observations)
     return sum(sweep(flush_access_counts))
 
 

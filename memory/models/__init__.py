@@ -3,6 +3,9 @@ from memory.models.entries import EntryQuerySet as EntryQuerySet
 from memory.models.entries import MemoryEntry as MemoryEntry
 from memory.models.entries import Viewer as Viewer
 from memory.models.extractions import Extraction as Extraction
+from memory.models.learning import Judgement as Judgement
+from memory.models.learning import Ranking as Ranking
+from memory.models.learning import RankingComparison as RankingComparison
 from memory.models.ratings import MemoryRating as MemoryRating
 from memory.models.review import BulkPart as BulkPart
 from memory.models.review import BulkRun as BulkRun

@@ -16,6 +16,7 @@ from kmapp.accounts.acting import acting
 from kmapp.text import tokens
 from memory.models import MemoryEntry
 from memory.retrieval.prompt_block import inject
+from memory.retrieval.rankings import with_rankings
 from memory.retrieval.recall import USUAL as SEEDS
 from memory.retrieval.recall import Recall, recall
 from memory.retrieval.search import USUAL, Hit, Search, search
@@ -116,6 +117,8 @@ class Trial:
 
 def try_out(account_id: UUID, question: Question) -> Trial:
     """Run a query as an agent does, and find what was not returned. Outside `acting`."""
+    search_request = with_rankings(account_id, question.search, watched=False)
+    question = replace(question, search=search_request)
     answer = _ENDPOINTS[question.endpoint](account_id, question)
     request, returned_ids = answer.request, {hit.entry.pk for hit in answer.hits}
     returned_ids |= {one.entry.pk for one in answer.reached}

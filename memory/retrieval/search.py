@@ -16,16 +16,18 @@ from kmapp.ledger.sealed_reads import withhold
 from kmapp.providers.active import active_model
 from kmapp.providers.rerank import configured
 from kmapp.search.calibration import NEXT, RESPONSE, RESULT, level_of
-from kmapp.search.fusion import Ranked, fuse
+from kmapp.search.fusion import Ranked, fuse, reweigh
 from kmapp.search.lookups import Ids
 from kmapp.search.queries import Meaning, Within
 from kmapp.search.query_vector import meaning_of, scale_of
 from kmapp.search.reranking import candidate_limit, rerank_results
 from kmapp.search.variants import DEFAULT, Variant
+from kmapp.search.weights import SHIPPED
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
 from memory.retrieval.as_of import Past, tellable
 from memory.retrieval.candidates import gather
 from memory.retrieval.indexed_text import words_of
+from memory.retrieval.shadow_rankings import Shadow, observe
 
 USUAL = 10  # results
 # Signals from the context of a memory, not from its own text.
@@ -57,7 +59,8 @@ class Search:
     as_of: datetime | None = None  # search the state at this time
     in_run: str = ""  # of this run only
     exactly: bool = False  # compare every memory: slow, but the index misses some
-    variant: Variant = DEFAULT
+    variant: Variant = DEFAULT  # with the account's ranking, if one is active
+    shadow: Shadow | None = None  # a ranking that is compared with the live one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +121,16 @@ def answer(account_id: UUID, request: Search, meaning: Meaning | None) -> list[H
         within = replace(within, one_by_one=request.exactly)
         signals = gather(account_id, request.query, meaning, within, reworded)
         without = frozenset() if request.variant.algorithm.by_run else SURROUNDINGS
-        ranked = fuse(signals.query, signals.candidates, scale, without=without)
+        ranking = request.variant.ranking
+        learned = ranking.weights if ranking else SHIPPED
+        ranked = fuse(signals.query, signals.candidates, scale, without=without, learned=learned)
+        if request.shadow and not request.in_run:
+            observe(request.shadow, request.query, request.viewer, ranked, without)
         best = [each for each in ranked if each.score >= request.min_score]
-        level = level_of([each.score for each in ranked[: NEXT + 1]])
+        # Probabilities are calibrated for the shipped weights.
+        plain = reweigh(request.query, ranked, SHIPPED, without) if ranking else ranked
+        level = level_of([each.score for each in plain[: NEXT + 1]])
+        shipped_scores = {each.id: each.score for each in plain}
 
         def to_hits(some: Sequence[Ranked]) -> list[Hit]:
             ids = [each.id for each in some]
@@ -138,8 +148,8 @@ def answer(account_id: UUID, request: Search, meaning: Meaning | None) -> list[H
                     score=each.score,
                     parts=each.parts,
                     ready=each.id in signals.ready,
-                    relevance=RESULT.probability(each.score, level, request.query),
-                    confidence=RESPONSE.probability(each.score, level, request.query),
+                    relevance=RESULT.probability(shipped_scores[each.id], level, request.query),
+                    confidence=RESPONSE.probability(shipped_scores[each.id], level, request.query),
                 )
                 for each in some
                 if each.id in entries
@@ -188,7 +198,8 @@ def _within(account_id: UUID, request: Search) -> Within:
     """Return the condition on visible rows, cached because agents repeat it."""
     if request.filters is not None or request.as_of:
         return Within.of(rows_of(account_id, request))
-    return _filter(account_id, replace(request, query="", limit=0, min_score=0.0, variant=DEFAULT))
+    plain = replace(request, query="", limit=0, min_score=0.0, variant=DEFAULT, shadow=None)
+    return _filter(account_id, plain)
 
 
 @lru_cache(maxsize=1_000)

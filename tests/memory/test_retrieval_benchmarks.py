@@ -27,14 +27,13 @@ from memory.benchmarks.prompt_tokens import evidence_lines
 from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, alone, questions
 from memory.benchmarks.score_calibration import LEAST, PAIRS, calibration_lines
 from memory.benchmarks.weight_tuning import (
-    NAMES,
     Source,
     examples,
     held_out,
-    learn,
     taught,
     with_weights,
 )
+from memory.learning.fit import NAMES, learn
 from tests.fake_provider import vector_of
 
 TURNS = [

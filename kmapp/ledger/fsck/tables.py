@@ -29,6 +29,8 @@ SEALED: dict[str, frozenset[str]] = {
     "knowledge_knowledgedocument": frozenset({"commit_id", "state", "error"}),
     "knowledge_knowledgetext": frozenset({"commit_id"}),
     "knowledge_lorebookentry": frozenset({"commit_id"}),
+    "memory_judgement": frozenset({"commit_id"}),
+    "memory_ranking": frozenset({"commit_id"}),
     "memory_memoryexport": frozenset({"commit_id"}),
     "company_companysignin": frozenset({"commit_id"}),
     "company_companyidentity": frozenset({"commit_id"}),

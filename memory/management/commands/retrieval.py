@@ -16,7 +16,7 @@ from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.models import EmbeddingModel
 from kmapp.runtime.embedded import temporary
 from kmapp.runtime.embedded.embedder import Embedder
-from kmapp.search import fusion
+from kmapp.search import weights as search_weights
 from memory.benchmarks import ablation_table, weight_tuning
 from memory.benchmarks.confidence import (
     Case,
@@ -28,9 +28,10 @@ from memory.benchmarks.confidence import (
 from memory.benchmarks.prompt_tokens import evidence_lines
 from memory.benchmarks.question_sets import Vectors, questions
 from memory.benchmarks.score_calibration import calibration_lines
-from memory.benchmarks.weight_tuning import Source, learn, taught
+from memory.benchmarks.weight_tuning import Source, taught
+from memory.learning.fit import NAMES, learn
 
-WEIGHTS = Path(fusion.__file__).with_name("weights.json")
+WEIGHTS = Path(search_weights.__file__).with_name("weights.json")
 
 
 class Command(BaseCommand):
@@ -97,9 +98,7 @@ class Command(BaseCommand):
         }
         weights = learn(taught(sources))
         output = {
-            "weights": dict(
-                zip(weight_tuning.NAMES, (round(float(w), 4) for w in weights), strict=True)
-            ),
+            "weights": dict(zip(NAMES, (round(float(w), 4) for w in weights), strict=True)),
             "learned_by": "manage.py retrieval tune",
             "from": {
                 file.name: {

@@ -1,0 +1,81 @@
+"""Weights of the signals: learned, or set by hand. Pure."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+# Learned by `make tune`; the file also has the data sets and the results on unseen data.
+LEARNED: Mapping[str, float] = json.loads(
+    Path(__file__).with_name("weights.json").read_text(encoding="utf-8")
+)["weights"]
+SHIPPED = tuple(LEARNED.values())  # an account's ranking has others, in the same order
+# Set by hand and small, because there are no labelled data: they order equally good candidates.
+BY_HAND: Mapping[str, float] = {
+    "linked": 0.03,  # edges other than those of the run
+    "importance": 0.02,
+    "salience": 0.03,  # changed by feedback
+    "pinned": 0.02,
+    "fresh": 0.02,  # by its half-life, if it has one
+}
+_SHARE = 1 - 1e-9 - sum(BY_HAND.values())  # rounding must not exceed 1
+MEANING_SIGNALS = ("dense", "context")
+WORD_SIGNALS = ("lexical", "window")
+CACHED = 3_600  # combinations
+
+
+class Signals(NamedTuple):
+    """The scaled signals of a candidate, each from 0 to 1."""
+
+    dense: float
+    context: float
+    lexical: float
+    window: float
+    near: float
+    run: float
+    opening: float
+    statement: float
+    dated: float
+    specific: float
+    concrete: float
+    linked: float
+    importance: float
+    salience: float
+    pinned: float
+    fresh: float
+
+
+class Weights(NamedTuple):
+    """The weights of the signals in their order; None for a signal that is left out."""
+
+    of: tuple[float | None, ...]
+    factors: tuple[float, ...]  # the same, with 0 for None
+
+
+_weights_cache: dict[tuple[float, frozenset[str], tuple[float, ...]], Weights] = {}
+
+
+def weights_for(meaning: float, without: frozenset[str], learned: tuple[float, ...]) -> Weights:
+    """Return the weights for this share of dense signals. They sum to 1."""
+    weights = _weights_cache.get((meaning, without, learned))
+    if weights is None:
+        if len(_weights_cache) > CACHED:
+            _weights_cache.clear()
+        shared = {
+            name: weight * balance(name, meaning)
+            for name, weight in zip(LEARNED, learned, strict=True)
+            if name not in without
+        }
+        whole = sum(shared.values()) / _SHARE
+        named = {**{name: weight / whole for name, weight in shared.items()}, **BY_HAND}
+        of = tuple(named.get(name) for name in Signals._fields)
+        weights = Weights(of, tuple(weight or 0.0 for weight in of))
+        _weights_cache[meaning, without, learned] = weights
+    return weights
+
+
+def balance(name: str, meaning: float) -> float:
+    """Return the factor of a signal at this weight of meaning against words."""
+    if name in MEANING_SIGNALS:
+        return meaning
+    return 1 - meaning if name in WORD_SIGNALS else 1.0

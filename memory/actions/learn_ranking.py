@@ -1,0 +1,143 @@
+"""Learn the weights of a ranking, and compare it with the live one on held-out questions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.utils import timezone
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.ledger.actions import recording
+from kmapp.providers.errors import ProviderError
+from kmapp.search.fusion import Ranked, fuse, reweigh
+from kmapp.search.queries import Within
+from kmapp.search.query_vector import meaning_of, scale_of
+from kmapp.search.variants import AccountRanking
+from kmapp.search.weights import SHIPPED
+from memory.actions.rankings import MIN_QUESTIONS
+from memory.learning.evaluation import DEPTH, Outcome, compare, is_better
+from memory.learning.fit import NAMES, Example, learn, signal_rows
+from memory.learning.questions import LabelledQuestion, list_labels, list_questions
+from memory.models import Ranking, RankingComparison
+from memory.models.learning import OWNER_IDS
+from memory.retrieval.candidates import gather
+from memory.retrieval.search import Search, rows_of
+
+LEAST_WEIGHT = 0.0005  # so that no variant is left without a signal
+DECIMALS = 4
+Origin = RankingComparison.Origin
+Status = Ranking.Status
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A labelled question with its candidates, in the order of the live ranking."""
+
+    question: LabelledQuestion
+    relevant: frozenset[str]
+    ranked: Sequence[Ranked]
+
+    def example(self) -> Example:
+        return Example(
+            self.question.text,
+            signal_rows((each.values, each.meaning) for each in self.ranked),
+            np.array([each.id in self.relevant for each in self.ranked]),
+            len(self.relevant),
+            np.array([each.score for each in self.ranked]),
+        )
+
+
+def run_learning(account_id: UUID, ranking_id: UUID) -> None:
+    """Fill a ranking: a draft if it is better on held-out questions, or retired with the reason.
+
+    Raises ProviderError if the embedder does not respond. Opens `acting` itself.
+    """
+    with acting(account_id):
+        rows = Ranking.objects.of(account_id)
+        ranking = rows.filter(pk=ranking_id, status=Status.LEARNING).first()
+        active = rows.filter(status=Status.ACTIVE).first()
+        questions = list_questions(account_id, list_labels(account_id)) if ranking else []
+    if ranking is None:
+        return None
+    live = active.as_used() if active else AccountRanking(0, SHIPPED)
+    cases = [case for each in questions if (case := _rank(account_id, each, live.weights)).ranked]
+    held_out = [case for case in cases if case.question.is_held_out]
+    training = [case for case in cases if not case.question.is_held_out]
+    evaluation: dict[str, Any] = {
+        "questions": len(cases),
+        "held_out": len(held_out),
+        "compared_with": live.number,
+    }
+    examples = [case.example() for case in training]
+    if len(cases) < MIN_QUESTIONS or not held_out or not any(each.right.any() for each in examples):
+        return _finish(ranking, evaluation | {"outcome": "too_few_questions"})
+    learned = _weights(learn(examples, prior=np.array(live.weights)))
+    after = {id(case): reweigh(case.question.text, case.ranked, learned) for case in cases}
+    measures = compare(
+        [Outcome.of(case.ranked, case.relevant) for case in held_out],
+        [Outcome.of(after[id(case)], case.relevant) for case in held_out],
+    )
+    evaluation["measures"] = measures
+    if not is_better(measures):
+        return _finish(ranking, evaluation | {"outcome": "not_better"})
+    ranking.weights = dict(zip(NAMES, learned, strict=True))
+    comparisons = [_comparison(ranking, case, after[id(case)]) for case in cases]
+    return _finish(ranking, evaluation | {"outcome": "better"}, comparisons)
+
+
+def mark_failed(account_id: UUID, ranking_id: UUID) -> None:
+    """Retire a ranking whose job failed permanently. Inside `acting`."""
+    rows = Ranking.objects.of(account_id).filter(pk=ranking_id, status=Status.LEARNING)
+    for ranking in rows:
+        _finish(ranking, {"outcome": "failed"})
+
+
+def _rank(account_id: UUID, question: LabelledQuestion, weights: tuple[float, ...]) -> _Case:
+    decisions: list[Any] = []
+    meaning = meaning_of(account_id, question.text, decisions)
+    if meaning is None:
+        raise ProviderError("The embedder did not respond.")
+    with acting(account_id):
+        within = Within.of(rows_of(account_id, Search(query="", viewer=question.viewer)))
+        gathered = gather(account_id, question.text, meaning, within)
+    scale = scale_of(meaning.model)
+    ranked = fuse(gathered.query, gathered.candidates, scale, learned=weights)
+    return _Case(question, frozenset(map(str, question.relevant)), ranked)
+
+
+def _weights(learned: Any) -> tuple[float, ...]:
+    return tuple(round(max(LEAST_WEIGHT, float(weight)), DECIMALS) for weight in learned)
+
+
+def _comparison(ranking: Ranking, case: _Case, after: Sequence[Ranked]) -> RankingComparison:
+    old, new = ([each.id for each in side[:DEPTH]] for side in (case.ranked, after))
+    viewer = case.question.viewer
+    return RankingComparison(
+        account_id=ranking.account_id,
+        ranking=ranking,
+        origin=Origin.HELD_OUT if case.question.is_held_out else Origin.LEARNED_ON,
+        question=case.question.text,
+        **{name: getattr(viewer, name) for name in OWNER_IDS},
+        scope=viewer.scope or "",
+        before=old,
+        after=new,
+        relevant=list(case.question.relevant),
+        changed=len({*old} - {*new}),
+        created_at=timezone.now(),
+    )
+
+
+def _finish(
+    ranking: Ranking,
+    evaluation: dict[str, Any],
+    comparisons: Sequence[RankingComparison] = (),
+) -> None:
+    with acting(ranking.account_id), recording(ranking.account_id, SYSTEM) as commit:
+        ranking.status = Status.DRAFT if ranking.weights else Status.RETIRED
+        ranking.evaluation, ranking.commit_id = evaluation, commit.id
+        ranking.save()
+        commit.add(ranking, "UPDATE")
+        RankingComparison.objects.bulk_create(comparisons)

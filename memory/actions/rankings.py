@@ -1,0 +1,134 @@
+"""Rankings: learned from labelled questions, run in shadow, promoted and rolled back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Max
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.redacted_text import redacted_reason
+from kmapp.database.ids import uuid7
+from kmapp.errors import Conflict, NotFound
+from kmapp.ledger.actions import recording
+from kmapp.outbox.actions import Task, publish
+from memory.learning.questions import LabelledQuestion, list_labels, list_questions
+from memory.models import Ranking, RankingComparison
+from memory.retrieval.rankings import forget_rankings
+
+LEARN = "memory.learn_ranking"
+MIN_QUESTIONS = 20
+Status = Ranking.Status
+MOVES: Mapping[str, frozenset[str]] = {
+    Status.LEARNING: frozenset(),
+    Status.DRAFT: frozenset({Status.SHADOW, Status.RETIRED}),
+    Status.SHADOW: frozenset({Status.ACTIVE, Status.DRAFT, Status.RETIRED}),
+    Status.ACTIVE: frozenset({Status.RETIRED}),
+    Status.RETIRED: frozenset({Status.SHADOW, Status.ACTIVE}),
+}
+
+
+def start_learning(account_id: UUID, actor: Actor) -> Ranking:
+    """Enqueue learning, and return the ranking that it fills. Inside `acting`."""
+    rows = Ranking.objects.of(account_id)
+    if rows.filter(status=Status.LEARNING).exists():
+        raise Conflict(_("A ranking is being learned. Wait until it is ready."), code="learning")
+    require_questions(list_questions(account_id, list_labels(account_id)))
+    # Their comparisons are no longer of use.
+    RankingComparison.objects.of(account_id).filter(ranking__status=Status.RETIRED).delete()
+    with recording(account_id, actor) as commit:
+        ranking = Ranking(
+            id=uuid7(),
+            account_id=account_id,
+            commit_id=commit.id,
+            number=(rows.aggregate(last=Max("number"))["last"] or 0) + 1,
+            created_by=str(actor),
+            created_at=timezone.now(),
+        )
+        ranking.save(force_insert=True)
+        commit.add(ranking, "ADD")
+    payload = {"ranking": str(ranking.pk)}
+    publish(account_id, LEARN, [Task(job_key=f"{ranking.pk}:1", payload=payload)])
+    return ranking
+
+
+def require_questions(questions: list[LabelledQuestion]) -> None:
+    """Refuse to learn from too few questions, of which half are held out."""
+    held_out = sum(each.is_held_out for each in questions)
+    if len(questions) < MIN_QUESTIONS or not 0 < held_out < len(questions):
+        raise Conflict(
+            _(
+                "Learning needs at least %(least)d questions with a relevant memory. There are "
+                "%(number)d."
+            )
+            % {"least": MIN_QUESTIONS, "number": len(questions)},
+            code="too_few_questions",
+            details={"questions": len(questions), "required": MIN_QUESTIONS},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A request of a person or a key to change the status of a ranking."""
+
+    account_id: UUID
+    ranking_id: UUID
+    actor: Actor
+    to: str
+    reason: str = ""
+
+
+def move(request: Move) -> Ranking:
+    """Change the status, and that of the ranking which it replaces. Inside `acting`.
+
+    Retiring the active ranking rolls back: the ranking that it replaced is active again, or the
+    shipped weights are used.
+    """
+    account_id, now = request.account_id, timezone.now()
+    locked = Ranking.objects.of(account_id).select_for_update(no_key=True).order_by("pk")
+    rows = {row.pk: row for row in locked}
+    ranking = rows.get(request.ranking_id)
+    if ranking is None:
+        raise NotFound(_("Ranking not found."))
+    if ranking.status == request.to:
+        return ranking
+    _refuse_leaps(ranking, request.to)
+    by_status = {row.status: row for row in rows.values()}
+    changes: list[tuple[Ranking, dict[str, Any]]] = []
+    if request.to == Status.ACTIVE:
+        replaced = by_status.get(Status.ACTIVE)
+        if replaced:
+            changes.append((replaced, {"status": Status.RETIRED}))
+        changed = {"activated_at": now, "replaced": replaced.pk if replaced else None}
+    elif request.to == Status.SHADOW:
+        if other := by_status.get(Status.SHADOW):
+            changes.append((other, {"status": Status.DRAFT}))
+        changed = {"shadowed_at": now}
+    else:
+        changed = {}
+    changes.append((ranking, {"status": request.to, **changed}))
+    if ranking.status == Status.ACTIVE and ranking.replaced in rows:
+        changes.append((rows[ranking.replaced], {"status": Status.ACTIVE}))
+    reason = redacted_reason(account_id, request.reason)
+    with recording(account_id, request.actor, reason=reason) as commit:
+        for row, values in changes:
+            for name, value in {**values, "commit_id": commit.id}.items():
+                setattr(row, name, value)
+            row.save()
+            commit.add(row, "UPDATE")
+    forget_rankings()
+    return ranking
+
+
+def _refuse_leaps(ranking: Ranking, to: str) -> None:
+    is_new = to == Status.ACTIVE and ranking.shadowed_at is None
+    if to in MOVES[ranking.status] and not is_new and ranking.weights:
+        return
+    raise Conflict(
+        _("A ranking with status %(status)s cannot become %(to)s.")
+        % {"status": ranking.get_status_display(), "to": Status(to).label},
+        code="invalid_move",
+    )

@@ -1,0 +1,71 @@
+"""Comparisons of the live ranking with the one in shadow, on the questions of agents.
+
+A search writes nothing to the database: comparisons wait in Valkey until they are stored. When
+Valkey is away, some are not stored.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+from uuid import UUID
+
+from django.core.cache import cache
+
+from kmapp.api.cache import ValkeyCache
+from kmapp.search.fusion import Ranked, reweigh
+from kmapp.search.variants import AccountRanking
+from memory.models import Viewer
+
+DEPTH = 10  # results that are compared
+MOST_WAITING = 200  # comparisons of an account between two flushes
+TTL_SECONDS = 3_600
+_PUSH = """
+redis.call('LPUSH', KEYS[1], ARGV[1])
+redis.call('LTRIM', KEYS[1], 0, ARGV[2])
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+"""
+_TAKE = """
+local waiting = redis.call('LRANGE', KEYS[1], 0, -1)
+redis.call('DEL', KEYS[1])
+return waiting
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """A ranking that is compared with the live one."""
+
+    account_id: UUID
+    id: UUID
+    ranking: AccountRanking
+
+
+def observe(
+    shadow: Shadow,
+    query: str,
+    viewer: Viewer,
+    ranked: Sequence[Ranked],
+    without: frozenset[str] = frozenset(),
+) -> None:
+    """Compare the results of a search with those by the ranking in shadow."""
+    other = reweigh(query, ranked, shadow.ranking.weights, without)
+    found = {
+        "ranking": str(shadow.id),
+        "question": query,
+        "viewer": asdict(viewer),
+        "before": [each.id for each in ranked[:DEPTH]],
+        "after": [each.id for each in other[:DEPTH]],
+    }
+    arguments = [json.dumps(found), MOST_WAITING - 1, TTL_SECONDS]
+    cast(ValkeyCache, cache).run(_PUSH, _key(shadow.account_id), *arguments)
+
+
+def take_observations(account_id: UUID) -> list[dict[str, Any]]:
+    """Return and remove the comparisons that wait, newest first."""
+    waiting = cast(ValkeyCache, cache).run(_TAKE, _key(account_id)) or []
+    return [json.loads(each) for each in waiting]
+
+
+def _key(account_id: UUID) -> str:
+    return f"memory.shadow:{account_id}"
