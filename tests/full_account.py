@@ -101,6 +101,7 @@ def create_full_account(name: str) -> FullAccount:
         update_policy(account.pk, {"inject_max_memories": 6}, actor=SYSTEM)
         change_settings(account.pk, {"retention_days": 30}, actor=SYSTEM)
         _fill_review_queue(account, entry)
+        makers.learned_ranking(entry)
         notify(account.pk, JOB_FAILED, "memory.handlers.embed")
         mark_read(Notification.objects.of(account)[0], admin)
         save_settings(account.pk, admin, {"hour": 9})

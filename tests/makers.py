@@ -15,15 +15,18 @@ from kmapp.accounts.models import Account, ApiKey, Invitation, User, account_ids
 from kmapp.company_sign_in.actions import find_company_sign_in, save_company_sign_in
 from kmapp.company_sign_in.admission import connect
 from kmapp.company_sign_in.models import CompanyIdentity
+from kmapp.ledger.actions import recording
 from kmapp.outbox.actions import deliver_due, resting
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
+from kmapp.search.weights import LEARNED
 from kmapp.webhooks.actions import create_webhook, update_webhook
 from kmapp.webhooks.models import Webhook
 from memory.actions.entries import write_batch
+from memory.actions.judgements import NewJudgement, judge
 from memory.actions.review import Decision
 from memory.actions.settings import update_policy
-from memory.models import MemoryEntry
+from memory.models import MemoryEntry, Ranking, RankingComparison
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from tests.agent import Agent
 
@@ -109,6 +112,35 @@ def write(
     batch = Batch(entries=new, edges=list(edges))
     with acting(account):
         return list(write_batch(account_id=account.pk, actor=actor, batch=batch).entries)
+
+
+def learned_ranking(entry: MemoryEntry, **values: Any) -> Ranking:
+    """A ranking in shadow with one judgement about a memory and one comparison."""
+    account_id, question = entry.account_id, f"Where is {entry.content}"
+    weights = dict.fromkeys(LEARNED, 1 / len(LEARNED))
+    status = {"status": "shadow", "shadowed_at": entry.created_at, "number": 1} | values
+    with acting(account_id), recording(account_id, SYSTEM) as commit:
+        ranking = Ranking.objects.create(
+            account_id=account_id,
+            commit_id=commit.id,
+            weights=weights,
+            created_by="system",
+            created_at=entry.created_at,
+            **status,
+        )
+        commit.add(ranking, "ADD")
+        RankingComparison.objects.create(
+            account_id=account_id,
+            ranking=ranking,
+            origin="held_out",
+            question=question,
+            before=[entry.pk],
+            relevant=[entry.pk],
+            created_at=entry.created_at,
+        )
+        new = NewJudgement(question=question, entry_id=entry.pk, label="relevant")
+        judge(account_id, SYSTEM, [new], "person")
+    return ranking
 
 
 def edge(kind: str, src: str, dst: str) -> NewEdge:

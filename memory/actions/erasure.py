@@ -37,7 +37,6 @@ from memory.models import (
     EntryQuerySet,
     ErasedEntry,
     Extraction,
-    Judgement,
     MemoryEdge,
     MemoryEntry,
     MemoryExport,
@@ -247,7 +246,7 @@ def _sealed_rows(account_id: UUID, ids: Sequence[UUID]) -> list[SealedModel]:
 
 
 def _erase_people(account_id: UUID, people: Collection[str], commit: Recording) -> None:
-    """Erase saved views, exports, extractions and judgements of people without memories.
+    """Erase saved views, exports and extractions that name people without memories.
 
     The ledger still proves that an export was made, and by whom.
     """
@@ -255,11 +254,6 @@ def _erase_people(account_id: UUID, people: Collection[str], commit: Recording) 
     erased = {*people} - {*remembered.values_list("user_id", flat=True).distinct()} - {""}
     erase_personal_data(account_id, erased, commit)
     Extraction.objects.of(account_id).filter(user_id__in=erased).delete()
-    RankingComparison.objects.of(account_id).filter(user_id__in=erased).delete()
-    judgements = Judgement.objects.of(account_id).filter(user_id__in=erased)
-    for row in judgements:
-        commit.erase(Judgement._meta.label_lower, row.pk)
-    judgements.delete()
     views = list(_list_naming(SavedView.objects.of(account_id), erased))
     SavedView.objects.of(account_id).filter(pk__in=[row.pk for row in views]).delete()
     exports = list(_list_naming(MemoryExport.objects.of(account_id), erased))

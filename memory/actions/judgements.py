@@ -1,6 +1,6 @@
 """Judgements: which memories are relevant to which questions."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID, uuid5
 
@@ -9,11 +9,12 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
+from kmapp.accounts.personal_data import PersonalDataHandlers, register_personal_data
 from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import NotFound
-from kmapp.ledger.actions import recording
+from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import canonical
-from memory.models import Judgement, MemoryEntry, Viewer
+from memory.models import Judgement, MemoryEntry, RankingComparison, Viewer
 from memory.models.learning import OWNER_IDS
 
 MOST = 500  # judgements of one commit
@@ -33,13 +34,14 @@ def judge(
 ) -> list[Judgement]:
     """Store judgements in one commit, and return those that changed. Inside `acting`."""
     kinds = Account.objects.get(pk=account_id).redact
-    wanted = {each.entry_id for each in judgements}
-    known = set(
-        MemoryEntry.objects.of(account_id).filter(pk__in=wanted).values_list("pk", flat=True)
+    requested = {each.entry_id for each in judgements}
+    existing_ids = set(
+        MemoryEntry.objects.of(account_id).filter(pk__in=requested).values_list("pk", flat=True)
     )
-    if wanted - known:
+    if requested - existing_ids:
         raise NotFound(_("Memory not found."))
-    rows = {row.pk: row for each in judgements if (row := _build(account_id, each, source, kinds))}
+    built = [_build(account_id, each, source, kinds) for each in judgements]
+    rows = {row.pk: row for row in built}  # the last of equal ones
     stored = Judgement.objects.of(account_id).select_for_update(no_key=True)
     existing = {row.pk: row for row in stored.filter(pk__in=list(rows)).order_by("pk")}
     changed = [
@@ -71,3 +73,21 @@ def _build(
         source=source,
         created_at=timezone.now(),
     )
+
+
+def _count_of_people(account_id: UUID, people: Collection[str]) -> int:
+    return (
+        Judgement.objects.of(account_id).filter(user_id__in=people).count()
+        + RankingComparison.objects.of(account_id).filter(user_id__in=people).count()
+    )
+
+
+def _erase_of_people(account_id: UUID, people: Collection[str], commit: Recording) -> None:
+    RankingComparison.objects.of(account_id).filter(user_id__in=people).delete()
+    judgements = Judgement.objects.of(account_id).filter(user_id__in=people)
+    for pk in judgements.values_list("pk", flat=True):
+        commit.erase(Judgement._meta.label_lower, pk)
+    judgements.delete()
+
+
+register_personal_data(PersonalDataHandlers(count=_count_of_people, erase=_erase_of_people))

@@ -31,6 +31,14 @@ MOVES: Mapping[str, frozenset[str]] = {
 }
 
 
+def get_ranking(account_id: UUID, pk: UUID) -> Ranking:
+    """Return a ranking. Raises NotFound. Inside `acting`."""
+    ranking = Ranking.objects.of(account_id).filter(pk=pk).first()
+    if ranking is None:
+        raise NotFound(_("Ranking not found."))
+    return ranking
+
+
 def start_learning(account_id: UUID, actor: Actor) -> Ranking:
     """Enqueue learning, and return the ranking that it fills. Inside `acting`."""
     rows = Ranking.objects.of(account_id)
@@ -87,31 +95,14 @@ def move(request: Move) -> Ranking:
     Retiring the active ranking rolls back: the ranking that it replaced is active again, or the
     shipped weights are used.
     """
-    account_id, now = request.account_id, timezone.now()
+    account_id = request.account_id
     locked = Ranking.objects.of(account_id).select_for_update(no_key=True).order_by("pk")
     rows = {row.pk: row for row in locked}
-    ranking = rows.get(request.ranking_id)
-    if ranking is None:
-        raise NotFound(_("Ranking not found."))
+    ranking = rows.get(request.ranking_id) or get_ranking(account_id, request.ranking_id)
     if ranking.status == request.to:
         return ranking
     _refuse_leaps(ranking, request.to)
-    by_status = {row.status: row for row in rows.values()}
-    changes: list[tuple[Ranking, dict[str, Any]]] = []
-    if request.to == Status.ACTIVE:
-        replaced = by_status.get(Status.ACTIVE)
-        if replaced:
-            changes.append((replaced, {"status": Status.RETIRED}))
-        changed = {"activated_at": now, "replaced": replaced.pk if replaced else None}
-    elif request.to == Status.SHADOW:
-        if other := by_status.get(Status.SHADOW):
-            changes.append((other, {"status": Status.DRAFT}))
-        changed = {"shadowed_at": now}
-    else:
-        changed = {}
-    changes.append((ranking, {"status": request.to, **changed}))
-    if ranking.status == Status.ACTIVE and ranking.replaced in rows:
-        changes.append((rows[ranking.replaced], {"status": Status.ACTIVE}))
+    changes = _changes(ranking, request.to, rows)
     reason = redacted_reason(account_id, request.reason)
     with recording(account_id, request.actor, reason=reason) as commit:
         for row, values in changes:
@@ -121,6 +112,24 @@ def move(request: Move) -> Ranking:
             commit.add(row, "UPDATE")
     forget_rankings()
     return ranking
+
+
+def _changes(
+    ranking: Ranking, to: str, rows: Mapping[UUID, Ranking]
+) -> list[tuple[Ranking, dict[str, Any]]]:
+    """Return the new values of the ranking and of the one that it replaces or restores."""
+    now, holder = timezone.now(), next((row for row in rows.values() if row.status == to), None)
+    if to == Status.ACTIVE:
+        replaced = [(holder, {"status": Status.RETIRED})] if holder else []
+        since = {"activated_at": now, "replaced": holder.pk if holder else None}
+        return [*replaced, (ranking, {"status": to, **since})]
+    if to == Status.SHADOW:
+        displaced = [(holder, {"status": Status.DRAFT})] if holder else []
+        return [*displaced, (ranking, {"status": to, "shadowed_at": now})]
+    is_live = ranking.status == Status.ACTIVE
+    former = rows.get(ranking.replaced) if is_live and ranking.replaced else None
+    restored = [(former, {"status": Status.ACTIVE})] if former else []
+    return [(ranking, {"status": to}), *restored]
 
 
 def _refuse_leaps(ranking: Ranking, to: str) -> None:

@@ -29,11 +29,9 @@ def store_observations(account_id: UUID) -> int:
         if shadow is None:
             return 0
         kinds = Account.objects.get(pk=account_id).redact
-        rows = {
-            row.pk: row
-            for each in reversed(waiting)
-            if each["ranking"] == str(shadow.pk) and (row := _build(shadow, each, kinds))
-        }
+        current = [each for each in waiting if each["ranking"] == str(shadow.pk)]
+        built = [_build(shadow, each, kinds) for each in reversed(current)]
+        rows = {row.pk: row for row in built}  # the newest of equal questions
         RankingComparison.objects.bulk_create(
             rows.values(), update_conflicts=True, unique_fields=["id"], update_fields=UPDATED
         )
@@ -44,10 +42,10 @@ def store_observations(account_id: UUID) -> int:
     return len(rows)
 
 
-def _build(shadow: Ranking, found: dict[str, Any], kinds: list[str]) -> RankingComparison:
-    question = redact_text(found["question"], kinds)
-    ids = {name: found["viewer"][name] for name in OWNER_IDS}
-    scope = found["viewer"]["scope"] or ""
+def _build(shadow: Ranking, observation: dict[str, Any], kinds: list[str]) -> RankingComparison:
+    question = redact_text(observation["question"], kinds)
+    ids = {name: observation["viewer"][name] for name in OWNER_IDS}
+    scope = observation["viewer"]["scope"] or ""
     key = canonical([str(shadow.pk), question, *ids.values(), scope]).decode()
     return RankingComparison(
         id=uuid5(shadow.account_id, key),
@@ -57,9 +55,9 @@ def _build(shadow: Ranking, found: dict[str, Any], kinds: list[str]) -> RankingC
         question=question,
         **ids,
         scope=scope,
-        before=found["before"],
-        after=found["after"],
-        changed=len({*found["before"]} - {*found["after"]}),
+        before=observation["before"],
+        after=observation["after"],
+        changed=len({*observation["before"]} - {*observation["after"]}),
         created_at=timezone.now(),
     )
 

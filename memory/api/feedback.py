@@ -1,5 +1,9 @@
 """Endpoint for rating memories."""
 
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,10 +17,20 @@ from kmapp.api.serializers import IdField
 from kmapp.api.views import AgentView, parse
 from kmapp.ledger import batch_nodes
 from memory.actions.feedback import rate_entry
+from memory.actions.judgements import NewJudgement, judge
 from memory.actions.review import Decision
 from memory.api.lookup import MemoryReference, get_entry, readable_entries
+from memory.api.request_serializers import QUERY, viewer_of
 from memory.api.response_types import Rating
-from memory.models import MemoryRating
+from memory.models import Judgement, MemoryRating
+
+Outcome, Label = MemoryRating.Outcome, Judgement.Label
+LABELS: Mapping[str, Judgement.Label] = {
+    Outcome.POSITIVE: Label.RELEVANT,
+    Outcome.NEUTRAL: Label.WITHDRAWN,
+    Outcome.NEGATIVE: Label.NOT_RELEVANT,
+    Outcome.VERY_NEGATIVE: Label.NOT_RELEVANT,
+}
 
 
 class FeedbackInput(MemoryReference):
@@ -26,6 +40,12 @@ class FeedbackInput(MemoryReference):
 
     outcome = serializers.ChoiceField(choices=MemoryRating.Outcome.choices)
     reason = serializers.CharField(max_length=1000, required=False, allow_blank=True)
+    query = serializers.CharField(
+        max_length=QUERY,
+        required=False,
+        allow_blank=True,
+        help_text="The question that it was recalled for. Learned rankings use it.",
+    )
     used_in = IdField(help_text="The run it was used in: each run counts once.")
 
 
@@ -53,6 +73,8 @@ class Feedback(AgentView):
                 reason=data.get("reason", ""),
             )
             rated = rate_entry(decision, data["outcome"], used_in=data.get("used_in") or "")
+            if data.get("query"):
+                self._judge(entry.pk, data)
             output = serialize_as(
                 Rating,
                 rated.rating,
@@ -61,6 +83,16 @@ class Feedback(AgentView):
                 version=rated.entry.version,
             )
             return self.seal(Response(output, status=201 if rated.changed else 200))
+
+    def _judge(self, entry_id: UUID, data: Mapping[str, Any]) -> None:
+        """Record whether the memory was relevant to the question."""
+        judgement = NewJudgement(
+            question=data["query"],
+            entry_id=entry_id,
+            label=LABELS[data["outcome"]],
+            viewer=viewer_of(data),
+        )
+        judge(self.account, self.actor, [judgement], Judgement.Source.FEEDBACK)
 
     def _of_a_guest(self, kind: batch_nodes.Kind, request: Request) -> Response:
         """Rate an object of another app."""

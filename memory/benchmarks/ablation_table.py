@@ -6,14 +6,12 @@ import numpy as np
 
 from kmapp.search.weights import LEARNED
 from memory.benchmarks.weight_tuning import (
-    Example,
     Figures,
-    Matrix,
     Source,
     held_out,
     with_weights,
 )
-from memory.learning.fit import NAMES
+from memory.learning.fit import NAMES, Example, Matrix
 
 COMMAND = "make bench-retrieval"
 COLUMNS = ("R@5", "R@10", "R@20", "hit@10", "MRR")

@@ -15,7 +15,7 @@ from memory.models.entries import MemoryEntry, Viewer
 OWNER_IDS = ("user_id", "agent_id", "app_id", "run_id")
 
 
-class Asked(AccountOwned):
+class ViewerQuestion(AccountOwned):
     """A question, and who asked it."""
 
     question = models.TextField(_("question"))
@@ -33,7 +33,7 @@ class Asked(AccountOwned):
         return Viewer(**{name: getattr(self, name) for name in OWNER_IDS}, scope=self.scope or None)
 
 
-class Judgement(Asked, SealedModel):
+class Judgement(ViewerQuestion, SealedModel):
     """Whether a memory is relevant to a question. Another judgement of its source replaces it."""
 
     class Label(models.TextChoices):
@@ -129,7 +129,7 @@ class Ranking(SealedModel):
         return AccountRanking(self.number, tuple(float(weights[name]) for name in LEARNED))
 
 
-class RankingComparison(Asked):
+class RankingComparison(ViewerQuestion):
     """The first ten results of one question with the ranking and without it."""
 
     class Origin(models.TextChoices):

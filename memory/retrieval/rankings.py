@@ -24,8 +24,8 @@ _in_use = Memo[InUse]()
 
 def rankings_in_use(account_id: UUID) -> InUse:
     """Return the rankings of an account, which may be some seconds old."""
-    known = _in_use.get(account_id)
-    return known or _in_use.put(account_id, _load(account_id), seconds=SECONDS)
+    cached = _in_use.get(account_id)
+    return cached or _in_use.put(account_id, _load(account_id), seconds=SECONDS)
 
 
 def forget_rankings() -> None:

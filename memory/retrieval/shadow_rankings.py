@@ -50,15 +50,15 @@ def observe(
 ) -> None:
     """Compare the results of a search with those by the ranking in shadow."""
     other = reweigh(query, ranked, shadow.ranking.weights, without)
-    found = {
+    observation = {
         "ranking": str(shadow.id),
         "question": query,
         "viewer": asdict(viewer),
         "before": [each.id for each in ranked[:DEPTH]],
         "after": [each.id for each in other[:DEPTH]],
     }
-    arguments = [json.dumps(found), MOST_WAITING - 1, TTL_SECONDS]
-    cast(ValkeyCache, cache).run(_PUSH, _key(shadow.account_id), *arguments)
+    key, newest = _key(shadow.account_id), MOST_WAITING - 1
+    cast(ValkeyCache, cache).run(_PUSH, key, json.dumps(observation), newest, TTL_SECONDS)
 
 
 def take_observations(account_id: UUID) -> list[dict[str, Any]]:

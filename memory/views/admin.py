@@ -67,6 +67,27 @@ class MemoryRatingAdmin(NewestFirstAdmin):
     search_fields = ("=entry__id", "rater", "reason")
 
 
+@admin.register(models.Judgement)
+class JudgementAdmin(NewestFirstAdmin):
+    list_display = ("entry", "question", "label", "source", "judged_by", "created_at")
+    list_filter = ("label", "source")
+    search_fields = ("=entry__id", "question", "judged_by")
+
+
+@admin.register(models.Ranking)
+class RankingAdmin(NewestFirstAdmin):
+    list_display = ("number", "status", "created_by", "created_at", "activated_at")
+    list_filter = ("status",)
+    search_fields = ("=id", "created_by")
+
+
+@admin.register(models.RankingComparison)
+class RankingComparisonAdmin(NewestFirstAdmin):
+    list_display = ("question", "ranking", "origin", "changed", "created_at")
+    list_filter = ("origin",)
+    search_fields = ("=ranking__id", "question")
+
+
 @admin.register(models.MemoryExport)
 class MemoryExportAdmin(NewestFirstAdmin):
     list_display = ("taken_by", "form", "number", "query", "created_at")

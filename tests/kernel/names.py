@@ -19,7 +19,7 @@ from knowledge.models import (
     KnowledgeSource,
     LorebookEntry,
 )
-from memory.models import BulkRun, MemoryEdge, MemoryEntry, SavedView, TopicSuggestion
+from memory.models import BulkRun, MemoryEdge, MemoryEntry, Ranking, SavedView, TopicSuggestion
 from rules.models import Rule, RuleDecision, RulePromotion
 
 
@@ -58,6 +58,7 @@ class Names:
     webhook: UUID
     identity: UUID
     notification: UUID
+    ranking: UUID
 
 
 def list_actor_names(
@@ -99,4 +100,5 @@ def list_actor_names(
             webhook=Webhook.objects.of(account)[0].pk,
             identity=CompanyIdentity.objects.of(account)[0].pk,
             notification=Notification.objects.of(account).get(kind="job.failed").pk,
+            ranking=Ranking.objects.of(account).get(status="shadow").pk,
         )

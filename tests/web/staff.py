@@ -38,6 +38,7 @@ from memory.models import (
     Finding,
     MemoryEntry,
     MemoryExport,
+    Ranking,
     ReviewLease,
     SavedView,
     TopicSuggestion,
@@ -125,6 +126,10 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
         store_archives(settings, SYSTEM, results)
         change_settings(account.pk, {"archive_threshold": number}, actor=SYSTEM)
         fill_review_queue(account, written.entries)
+        known = Ranking.objects.of(account).count()
+        for i, entry in enumerate(written.entries[1:4], known + 1):
+            state = {} if i == 1 else {"status": "draft", "shadowed_at": None}
+            makers.learned_ranking(entry, number=i, **state)
     fill_rules(account, number)
     fill_calls(account, number)
     return list(written.entries)

@@ -43,6 +43,8 @@ OUR_COLUMNS = {
     "memory_topicsuggestion.members",
     "memory_memorysettings.forget_after",
     "memory_finding.name",
+    "memory_ranking.evaluation",
+    "memory_ranking.weights",
     "rules_rulebacktest.examples",
     "rules_rulesuggestion.evidence",
     "context_contextcomparison.left",

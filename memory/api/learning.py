@@ -1,0 +1,251 @@
+"""API of learned rankings: judgements, proposals, their evidence and status."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypedDict
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.response_types import serialize_as
+from kmapp.api.serializers import Typed
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import NotFound
+from memory.actions.judgements import LONGEST, NewJudgement, judge
+from memory.actions.rankings import Move, get_ranking, move, start_learning
+from memory.api.lookup import readable_entries
+from memory.api.request_serializers import OwnerIds, viewer_of
+from memory.models import Judgement, Ranking, RankingComparison
+
+MOST_JUDGEMENTS = 100
+Status, Label = Ranking.Status, Judgement.Label
+LABELS = {True: Label.RELEVANT, False: Label.NOT_RELEVANT, None: Label.WITHDRAWN}
+RELEVANT: Mapping[str, bool | None] = {label: value for value, label in LABELS.items()}
+
+
+class JudgementInput(OwnerIds):
+    """Whether a memory is relevant to a question of this owner; null withdraws the judgement."""
+
+    aliases = {**OwnerIds.aliases, "query": "question", "id": "memory_id"}
+
+    question = serializers.CharField(max_length=LONGEST)
+    memory_id = serializers.UUIDField()
+    relevant = serializers.BooleanField(allow_null=True)
+
+
+class JudgementsInput(Typed):
+    """Judgements. Another one of the same memory and question replaces the first."""
+
+    judgements = serializers.ListField(
+        child=JudgementInput(), min_length=1, max_length=MOST_JUDGEMENTS
+    )
+
+
+class PagesInput(Typed):
+    """A page of a list."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=500, default=100)
+    offset = serializers.IntegerField(min_value=0, max_value=1_000_000, default=0)
+
+
+class ComparisonsInput(PagesInput):
+    """Questions that weights were evaluated on or learned from, or that agents asked."""
+
+    origin = serializers.ChoiceField(choices=RankingComparison.Origin.choices, default="held_out")
+
+
+class StatusInput(Typed):
+    """The new status. Retiring the active ranking restores the one that it replaced."""
+
+    status = serializers.ChoiceField(
+        choices=[Status.DRAFT, Status.SHADOW, Status.ACTIVE, Status.RETIRED]
+    )
+    reason = serializers.CharField(max_length=500, required=False, allow_blank=True)
+
+
+class StoredJudgement(TypedDict):
+    """A judgement."""
+
+    question: str
+    user_id: str | None
+    agent_id: str | None
+    app_id: str | None
+    run_id: str | None
+    scope: str | None
+    memory_id: UUID
+    relevant: bool | None
+    source: str
+    judged_by: str
+    created_at: datetime
+
+
+class JudgementsAnswer(TypedDict):
+    """Judgements, newest first; `next` is an offset."""
+
+    results: list[StoredJudgement]
+    next: int | None
+
+
+class JudgedAnswer(TypedDict):
+    """The number of judgements that were new or different."""
+
+    changed: int
+
+
+class RankingAnswer(TypedDict):
+    """Learned search weights with their results on held-out questions."""
+
+    id: UUID
+    number: int
+    status: str
+    weights: dict[str, float]
+    evaluation: dict[str, Any]
+    created_by: str
+    created_at: datetime
+    shadowed_at: datetime | None
+    activated_at: datetime | None
+
+
+class RankingsAnswer(TypedDict):
+    """The rankings of the account, newest first."""
+
+    results: list[RankingAnswer]
+
+
+class ComparisonAnswer(TypedDict):
+    """The first ten results of a question without the ranking and with it."""
+
+    question: str
+    before: list[UUID]
+    after: list[UUID]
+    relevant: list[UUID]
+    changed: int
+
+
+class ComparisonsAnswer(TypedDict):
+    """Comparisons, the largest change first; `next` is an offset."""
+
+    results: list[ComparisonAnswer]
+    next: int | None
+
+
+class Judgements(AgentView):
+    """Judge which memories are relevant to which questions, or export all judgements."""
+
+    scopes = {"GET": Scope.ADMIN, "POST": Scope.MEMORY_WRITE}
+
+    @extend_schema(parameters=[PagesInput], responses={200: JudgementsAnswer})
+    def get(self, request: Request) -> Response:
+        params = parse(PagesInput, request)
+        with acting(self.account):
+            rows = Judgement.objects.of(self.account).order_by("-created_at", "-pk")
+            rows_of_page = _slice(rows, params)
+        results = [
+            serialize_as(StoredJudgement, row, memory_id=row.entry_id, relevant=RELEVANT[row.label])
+            for row in rows_of_page
+        ]
+        return Response(_page(results, params))
+
+    @extend_schema(request=JudgementsInput, responses={200: JudgedAnswer})
+    def post(self, request: Request) -> Response:
+        judgements = parse(JudgementsInput, request)["judgements"]
+        with acting(self.account):
+            self._refuse_unreadable(judgements)
+            new = [
+                NewJudgement(
+                    question=each["question"],
+                    entry_id=each["memory_id"],
+                    label=LABELS[each["relevant"]],
+                    viewer=viewer_of(each),
+                )
+                for each in judgements
+            ]
+            changed = judge(self.account, self.actor, new, Judgement.Source.IMPORT)
+            return self.seal(Response({"changed": len(changed)}))
+
+    def _refuse_unreadable(self, judgements: Sequence[Mapping[str, Any]]) -> None:
+        """Raise the same error for unknown memories and for those that the owner cannot see."""
+        ids_by_viewer = defaultdict[Any, set[UUID]](set)
+        for each in judgements:
+            ids_by_viewer[viewer_of(each)].add(each["memory_id"])
+        for viewer, ids in ids_by_viewer.items():
+            rows = readable_entries(self.request.auth, {}).visible_to(viewer)
+            if rows.filter(pk__in=ids).count() < len(ids):
+                raise NotFound("Memory not rows_of_page.")
+
+
+class Rankings(AgentView):
+    """List the learned rankings, or learn another one from all judgements. Runs in a worker."""
+
+    scopes = {"GET": Scope.ADMIN, "POST": Scope.ADMIN}
+
+    @extend_schema(responses={200: RankingsAnswer})
+    def get(self, request: Request) -> Response:
+        with acting(self.account):
+            rows = list(Ranking.objects.of(self.account).order_by("-number")[:100])
+        return Response({"results": [serialize_as(RankingAnswer, row) for row in rows]})
+
+    @extend_schema(request=None, responses={202: RankingAnswer})
+    def post(self, request: Request) -> Response:
+        with acting(self.account):
+            ranking = start_learning(self.account, self.actor)
+            return self.seal(Response(serialize_as(RankingAnswer, ranking), status=202))
+
+
+class OneRanking(AgentView):
+    """Return a ranking, or change its status: shadow, active, retired."""
+
+    scopes = {"GET": Scope.ADMIN, "PATCH": Scope.ADMIN}
+
+    @extend_schema(responses={200: RankingAnswer})
+    def get(self, request: Request, pk: UUID) -> Response:
+        with acting(self.account):
+            return Response(serialize_as(RankingAnswer, get_ranking(self.account, pk)))
+
+    @extend_schema(request=StatusInput, responses={200: RankingAnswer})
+    def patch(self, request: Request, pk: UUID) -> Response:
+        params = parse(StatusInput, request)
+        with acting(self.account):
+            ranking = move(
+                Move(
+                    account_id=self.account,
+                    ranking_id=pk,
+                    actor=self.actor,
+                    to=params["status"],
+                    reason=params.get("reason", ""),
+                )
+            )
+            return Response(serialize_as(RankingAnswer, ranking))
+
+
+class RankingComparisons(AgentView):
+    """List what a ranking changes, question by question."""
+
+    scopes = {"GET": Scope.ADMIN}
+
+    @extend_schema(parameters=[ComparisonsInput], responses={200: ComparisonsAnswer})
+    def get(self, request: Request, pk: UUID) -> Response:
+        params = parse(ComparisonsInput, request)
+        with acting(self.account):
+            ranking = get_ranking(self.account, pk)
+            rows = ranking.comparisons.filter(origin=params["origin"]).order_by("-changed", "-pk")
+            rows_of_page = _slice(rows, params)
+        return Response(
+            _page([serialize_as(ComparisonAnswer, row) for row in rows_of_page], params)
+        )
+
+
+def _slice(rows: Any, params: Mapping[str, int]) -> list[Any]:
+    return list(rows[params["offset"] : params["offset"] + params["limit"] + 1])
+
+
+def _page(results: Sequence[Any], params: Mapping[str, int]) -> dict[str, Any]:
+    limit, offset = params["limit"], params["offset"]
+    following = offset + limit if len(results) > limit else None
+    return {"results": list(results[:limit]), "next": following}

@@ -1,0 +1,184 @@
+"""A ranking that an account learns from judgements, from the first one to the rollback."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from memory.actions.shadow_comparisons import store_observations
+from memory.learning.questions import LabelledQuestion, list_labels, list_questions
+from memory.models import MemoryEntry, RankingComparison, Viewer
+from tests import makers
+from tests.agent import Agent
+
+pytestmark = pytest.mark.django_db
+
+WORDS = """
+kiln mill press forge dairy brewery bakery tannery foundry sawmill quarry smokehouse distillery
+winery apiary nursery orchard cannery ropewalk shipyard glassworks pottery printery dyehouse
+"""
+THINGS = WORDS.split()
+OWNED = {"user_id": "mira", "auto_embed": False}
+# Twelve texts with more words of the question than the answer, which has names and numbers.
+CHATTER = [
+    f"did {who} of {{0}}ham {verb} the {{0}} of {{0}}ham"
+    for who in ("anyone", "someone", "nobody")
+    for verb in ("see", "like", "visit", "find")
+]
+ANSWER = "Ada Lovelace, 12 tons for the {0}, then Basil Ferrers with 7 carts."
+
+
+def question(thing: str) -> str:
+    return f"What did anyone of {thing}ham carry to the {thing}?"
+
+
+@pytest.fixture
+def answers(agent: Agent) -> dict[str, str]:
+    """The id of the answer to each question, by its thing."""
+    for thing in THINGS:
+        agent.write(*(text.format(thing) for text in CHATTER), **OWNED)
+    return {thing: agent.write(ANSWER.format(thing), **OWNED)[0] for thing in THINGS}
+
+
+def judge_all(agent: Agent, answers: dict[str, str]) -> None:
+    judgements = [
+        {"question": question(thing), "user_id": "mira", "memory_id": pk, "relevant": True}
+        for thing, pk in answers.items()
+    ]
+    assert agent.post("memory/judgements", {"judgements": judgements}, 200)["changed"] == len(
+        answers
+    )
+
+
+def learn(agent: Agent) -> dict[str, Any]:
+    """Request a ranking, run the job, and return the result."""
+    ranking = agent.post("memory/rankings", {}, 202)
+    makers.settle()
+    result: dict[str, Any] = agent.get(f"memory/rankings/{ranking['id']}")
+    return result
+
+
+def results(agent: Agent, *things: str) -> dict[str, Any]:
+    """Return the results of each question, and the ranking that they name."""
+    found = {}
+    for thing in things or THINGS:
+        response = agent.post("memory/search", {"query": question(thing), "user_id": "mira"})
+        found[thing] = {name: response[name] for name in ("results", "algo_version")}
+    return found
+
+
+def recall_of_held_out(found: dict[str, Any], answers: dict[str, str]) -> float:
+    held_out = [
+        thing
+        for thing in THINGS
+        if LabelledQuestion(text=question(thing), viewer=Viewer(), relevant=frozenset()).is_held_out
+    ]
+    hits = [answers[one] in {hit["id"] for hit in found[one]["results"]} for one in held_out]
+    return sum(hits) / len(hits)
+
+
+@pytest.mark.usefixtures("provider")
+def test_judgements_become_a_ranking_that_a_rollback_removes(
+    agent: Agent, acme: Account, answers: dict[str, str]
+) -> None:
+    makers.settle()
+    before = results(agent)
+    judge_all(agent, answers)
+    draft = learn(agent)
+    assert draft["status"] == "draft", draft["evaluation"]
+    measures = draft["evaluation"]["measures"]
+    assert measures["R@10"]["low"] > 0
+    path, few = f"memory/rankings/{draft['id']}", THINGS[:4]
+    agent.patch(path, {"status": "active"}, 409)
+    agent.patch(path, {"status": "shadow"}, 200)
+    assert results(agent, *few) == {thing: before[thing] for thing in few}
+    assert store_observations(acme.pk) == len(few)
+    seen = agent.get(f"{path}/comparisons", origin="shadow")["results"]
+    assert {row["question"] for row in seen} == {question(thing) for thing in few}
+    assert any(answers[thing] in row["after"] for row in seen for thing in few)
+    assert not any(answers[thing] in row["before"] for row in seen for thing in few)
+
+    agent.patch(path, {"status": "active", "reason": "Dates matter here."}, 200)
+    after = results(agent)
+    assert {each["algo_version"] for each in after.values()} == {"1.r1"}
+    assert recall_of_held_out(before, answers) == pytest.approx(
+        measures["R@10"]["before"], abs=1e-4
+    )
+    assert recall_of_held_out(after, answers) == pytest.approx(measures["R@10"]["after"], abs=1e-4)
+    assert recall_of_held_out(after, answers) > recall_of_held_out(before, answers)
+
+    agent.patch(path, {"status": "retired"}, 200)
+    assert results(agent) == before
+    assert (
+        makers.count(RankingComparison, acme, origin="held_out") == draft["evaluation"]["held_out"]
+    )
+
+
+def labels_of(account: Account) -> list[tuple[str, str, bool]]:
+    with acting(account):
+        return sorted(
+            (each.question, each.source, each.is_relevant) for each in list_labels(account.pk)
+        )
+
+
+@pytest.mark.usefixtures("provider")
+def test_outcomes_of_calls_and_ratings_label_the_question_of_the_call(
+    agent: Agent, acme: Account
+) -> None:
+    red, blue = (
+        agent.store(f"The kettle is {colour}.", user_id="mira") for colour in ("red", "blue")
+    )
+    call = {"messages": [{"role": "user", "content": "Which kettle?"}], "user_id": "mira"}
+    response = agent.post("context/assemble", {**call, "conversation_id": "c1"})
+    assert labels_of(acme) == []
+    report = response["report_id"]
+    agent.post(f"context/reports/{report}/outcome", {"success": True})
+    assert labels_of(acme) == [("Which kettle?", "call", True)] * 2
+    agent.post("memory/feedback", {"id": red, "outcome": "very_negative", "used_in": "c1"})
+    agent.post("memory/feedback", {"id": blue, "outcome": "negative", "query": "A red one?"})
+    assert labels_of(acme) == [
+        ("A red one?", "feedback", False),
+        ("Which kettle?", "call", True),
+        ("Which kettle?", "feedback", False),
+    ]
+
+
+def test_reviews_move_or_remove_labels(agent: Agent, acme: Account) -> None:
+    old, wrong = agent.write("Red.", "Blue.", user_id="mira")
+    asked = {"question": "Colour?", "user_id": "mira", "relevant": True}
+    judgements = [{**asked, "memory_id": pk} for pk in (old, wrong)]
+    agent.post("memory/judgements", {"judgements": judgements}, 200)
+    with acting(acme):
+        [question] = list_questions(acme.pk, list_labels(acme.pk))
+    assert question.relevant == {UUID(old), UUID(wrong)}
+    agent.post("memory/forget", {"id": wrong})
+    edge = {"type": "supersedes", "src": {"client_id": "new"}, "dst": {"id": old}}
+    node = {"text": "Dark red.", "user_id": "mira", "client_id": "new"}
+    agent.post("memory/write", {"nodes": [node], "edges": [edge]}, 201)
+    new = makers.get(MemoryEntry, acme, client_id="new")
+    makers.update(MemoryEntry, acme, {"pk": old}, status="superseded")
+    with acting(acme):
+        [question] = list_questions(acme.pk, list_labels(acme.pk))
+    assert question.relevant == {new.pk}
+
+
+def test_few_questions_are_refused(agent: Agent) -> None:
+    assert agent.post("memory/rankings", {}, 409)["error"] == "too_few_questions"
+
+
+@pytest.mark.usefixtures("provider")
+def test_no_draft_unless_held_out_questions_improve(agent: Agent) -> None:
+    words = "red blue green black white grey brown pink gold lilac teal navy olive rose plum jade"
+    judgements = []
+    for word in [*words.split(), "mint", "rust", "sand", "wine", "corn", "peach", "lime", "coal"]:
+        pk = agent.write(f"The {word} kettle.", **OWNED)[0]
+        judgements.append(
+            {"question": f"{word} kettle", "user_id": "mira", "memory_id": pk, "relevant": True}
+        )
+    agent.post("memory/judgements", {"judgements": judgements}, 200)
+    ranking = learn(agent)
+    assert (ranking["status"], ranking["weights"]) == ("retired", {})
+    assert ranking["evaluation"]["outcome"] == "not_better"
+    agent.patch(f"memory/rankings/{ranking['id']}", {"status": "shadow"}, 409)
