@@ -93,6 +93,7 @@ def create_history(account: Account) -> None:
         forget(two)
         undo(two)
         rate_entry(two, "positive", used_in="r1")
+        makers.learned_ranking(made[0])
         record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="kind=fact", number=2)
         update_account(account, redact=["email"], account_wide="apply", actor=SYSTEM)
         policy = {"forget_after": {"event": 90}, "min_score": 0.1}
