@@ -5,9 +5,9 @@ from uuid import UUID
 
 from context.assembly.calls import Snippet
 from kmapp.search.variants import Variant
-from knowledge.lore.triggers import Fired
+from knowledge.lore.triggers import TriggeredEntry
 from knowledge.models import LorebookEntry
-from knowledge.retrieval.citations import citation_of
+from knowledge.retrieval.citations import build_citation
 from knowledge.retrieval.search import Snippet as Passage
 from memory.retrieval.search import Hit
 from rules.evaluation.matching import RuleDefinition
@@ -42,7 +42,7 @@ def memory_snippet(hit: Hit, variant: Variant) -> Snippet:
 def knowledge_snippet(snippet: Passage, variant: Variant) -> Snippet:
     first, last = snippet.chunks[0], snippet.chunks[-1]
     document = first.document
-    citation = citation_of(document, first.text_row, first, last, variant.versions())
+    citation = build_citation(document, first.text_row, first, last, variant.versions())
     return Snippet(
         source="knowledge",
         ref=str(first.pk),
@@ -55,7 +55,7 @@ def knowledge_snippet(snippet: Passage, variant: Variant) -> Snippet:
     )
 
 
-def lore_snippet(row: LorebookEntry, fired: Fired, variant: Variant) -> Snippet:
+def lore_snippet(row: LorebookEntry, fired: TriggeredEntry, variant: Variant) -> Snippet:
     return Snippet(
         source="lore",
         ref=str(row.pk),

@@ -31,8 +31,8 @@ from kmapp.providers.breaker import breaker_for
 from kmapp.providers.errors import ProviderError, ProviderTimeout
 from kmapp.search.queries import Meaning
 from kmapp.search.query_vector import meaning_of
-from knowledge.lore.evaluate import entries_of, fire
-from knowledge.lore.triggers import Rules
+from knowledge.lore.evaluate import evaluate_entries, load_entries
+from knowledge.lore.triggers import TriggerSettings
 from knowledge.retrieval import search as documents
 from memory.actions.messages import MessageContext, enqueue_conversation
 from memory.extraction.conversation import Message as Said
@@ -200,10 +200,12 @@ def search_knowledge(request: RetrievalRequest, results: Retrieved) -> None:
 
 
 def search_lore(request: RetrievalRequest, results: Retrieved) -> None:
-    rows = entries_of(request.account_id, request.lorebooks)
+    rows = load_entries(request.account_id, request.lorebooks)
     if not rows:
         return
-    outcome = fire(rows, request.recent_messages, Rules(budget=LORE_TOKENS, scope=request.scope))
+    outcome = evaluate_entries(
+        rows, request.recent_messages, TriggerSettings(budget=LORE_TOKENS, scope=request.scope)
+    )
     by_id = {str(row.pk): row for row in rows}
     results.snippets += [
         lore_snippet(by_id[fired.entry.id], fired, request.variant) for fired in outcome.included

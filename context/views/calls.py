@@ -28,7 +28,7 @@ from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, paginate, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, render_part
-from knowledge.views.passages import passage_url
+from knowledge.views.passages import build_passage_url
 
 FIRST_CALL = '{"messages": [{"role": "user", "content": "When does the tea room open?"}]}'
 LARGEST_TOOLS = 10
@@ -163,7 +163,7 @@ def citation_url(citation: Mapping[str, Any]) -> str:
     if "remote" in citation:
         return ""
     if citation["source"] == "knowledge":
-        return passage_url(ref, [citation["locator"]["chunk_id"]])
+        return build_passage_url(ref, [citation["locator"]["chunk_id"]])
     return reverse(PAGES[citation["source"]], args=[ref])
 
 

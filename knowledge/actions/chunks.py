@@ -13,14 +13,14 @@ from kmapp.providers.active import models_in_use
 from kmapp.search.actions import Part, await_vectors, drop_vectors, index_terms, unindex_terms
 from kmapp.search.lookups import Ids
 from knowledge.chunking import Chunk
-from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_of
+from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
-from knowledge.retrieval.indexed_text import words_of
+from knowledge.retrieval.indexed_text import build_lexical_text
 
 EMBED = "knowledge.chunks.embed"
 EMBED_BATCH = 16  # chunks in a job
 INDEX_BATCH = 100  # chunks in a statement
-POSITION = ("text_row", "chunk_index", "start", "end", "line_start", "line_end", "page")
+POSITION_FIELDS = ("text_row", "chunk_index", "start", "end", "line_start", "line_end", "page")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,15 +73,17 @@ def _replace_version(
                 )
                 created.append(row)
             row.text_row, row.chunk_index = each.text, chunk.index
-            for name in POSITION[2:]:
+            for name in POSITION_FIELDS[2:]:
                 setattr(row, name, getattr(chunk, name))
     surplus = [row for same in existing.values() for row in same]
     _delete_chunks(account_id, version, surplus, names)
-    KnowledgeChunk.objects.bulk_update(moved, POSITION, batch_size=500)
+    KnowledgeChunk.objects.bulk_update(moved, POSITION_FIELDS, batch_size=500)
     KnowledgeChunk.objects.bulk_create(created, batch_size=500)
-    for batch in _batches(created, INDEX_BATCH):
-        words = {row.pk: words_of(row, row.document.title, row.document.ref) for row in batch}
-        index_terms(account_id, collection_of(version), words)
+    for batch in _split_batches(created, INDEX_BATCH):
+        words = {
+            row.pk: build_lexical_text(row, row.document.title, row.document.ref) for row in batch
+        }
+        index_terms(account_id, collection_name(version), words)
     _enqueue_embeddings(account_id, version, created, job)
     return Counter(unchanged=len(moved), created=len(created), retired=len(surplus))
 
@@ -96,15 +98,17 @@ def _delete_chunks(
 
     `names` has the title and the ref of each document with which its chunks were indexed.
     """
-    collection = collection_of(version)
-    for batch in _batches(chunks, INDEX_BATCH):
-        words = {chunk.pk: words_of(chunk, *names[chunk.document_id]) for chunk in batch}
+    collection = collection_name(version)
+    for batch in _split_batches(chunks, INDEX_BATCH):
+        words = {chunk.pk: build_lexical_text(chunk, *names[chunk.document_id]) for chunk in batch}
         unindex_terms(account_id, collection, words)
         drop_vectors(account_id, [collection], list(words))
         KnowledgeChunk.objects.of(account_id).filter(pk__any_of=Ids(words)).delete()
 
 
-def _batches(chunks: Sequence[KnowledgeChunk], size: int) -> Iterator[Sequence[KnowledgeChunk]]:
+def _split_batches(
+    chunks: Sequence[KnowledgeChunk], size: int
+) -> Iterator[Sequence[KnowledgeChunk]]:
     """Yield chunks in batches, so that no statement takes long."""
     return (chunks[i : i + size] for i in range(0, len(chunks), size))
 
@@ -114,12 +118,12 @@ def _enqueue_embeddings(
 ) -> None:
     parts = [Part(object_id=chunk.pk, part=0, text_sha256="") for chunk in chunks]
     for model in models_in_use() if parts else ():
-        await_vectors(account_id, collection_of(version), model.pk, parts, is_equal_text=False)
+        await_vectors(account_id, collection_name(version), model.pk, parts, is_equal_text=False)
     tasks = [
         Task(
             job_key=f"{batch[0].pk}:{job}",
             payload={"index_version": version, "chunks": [str(each.pk) for each in batch]},
         )
-        for batch in _batches(chunks, EMBED_BATCH)
+        for batch in _split_batches(chunks, EMBED_BATCH)
     ]
     publish(account_id, EMBED, tasks)

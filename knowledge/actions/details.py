@@ -32,7 +32,7 @@ def change_details(
     changed = {name: value for name, value in values.items() if getattr(document, name) != value}
     if not changed:
         return document
-    _refuse_outsiders(account_id, [changed[name] for name in PEOPLE if changed.get(name)])
+    _check_members(account_id, [changed[name] for name in PEOPLE if changed.get(name)])
     with recording(account_id, actor) as commit:
         for name, value in changed.items():
             setattr(document, name, value)
@@ -52,7 +52,7 @@ def complete_review(
     return change_details(account_id, actor, document_id, values)
 
 
-def _refuse_outsiders(account_id: UUID, people: list[str]) -> None:
+def _check_members(account_id: UUID, people: list[str]) -> None:
     """Refuse people who are not members, because they could not open the document."""
     ids = {pk for each in people if (pk := Actor.parse(each).id)}
     members = Membership.objects.of(account_id).filter(user_id__in=ids)

@@ -15,7 +15,7 @@ from kmapp.outbox.actions import clear_error_messages
 from kmapp.search.actions import drop_documents, drop_vectors
 from kmapp.search.lookups import Ids
 from knowledge.actions.images import IMAGES, delete_unused_images
-from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_of
+from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_name
 from knowledge.models import (
     ErasedKnowledge,
     KnowledgeChunk,
@@ -27,14 +27,14 @@ from knowledge.models import (
     LorebookEntry,
 )
 from knowledge.retrieval.cache_version import invalidate_cache
-from knowledge.retrieval.citations import gone_error
+from knowledge.retrieval.citations import find_gone_error
 
 
 def erase_document(account_id: UUID, document_id: UUID, actor: Actor) -> Recording:
     """Erase one document. Use inside `acting`."""
     rows = KnowledgeDocument.objects.of(account_id).filter(pk=document_id)
     if not rows.select_for_update(no_key=True).exists():
-        raise _gone_or_missing(account_id, document_id, "document")
+        raise _build_missing_error(account_id, document_id, "document")
     with recording(account_id, actor) as commit:
         _erase_documents(account_id, [document_id], commit)
         _erase_inputs(account_id, [document_id])
@@ -46,7 +46,7 @@ def erase_source(account_id: UUID, source_id: UUID, actor: Actor) -> Recording:
     rows = KnowledgeSource.objects.of(account_id).filter(pk=source_id)
     source = rows.select_for_update(no_key=True).first()
     if source is None:
-        raise _gone_or_missing(account_id, source_id, "source")
+        raise _build_missing_error(account_id, source_id, "source")
     documents = KnowledgeDocument.objects.of(account_id).filter(source=source)
     ids = list(documents.values_list("pk", flat=True))
     lore = list(LorebookEntry.objects.of(account_id).filter(source=source))
@@ -63,8 +63,8 @@ def erase_source(account_id: UUID, source_id: UUID, actor: Actor) -> Recording:
     return commit
 
 
-def _gone_or_missing(account_id: UUID, pk: UUID, noun: str) -> Exception:
-    return gone_error(account_id, pk) or NotFound(f"{noun} not found.")
+def _build_missing_error(account_id: UUID, pk: UUID, noun: str) -> Exception:
+    return find_gone_error(account_id, pk) or NotFound(f"{noun} not found.")
 
 
 def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
@@ -79,7 +79,7 @@ def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -
     _erase_inputs(account_id, text_ids)
     chunks = KnowledgeChunk.objects.of(account_id).filter(document__any_of=these)
     chunk_ids = list(chunks.values_list("pk", flat=True))
-    collections = [collection_of(version) for version in INDEX_VERSIONS]
+    collections = [collection_name(version) for version in INDEX_VERSIONS]
     clear_error_messages(account_id, [*ids, *chunk_ids])
     drop_documents(account_id, collections, chunk_ids)
     drop_vectors(account_id, collections, chunk_ids)

@@ -10,14 +10,14 @@ from pathlib import Path
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import TooLarge
-from knowledge.actions.ingest import IngestResult, ingest
-from knowledge.actions.prepare_delivery import Delivery, Pieces, prepare, refuse_over_quota
+from knowledge.actions.ingest import IngestResult, ingest_deliveries
+from knowledge.actions.prepare_delivery import Delivery, StoredFile, check_quota, prepare_deliveries
 from knowledge.models import KnowledgeDocument, KnowledgeSource
-from knowledge.parsing.formats import format_of
+from knowledge.parsing.formats import find_format
 
-FILES = 20  # in one commit
-BYTES = 256 * 1024
-PIECE = 1024 * 1024
+BATCH_FILES = 20  # in one commit
+BATCH_BYTES = 256 * 1024
+READ_SIZE = 1024 * 1024
 SKIPPED = frozenset({"__pycache__", "node_modules", "venv", "dist", "build"})
 
 
@@ -33,7 +33,7 @@ class SyncResult:
         self.chunks += result.chunks
 
 
-def files_of(folder: Path) -> Iterator[Path]:
+def list_files(folder: Path) -> Iterator[Path]:
     """Yield the supported files, sorted. Hidden files and links out of the folder are skipped."""
     root = folder.resolve()
     for here, folders, names in os.walk(root):
@@ -41,29 +41,29 @@ def files_of(folder: Path) -> Iterator[Path]:
         for name in sorted(names):
             path = Path(here, name)
             inside = path.resolve().is_relative_to(root)
-            if not name.startswith(".") and inside and path.is_file() and format_of(name):
+            if not name.startswith(".") and inside and path.is_file() and find_format(name):
                 yield path
 
 
-def delivery_of(folder: Path, path: Path) -> Delivery:
+def build_delivery(folder: Path, path: Path) -> Delivery:
     """Return the delivery of a file, named by its path inside the folder."""
     ref = path.relative_to(folder.resolve()).as_posix()
-    return Delivery.of(ref, Pieces(partial(_read_pieces, path)))
+    return Delivery.of(ref, StoredFile(partial(_read_pieces, path)))
 
 
 def _read_pieces(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
-        while piece := file.read(PIECE):
+        while piece := file.read(READ_SIZE):
             yield piece
 
 
-def signature_of(folder: Path) -> frozenset[tuple[str, int, int]]:
+def compute_signature(folder: Path) -> frozenset[tuple[str, int, int]]:
     """Return a signature that changes when a folder changes, without reading its files."""
-    stats = [(path, path.stat()) for path in files_of(folder)]
+    stats = [(path, path.stat()) for path in list_files(folder)]
     return frozenset((str(path), stat.st_mtime_ns, stat.st_size) for path, stat in stats)
 
 
-def sync(
+def sync_folder(
     source: KnowledgeSource,
     actor: Actor,
     folder: Path,
@@ -72,26 +72,26 @@ def sync(
     """Deliver the content of a folder to a source. Opens `acting` itself, for each batch."""
     total = SyncResult()
     refs: set[str] = set()
-    for deliveries in _batches(folder):
+    for deliveries in _split_batches(folder):
         refs.update(each.ref for each in deliveries)
         _deliver(source, actor, deliveries, total)
         report_progress(len(deliveries))
     # Files of an archive have its name as their folder.
     archives = tuple(f"{ref[:-4]}/" for ref in refs if ref.endswith(".zip"))
     with acting(source.account_id):
-        rows = KnowledgeDocument.objects.of(source.account_id).present().filter(source=source)
+        rows = KnowledgeDocument.objects.of(source.account_id).not_removed().filter(source=source)
         existing_refs = rows.values_list("ref", flat=True)
         removed = [ref for ref in existing_refs if ref not in refs and not ref.startswith(archives)]
         if removed:
-            total.add(ingest(source, actor, [], remove=removed))
+            total.add(ingest_deliveries(source, actor, [], remove=removed))
     return total
 
 
-def _batches(folder: Path) -> Iterator[list[Delivery]]:
+def _split_batches(folder: Path) -> Iterator[list[Delivery]]:
     batch: list[Delivery] = []
-    for path in files_of(folder):
-        batch.append(delivery_of(folder, path))
-        if len(batch) >= FILES or sum(each.size for each in batch) >= BYTES:
+    for path in list_files(folder):
+        batch.append(build_delivery(folder, path))
+        if len(batch) >= BATCH_FILES or sum(each.size for each in batch) >= BATCH_BYTES:
             yield batch
             batch = []
     if batch:
@@ -105,10 +105,10 @@ def _deliver(
     with acting(source.account_id):
         for each in deliveries:
             try:
-                refuse_over_quota(source.account_id, [each])
+                check_quota(source.account_id, [each])
                 allowed.append(each)
             except TooLarge as error:
                 total.refused.append(error.message)
-    prepared = prepare(source, allowed)
+    prepared = prepare_deliveries(source, allowed)
     with acting(source.account_id):
-        total.add(ingest(source, actor, prepared))
+        total.add(ingest_deliveries(source, actor, prepared))

@@ -14,28 +14,28 @@ from kmapp.accounts.actors import Actor
 from kmapp.errors import Invalid, TooLarge
 from knowledge.models import KnowledgeDraft, KnowledgeImage, KnowledgeText
 
-MOST_BYTES = 4 * 1024 * 1024
-MOST_PIXELS = 40_000_000
-MOST_ACCOUNT_BYTES = 1024**3
-MIME_OF = {each.name: each.value for each in KnowledgeImage.Type}  # by the name of the format
+MAX_BYTES = 4 * 1024 * 1024
+MAX_PIXELS = 40_000_000
+MAX_ACCOUNT_BYTES = 1024**3
+MIME_BY_TYPE = {each.name: each.value for each in KnowledgeImage.Type}  # by the name of the format
 IMAGES = "/knowledge/images/"  # how the URLs of images begin
 _DIGEST = re.compile(rf"{IMAGES}([0-9a-f]{{64}})/")
 
 
-def refuse_too_large(size: int) -> None:
+def check_size(size: int) -> None:
     """Raise TooLarge if an image has too many bytes. Call it before the image is read."""
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         raise TooLarge(
-            _("The image is too large. The limit is %(most)d MB.") % {"most": MOST_BYTES // 1024**2}
+            _("The image is too large. The limit is %(most)d MB.") % {"most": MAX_BYTES // 1024**2}
         )
 
 
 def store_image(account_id: UUID, actor: Actor, data: bytes) -> KnowledgeImage:
     """Store an image, or return the stored one with this content. Inside `acting`."""
-    refuse_too_large(len(data))
+    check_size(len(data))
     mime = _detect_type(data)
     rows = KnowledgeImage.objects.of(account_id)
-    if (rows.aggregate(Sum("size"))["size__sum"] or 0) + len(data) > MOST_ACCOUNT_BYTES:
+    if (rows.aggregate(Sum("size"))["size__sum"] or 0) + len(data) > MAX_ACCOUNT_BYTES:
         raise TooLarge(_("The storage of images is full. Erase documents with images first."))
     digest = hashlib.sha256(data).hexdigest()
     image = KnowledgeImage(
@@ -59,17 +59,17 @@ def store_image(account_id: UUID, actor: Actor, data: bytes) -> KnowledgeImage:
 def _detect_type(data: bytes) -> str:
     """Return the type of an image by its content. Its pixels are not decoded."""
     try:
-        with Image.open(BytesIO(data), formats=list(MIME_OF)) as image:
+        with Image.open(BytesIO(data), formats=list(MIME_BY_TYPE)) as image:
             width, height = image.size
-            mime = MIME_OF[image.format or ""]
-            if width * height <= MOST_PIXELS:
+            mime = MIME_BY_TYPE[image.format or ""]
+            if width * height <= MAX_PIXELS:
                 image.verify()
     except (
         *(UnidentifiedImageError, Image.DecompressionBombError, Image.DecompressionBombWarning),
         *(OSError, SyntaxError, ValueError, KeyError),
     ) as error:
         raise Invalid(_("This is not an image. Choose a PNG, JPEG, GIF or WebP file.")) from error
-    if width * height > MOST_PIXELS:
+    if width * height > MAX_PIXELS:
         raise TooLarge(_("The image has too many pixels. Make it smaller and try again."))
     return mime
 

@@ -14,10 +14,10 @@ from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, publish
 from knowledge.actions.chunks import ChunkedText, replace_chunks
-from knowledge.actions.prepare_delivery import Delivery, Prepared, Reading
+from knowledge.actions.prepare_delivery import Delivery, ParsedText, PreparedDelivery
 from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource, KnowledgeText
 from knowledge.retrieval.cache_version import invalidate_cache
-from knowledge.retrieval.citations import gone_error
+from knowledge.retrieval.citations import find_gone_error
 
 READ = "knowledge.document.read"
 FETCH = "knowledge.document.fetch"
@@ -40,22 +40,22 @@ class IngestResult:
     commit_id: UUID | None = None
 
 
-def ingest(
+def ingest_deliveries(
     source: KnowledgeSource,
     actor: Actor,
-    prepared: Sequence[Prepared],
+    prepared: Sequence[PreparedDelivery],
     *,
     remove: Sequence[str] = (),
 ) -> IngestResult:
     """Write prepared deliveries in one commit. Use inside `acting`."""
     refs = [each.delivery.ref for each in prepared]
-    _refuse_duplicates(refs)
+    _check_duplicates(refs)
     account_id = source.account_id
     sources = KnowledgeSource.objects.of(account_id)
     # Each source takes one delivery at a time: two could give a text the same version number.
     locked = sources.select_for_update(no_key=True).filter(pk=source.pk).first()
     if locked is None:  # erased while the delivery was parsed
-        raise gone_error(account_id, source.pk) or NotFound("Source not found.")
+        raise find_gone_error(account_id, source.pk) or NotFound("Source not found.")
     rows = KnowledgeDocument.objects.of(account_id).filter(source=locked)
     existing = {row.ref: row for row in rows.filter(ref__in=[*refs, *remove])}
     result = IngestResult()
@@ -73,7 +73,7 @@ def ingest(
     return result
 
 
-def _refuse_duplicates(refs: Sequence[str]) -> None:
+def _check_duplicates(refs: Sequence[str]) -> None:
     if len(set(refs)) < len(refs):
         issues = [
             {"path": f"documents.{i}.ref", "message": f"{ref} again"}
@@ -94,7 +94,7 @@ class _Ingestion:
         self.chunked_texts: list[ChunkedText] = []
         self.unparsed: list[tuple[KnowledgeDocument, Delivery]] = []
 
-    def add(self, prepared: Prepared, existing: KnowledgeDocument | None) -> None:
+    def add(self, prepared: PreparedDelivery, existing: KnowledgeDocument | None) -> None:
         delivery = prepared.delivery
         is_finished = existing and not existing.removed_at and existing.state != State.FAILED
         if prepared.unchanged or (is_finished and existing and existing.sha256 == delivery.sha256):
@@ -117,23 +117,23 @@ class _Ingestion:
         title_before = document.title
         self._set_fields(document, prepared)
         self.result.documents.append(document)
-        if prepared.reading:
-            text, is_new = find_or_build_text(document, prepared.reading, self.commit)
+        if prepared.parsed:
+            text, is_new = find_or_build_text(document, prepared.parsed, self.commit)
             if is_new:
                 self.texts.append(text)
             self.chunked_texts.append(
                 ChunkedText(
                     document=document,
                     text=text,
-                    chunks=prepared.reading.chunks,
+                    chunks=prepared.parsed.chunks,
                     title_before=title_before,
                 )
             )
         elif not prepared.error:
             self.unparsed.append((document, delivery))
 
-    def _set_fields(self, document: KnowledgeDocument, prepared: Prepared) -> None:
-        delivery, reading, now = prepared.delivery, prepared.reading, timezone.now()
+    def _set_fields(self, document: KnowledgeDocument, prepared: PreparedDelivery) -> None:
+        delivery, reading, now = prepared.delivery, prepared.parsed, timezone.now()
         document.mime = prepared.format.mime if prepared.format else "application/octet-stream"
         document.title = reading.title if reading else delivery.title or document.title
         document.url, document.revision = delivery.url, delivery.revision or self.source.revision
@@ -188,10 +188,10 @@ class _Ingestion:
 
 
 def find_or_build_text(
-    document: KnowledgeDocument, reading: Reading, commit: Recording
+    document: KnowledgeDocument, parsed: ParsedText, commit: Recording
 ) -> tuple[KnowledgeText, bool]:
     """Return the current text if it is unchanged, or build the next version. True if built."""
-    sha256 = hashlib.sha256(reading.text.encode()).hexdigest()
+    sha256 = hashlib.sha256(parsed.text.encode()).hexdigest()
     rows = KnowledgeText.objects.of(document.account_id).filter(document=document, sha256=sha256)
     if document.version and (text := rows.filter(version=document.version).first()):
         return text, False
@@ -205,9 +205,9 @@ def find_or_build_text(
         sha256=sha256,
         file_sha256=document.sha256,
         revision=document.revision,
-        shape=reading.format.shape,
-        language=reading.format.language,
-        text=reading.text,
+        shape=parsed.format.shape,
+        language=parsed.format.language,
+        text=parsed.text,
         created_at=timezone.now(),
     )
     return text, True

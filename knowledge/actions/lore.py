@@ -14,11 +14,11 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import recording
 from knowledge.actions.sources import NewSource, ensure_source
-from knowledge.lore.triggers import BadPattern, compile_pattern
+from knowledge.lore.triggers import InvalidPattern, compile_pattern
 from knowledge.models import KnowledgeSource, LorebookEntry
 
-MOST_KEYS = 100
-MOST_ENTRIES = 2_000  # of one lorebook
+MAX_KEYS = 100
+MAX_ENTRIES = 2_000  # of one lorebook
 
 
 @transaction.atomic
@@ -40,13 +40,13 @@ def add_entries(
             _("“%(name)s” is not a lorebook. Choose a lorebook.") % {"name": source.name}
         )
     existing = LorebookEntry.objects.of(source.account_id).filter(source=source).count()
-    if existing + len(entries) > MOST_ENTRIES:
+    if existing + len(entries) > MAX_ENTRIES:
         raise Invalid(
             _(
                 "A lorebook can have at most %(n)d entries. Erase some entries or use another "
                 "lorebook."
             )
-            % {"n": MOST_ENTRIES}
+            % {"n": MAX_ENTRIES}
         )
     now = timezone.now()
     with recording(source.account_id, actor) as commit:
@@ -64,7 +64,7 @@ def add_entries(
             for entry in entries
         ]
         for i, row in enumerate(rows):
-            _check(row, f"entries.{i}.")
+            _check_entry(row, f"entries.{i}.")
         LorebookEntry.objects.bulk_create(rows, batch_size=500)
         commit.add_all(rows, "ADD")
     return rows
@@ -82,7 +82,7 @@ def change_entry(
         return row
     for name, value in changed.items():
         setattr(row, name, value)
-    _check(row)
+    _check_entry(row)
     with recording(account_id, actor) as commit:
         row.version += 1
         row.updated_at, row.commit_id = timezone.now(), commit.id
@@ -107,7 +107,7 @@ def _lock_entry(account_id: UUID, pk: UUID) -> LorebookEntry:
     return row
 
 
-def _check(row: LorebookEntry, path: str = "") -> None:
+def _check_entry(row: LorebookEntry, path: str = "") -> None:
     """Refuse entries that could never fire and invalid patterns."""
     issues = []
     if not row.content.strip():
@@ -121,7 +121,7 @@ def _check(row: LorebookEntry, path: str = "") -> None:
         )
     for name in ("keys", "secondary_keys"):
         keys = getattr(row, name)
-        if len(keys) > MOST_KEYS:
+        if len(keys) > MAX_KEYS:
             issues.append({"path": f"{path}{name}", "message": _("Too many keys: remove some")})
         issues += [
             {"path": f"{path}{name}.{i}", "message": reason}
@@ -142,6 +142,6 @@ def _check_key(row: LorebookEntry, key: str) -> str:
     if row.regex:
         try:
             compile_pattern(key, case_sensitive=row.case_sensitive)
-        except BadPattern as error:
+        except InvalidPattern as error:
             return str(_("Invalid regular expression (RE2): %(why)s") % {"why": error})
     return ""

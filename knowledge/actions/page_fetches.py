@@ -10,9 +10,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.egress.allowed_addresses import Allowed, CannotReach, address_of
 from kmapp.errors import Denied, DomainError, Invalid
-from knowledge.actions.ingest import ingest
+from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import fail_document, lock_pending
-from knowledge.actions.prepare_delivery import Delivery, prepare, refuse_over_quota
+from knowledge.actions.prepare_delivery import Delivery, check_quota, prepare_deliveries
 from knowledge.fetching.fetch import fetch_page
 from knowledge.models import KnowledgeDocument
 from knowledge.parsing.failure_messages import translate_failure
@@ -20,21 +20,21 @@ from knowledge.parsing.failure_messages import translate_failure
 State = KnowledgeDocument.State
 
 
-def allowed() -> Allowed:
+def get_allowed_sites() -> Allowed:
     return Allowed.of(settings.KNOWLEDGE_FETCH_HOSTS, settings.KNOWLEDGE_FETCH_PRIVATE)
 
 
-def refuse_to_fetch(deliveries: Sequence[Delivery]) -> None:
+def check_addresses(deliveries: Sequence[Delivery]) -> None:
     """Refuse addresses that may not be fetched, before anything is written."""
     pending_fetches = [(i, each) for i, each in enumerate(deliveries) if each.to_fetch]
-    if pending_fetches and not allowed():
+    if pending_fetches and not get_allowed_sites():
         raise Denied(
             _("This installation does not fetch web pages. Send the page content instead."),
             code="fetching_off",
         )
     for i, each in pending_fetches:
         try:
-            address_of(each.url, allowed())
+            address_of(each.url, get_allowed_sites())
         except CannotReach as error:
             message = translate_failure(str(error))
             issues = [{"path": f"documents.{i}.url", "message": message}]
@@ -44,12 +44,12 @@ def refuse_to_fetch(deliveries: Sequence[Delivery]) -> None:
 def fetch_document(account_id: UUID, document_id: UUID) -> None:
     """Fetch a pending page, outside of any transaction, or store why that failed."""
     with acting(account_id):
-        rows = KnowledgeDocument.objects.of(account_id).present().select_related("source")
+        rows = KnowledgeDocument.objects.of(account_id).not_removed().select_related("source")
         document = rows.filter(pk=document_id, state=State.PENDING, sha256="").first()
     if document is None:
         return  # fetched, delivered or erased meanwhile
     try:
-        with fetch_page(document.url, allowed()) as page:
+        with fetch_page(document.url, get_allowed_sites()) as page:
             delivery = Delivery.of(
                 document.ref,
                 page,
@@ -59,11 +59,11 @@ def fetch_document(account_id: UUID, document_id: UUID) -> None:
                 revision=document.revision,
                 observed_at=page.fetched_at,
             )
-            prepared = prepare(document.source, [delivery])
+            prepared = prepare_deliveries(document.source, [delivery])
             with acting(account_id):
                 if lock_pending(document) is None:
                     return  # erased, removed or delivered while it was fetched
-                refuse_over_quota(account_id, [delivery])
-                ingest(document.source, SYSTEM, prepared)
+                check_quota(account_id, [delivery])
+                ingest_deliveries(document.source, SYSTEM, prepared)
     except (CannotReach, DomainError) as error:
         fail_document(document, str(error))

@@ -16,48 +16,48 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, DomainError, NotFound
 from kmapp.ledger.actions import recording
 from knowledge.actions.chunks import ChunkedText, replace_chunks
-from knowledge.actions.ingest import COLUMNS, enqueue_parsing, find_or_build_text, ingest
+from knowledge.actions.ingest import COLUMNS, enqueue_parsing, find_or_build_text, ingest_deliveries
 from knowledge.actions.prepare_delivery import (
-    UNKNOWN,
+    UNSUPPORTED_TYPE,
     Delivery,
-    Reading,
-    chunk_settings_of,
-    prepare,
-    refuse_over_quota,
+    ParsedText,
+    build_chunk_settings,
+    check_quota,
+    prepare_deliveries,
 )
 from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource
-from knowledge.parsing.formats import ARCHIVE, Format, format_of, title_of
-from knowledge.parsing.sandbox import CannotRead, read_archive, read_text
+from knowledge.parsing.formats import ARCHIVE, Format, extract_title, find_format
+from knowledge.parsing.sandbox import CannotParse, parse_in_sandbox, unpack_in_sandbox
 from knowledge.retrieval.cache_version import invalidate_cache
 
-FILES = 50  # of an archive, in one commit
-BYTES = 1024 * 1024
+BATCH_FILES = 50  # of an archive, in one commit
+BATCH_BYTES = 1024 * 1024
 State = KnowledgeDocument.State
 
 
-def read_document(account_id: UUID, document_id: UUID) -> None:
+def parse_document(account_id: UUID, document_id: UUID) -> None:
     """Parse a pending file, outside of any transaction, or store why that failed."""
     with acting(account_id):
-        rows = KnowledgeDocument.objects.of(account_id).present().select_related("source")
+        rows = KnowledgeDocument.objects.of(account_id).not_removed().select_related("source")
         document = rows.filter(pk=document_id, state=State.PENDING).first()
     if document is None:
         return  # erased, removed or parsed meanwhile
     try:
-        with _original(document) as file:
-            form = format_of(document.ref, document.mime, file.read(512))
+        with _open_original(document) as file:
+            form = find_format(document.ref, document.mime, file.read(512))
             if form is None:
-                raise CannotRead(UNKNOWN)
+                raise CannotParse(UNSUPPORTED_TYPE)
             if form == ARCHIVE:
-                _unpack(document, read_archive(file))
+                _unpack(document, unpack_in_sandbox(file))
                 _set_state(document, State.READY)
             else:
-                _store(document, _parse(document, form, file))
-    except (CannotRead, DomainError) as error:
+                _store_text(document, _parse_file(document, form, file))
+    except (CannotParse, DomainError) as error:
         fail_document(document, str(error))
 
 
 @contextmanager
-def _original(document: KnowledgeDocument) -> Iterator[BinaryIO]:
+def _open_original(document: KnowledgeDocument) -> Iterator[BinaryIO]:
     """Write the original file to disk piece by piece, because it may not fit into memory."""
     with TemporaryFile() as file:
         for number in count():
@@ -71,30 +71,30 @@ def _original(document: KnowledgeDocument) -> Iterator[BinaryIO]:
         yield file
 
 
-def _parse(document: KnowledgeDocument, form: Format, file: BinaryIO) -> Reading:
-    chunk_settings = chunk_settings_of(form, document.source.index_versions)
-    parsed = read_text(form.parser or "text", file, chunk_settings)
-    title = document.title or parsed.title or title_of(document.ref, parsed.text, form.shape)
-    return Reading(text=parsed.text, format=form, title=title, chunks=parsed.chunks)
+def _parse_file(document: KnowledgeDocument, form: Format, file: BinaryIO) -> ParsedText:
+    chunk_settings = build_chunk_settings(form, document.source.index_versions)
+    parsed = parse_in_sandbox(form.parser or "text", file, chunk_settings)
+    title = document.title or parsed.title or extract_title(document.ref, parsed.text, form.shape)
+    return ParsedText(text=parsed.text, format=form, title=title, chunks=parsed.chunks)
 
 
-def _store(document: KnowledgeDocument, reading: Reading) -> None:
+def _store_text(document: KnowledgeDocument, parsed: ParsedText) -> None:
     with acting(document.account_id):
         locked = lock_pending(document)
         if locked is None:
             return
         title_before = locked.title
         with recording(locked.account_id, SYSTEM) as commit:
-            locked.state, locked.error, locked.title = State.READY, "", reading.title
+            locked.state, locked.error, locked.title = State.READY, "", parsed.title
             locked.commit_id = commit.id
-            text, is_new = find_or_build_text(locked, reading, commit)
+            text, is_new = find_or_build_text(locked, parsed, commit)
             if is_new:
                 text.save(force_insert=True)
                 commit.add(text, "ADD")
             locked.save(update_fields=[*COLUMNS])
             commit.add(locked, "READ")
             chunked_text = ChunkedText(
-                document=locked, text=text, chunks=reading.chunks, title_before=title_before
+                document=locked, text=text, chunks=parsed.chunks, title_before=title_before
             )
             replace_chunks(locked.account_id, [chunked_text], commit.id)
         invalidate_cache(locked.account_id)
@@ -108,7 +108,7 @@ def lock_pending(document: KnowledgeDocument) -> KnowledgeDocument | None:
     sources = KnowledgeSource.objects.of(document.account_id).select_for_update(no_key=True)
     if sources.filter(pk=document.source_id).first() is None:
         return None  # erased meanwhile
-    rows = KnowledgeDocument.objects.of(document.account_id).present()
+    rows = KnowledgeDocument.objects.of(document.account_id).not_removed()
     return (
         rows.select_for_update(no_key=True)
         .filter(pk=document.pk, state=State.PENDING, sha256=document.sha256)
@@ -123,25 +123,25 @@ def _unpack(document: KnowledgeDocument, files: Iterator[tuple[str, bytes]]) -> 
     batch: list[Delivery] = []
     for name, data in files:
         ref = f"{folder}/{name}"[:1000]
-        if ref in seen or format_of(ref, "", data[:512]) in (None, ARCHIVE):
+        if ref in seen or find_format(ref, "", data[:512]) in (None, ARCHIVE):
             continue  # a duplicate, an unsupported file, or an archive in an archive
         seen.add(ref)
         batch.append(Delivery.of(ref, data, revision=document.revision))
-        if len(batch) >= FILES or sum(each.size for each in batch) > BYTES:
+        if len(batch) >= BATCH_FILES or sum(each.size for each in batch) > BATCH_BYTES:
             _deliver(source, batch)
             batch = []
     _deliver(source, batch)
     with acting(source.account_id):
-        rows = KnowledgeDocument.objects.of(source.account_id).present().filter(source=source)
+        rows = KnowledgeDocument.objects.of(source.account_id).not_removed().filter(source=source)
         inside = rows.filter(ref__startswith=f"{folder}/").values_list("ref", flat=True)
-        ingest(source, SYSTEM, [], remove=[ref for ref in inside if ref not in seen])
+        ingest_deliveries(source, SYSTEM, [], remove=[ref for ref in inside if ref not in seen])
 
 
 def _deliver(source: KnowledgeSource, files: list[Delivery]) -> None:
-    prepared = prepare(source, files)
+    prepared = prepare_deliveries(source, files)
     with acting(source.account_id):
-        refuse_over_quota(source.account_id, files)
-        ingest(source, SYSTEM, prepared)
+        check_quota(source.account_id, files)
+        ingest_deliveries(source, SYSTEM, prepared)
 
 
 def _set_state(document: KnowledgeDocument, state: State, error: str = "") -> None:
@@ -158,7 +158,7 @@ def fail_document(document: KnowledgeDocument, reason: str) -> None:
 
 def retry_document(account_id: UUID, document_id: UUID) -> KnowledgeDocument:
     """Queue a failed document again. Use inside `acting`."""
-    rows = KnowledgeDocument.objects.of(account_id).present()
+    rows = KnowledgeDocument.objects.of(account_id).not_removed()
     document = rows.select_for_update(no_key=True).filter(pk=document_id).first()
     if document is None:
         raise NotFound(_("This document does not exist. It may have been erased."))

@@ -18,12 +18,12 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.errors import Invalid, TooLarge, Unavailable
-from knowledge.chunking import Chunk, Shape, chunked
+from knowledge.chunking import Chunk, Shape, split_chunks
 from knowledge.chunking.index_versions import INDEX_VERSIONS
 from knowledge.models import KnowledgeDocument, KnowledgeSource
-from knowledge.parsing.formats import Format, NotText, decode_text, format_of, title_of
-from knowledge.parsing.sandbox import ChunkSettings, read_text
-from knowledge.parsing.virus_scan import ScannerFailed, scan
+from knowledge.parsing.formats import Format, NotText, decode_text, extract_title, find_format
+from knowledge.parsing.sandbox import ChunkSettings, parse_in_sandbox
+from knowledge.parsing.virus_scan import ScanFailed, scan_file
 
 log = structlog.get_logger()
 
@@ -32,9 +32,9 @@ SCANNER_PAUSE = 30.0  # seconds until a client should try again
 # Bytes of a text that is parsed and chunked in the request. Larger texts go to a worker and there
 # to the sandbox, because a request must not hold a large file in memory, and because the time to
 # chunk deeply nested code grows with the square of its length.
-AT_ONCE = 256 * 1024
-CODE_AT_ONCE = 8 * 1024
-UNKNOWN = "This file type is not supported."
+MAX_INLINE_BYTES = 256 * 1024
+MAX_INLINE_CODE_BYTES = 8 * 1024
+UNSUPPORTED_TYPE = "This file type is not supported."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class StoredFile:
     """The bytes of a file in pieces; each iteration reads the file again."""
 
     read: Callable[[], Iterator[bytes]]
@@ -77,7 +77,7 @@ class Pieces:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ParsedText:
     text: str
     format: Format
     title: str
@@ -85,17 +85,17 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedDelivery:
     """A delivery, ready to be stored. A worker parses it if it has no reading and no error."""
 
     delivery: Delivery
     format: Format | None
-    reading: Reading | None = None
+    parsed: ParsedText | None = None
     error: str = ""
     unchanged: bool = False
 
 
-def refuse_over_quota(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
+def check_quota(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
     """Refuse deliveries that exceed the limit of a file or of the account. Inside `acting`."""
     for i, each in enumerate(deliveries):
         most = settings.KNOWLEDGE_MAX_FILE_BYTES
@@ -105,7 +105,7 @@ def refuse_over_quota(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
                 % {"ref": each.ref, "size": f"{each.size:,}", "most": f"{most:,}"},
                 issues=[{"path": f"documents.{i}", "message": "is too large"}],
             )
-    rows = KnowledgeDocument.objects.of(account_id).present()
+    rows = KnowledgeDocument.objects.of(account_id).not_removed()
     stored_bytes = rows.aggregate(Sum("size"))["size__sum"] or 0
     most = settings.KNOWLEDGE_MAX_ACCOUNT_BYTES
     if stored_bytes + sum(each.size for each in deliveries) > most:
@@ -119,12 +119,12 @@ def refuse_over_quota(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
         )
 
 
-def refuse_infected(deliveries: Sequence[Delivery]) -> None:
+def scan_deliveries(deliveries: Sequence[Delivery]) -> None:
     """Refuse files in which the configured virus scanner finds something."""
     for i, each in enumerate(deliveries) if settings.CLAMD_SOCKET else ():
         try:
-            virus = scan(settings.CLAMD_SOCKET, each.pieces, timeout=settings.CLAMD_SECONDS)
-        except ScannerFailed as error:
+            virus = scan_file(settings.CLAMD_SOCKET, each.pieces, timeout=settings.CLAMD_SECONDS)
+        except ScanFailed as error:
             log.error("scanner_failed", error=str(error))
             raise Unavailable(
                 _("The virus scanner is not available, so nothing was stored. Try again later."),
@@ -141,11 +141,13 @@ def refuse_infected(deliveries: Sequence[Delivery]) -> None:
             )
 
 
-def prepare(source: KnowledgeSource, deliveries: Sequence[Delivery]) -> list[Prepared]:
+def prepare_deliveries(
+    source: KnowledgeSource, deliveries: Sequence[Delivery]
+) -> list[PreparedDelivery]:
     """Scan, parse and chunk new files. Opens `acting` itself to load the stored digests."""
-    refuse_infected([each for each in deliveries if not each.to_fetch])
+    scan_deliveries([each for each in deliveries if not each.to_fetch])
     with acting(source.account_id):
-        rows = KnowledgeDocument.objects.of(source.account_id).present().filter(source=source)
+        rows = KnowledgeDocument.objects.of(source.account_id).not_removed().filter(source=source)
         existing_digests = dict(
             rows.exclude(state=State.FAILED)
             .filter(ref__in=[each.ref for each in deliveries])
@@ -156,46 +158,48 @@ def prepare(source: KnowledgeSource, deliveries: Sequence[Delivery]) -> list[Pre
 
 def _prepare_file(
     source: KnowledgeSource, delivery: Delivery, existing_digest: str | None
-) -> Prepared:
+) -> PreparedDelivery:
     if delivery.to_fetch:
-        return Prepared(delivery=delivery, format=None)
+        return PreparedDelivery(delivery=delivery, format=None)
     head = next(iter(delivery.pieces), b"")[:512]
-    form = format_of(delivery.ref, delivery.mime, head)
+    form = find_format(delivery.ref, delivery.mime, head)
     if existing_digest == delivery.sha256:
-        return Prepared(delivery=delivery, format=form, unchanged=True)
+        return PreparedDelivery(delivery=delivery, format=form, unchanged=True)
     if form is None:
-        return Prepared(delivery=delivery, format=None, error=UNKNOWN)
-    if form.parser or delivery.size > _most_at_once(form):
-        return Prepared(delivery=delivery, format=form)
+        return PreparedDelivery(delivery=delivery, format=None, error=UNSUPPORTED_TYPE)
+    if form.parser or delivery.size > _get_inline_limit(form):
+        return PreparedDelivery(delivery=delivery, format=form)
     try:
         text = decode_text(b"".join(delivery.pieces))
     except NotText as error:
-        return Prepared(delivery=delivery, format=form, error=str(error))
-    reading = read(text, form, delivery.title, delivery.ref, source.index_versions)
-    return Prepared(delivery=delivery, format=form, reading=reading)
+        return PreparedDelivery(delivery=delivery, format=form, error=str(error))
+    reading = parse_text(text, form, delivery.title, delivery.ref, source.index_versions)
+    return PreparedDelivery(delivery=delivery, format=form, parsed=reading)
 
 
-def _most_at_once(form: Format) -> int:
-    return CODE_AT_ONCE if form.shape is Shape.CODE else AT_ONCE
+def _get_inline_limit(form: Format) -> int:
+    return MAX_INLINE_CODE_BYTES if form.shape is Shape.CODE else MAX_INLINE_BYTES
 
 
-def chunk_settings_of(form: Format, versions: Sequence[str]) -> ChunkSettings:
+def build_chunk_settings(form: Format, versions: Sequence[str]) -> ChunkSettings:
     tokens = {version: INDEX_VERSIONS[version] for version in versions}
     return ChunkSettings(shape=form.shape, language=form.language, tokens=tokens)
 
 
-def read(text: str, form: Format, title: str, ref: str, versions: Sequence[str]) -> Reading:
+def parse_text(
+    text: str, form: Format, title: str, ref: str, versions: Sequence[str]
+) -> ParsedText:
     """Chunk a text with index versions; a large one in the sandbox. May raise CannotRead."""
-    chunk_settings = chunk_settings_of(form, versions)
+    chunk_settings = build_chunk_settings(form, versions)
     chunks: Mapping[str, Sequence[Chunk]]
-    if len(text) <= _most_at_once(form):
+    if len(text) <= _get_inline_limit(form):
         chunks = {
-            version: chunked(text, form.shape, tokens=tokens, language=form.language)
+            version: split_chunks(text, form.shape, tokens=tokens, language=form.language)
             for version, tokens in chunk_settings.tokens.items()
         }
     else:
         with TemporaryFile() as file:
             file.write(text.encode())
-            chunks = read_text("text", file, chunk_settings).chunks
-    title = title or title_of(ref, text, form.shape)
-    return Reading(text=text, format=form, title=title, chunks=chunks)
+            chunks = parse_in_sandbox("text", file, chunk_settings).chunks
+    title = title or extract_title(ref, text, form.shape)
+    return ParsedText(text=text, format=form, title=title, chunks=chunks)

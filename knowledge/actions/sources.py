@@ -17,7 +17,7 @@ from kmapp.prompt_injection.confusables import list_confusable
 from knowledge.models import KnowledgeSource
 
 Kind, Trust = KnowledgeSource.Kind, KnowledgeSource.Trust
-TRUST_OF = {Kind.REPO_DOCS: Trust.TRUSTED, Kind.LOREBOOK: Trust.SEMI_TRUSTED}
+DEFAULT_TRUST = {Kind.REPO_DOCS: Trust.TRUSTED, Kind.LOREBOOK: Trust.SEMI_TRUSTED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +45,9 @@ def ensure_source(
     source.
     """
     try:
-        return _ensure(account_id, actor, source_input, may_trust=may_trust)
+        return _create_or_update(account_id, actor, source_input, may_trust=may_trust)
     except IntegrityError:  # created by another transaction after the lookup
-        return _ensure(account_id, actor, source_input, may_trust=may_trust)
+        return _create_or_update(account_id, actor, source_input, may_trust=may_trust)
 
 
 def check_source(
@@ -59,21 +59,21 @@ def check_source(
     """
     with transaction.atomic():
         source = ensure_source(account_id, actor, source_input, may_trust=may_trust)
-        refuse_lore(source)
+        check_accepts_documents(source)
         transaction.set_rollback(True)
     return source
 
 
-def _ensure(
+def _create_or_update(
     account_id: UUID, actor: Actor, source_input: NewSource, *, may_trust: bool
 ) -> KnowledgeSource:
     rows = KnowledgeSource.objects.of(account_id).select_for_update(no_key=True)
     source = rows.filter(scope=source_input.scope, name=source_input.name).first()
     if not may_trust:
-        source_input = replace(source_input, trust=_untrusted(source_input, source))
+        source_input = replace(source_input, trust=_require_untrusted(source_input, source))
     if source is None:
         if not may_trust:
-            _refuse_look_alike(account_id, source_input)
+            _check_look_alike(account_id, source_input)
         return _create(account_id, actor, source_input)
     if source_input.kind and source_input.kind != source.kind:
         raise Conflict(
@@ -90,7 +90,7 @@ def _ensure(
     return source
 
 
-def refuse_lore(source: KnowledgeSource) -> None:
+def check_accepts_documents(source: KnowledgeSource) -> None:
     """Refuse documents for a lorebook, because no page would show them."""
     if source.kind == Kind.LOREBOOK:
         raise Conflict(
@@ -99,7 +99,7 @@ def refuse_lore(source: KnowledgeSource) -> None:
         )
 
 
-def _untrusted(source_input: NewSource, source: KnowledgeSource | None) -> str:
+def _require_untrusted(source_input: NewSource, source: KnowledgeSource | None) -> str:
     trust_levels = (source_input.trust, source.trust if source else "")
     if any(each not in ("", Trust.UNTRUSTED) for each in trust_levels):
         raise Denied(
@@ -110,7 +110,7 @@ def _untrusted(source_input: NewSource, source: KnowledgeSource | None) -> str:
     return Trust.UNTRUSTED
 
 
-def _refuse_look_alike(account_id: UUID, source_input: NewSource) -> None:
+def _check_look_alike(account_id: UUID, source_input: NewSource) -> None:
     """Refuse a name that looks like the name of a trusted source."""
     others = KnowledgeSource.objects.of(account_id).exclude(trust=Trust.UNTRUSTED)
     if imitated := list_confusable(source_input.name, others.values_list("name", flat=True)):
@@ -133,7 +133,7 @@ def _create(account_id: UUID, actor: Actor, source_input: NewSource) -> Knowledg
             commit_id=commit.id,
             name=source_input.name,
             kind=kind,
-            trust=source_input.trust or TRUST_OF.get(kind, Trust.UNTRUSTED),
+            trust=source_input.trust or DEFAULT_TRUST.get(kind, Trust.UNTRUSTED),
             scope=source_input.scope,
             ref=source_input.ref or "",
             revision=source_input.revision or "",

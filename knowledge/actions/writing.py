@@ -10,14 +10,19 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Conflict, Invalid, NotFound, TooLarge
-from knowledge.actions.ingest import ingest
-from knowledge.actions.prepare_delivery import AT_ONCE, Delivery, prepare, refuse_over_quota
-from knowledge.actions.sources import NewSource, ensure_source, find_source, refuse_lore
+from knowledge.actions.ingest import ingest_deliveries
+from knowledge.actions.prepare_delivery import (
+    MAX_INLINE_BYTES,
+    Delivery,
+    check_quota,
+    prepare_deliveries,
+)
+from knowledge.actions.sources import NewSource, check_accepts_documents, ensure_source, find_source
 from knowledge.models import KnowledgeDocument, KnowledgeSource, KnowledgeText
-from knowledge.parsing.formats import MARKDOWN, PLAIN, title_of
+from knowledge.parsing.formats import MARKDOWN, PLAIN, extract_title
 
 EDITABLE = frozenset({MARKDOWN.mime, PLAIN.mime})
-LONGEST = AT_ONCE  # bytes of a text: it is parsed when it is saved
+MAX_LENGTH = MAX_INLINE_BYTES  # bytes of a text: it is parsed when it is saved
 SLUG_LENGTH = 100
 _WORDS = re.compile(r"[^\w]+")
 
@@ -59,22 +64,22 @@ def load_text(document: KnowledgeDocument, version: int) -> KnowledgeText:
 
 def create_document(account_id: UUID, actor: Actor, new: NewDocument) -> KnowledgeDocument:
     """Store a new document. Opens `acting` itself, because parsing is outside of it."""
-    delivery = Delivery.of(new.ref, _encode(new.content), mime=MARKDOWN.mime)
+    delivery = Delivery.of(new.ref, _encode_text(new.content), mime=MARKDOWN.mime)
     with acting(account_id):
-        refuse_over_quota(account_id, [delivery])
+        check_quota(account_id, [delivery])
         exists = find_source(account_id, new.source)
         # A new source is trusted, because people of the account write its documents.
         kind, trust = ("", "") if exists else ("upload", "trusted")
         source = ensure_source(
             account_id, actor, NewSource(name=new.source, kind=kind, trust=trust)
         )
-        refuse_lore(source)
-        _refuse_existing(source, new.ref)
-    prepared = prepare(source, [delivery])
+        check_accepts_documents(source)
+        _check_new(source, new.ref)
+    prepared = prepare_deliveries(source, [delivery])
     with acting(account_id):
-        _lock(source)
-        _refuse_existing(source, new.ref)
-        return ingest(source, actor, prepared).documents[0]
+        _lock_source(source)
+        _check_new(source, new.ref)
+        return ingest_deliveries(source, actor, prepared).documents[0]
 
 
 def save_document(
@@ -88,19 +93,19 @@ def save_document(
         document = _load_editable(account_id, document_id)
         source = document.source
         current = load_text(document, document.version).text
-        derived = title_of(document.ref, current, MARKDOWN.shape)
+        derived = extract_title(document.ref, current, MARKDOWN.shape)
     delivery = Delivery.of(
         document.ref,
-        _encode(text),
+        _encode_text(text),
         title="" if document.title == derived else document.title,
         mime=document.mime,
         url=document.url,
     )
     with acting(account_id):
-        refuse_over_quota(account_id, [delivery])
-    prepared = prepare(source, [delivery])
+        check_quota(account_id, [delivery])
+    prepared = prepare_deliveries(source, [delivery])
     with acting(account_id):
-        _lock(source)
+        _lock_source(source)
         locked = _load_editable(account_id, document_id)
         if locked.version != version:
             raise Conflict(
@@ -109,7 +114,7 @@ def save_document(
                 code="stale_version",
                 details={"version": locked.version},
             )
-        return ingest(source, actor, prepared).documents[0]
+        return ingest_deliveries(source, actor, prepared).documents[0]
 
 
 def _load_editable(account_id: UUID, document_id: UUID) -> KnowledgeDocument:
@@ -124,14 +129,14 @@ def _load_editable(account_id: UUID, document_id: UUID) -> KnowledgeDocument:
     return document
 
 
-def _lock(source: KnowledgeSource) -> None:
+def _lock_source(source: KnowledgeSource) -> None:
     """Lock the source until the transaction ends: it takes one delivery at a time."""
     rows = KnowledgeSource.objects.of(source.account_id).select_for_update(no_key=True)
     rows.filter(pk=source.pk).first()
 
 
-def _refuse_existing(source: KnowledgeSource, ref: str) -> None:
-    rows = KnowledgeDocument.objects.of(source.account_id).present()
+def _check_new(source: KnowledgeSource, ref: str) -> None:
+    rows = KnowledgeDocument.objects.of(source.account_id).not_removed()
     if rows.filter(source=source, ref=ref).exists():
         raise Conflict(
             _("“%(ref)s” exists in this source. Choose another title or folder, or edit it.")
@@ -140,14 +145,14 @@ def _refuse_existing(source: KnowledgeSource, ref: str) -> None:
         )
 
 
-def _encode(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     """Return the bytes to store, with line feeds as a file has them."""
     data = text.replace("\r\n", "\n").replace("\r", "\n").encode()
     if not data.strip():
         raise Invalid(_("Enter a text."))
-    if len(data) > LONGEST:
+    if len(data) > MAX_LENGTH:
         raise TooLarge(
             _("The text is too long: %(size)s bytes. The limit is %(most)s bytes; upload a file.")
-            % {"size": f"{len(data):,}", "most": f"{LONGEST:,}"}
+            % {"size": f"{len(data):,}", "most": f"{MAX_LENGTH:,}"}
         )
     return data

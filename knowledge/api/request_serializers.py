@@ -14,9 +14,9 @@ from kmapp.api.serializers import Aliases, OneOrMore, Typed, one_of
 from knowledge.actions.prepare_delivery import Delivery
 from knowledge.models import KnowledgeSource
 
-TEXT = 2_000_000  # characters; the limit of the request body is reached first
+MAX_TEXT_LENGTH = 2_000_000  # characters; the limit of the request body is reached first
 MAX_DOCUMENTS = 200
-REF = 1000
+MAX_REF_LENGTH = 1000
 MAX_MESSAGE = 50_000
 MAX_TURNS = 1_000_000
 CURSOR = r"^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/[^\x00]+$"  # ID/name
@@ -47,12 +47,12 @@ class DocumentInput(Aliases):
         "version": "revision",
     }
 
-    ref = serializers.CharField(max_length=REF)
+    ref = serializers.CharField(max_length=MAX_REF_LENGTH)
     text = serializers.CharField(
-        max_length=TEXT, required=False, trim_whitespace=False, allow_blank=True
+        max_length=MAX_TEXT_LENGTH, required=False, trim_whitespace=False, allow_blank=True
     )
-    html = serializers.CharField(max_length=TEXT, required=False, trim_whitespace=False)
-    content_base64 = serializers.CharField(max_length=TEXT, required=False)
+    html = serializers.CharField(max_length=MAX_TEXT_LENGTH, required=False, trim_whitespace=False)
+    content_base64 = serializers.CharField(max_length=MAX_TEXT_LENGTH, required=False)
     fetch = serializers.BooleanField(
         default=False, help_text="Fetch `url` in a worker. This deployment must allow the site."
     )
@@ -99,7 +99,10 @@ class IngestInput(Typed):
         child=DocumentInput(), max_length=MAX_DOCUMENTS, required=False, default=list
     )
     remove = serializers.ListField(
-        child=serializers.CharField(max_length=REF), max_length=5_000, required=False, default=list
+        child=serializers.CharField(max_length=MAX_REF_LENGTH),
+        max_length=5_000,
+        required=False,
+        default=list,
     )
     complete = serializers.BooleanField(
         default=False, help_text="Also remove all documents that are not in this request."

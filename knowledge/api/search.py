@@ -21,14 +21,14 @@ from knowledge.api.response_types import (
     LoreSnippet,
     QuotedAnswer,
 )
-from knowledge.lore.evaluate import entries_of, fire
-from knowledge.lore.triggers import Fired, Rules
+from knowledge.lore.evaluate import evaluate_entries, load_entries
+from knowledge.lore.triggers import TriggeredEntry, TriggerSettings
 from knowledge.models import KnowledgeChunk, LorebookEntry
-from knowledge.retrieval.citations import Place, quote
+from knowledge.retrieval.citations import CitedSpan, load_cited_text
 from knowledge.retrieval.sealed_chunks import withhold_chunks
 from knowledge.retrieval.search import Search, search
 
-SPAN = ("start", "end", "line_start", "line_end")
+SPAN_FIELDS = ("start", "end", "line_start", "line_end")
 
 
 class SearchKnowledge(AgentView):
@@ -65,15 +65,15 @@ class GetKnowledge(AgentView):
         with acting(self.account):
             if "citation" in data:
                 locator = data["citation"]["locator"]
-                span = {name: locator.get(name) for name in SPAN}
+                span = {name: locator.get(name) for name in SPAN_FIELDS}
                 sha256 = locator.get("sha", "")
-                place = Place(document_id=data["citation"]["ref"], sha256=sha256, **span)
+                place = CitedSpan(document_id=data["citation"]["ref"], sha256=sha256, **span)
             else:
                 place = _locate_chunk(self.account, data["id"])
-            return Response(serialize.serialize_quoted(quote(self.account, place)))
+            return Response(serialize.serialize_quoted(load_cited_text(self.account, place)))
 
 
-def _locate_chunk(account_id: UUID, pk: UUID) -> Place:
+def _locate_chunk(account_id: UUID, pk: UUID) -> CitedSpan:
     rows = KnowledgeChunk.objects.of(account_id).select_related("text_row", "document__source")
     rows = rows.defer("text_row__text").with_verify_on_read(account_id)
     chunk = rows.filter(pk=pk).first()
@@ -84,7 +84,7 @@ def _locate_chunk(account_id: UUID, pk: UUID) -> Place:
     if not withhold_chunks(account_id, [chunk]).chunks:
         raise NotFound("This chunk differs from the ledger and is withheld.", code="withheld")
     sha256 = chunk.text_row.sha256
-    return Place(document_id=chunk.document_id, sha256=sha256, start=chunk.start, end=chunk.end)
+    return CitedSpan(document_id=chunk.document_id, sha256=sha256, start=chunk.start, end=chunk.end)
 
 
 class EvaluateLore(AgentView):
@@ -100,18 +100,22 @@ class EvaluateLore(AgentView):
     def post(self, request: Request) -> Response:
         data = parse(LoreInput, request)
         limits = ("budget", "scan_depth", "max_recursion", "scope")
-        rules = Rules(**{name: data[name] for name in limits})
+        rules = TriggerSettings(**{name: data[name] for name in limits})
         with acting(self.account):
-            rows = entries_of(self.account, data["lorebooks"])
-        outcome = fire(rows, data["messages"], rules, data["state"])
+            rows = load_entries(self.account, data["lorebooks"])
+        outcome = evaluate_entries(rows, data["messages"], rules, data["state"])
         by_id = {str(row.pk): row for row in rows}
         answer: LoreAnswer = {
-            "results": [_serialize_snippet(by_id[each.entry.id]) for each in outcome.included],
+            "results": [
+                _serialize_matching_entry(by_id[each.entry.id]) for each in outcome.included
+            ],
             "build_report": {
-                "fired": [_serialize_fired(by_id[each.entry.id], each) for each in outcome.fired],
+                "fired": [
+                    _serialize_fired(by_id[each.entry.id], each) for each in outcome.triggered
+                ],
                 "silent": [
                     serialize_as(LoreSilent, by_id[each.entry.id], reason=each.reason)
-                    for each in outcome.silent
+                    for each in outcome.suppressed
                 ],
                 "tokens": outcome.tokens,
                 "budget": rules.budget,
@@ -121,7 +125,7 @@ class EvaluateLore(AgentView):
         return Response(answer)
 
 
-def _serialize_snippet(row: LorebookEntry) -> LoreSnippet:
+def _serialize_matching_entry(row: LorebookEntry) -> LoreSnippet:
     return {
         "text": row.content,
         "score": 1.0,
@@ -133,6 +137,6 @@ def _serialize_snippet(row: LorebookEntry) -> LoreSnippet:
     }
 
 
-def _serialize_fired(row: LorebookEntry, fired: Fired) -> LoreFired:
+def _serialize_fired(row: LorebookEntry, fired: TriggeredEntry) -> LoreFired:
     by = UUID(fired.by) if fired.by else None
     return serialize_as(LoreFired, fired, id=row.pk, name=row.name, lorebook=row.source.name, by=by)

@@ -14,7 +14,7 @@ from knowledge.api.response_types import (
     SourceAnswer,
 )
 from knowledge.models import KnowledgeSource
-from knowledge.retrieval.citations import Quoted, citation_of
+from knowledge.retrieval.citations import CitedText, build_citation
 from knowledge.retrieval.search import Snippet
 
 
@@ -27,7 +27,7 @@ def serialize_snippet(snippet: Snippet, variant: Variant, *, explain: bool) -> S
     first, last = snippet.chunks[0], snippet.chunks[-1]
     document = first.document
     source = document.source
-    citation = citation_of(document, first.text_row, first, last, variant.versions())
+    citation = build_citation(document, first.text_row, first, last, variant.versions())
     answer: SnippetAnswer = {
         "id": first.pk,
         "text": snippet.text,
@@ -48,7 +48,7 @@ def serialize_snippet(snippet: Snippet, variant: Variant, *, explain: bool) -> S
     return answer
 
 
-def serialize_quoted(quoted: Quoted) -> QuotedAnswer:
+def serialize_quoted(quoted: CitedText) -> QuotedAnswer:
     document = quoted.document
     moved: Moved = {
         "version": document.version,

@@ -13,9 +13,9 @@ from kmapp.api.response_types import serialize_as
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, NotFound
 from knowledge.actions.erasure import erase_document, erase_source
-from knowledge.actions.ingest import IngestResult, ingest
-from knowledge.actions.page_fetches import refuse_to_fetch
-from knowledge.actions.prepare_delivery import prepare, refuse_over_quota
+from knowledge.actions.ingest import IngestResult, ingest_deliveries
+from knowledge.actions.page_fetches import check_addresses
+from knowledge.actions.prepare_delivery import check_quota, prepare_deliveries
 from knowledge.actions.sources import NewSource, check_source, ensure_source
 from knowledge.api import serialize
 from knowledge.api.request_serializers import IngestInput, SourceInput, SourcesInput, build_delivery
@@ -27,7 +27,7 @@ from knowledge.api.response_types import (
     SourcesAnswer,
 )
 from knowledge.models import KnowledgeDocument, KnowledgeSource
-from knowledge.retrieval.citations import gone_error
+from knowledge.retrieval.citations import find_gone_error
 
 
 class Ingest(AgentView):
@@ -46,21 +46,23 @@ class Ingest(AgentView):
     def post(self, request: Request) -> Response:
         data = parse(IngestInput, request)
         deliveries = [build_delivery(each) for each in data["documents"]]
-        refuse_to_fetch(deliveries)
+        check_addresses(deliveries)
         source_input = NewSource(**data["source"])
         may_trust = self.request.auth.may(Scope.KNOWLEDGE_TRUST)
         with acting(self.account):
             source = check_source(self.account, self.actor, source_input, may_trust=may_trust)
-            refuse_over_quota(self.account, deliveries)
-        prepared = prepare(source, deliveries)
+            check_quota(self.account, deliveries)
+        prepared = prepare_deliveries(source, deliveries)
         with acting(self.account):
             source = _ensure_source(self, source_input)
             remove = list(data["remove"])
             if data["complete"]:
-                rows = KnowledgeDocument.objects.of(self.account).present().filter(source=source)
+                rows = (
+                    KnowledgeDocument.objects.of(self.account).not_removed().filter(source=source)
+                )
                 delivered = [each.ref for each in deliveries]
                 remove += rows.exclude(ref__in=delivered).values_list("ref", flat=True)
-            result = ingest(source, self.actor, prepared, remove=remove)
+            result = ingest_deliveries(source, self.actor, prepared, remove=remove)
             output = _serialize_result(source, result)
             return self.seal(Response(output, status=201 if result.added else 200))
 
@@ -70,7 +72,7 @@ def _ensure_source(view: AgentView, source_input: NewSource) -> KnowledgeSource:
     return ensure_source(view.account, view.actor, source_input, may_trust=may_trust)
 
 
-def _refuse_erasing_trusted(view: AgentView, sources: QuerySet[KnowledgeSource]) -> None:
+def _check_may_erase(view: AgentView, sources: QuerySet[KnowledgeSource]) -> None:
     """Raise Denied if a key without the scope knowledge:trust would erase trusted content."""
     trusted = sources.exclude(trust=KnowledgeSource.Trust.UNTRUSTED)
     if not view.request.auth.may(Scope.KNOWLEDGE_TRUST) and trusted.exists():
@@ -98,9 +100,9 @@ def _serialize_result(source: KnowledgeSource, result: IngestResult) -> IngestAn
 
 
 def _get_source(account_id: UUID, pk: UUID) -> KnowledgeSource:
-    source = KnowledgeSource.objects.of(account_id).counted().filter(pk=pk).first()
+    source = KnowledgeSource.objects.of(account_id).with_document_counts().filter(pk=pk).first()
     if source is None:
-        raise gone_error(account_id, pk) or NotFound("Source not found.")
+        raise find_gone_error(account_id, pk) or NotFound("Source not found.")
     return source
 
 
@@ -113,7 +115,7 @@ class Sources(AgentView):
     def get(self, request: Request) -> Response:
         data = parse(SourcesInput, request)
         with acting(self.account):
-            rows = KnowledgeSource.objects.of(self.account).counted().by_name()
+            rows = KnowledgeSource.objects.of(self.account).with_document_counts().by_name()
             if data.get("after"):
                 rows = rows.after(*data["after"])
             rows_plus_one = list(rows[: data["limit"] + 1])
@@ -145,7 +147,7 @@ class Source(AgentView):
     @extend_schema(responses={200: ErasedAnswer})
     def delete(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            _refuse_erasing_trusted(self, KnowledgeSource.objects.of(self.account).filter(pk=pk))
+            _check_may_erase(self, KnowledgeSource.objects.of(self.account).filter(pk=pk))
             commit = erase_source(self.account, pk, self.actor)
         return Response({"id": pk, "commit_id": commit.id})
 
@@ -160,14 +162,12 @@ class Document(AgentView):
         with acting(self.account):
             document = KnowledgeDocument.objects.of(self.account).filter(pk=pk).first()
             if document is None:
-                raise gone_error(self.account, pk) or NotFound("Document not found.")
+                raise find_gone_error(self.account, pk) or NotFound("Document not found.")
             return Response(serialize_as(DocumentAnswer, document))
 
     @extend_schema(responses={200: ErasedAnswer})
     def delete(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            _refuse_erasing_trusted(
-                self, KnowledgeSource.objects.of(self.account).filter(documents=pk)
-            )
+            _check_may_erase(self, KnowledgeSource.objects.of(self.account).filter(documents=pk))
             commit = erase_document(self.account, pk, self.actor)
         return Response({"id": pk, "commit_id": commit.id})

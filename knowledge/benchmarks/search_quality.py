@@ -11,7 +11,7 @@ from kmapp.search.variants import Variant
 from knowledge.retrieval.search import Search, search
 
 QUESTIONS = Path(__file__).with_name("questions.json")
-FIRST = 5  # documents in which an answer counts
+RANKS = 5  # documents in which an answer counts
 SNIPPETS = 30  # some are of the same document
 
 
@@ -34,27 +34,27 @@ class Answer:
         return next(ranks, None)
 
 
-def questions(file: Path) -> list[Question]:
+def load_questions(file: Path) -> list[Question]:
     data = json.loads(file.read_text(encoding="utf-8"))
     return [Question(**each) for each in data["questions"]]
 
 
 def run_questions(
-    account_id: UUID, source: str, all_questions: Sequence[Question], variant: Variant
+    account_id: UUID, source: str, questions: Sequence[Question], variant: Variant
 ) -> Iterator[Answer]:
     """Search for each question as an agent would. Opens `acting` itself."""
-    for question in all_questions:
+    for question in questions:
         request = Search(query=question.text, limit=SNIPPETS, sources=(source,), variant=variant)
         snippets = search(account_id, request).snippets
         refs = dict.fromkeys(each.chunks[0].document.ref for each in snippets)
         yield Answer(question=question, refs=list(refs))
 
 
-def recall(answers: Sequence[Answer]) -> Mapping[str, float]:
+def compute_recall(answers: Sequence[Answer]) -> Mapping[str, float]:
     """Return the share of queries with a correct document in the first results, by kind."""
     kinds: dict[str, list[bool]] = defaultdict(list)
     for each in answers:
-        right = each.rank is not None and each.rank <= FIRST
+        right = each.rank is not None and each.rank <= RANKS
         kinds["all"].append(right)
         kinds[each.question.kind].append(right)
     return {kind: sum(right) / len(right) for kind, right in kinds.items()}

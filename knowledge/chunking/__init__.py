@@ -5,6 +5,6 @@ citation leads back to exactly that slice. Texts are split at headings, pages, d
 programming language and ends of sentences, in this order, where a text has them.
 """
 
-from knowledge.chunking.splitter import Chunk, Shape, chunked
+from knowledge.chunking.splitter import Chunk, Shape, split_chunks
 
-__all__ = ["Chunk", "Shape", "chunked"]
+__all__ = ["Chunk", "Shape", "split_chunks"]

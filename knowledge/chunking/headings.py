@@ -22,27 +22,27 @@ class Section:
     headings: tuple[str, ...]
 
 
-def markdown_sections(text: str) -> list[Section]:
+def split_markdown_sections(text: str) -> list[Section]:
     """Return the sections under `#` and underlined headings; lines in a code fence are ignored."""
-    return _sections(_markdown_headings(list(_lines(text))))
+    return _build_sections(_find_markdown_headings(list(_split_lines(text))))
 
 
-def plain_sections(text: str) -> list[Section]:
+def split_plain_sections(text: str) -> list[Section]:
     """Return the sections under underlined titles, as in reStructuredText.
 
     The first style of underline in the text is the top level.
     """
-    return _sections(_underlined_headings(list(_lines(text))))
+    return _build_sections(_find_underlined_headings(list(_split_lines(text))))
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def _split_lines(text: str) -> Iterator[tuple[int, str]]:
     start = 0
     for line in text.split("\n"):
         yield start, line
         start += len(line) + 1
 
 
-def _sections(headings: Iterable[Heading]) -> list[Section]:
+def _build_sections(headings: Iterable[Heading]) -> list[Section]:
     path: list[tuple[int, str]] = []
     sections = [Section(0, ())]
     for start, level, title in headings:
@@ -55,7 +55,7 @@ def _sections(headings: Iterable[Heading]) -> list[Section]:
     return sections
 
 
-def _markdown_headings(lines: list[tuple[int, str]]) -> Iterator[Heading]:
+def _find_markdown_headings(lines: list[tuple[int, str]]) -> Iterator[Heading]:
     fence = ""
     for number, (start, line) in enumerate(lines):
         if opened := _FENCE.match(line):
@@ -83,23 +83,23 @@ def _is_title(line: str) -> bool:
     return bool(line.strip()) and not line.startswith(("    ", "\t")) and not _LABEL.match(line)
 
 
-def _underlined_headings(lines: list[tuple[int, str]]) -> Iterator[Heading]:
+def _find_underlined_headings(lines: list[tuple[int, str]]) -> Iterator[Heading]:
     levels: dict[tuple[str, bool], int] = {}
     for number in range(1, len(lines)):
         rule, (start, title) = lines[number][1], lines[number - 1]
         over = number > 1 and lines[number - 2][1].rstrip() == rule.rstrip()
-        if not _RULE.match(rule) or not _is_underlined(title, rule, inset=over):
+        if not _RULE.match(rule) or not _is_underlined(title, rule, allow_indent=over):
             continue
         level = levels.setdefault((rule[0], over), len(levels) + 1)
         yield (lines[number - 2][0] if over else start, level, title.strip())
 
 
-def _is_underlined(title: str, rule: str, *, inset: bool) -> bool:
-    """Return whether a rule underlines a title. With `inset`, the title may be indented."""
+def _is_underlined(title: str, rule: str, *, allow_indent: bool) -> bool:
+    """Return whether a rule underlines a title. With `allow_indent`, the title may be indented."""
     plain = title.rstrip()
     return (
         bool(plain)
-        and (inset or not plain[0].isspace())
+        and (allow_indent or not plain[0].isspace())
         and not _RULE.match(title)
         and len(rule.rstrip()) >= len(plain)
     )

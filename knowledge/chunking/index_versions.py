@@ -5,5 +5,5 @@ from collections.abc import Mapping
 INDEX_VERSIONS: Mapping[str, int] = {"1": 360, "2": 160}  # tokens in a chunk
 
 
-def collection_of(index_version: str) -> str:
+def collection_name(index_version: str) -> str:
     return f"knowledge.{index_version}"

@@ -10,12 +10,12 @@ from importlib import import_module
 from itertools import accumulate, takewhile
 
 from kmapp.search.passages import token_estimate
-from knowledge.chunking.headings import Section, markdown_sections, plain_sections
+from knowledge.chunking.headings import Section, split_markdown_sections, split_plain_sections
 
-SMALLEST_RATIO = 0.7  # characters per token: no real text is denser
+MIN_FILL_RATIO = 0.7  # characters per token: no real text is denser
 SLACK = 1.15  # a section may exceed the capacity by a few words before it is split
-LEAST = 80  # characters: a heading alone is not a passage
-SAMPLE = 20_000  # characters from which the token length is estimated
+MIN_TOKENS = 80  # characters: a heading alone is not a passage
+SAMPLE_LENGTH = 20_000  # characters from which the token length is estimated
 # Programming languages with a grammar, whose texts are split at definitions.
 LANGUAGES = {"c", "go", "java", "javascript", "python", "ruby", "rust", "typescript", "tsx"}
 
@@ -45,16 +45,20 @@ class Chunk:
     text: str
 
 
-def chunked(text: str, shape: Shape, *, tokens: int, language: str = "") -> list[Chunk]:
+def split_chunks(text: str, shape: Shape, *, tokens: int, language: str = "") -> list[Chunk]:
     """Return the chunks of a text in order, each of about this many tokens or less."""
     # About four characters of English make a token, one of Chinese.
-    sample = text if len(text) <= SAMPLE else text[: SAMPLE // 2] + text[-SAMPLE // 2 :]
-    token_length = max(SMALLEST_RATIO, len(sample) / max(1, token_estimate(sample)))
-    capacity = max(LEAST, round(tokens * token_length))
+    sample = (
+        text
+        if len(text) <= SAMPLE_LENGTH
+        else text[: SAMPLE_LENGTH // 2] + text[-SAMPLE_LENGTH // 2 :]
+    )
+    token_length = max(MIN_FILL_RATIO, len(sample) / max(1, token_estimate(sample)))
+    capacity = max(MIN_TOKENS, round(tokens * token_length))
     lines = list(accumulate((len(line) for line in text.split("\n")), lambda a, b: a + b + 1))
     chunks: list[Chunk] = []
-    for span_start, span_end, page, headings in _spans(text, shape, capacity, language):
-        start, end = _trim(text, span_start, span_end)
+    for span_start, span_end, page, headings in _split_spans(text, shape, capacity, language):
+        start, end = _trim_span(text, span_start, span_end)
         if start < end:
             chunks.append(
                 Chunk(
@@ -71,7 +75,7 @@ def chunked(text: str, shape: Shape, *, tokens: int, language: str = "") -> list
     return chunks
 
 
-def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the span without blank lines at its ends; indentation is preserved."""
     first = re.compile(r"\S").search(text, start, end)
     if not first:
@@ -82,23 +86,23 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     return begin, end
 
 
-def _spans(text: str, shape: Shape, capacity: int, language: str) -> Iterator[Span]:
+def _split_spans(text: str, shape: Shape, capacity: int, language: str) -> Iterator[Span]:
     if shape is Shape.CODE and language in LANGUAGES:
-        for start, part in _code_splitter(language, capacity)(text):
+        for start, part in _get_code_splitter(language, capacity)(text):
             yield start, start + len(part), None, ()
         return
     if shape is Shape.PAGES:
         start = 0
         for page, page_text in enumerate(text.split("\f"), start=1):
             end = start + len(page_text)
-            for first, last in _split(text, start, end, capacity, markdown=False):
+            for first, last in _split_span(text, start, end, capacity, markdown=False):
                 yield first, last, page, ()
             start = end + 1
         return
     markdown = shape is Shape.MARKDOWN
-    sections = markdown_sections(text) if markdown else plain_sections(text)
+    sections = split_markdown_sections(text) if markdown else split_plain_sections(text)
     for start, end, headings in _join_sections(text, sections, capacity):
-        for first, last in _split(text, start, end, capacity, markdown=markdown):
+        for first, last in _split_span(text, start, end, capacity, markdown=markdown):
             yield first, last, None, headings
 
 
@@ -125,13 +129,13 @@ def _join_sections(
         yield joined
 
 
-def _split(
+def _split_span(
     text: str, start: int, end: int, capacity: int, *, markdown: bool
 ) -> list[tuple[int, int]]:
     """Split a span into parts within the capacity, at the largest breaks."""
     if end - start <= capacity * SLACK:
         return [(start, end)]
-    parts = _prose_splitter(capacity, markdown=markdown)(text[start:end])
+    parts = _get_prose_splitter(capacity, markdown=markdown)(text[start:end])
     return [(start + first, start + first + len(part)) for first, part in parts]
 
 
@@ -139,7 +143,7 @@ def _split(
 
 
 @cache
-def _prose_splitter(capacity: int, *, markdown: bool) -> Splitter:
+def _get_prose_splitter(capacity: int, *, markdown: bool) -> Splitter:
     from semantic_text_splitter import MarkdownSplitter, TextSplitter  # noqa: PLC0415
 
     kind = MarkdownSplitter if markdown else TextSplitter
@@ -147,7 +151,7 @@ def _prose_splitter(capacity: int, *, markdown: bool) -> Splitter:
 
 
 @cache
-def _code_splitter(language: str, capacity: int) -> Splitter:
+def _get_code_splitter(language: str, capacity: int) -> Splitter:
     from semantic_text_splitter import CodeSplitter  # noqa: PLC0415
 
     if language in ("typescript", "tsx"):  # one module has the grammars of both

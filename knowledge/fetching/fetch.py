@@ -14,12 +14,12 @@ import httpcore2
 from kmapp.egress.allowed_addresses import UNREADABLE, Allowed, CannotReach, address_of
 from kmapp.egress.connections import CheckedBackend
 
-SECONDS = 30.0  # in all, including redirects
-QUIET_SECONDS = 10.0  # between two bytes
-REDIRECTS = 3
-MOST_BYTES = 20 * 1024 * 1024
-PIECE = 1024 * 1024
-KINDS = frozenset(
+MAX_SECONDS = 30.0  # in all, including redirects
+IDLE_SECONDS = 10.0  # between two bytes
+MAX_REDIRECTS = 3
+MAX_BYTES = 20 * 1024 * 1024
+READ_SIZE = 1024 * 1024
+CONTENT_TYPES = frozenset(
     {"text/html", "application/xhtml+xml", "text/plain", "text/markdown", "application/pdf"}
 )
 _REDIRECTING = frozenset({301, 302, 303, 307, 308})
@@ -27,7 +27,7 @@ _OK = 200
 # Compressed pages are not accepted, because a few bytes could unpack to very many.
 _HEADERS: Mapping[bytes | str, bytes | str] = {
     "User-Agent": "kmapp",
-    "Accept": ", ".join(sorted(KINDS)),
+    "Accept": ", ".join(sorted(CONTENT_TYPES)),
     "Accept-Encoding": "identity",
 }
 
@@ -43,7 +43,7 @@ class Page:
 
     def __iter__(self) -> Iterator[bytes]:
         self.file.seek(0)
-        while piece := self.file.read(PIECE):
+        while piece := self.file.read(READ_SIZE):
             yield piece
 
 
@@ -56,18 +56,18 @@ def fetch_page(url: str, allowed: Allowed) -> Iterator[Page]:
 
 async def _fetch_within_time(url: str, allowed: Allowed, file: BinaryIO) -> Page:
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(MAX_SECONDS):
             return await _follow_redirects(url, allowed, file)
     except (TimeoutError, httpcore2.TimeoutException) as error:
-        raise CannotReach(f"The site did not respond within {SECONDS:.0f} seconds.") from error
+        raise CannotReach(f"The site did not respond within {MAX_SECONDS:.0f} seconds.") from error
     except (OSError, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
         raise CannotReach("The site could not be reached.") from error
 
 
 async def _follow_redirects(url: str, allowed: Allowed, file: BinaryIO) -> Page:
-    quiet = dict.fromkeys(("connect", "read", "write", "pool"), QUIET_SECONDS)
+    quiet = dict.fromkeys(("connect", "read", "write", "pool"), IDLE_SECONDS)
     async with httpcore2.AsyncConnectionPool(network_backend=CheckedBackend(allowed)) as pool:
-        for _ in range(REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             url = address_of(url, allowed)
             stream = pool.stream("GET", url, headers=_HEADERS, extensions={"timeout": quiet})
             async with stream as response:
@@ -81,7 +81,7 @@ async def _follow_redirects(url: str, allowed: Allowed, file: BinaryIO) -> Page:
                 url = urljoin(url, headers.get("location", ""))
             except ValueError as error:
                 raise CannotReach(UNREADABLE) from error
-    raise CannotReach(f"The page redirects more than {REDIRECTS} times.")
+    raise CannotReach(f"The page redirects more than {MAX_REDIRECTS} times.")
 
 
 async def _store_page(
@@ -90,12 +90,12 @@ async def _store_page(
     if response.status != _OK:
         raise CannotReach(f"The site returned HTTP status {response.status}.")
     mime = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if mime not in KINDS or headers.get("content-encoding", "identity") != "identity":
+    if mime not in CONTENT_TYPES or headers.get("content-encoding", "identity") != "identity":
         raise CannotReach("The site did not return a readable page.")
     size = 0
     async for piece in response.aiter_stream():
         size += len(piece)
-        if size > MOST_BYTES:
-            raise CannotReach(f"The page is larger than {MOST_BYTES:,} bytes.")
+        if size > MAX_BYTES:
+            raise CannotReach(f"The page is larger than {MAX_BYTES:,} bytes.")
         file.write(piece)
     return Page(url=url, mime=mime, file=file, fetched_at=datetime.now(UTC))

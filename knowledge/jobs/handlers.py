@@ -9,7 +9,7 @@ from knowledge.actions.chunks import EMBED
 from knowledge.actions.embeddings import embed_chunks
 from knowledge.actions.ingest import FETCH, READ
 from knowledge.actions.page_fetches import fetch_document
-from knowledge.actions.parse_documents import read_document
+from knowledge.actions.parse_documents import parse_document
 
 PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 
@@ -17,7 +17,7 @@ PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 @on(READ, name="knowledge.handlers.read", queue="extraction", alone=True)
 def read(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        read_document(job.account_id, UUID(job.payload["document"]))
+        parse_document(job.account_id, UUID(job.payload["document"]))
 
 
 @on(FETCH, name="knowledge.handlers.fetch", queue="extraction")

@@ -8,21 +8,21 @@ from uuid import UUID
 
 from kmapp.ledger.sealed_reads import Key, record_withheld, verify_rows, withhold
 from kmapp.search.passages import token_estimate
-from knowledge.lore.triggers import Entry, Outcome, Rules, evaluate
+from knowledge.lore.triggers import Entry, TriggerResult, TriggerSettings, evaluate_lorebook
 from knowledge.models import LorebookEntry
 
-MOST_ENTRIES = 5_000
-REPLAYED = 20  # turns
+MAX_ENTRIES = 5_000
+REPLAYED_TURNS = 20  # turns
 SEPARATOR = re.compile(r"\r?\n(?:[^\S\n]*\n)+")
 COLUMNS = tuple(each.name for each in fields(Entry) if each.name != "id")
 
 
-def entries_of(account_id: UUID, books: Sequence[str] = ()) -> list[LorebookEntry]:
+def load_entries(account_id: UUID, books: Sequence[str] = ()) -> list[LorebookEntry]:
     rows = LorebookEntry.objects.of(account_id).filter(enabled=True).select_related("source")
     if books:
         rows = rows.filter(source__name__in=books)
     ordered = rows.order_by("order", "pk").with_verify_on_read(account_id)
-    return _withhold(account_id, list(ordered[:MOST_ENTRIES]))
+    return _withhold(account_id, list(ordered[:MAX_ENTRIES]))
 
 
 def _withhold(account_id: UUID, rows: Sequence[LorebookEntry]) -> list[LorebookEntry]:
@@ -37,12 +37,12 @@ def _withhold(account_id: UUID, rows: Sequence[LorebookEntry]) -> list[LorebookE
     return [row for row in sealed if verdict.passes(Key.of(row.source))]
 
 
-def fire(
+def evaluate_entries(
     rows: Sequence[LorebookEntry],
     messages: Sequence[str],
-    rules: Rules,
+    settings: TriggerSettings,
     state: Mapping[str, int] | None = None,
-) -> Outcome:
+) -> TriggerResult:
     """Return the entries that fire.
 
     Without a state of earlier turns, the visible turns are evaluated again, so that sticky and
@@ -51,15 +51,15 @@ def fire(
     entries = [
         Entry(id=str(row.pk), **{name: getattr(row, name) for name in COLUMNS}) for row in rows
     ]
-    run = partial(evaluate, entries, rules=rules, count=token_estimate)
+    run = partial(evaluate_lorebook, entries, settings=settings, count_tokens=token_estimate)
     if state is None:
         state = {}
         if any(entry.sticky or entry.cooldown for entry in entries):
-            for turn in range(max(1, len(messages) - REPLAYED), len(messages)):
+            for turn in range(max(1, len(messages) - REPLAYED_TURNS), len(messages)):
                 state = run(messages[:turn], state=state).state
     return run(messages, state=state)
 
 
-def messages_of(pasted: str) -> list[str]:
+def split_messages(pasted: str) -> list[str]:
     """Return the messages of a pasted conversation, separated by blank lines."""
     return [each.strip() for each in SEPARATOR.split(pasted) if each.strip()]

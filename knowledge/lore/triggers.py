@@ -15,8 +15,8 @@ from typing import Any
 
 import re2
 
-PATTERN_MEMORY = 1 << 20  # bytes of one compiled pattern
-LONGEST_SCAN = 200_000  # characters, from the end
+MAX_PATTERN_MEMORY = 1 << 20  # bytes of one compiled pattern
+MAX_SCAN_LENGTH = 200_000  # characters, from the end
 
 
 class Logic(StrEnum):
@@ -52,7 +52,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class TriggerSettings:
     budget: int = 1_000  # tokens
     scan_depth: int = 4  # messages
     max_recursion: int = 3  # rounds after the first
@@ -60,7 +60,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fired:
+class TriggeredEntry:
     entry: Entry
     reason: str  # constant | key | recursion | sticky
     match: str = ""  # the matching key
@@ -71,7 +71,7 @@ class Fired:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Silent:
+class SuppressedEntry:
     """An entry whose keys match but that did not fire."""
 
     entry: Entry
@@ -79,75 +79,77 @@ class Silent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    included: Sequence[Fired]  # in the order of the result
-    fired: Sequence[Fired]
-    silent: Sequence[Silent]
+class TriggerResult:
+    included: Sequence[TriggeredEntry]  # in the order of the result
+    triggered: Sequence[TriggeredEntry]
+    suppressed: Sequence[SuppressedEntry]
     tokens: int
     # By id of the entry, the turn in which it fired last: the `state` of the next evaluation.
     state: Mapping[str, int] = field(default_factory=dict)
 
 
-def evaluate(
+def evaluate_lorebook(
     entries: Iterable[Entry],
     messages: Sequence[str],
     *,
-    rules: Rules,
-    count: Callable[[str], int],
+    settings: TriggerSettings,
+    count_tokens: Callable[[str], int],
     state: Mapping[str, int] | None = None,
-) -> Outcome:
+) -> TriggerResult:
     """Evaluate a lorebook over a conversation, oldest message first."""
-    evaluation = _Evaluation(messages, rules, dict(state or {}))
+    evaluation = _Evaluation(messages, settings, dict(state or {}))
     enabled = [entry for entry in entries if entry.enabled]
-    fired = list(evaluation.fire_by_conversation(enabled))
-    last = fired
-    for number in range(1, rules.max_recursion + 1):
+    triggered = list(evaluation.match_conversation(enabled))
+    last = triggered
+    for number in range(1, settings.max_recursion + 1):
         sources = [each for each in last if each.entry.recursive]
-        fired_ids = {each.entry.id for each in fired}
-        rest = [entry for entry in enabled if entry.id not in fired_ids]
-        last = list(evaluation.fire_by_entries(rest, sources, number))
-        fired += last
-    ranked = _apply_budget(fired, rules.budget, count)
+        triggered_ids = {each.entry.id for each in triggered}
+        rest = [entry for entry in enabled if entry.id not in triggered_ids]
+        last = list(evaluation.match_entries(rest, sources, number))
+        triggered += last
+    ranked = _apply_budget(triggered, settings.budget, count_tokens)
     included = sorted(
         (each for each in ranked if not each.trimmed),
         key=lambda f: (f.entry.order, -f.entry.priority, f.entry.id),
     )
     # An entry that is active because it is sticky does not fire again, or it would stay forever.
-    fired_now = {each.entry.id: len(messages) for each in fired if each.reason != "sticky"}
-    return Outcome(
+    fired_now = {each.entry.id: len(messages) for each in triggered if each.reason != "sticky"}
+    return TriggerResult(
         included=included,
-        fired=ranked,
-        silent=evaluation.silent,
+        triggered=ranked,
+        suppressed=evaluation.suppressed,
         tokens=sum(each.tokens for each in included),
         state=evaluation.state | fired_now,
     )
 
 
 class _Evaluation:
-    def __init__(self, messages: Sequence[str], rules: Rules, state: dict[str, int]) -> None:
-        self.messages, self.rules, self.state = messages, rules, state
-        self.silent: list[Silent] = []
+    def __init__(
+        self, messages: Sequence[str], settings: TriggerSettings, state: dict[str, int]
+    ) -> None:
+        self.messages, self.settings, self.state = messages, settings, state
+        self.suppressed: list[SuppressedEntry] = []
 
-    def fire_by_conversation(self, entries: Iterable[Entry]) -> Iterator[Fired]:
+    def match_conversation(self, entries: Iterable[Entry]) -> Iterator[TriggeredEntry]:
         for entry in entries:
-            depth = self.rules.scan_depth if entry.scan_depth is None else entry.scan_depth
-            recent = "\n".join(self.messages[-depth:] if depth else ())[-LONGEST_SCAN:]
+            depth = self.settings.scan_depth if entry.scan_depth is None else entry.scan_depth
+            recent = "\n".join(self.messages[-depth:] if depth else ())[-MAX_SCAN_LENGTH:]
             if 0 < self._turns_since(entry) <= entry.sticky and self._in_scope(entry):
-                yield Fired(entry=entry, reason="sticky")
-            elif entry.constant and self._may_fire(entry):
-                yield Fired(entry=entry, reason="constant")
-            elif (key := self._find_key(entry, recent)) and self._may_fire(entry):
-                yield Fired(entry=entry, reason="key", match=key)
+                yield TriggeredEntry(entry=entry, reason="sticky")
+            elif entry.constant and self._may_trigger(entry):
+                yield TriggeredEntry(entry=entry, reason="constant")
+            elif (key := self._find_key(entry, recent)) and self._may_trigger(entry):
+                yield TriggeredEntry(entry=entry, reason="key", match=key)
 
-    def fire_by_entries(
-        self, entries: Iterable[Entry], sources: Sequence[Fired], number: int
-    ) -> Iterator[Fired]:
+    def match_entries(
+        self, entries: Iterable[Entry], sources: Sequence[TriggeredEntry], number: int
+    ) -> Iterator[TriggeredEntry]:
         """Yield the entries that the texts of the last round trigger."""
         for entry in entries:
             for each in sources if entry.recursable else ():
                 key = self._find_key(entry, each.entry.content)
-                if key and self._may_fire(entry):
-                    yield Fired(
+                if key and self._may_trigger(entry):
+                    yield TriggeredEntry(
                         entry=entry, reason="recursion", match=key, by=each.entry.id, round=number
                     )
                     break
@@ -158,19 +160,19 @@ class _Evaluation:
         return max(-1, now - self.state.get(entry.id, now + 1))
 
     def _in_scope(self, entry: Entry) -> bool:
-        return entry.scope in ("", self.rules.scope)
+        return entry.scope in ("", self.settings.scope)
 
-    def _may_fire(self, entry: Entry) -> bool:
+    def _may_trigger(self, entry: Entry) -> bool:
         if not self._in_scope(entry):
-            return self._add_silent(entry, "scope")
+            return self._suppress(entry, "scope")
         if entry.sticky < self._turns_since(entry) <= entry.sticky + entry.cooldown:
-            return self._add_silent(entry, "cooldown")
+            return self._suppress(entry, "cooldown")
         return True
 
-    def _add_silent(self, entry: Entry, reason: str) -> bool:
-        silent = Silent(entry=entry, reason=reason)
-        if silent not in self.silent:
-            self.silent.append(silent)
+    def _suppress(self, entry: Entry, reason: str) -> bool:
+        suppressed = SuppressedEntry(entry=entry, reason=reason)
+        if suppressed not in self.suppressed:
+            self.suppressed.append(suppressed)
         return False
 
     def _find_key(self, entry: Entry, text: str) -> str:
@@ -179,16 +181,16 @@ class _Evaluation:
             key = next((key for key in entry.keys if _matches(entry, key, text)), "")
             if key and entry.secondary_keys:
                 matches = [_matches(entry, each, text) for each in entry.secondary_keys]
-                if not CONDITIONS.get(entry.secondary_logic, any)(matches):
-                    self._add_silent(entry, "secondary")
+                if not LOGIC_CHECKS.get(entry.secondary_logic, any)(matches):
+                    self._suppress(entry, "secondary")
                     return ""
-        except BadPattern:
-            self._add_silent(entry, "pattern")
+        except InvalidPattern:
+            self._suppress(entry, "pattern")
             return ""
         return key
 
 
-CONDITIONS: Mapping[str, Callable[[Sequence[bool]], bool]] = {
+LOGIC_CHECKS: Mapping[str, Callable[[Sequence[bool]], bool]] = {
     Logic.AND_ANY: any,
     Logic.AND_ALL: all,
     Logic.NOT_ANY: lambda matches: not any(matches),
@@ -219,7 +221,7 @@ def _is_han(character: str) -> bool:
     return "\u3400" <= character <= "\u9fff" or "\uf900" <= character <= "\ufaff"
 
 
-class BadPattern(ValueError):
+class InvalidPattern(ValueError):
     """The pattern is not valid in RE2, which has no look-around and no back references."""
 
 
@@ -231,26 +233,28 @@ def compile_pattern(pattern: str, *, case_sensitive: bool) -> Any:
         pattern, flags = pattern[1:end], pattern[end + 1 :]
         case_sensitive = "i" not in flags
     options = re2.Options()
-    options.max_mem, options.log_errors = PATTERN_MEMORY, False
+    options.max_mem, options.log_errors = MAX_PATTERN_MEMORY, False
     options.case_sensitive = case_sensitive
     inline_flags = "".join(flag for flag in "ms" if flag in flags)
     try:
         return re2.compile(f"(?{inline_flags}){pattern}" if inline_flags else pattern, options)
     except (re2.error, UnicodeError) as error:
-        raise BadPattern(str(error)) from error
+        raise InvalidPattern(str(error)) from error
 
 
-def _apply_budget(fired: Iterable[Fired], budget: int, count: Callable[[str], int]) -> list[Fired]:
+def _apply_budget(
+    triggered: Iterable[TriggeredEntry], budget: int, count_tokens: Callable[[str], int]
+) -> list[TriggeredEntry]:
     """Mark duplicates and the entries that exceed the budget, highest priority first."""
-    ranked = sorted(fired, key=lambda f: (-f.entry.priority, f.entry.order, f.entry.id))
-    marked, seen, left = [], set[str](), budget
+    ranked = sorted(triggered, key=lambda f: (-f.entry.priority, f.entry.order, f.entry.id))
+    marked, seen, remaining = [], set[str](), budget
     for each in ranked:
         text = " ".join(each.entry.content.split())
-        tokens = count(each.entry.content)
+        tokens = count_tokens(each.entry.content)
         cost = math.ceil(tokens * each.entry.budget_weight)
-        trimmed = "duplicate" if text in seen else "budget" if cost > left else ""
+        trimmed = "duplicate" if text in seen else "budget" if cost > remaining else ""
         if not trimmed:
-            left -= cost
+            remaining -= cost
             seen.add(text)
         marked.append(replace(each, tokens=tokens, trimmed=trimmed))
     return marked

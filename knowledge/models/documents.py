@@ -13,11 +13,11 @@ from kmapp.ledger.models import Tombstone
 from knowledge.models.sources import KnowledgeSource
 from knowledge.parsing.failure_messages import translate_failure
 
-MOST_TAGS, LONGEST_TAG = 20, 50
+MAX_TAGS, MAX_TAG_LENGTH = 20, 50
 
 
 class DocumentQuerySet(AccountQuerySet["KnowledgeDocument"]):
-    def present(self) -> Self:
+    def not_removed(self) -> Self:
         """Return the documents that their source still has."""
         return self.filter(removed_at=None)
 
@@ -55,7 +55,7 @@ class KnowledgeDocument(SealedModel):
     removed_at = models.DateTimeField(_("removed at"), null=True, blank=True)
     # Details that people maintain; new versions of the file leave them unchanged.
     tags = ArrayField(
-        models.CharField(max_length=LONGEST_TAG),
+        models.CharField(max_length=MAX_TAG_LENGTH),
         verbose_name=_("tags"),
         default=list,
         db_default=[],

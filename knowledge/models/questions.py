@@ -5,13 +5,13 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned
 
-LONGEST = 500
+MAX_QUESTION_LENGTH = 500
 
 
 class KnowledgeQuestion(AccountOwned):
     """A query for comparing variants. It is an experiment, so the ledger does not record it."""
 
-    text = models.CharField(_("question"), max_length=LONGEST)
+    text = models.CharField(_("question"), max_length=MAX_QUESTION_LENGTH)
     created_by = models.CharField(_("written by"), max_length=50)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 

@@ -26,7 +26,7 @@ class SourceQuerySet(AccountQuerySet["KnowledgeSource"]):
         """Return the sources after this position, in the order of `by_name`."""
         return self.filter(Q(name__gt=name) | Q(name=name, pk__gt=pk))
 
-    def counted(self) -> Self:
+    def with_document_counts(self) -> Self:
         """Annotate the number of documents by state."""
         present = Q(documents__removed_at=None)
         return self.annotate(
@@ -76,7 +76,7 @@ class KnowledgeSource(SealedModel):
     objects: ClassVar = SourceQuerySet.as_manager()
 
     fresh = False  # True if it was created by this request
-    number: int  # annotations of `counted`
+    number: int  # annotations of `with_document_counts`
     waiting: int
     failed: int
 

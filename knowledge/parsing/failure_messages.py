@@ -8,7 +8,7 @@ import re
 
 from django.utils.translation import gettext, gettext_noop
 
-SENTENCES = (
+TEMPLATES = (
     gettext_noop("The parser failed on this file."),
     gettext_noop("The file is damaged or its content does not match its type (%(kind)s)."),
     gettext_noop("Parsing took longer than %(n)s seconds."),
@@ -37,7 +37,7 @@ SENTENCES = (
 _PLACEHOLDER = re.compile(r"%\\\((\w+)\\\)s")  # as re.escape writes it
 _PATTERNS = {
     template: re.compile(_PLACEHOLDER.sub(r"(?P<\1>[\\w,]+)", re.escape(template)))
-    for template in SENTENCES
+    for template in TEMPLATES
 }
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from knowledge.chunking import Shape
-from knowledge.chunking.headings import markdown_sections, plain_sections
+from knowledge.chunking.headings import split_markdown_sections, split_plain_sections
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,14 @@ _FORMATS |= {
 _BY_NAME = {ending: each for endings, each in _FORMATS.items() for ending in endings}
 _BY_MIME = {each.mime: each for each in _BY_NAME.values()} | {"text/plain": PLAIN}
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
-ENDINGS = tuple(sorted(_BY_NAME))
+EXTENSIONS = tuple(sorted(_BY_NAME))
 
 
 class NotText(ValueError):
     """The reason why bytes cannot be decoded as text."""
 
 
-def format_of(ref: str, mime: str = "", head: bytes = b"") -> Format | None:
+def find_format(ref: str, mime: str = "", head: bytes = b"") -> Format | None:
     """Return the format of a file, or None. The file name takes precedence over its MIME type."""
     file_format = _BY_NAME.get(PurePosixPath(ref.lower()).suffix.lstrip("."))
     file_format = file_format or _BY_MIME.get(mime.partition(";")[0].strip().lower())
@@ -90,10 +90,10 @@ def decode_text(data: bytes) -> str:
     raise NotText("The text encoding is not supported. Use UTF-8, UTF-16 or GB 18030.")
 
 
-def title_of(ref: str, text: str, shape: Shape) -> str:
+def extract_title(ref: str, text: str, shape: Shape) -> str:
     """Return the first heading of a document, else its file name."""
     if shape in (Shape.MARKDOWN, Shape.PLAIN):
-        sections = markdown_sections if shape is Shape.MARKDOWN else plain_sections
+        sections = split_markdown_sections if shape is Shape.MARKDOWN else split_plain_sections
         for section in sections(text[:5_000]):
             if section.headings:
                 return section.headings[0]

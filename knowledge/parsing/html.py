@@ -3,7 +3,9 @@
 import re
 from html.parser import HTMLParser
 
-SILENT = frozenset({"script", "style", "noscript", "template", "svg", "head", "iframe", "object"})
+SKIPPED_TAGS = frozenset(
+    {"script", "style", "noscript", "template", "svg", "head", "iframe", "object"}
+)
 _BLOCK = re.compile(
     "p|div|section|article|main|header|footer|aside|nav|[uod]l|table|tr|blockquote|pre|figure"
     "|d[td]|form|fieldset|address|hr|h[1-6]|li"
@@ -13,16 +15,16 @@ _SPACES = re.compile(r"[ \t\r\n\f\v\u00a0]+")
 _BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 
-def text_of(data: bytes) -> tuple[str, str]:
+def extract_text(data: bytes) -> tuple[str, str]:
     """Return the title of a page and its text as Markdown."""
     reader = _Reader()
-    reader.feed(_decoded(data))
+    reader.feed(_decode(data))
     reader.close()
     text = _BLANK.sub("\n\n", "".join(reader.out)).strip()
     return _SPACES.sub(" ", "".join(reader.title)).strip()[:500], text
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     declared = _CHARSET.search(data[:4_000])
     for codec in ["utf-8-sig", *([declared[1].decode("ascii")] if declared else []), "gb18030"]:
         try:
@@ -37,23 +39,23 @@ class _Reader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.out: list[str] = []
         self.title: list[str] = []
-        self.silent = 0
+        self.skipped_depth = 0
         self.in_title = self.in_pre = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in SILENT:
-            self.silent += 1
+        if tag in SKIPPED_TAGS:
+            self.skipped_depth += 1
         elif tag == "body":
-            self.silent = 0  # the head may lack its end tag
+            self.skipped_depth = 0  # the head may lack its end tag
         self.in_title = self.in_title or tag == "title"
         self.in_pre = self.in_pre or tag == "pre"
-        self.out.append(_before(tag))
+        self.out.append(_render_start_tag(tag))
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "title":
             self.in_title = False
-        elif tag in SILENT:
-            self.silent = max(0, self.silent - 1)
+        elif tag in SKIPPED_TAGS:
+            self.skipped_depth = max(0, self.skipped_depth - 1)
         elif tag == "pre" and self.in_pre:
             self.in_pre = False
             self.out.append("\n```\n")
@@ -63,11 +65,11 @@ class _Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.in_title:
             self.title.append(data)
-        elif not self.silent:
+        elif not self.skipped_depth:
             self.out.append(data if self.in_pre else _SPACES.sub(" ", data))
 
 
-def _before(tag: str) -> str:
+def _render_start_tag(tag: str) -> str:
     plain = {"br": "\n", "td": " | ", "th": " | ", "li": "\n- ", "tr": "\n", "pre": "\n\n```\n"}
     if tag in plain:
         return plain[tag]

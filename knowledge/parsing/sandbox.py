@@ -16,15 +16,15 @@ from django.conf import settings
 
 from knowledge.chunking import Chunk, Shape
 
-MEMORY = 512 * 1024 * 1024
+MAX_MEMORY = 512 * 1024 * 1024
 CPU_SECONDS = 10
 WALL_CLOCK_SECONDS = 15
-LONGEST_HEAD = 100_000  # bytes of a frame's first line
+MAX_HEAD_BYTES = 100_000  # bytes of a frame's first line
 MODULE = "knowledge.parsing.sandboxed_parser"
 PARSER_FAILED = "The parser failed on this file."
 
 
-class CannotRead(Exception):
+class CannotParse(Exception):
     """The reason why a file could not be parsed, for the person who sent it."""
 
 
@@ -45,10 +45,10 @@ class ParsedFile:
     chunks: Mapping[str, Sequence[Chunk]]  # by index version
 
 
-def read_text(parser: str, file: BinaryIO, chunk_settings: ChunkSettings) -> ParsedFile:
+def parse_in_sandbox(parser: str, file: BinaryIO, chunk_settings: ChunkSettings) -> ParsedFile:
     text = title = ""
     chunks: dict[str, list[Chunk]] = {}
-    for head, data in _frames(parser, file, asdict(chunk_settings)):
+    for head, data in _read_frames(parser, file, asdict(chunk_settings)):
         if "version" in head:
             chunks[str(head["version"])] = _parse_chunks(text, data)
         else:
@@ -62,7 +62,7 @@ def _parse_chunks(text: str, data: bytes) -> list[Chunk]:
     try:
         for start, end, line_start, line_end, page, headings in json.loads(data):
             if not 0 <= start < end <= len(text):
-                raise CannotRead(PARSER_FAILED)
+                raise CannotParse(PARSER_FAILED)
             chunks.append(
                 Chunk(
                     index=len(chunks),
@@ -76,17 +76,17 @@ def _parse_chunks(text: str, data: bytes) -> list[Chunk]:
                 )
             )
     except (TypeError, ValueError) as error:
-        raise CannotRead(PARSER_FAILED) from error
+        raise CannotParse(PARSER_FAILED) from error
     return chunks
 
 
-def read_archive(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
+def unpack_in_sandbox(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
     """Yield the files of an archive with their names. May raise midway."""
-    for head, data in _frames("zip", file, {}):
+    for head, data in _read_frames("zip", file, {}):
         yield str(head["name"]), data
 
 
-def _frames(parser: str, file: BinaryIO, chunk_settings: Mapping[str, Any]) -> Iterator[Frame]:
+def _read_frames(parser: str, file: BinaryIO, chunk_settings: Mapping[str, Any]) -> Iterator[Frame]:
     """Yield the frames of a parser, which is killed when its time is used up.
 
     The time in which the caller handles a frame does not count: a large archive takes longer.
@@ -116,7 +116,7 @@ def _start_parser(
     # it may have moved inside the buffer only.
     os.lseek(file.fileno(), 0, os.SEEK_SET)
     process = subprocess.Popen(  # noqa: S603 - our own module with arguments from constants
-        [sys.executable, "-m", MODULE, parser, str(MEMORY), str(CPU_SECONDS), chunk_settings],
+        [sys.executable, "-m", MODULE, parser, str(MAX_MEMORY), str(CPU_SECONDS), chunk_settings],
         stdin=file,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -137,23 +137,23 @@ def _start_parser(
 def _read_frame(process: "subprocess.Popen[bytes]") -> Frame | None:
     """Return the next frame, or None after the last one."""
     assert process.stdout is not None  # noqa: S101 - a pipe
-    line = process.stdout.readline(LONGEST_HEAD)
+    line = process.stdout.readline(MAX_HEAD_BYTES)
     try:
         head = json.loads(line) if line.endswith(b"\n") else None
     except ValueError:
         head = None
     if not isinstance(head, dict):
-        raise CannotRead(_explain_exit(process))
+        raise CannotParse(_explain_exit(process))
     if "refused" in head:
-        raise CannotRead(str(head["refused"]))
+        raise CannotParse(str(head["refused"]))
     if head.get("done"):
         return None
     length = head.get("length")
     if not isinstance(length, int) or not 0 <= length <= settings.KNOWLEDGE_MAX_FILE_BYTES:
-        raise CannotRead("The archive contains a file that is too large.")
+        raise CannotParse("The archive contains a file that is too large.")
     data = process.stdout.read(length)
     if len(data) < length:
-        raise CannotRead(_explain_exit(process))
+        raise CannotParse(_explain_exit(process))
     return head, data
 
 

@@ -12,33 +12,35 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from knowledge.chunking import Chunk, Shape, chunked
+from knowledge.chunking import Chunk, Shape, split_chunks
 from knowledge.parsing.formats import NotText, decode_text
 
 # Limits of one file. If one is exceeded, nothing of the file is stored.
-MOST_PAGES = 5_000
-MOST_CHARACTERS = 20_000_000
-MOST_FILES = 10_000
-MOST_UNPACKED = 300 * 1024 * 1024
-MOST_RATIO = 200  # of the unpacked to the packed size of an archive
-SLACK = (
+MAX_PAGES = 5_000
+MAX_CHARACTERS = 20_000_000
+MAX_FILES = 10_000
+MAX_UNPACKED_BYTES = 300 * 1024 * 1024
+MAX_RATIO = 200  # of the unpacked to the packed size of an archive
+MIN_UNPACKED_BYTES = (
     10 * 1024 * 1024
 )  # bytes that any archive may unpack to, so that the ratio spares small ones
-MOST_CELLS = 2_000_000
+MAX_CELLS = 2_000_000
 
 Frame = tuple[dict[str, Any], bytes]
 
 
-class TooMuch(Exception):
+class LimitExceeded(Exception):
     """A limit was exceeded. The message is shown to users."""
 
 
-def pdf(file: BinaryIO) -> Iterator[Frame]:
+def parse_pdf(file: BinaryIO) -> Iterator[Frame]:
     import pypdfium2  # noqa: PLC0415
 
     document = pypdfium2.PdfDocument(file)
-    if len(document) > MOST_PAGES:
-        raise TooMuch(f"The file has {len(document):,} pages. The limit is {MOST_PAGES:,} pages.")
+    if len(document) > MAX_PAGES:
+        raise LimitExceeded(
+            f"The file has {len(document):,} pages. The limit is {MAX_PAGES:,} pages."
+        )
     pages, size = [], 0
     for page in document:
         text = page.get_textpage().get_text_bounded().replace("\f", " ")
@@ -46,24 +48,24 @@ def pdf(file: BinaryIO) -> Iterator[Frame]:
         size = _add_length(size, text)
         pages.append(text)
     if not any(page.strip() for page in pages):
-        raise TooMuch("The file contains only images and no text.")
-    yield _text("\f".join(pages))
+        raise LimitExceeded("The file contains only images and no text.")
+    yield _build_text_frame("\f".join(pages))
 
 
-def docx(file: BinaryIO) -> Iterator[Frame]:
+def parse_docx(file: BinaryIO) -> Iterator[Frame]:
     import docx  # noqa: PLC0415
     from docx.table import Table  # noqa: PLC0415
 
     blocks: list[str] = []
     size = 0
     for item in docx.Document(file).iter_inner_content():
-        block = _table(item) if isinstance(item, Table) else _paragraph(item)
+        block = _render_table(item) if isinstance(item, Table) else _render_paragraph(item)
         size = _add_length(size, block)
         blocks.append(block)
-    yield _text("\n\n".join(block for block in blocks if block.strip()))
+    yield _build_text_frame("\n\n".join(block for block in blocks if block.strip()))
 
 
-def _paragraph(item: Any) -> str:
+def _render_paragraph(item: Any) -> str:
     name = str(item.style.name or "") if item.style else ""
     if name.startswith("Heading ") and name[8:].isdigit():
         return "#" * min(int(name[8:]), 6) + " " + str(item.text).strip()
@@ -72,26 +74,26 @@ def _paragraph(item: Any) -> str:
     return ("- " if name.startswith("List") else "") + str(item.text)
 
 
-def _table(item: Any) -> str:
+def _render_table(item: Any) -> str:
     return "\n".join(" | ".join(cell.text.strip() for cell in row.cells) for row in item.rows)
 
 
-def pptx(file: BinaryIO) -> Iterator[Frame]:
+def parse_pptx(file: BinaryIO) -> Iterator[Frame]:
     import pptx  # noqa: PLC0415
 
     slides, size = [], 0
     for slide in pptx.Presentation(file).slides:
         texts = [shape.text_frame.text for shape in slide.shapes if shape.has_text_frame]
-        texts += [_table(shape.table) for shape in slide.shapes if shape.has_table]
+        texts += [_render_table(shape.table) for shape in slide.shapes if shape.has_table]
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame:
             texts.append(slide.notes_slide.notes_text_frame.text)
         text = "\n\n".join(each for each in texts if each.strip()).replace("\f", " ")
         size = _add_length(size, text)
         slides.append(text.replace("\v", "\n"))
-    yield _text("\f".join(slides))
+    yield _build_text_frame("\f".join(slides))
 
 
-def xlsx(file: BinaryIO) -> Iterator[Frame]:
+def parse_xlsx(file: BinaryIO) -> Iterator[Frame]:
     import openpyxl  # noqa: PLC0415
 
     book = openpyxl.load_workbook(file, read_only=True, data_only=True)
@@ -101,30 +103,30 @@ def xlsx(file: BinaryIO) -> Iterator[Frame]:
         lines += ["", f"# {sheet.title}", ""]
         for row in sheet.iter_rows(values_only=True):
             cells += len(row)
-            if cells > MOST_CELLS:
-                raise TooMuch(f"The file has more than {MOST_CELLS:,} cells.")
+            if cells > MAX_CELLS:
+                raise LimitExceeded(f"The file has more than {MAX_CELLS:,} cells.")
             line = " | ".join("" if value is None else str(value) for value in row).strip(" |")
             if line:
                 size = _add_length(size, line)
                 lines.append(line)
-    yield _text("\n".join(lines).strip("\n"))
+    yield _build_text_frame("\n".join(lines).strip("\n"))
 
 
-def text(file: BinaryIO) -> Iterator[Frame]:
-    content = decode_text(file.read(4 * MOST_CHARACTERS))
+def parse_text(file: BinaryIO) -> Iterator[Frame]:
+    content = decode_text(file.read(4 * MAX_CHARACTERS))
     _add_length(0, content)
     yield {}, content.encode()
 
 
-def html(file: BinaryIO) -> Iterator[Frame]:
-    from knowledge.parsing.html import text_of  # noqa: PLC0415
+def parse_html(file: BinaryIO) -> Iterator[Frame]:
+    from knowledge.parsing.html import extract_text  # noqa: PLC0415
 
-    title, text = text_of(file.read(MOST_CHARACTERS))
+    title, text = extract_text(file.read(MAX_CHARACTERS))
     _add_length(0, text)
-    yield _text(text, title=title)
+    yield _build_text_frame(text, title=title)
 
 
-def archive(file: BinaryIO) -> Iterator[Frame]:
+def unpack_archive(file: BinaryIO) -> Iterator[Frame]:
     import zipfile  # noqa: PLC0415
 
     with zipfile.ZipFile(file) as packed:
@@ -137,7 +139,7 @@ def archive(file: BinaryIO) -> Iterator[Frame]:
                 yield {"name": "/".join(parts)}, packed.read(info)
 
 
-def _refuse_bombs(file: BinaryIO) -> None:
+def _check_unpacked_size(file: BinaryIO) -> None:
     """Refuse archives whose declared sizes exceed the limits."""
     import zipfile  # noqa: PLC0415
 
@@ -145,10 +147,12 @@ def _refuse_bombs(file: BinaryIO) -> None:
     with zipfile.ZipFile(file) as opened:
         infos = opened.infolist()
         size = sum(info.file_size for info in infos)
-    if len(infos) > MOST_FILES:
-        raise TooMuch(f"The archive has {len(infos):,} files. The limit is {MOST_FILES:,} files.")
-    if size > MOST_UNPACKED or size > packed * MOST_RATIO + SLACK:
-        raise TooMuch(
+    if len(infos) > MAX_FILES:
+        raise LimitExceeded(
+            f"The archive has {len(infos):,} files. The limit is {MAX_FILES:,} files."
+        )
+    if size > MAX_UNPACKED_BYTES or size > packed * MAX_RATIO + MIN_UNPACKED_BYTES:
+        raise LimitExceeded(
             f"The archive unpacks to {size:,} bytes, "
             f"which is too large for its size of {packed:,} bytes."
         )
@@ -157,25 +161,25 @@ def _refuse_bombs(file: BinaryIO) -> None:
 
 def _add_length(size: int, text: str) -> int:
     size += len(text)
-    if size > MOST_CHARACTERS:
-        raise TooMuch(f"The file has more than {MOST_CHARACTERS:,} characters of text.")
+    if size > MAX_CHARACTERS:
+        raise LimitExceeded(f"The file has more than {MAX_CHARACTERS:,} characters of text.")
     return size
 
 
-def _text(text: str, **more: str) -> Frame:
+def _build_text_frame(text: str, **more: str) -> Frame:
     """Return a text that the database can store: without NUL and unpaired surrogates."""
     cleaned = text.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n")
     return more, cleaned.encode("utf-8", "replace")
 
 
-READERS: dict[str, Callable[[BinaryIO], Iterator[Frame]]] = {
-    "text": text,
-    "pdf": pdf,
-    "docx": docx,
-    "pptx": pptx,
-    "xlsx": xlsx,
-    "html": html,
-    "zip": archive,
+PARSERS: dict[str, Callable[[BinaryIO], Iterator[Frame]]] = {
+    "text": parse_text,
+    "pdf": parse_pdf,
+    "docx": parse_docx,
+    "pptx": parse_pptx,
+    "xlsx": parse_xlsx,
+    "html": parse_html,
+    "zip": unpack_archive,
 }
 
 
@@ -188,25 +192,25 @@ def main(parser: str, memory: int, seconds: int, chunk_settings: Mapping[str, An
     out = sys.stdout.buffer
     try:
         if parser in ("docx", "pptx", "xlsx", "zip"):
-            _refuse_bombs(sys.stdin.buffer)
-        for head, data in READERS[parser](sys.stdin.buffer):
-            _send(out, {**head, "length": len(data)}, data)
+            _check_unpacked_size(sys.stdin.buffer)
+        for head, data in PARSERS[parser](sys.stdin.buffer):
+            _write_frame(out, {**head, "length": len(data)}, data)
             for version, tokens in chunk_settings.get("tokens", {}).items():
                 shape, language = Shape(chunk_settings["shape"]), chunk_settings["language"]
                 chunks = _dump_chunks(
-                    chunked(data.decode(), shape, tokens=tokens, language=language)
+                    split_chunks(data.decode(), shape, tokens=tokens, language=language)
                 )
-                _send(out, {"version": version, "length": len(chunks)}, chunks)
-    except (TooMuch, NotText) as error:
-        _send(out, {"refused": str(error)})
+                _write_frame(out, {"version": version, "length": len(chunks)}, chunks)
+    except (LimitExceeded, NotText) as error:
+        _write_frame(out, {"refused": str(error)})
     except MemoryError:
-        _send(out, {"refused": "Parsing needs more memory than is allowed for one file."})
+        _write_frame(out, {"refused": "Parsing needs more memory than is allowed for one file."})
     except Exception as error:  # noqa: BLE001 - libraries fail in as many ways as files are broken
         kind = type(error).__name__
         reason = f"The file is damaged or its content does not match its type ({kind})."
-        _send(out, {"refused": reason})
+        _write_frame(out, {"refused": reason})
     else:
-        _send(out, {"done": True})
+        _write_frame(out, {"done": True})
 
 
 def _dump_chunks(chunks: Sequence[Chunk]) -> bytes:
@@ -217,7 +221,7 @@ def _dump_chunks(chunks: Sequence[Chunk]) -> bytes:
     return json.dumps(rows).encode()
 
 
-def _send(out: IO[bytes], head: dict[str, Any], data: bytes = b"") -> None:
+def _write_frame(out: IO[bytes], head: dict[str, Any], data: bytes = b"") -> None:
     out.write(json.dumps(head).encode() + b"\n" + data)
     out.flush()
 

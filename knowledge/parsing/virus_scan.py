@@ -4,27 +4,27 @@ import socket
 import struct
 from collections.abc import Iterable
 
-PART = 1024 * 1024  # bytes; below clamd's limit for a part
-LONGEST_REPLY = 4096
+CHUNK_SIZE = 1024 * 1024  # bytes; below clamd's limit for a part
+MAX_REPLY_BYTES = 4096
 
 
-class ScannerFailed(Exception):
+class ScanFailed(Exception):
     """The scanner could not be reached, or could not scan the file."""
 
 
-def scan(address: str, pieces: Iterable[bytes], *, timeout: float) -> str | None:
+def scan_file(address: str, pieces: Iterable[bytes], *, timeout: float) -> str | None:
     """Return the name of the virus in a file, or None. `address` is a path or host:port."""
     try:
         with _connect(address, timeout) as connection:
-            reply = _exchange(connection, pieces)
+            reply = _send_file(connection, pieces)
     except OSError as error:
-        raise ScannerFailed(f"{type(error).__name__}: {error}") from error
+        raise ScanFailed(f"{type(error).__name__}: {error}") from error
     result = reply.removeprefix("stream:").strip()
     if result == "OK":
         return None
     if result.endswith(" FOUND"):
         return result.removesuffix(" FOUND")
-    raise ScannerFailed(result or "The scanner closed the connection.")
+    raise ScanFailed(result or "The scanner closed the connection.")
 
 
 def _connect(address: str, timeout: float) -> socket.socket:
@@ -41,17 +41,17 @@ def _connect(address: str, timeout: float) -> socket.socket:
     return connection
 
 
-def _exchange(connection: socket.socket, pieces: Iterable[bytes]) -> str:
+def _send_file(connection: socket.socket, pieces: Iterable[bytes]) -> str:
     try:
         connection.sendall(b"zINSTREAM\0")
         for piece in pieces:
-            for start in range(0, len(piece), PART):
-                part = piece[start : start + PART]
+            for start in range(0, len(piece), CHUNK_SIZE):
+                part = piece[start : start + CHUNK_SIZE]
                 connection.sendall(struct.pack(">I", len(part)) + part)
         connection.sendall(struct.pack(">I", 0))
     except (BrokenPipeError, ConnectionResetError):
         pass  # it has replied already, for example that the file exceeds its limit
     reply = b""
-    while len(reply) < LONGEST_REPLY and (data := connection.recv(LONGEST_REPLY)):
+    while len(reply) < MAX_REPLY_BYTES and (data := connection.recv(MAX_REPLY_BYTES)):
         reply += data
     return reply.rstrip(b"\0").decode(errors="replace").strip()

@@ -10,9 +10,9 @@ from kmapp.database.ids import uuid7
 CACHE_SECONDS = 24 * 3600
 
 
-def cache_version_of(account_id: UUID) -> str:
+def get_cache_version(account_id: UUID) -> str:
     """Return the version under which answers are cached; "" without a cache."""
-    key = _key(account_id)
+    key = _build_key(account_id)
     version = cache.get(key)
     if version is None:
         version = str(uuid7())
@@ -24,9 +24,9 @@ def cache_version_of(account_id: UUID) -> str:
 def invalidate_cache(account_id: UUID) -> None:
     """Invalidate the cached answers when this transaction commits."""
     transaction.on_commit(
-        lambda: cache.set(_key(account_id), str(uuid7()), timeout=CACHE_SECONDS), robust=True
+        lambda: cache.set(_build_key(account_id), str(uuid7()), timeout=CACHE_SECONDS), robust=True
     )
 
 
-def _key(account_id: UUID) -> str:
+def _build_key(account_id: UUID) -> str:
     return f"knowledge-stamp:{account_id}"

@@ -14,28 +14,28 @@ from kmapp.search.fusion import TEXT, Candidate, Query
 from kmapp.search.lookups import Ids
 from kmapp.search.queries import Collection, Meaning, Within
 from kmapp.text.terms import terms
-from knowledge.retrieval.merge_adjacent import Spot
+from knowledge.retrieval.merge_adjacent import ChunkPosition
 
-CANDIDATES = 100  # from each list
-NEAREST = 2 * CANDIDATES  # vectors: a chunk has about two
-SEEDS = 30  # of each list: their neighbours become candidates too
+MAX_CANDIDATES = 100  # from each list
+MAX_NEAREST = 2 * MAX_CANDIDATES  # vectors: a chunk has about two
+MAX_SEEDS = 30  # of each list: their neighbours become candidates too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
     query: Query
     candidates: Sequence[Candidate]
-    spots: Mapping[IdText, Spot]
+    positions: Mapping[IdText, ChunkPosition]
     ready: frozenset[IdText]  # candidates with a vector
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkData:
-    spot: Spot
+    position: ChunkPosition
     text: str  # its innermost heading or the title, and the beginning of its text
 
 
-def gather(
+def load_signals(
     collection: Collection,
     within: Within,
     text: str,
@@ -48,14 +48,16 @@ def gather(
     With `by_document`, the best chunk of a document raises the others.
     """
     words = queries.weigh(collection, terms(text))
-    by_words = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
-    nearest = queries.nearest(collection, meaning, within=within, limit=NEAREST) if meaning else {}
-    seeds = [*islice(by_words, SEEDS), *islice(nearest, SEEDS)]
+    by_words = queries.best_by_words(collection, words, within=within, limit=MAX_CANDIDATES)
+    nearest = (
+        queries.nearest(collection, meaning, within=within, limit=MAX_NEAREST) if meaning else {}
+    )
+    seeds = [*islice(by_words, MAX_SEEDS), *islice(nearest, MAX_SEEDS)]
     chunks = _load_chunks(collection.account_id, within, {*by_words, *nearest}, seeds)
     measures = load_exact_scores(
         collection, words, meaning, chunks, context_collection=collection.name, approximate=nearest
     )
-    at = {chunk.spot: pk for pk, chunk in chunks.items()}
+    chunk_by_position = {chunk.position: pk for pk, chunk in chunks.items()}
     candidates = [
         Candidate(
             id=pk,
@@ -63,11 +65,16 @@ def gather(
             bm25=measures.bm25.get(pk, 0.0),
             holds=measures.holds.get(pk, 0),
             neighbours=[
-                at[neighbour]
+                chunk_by_position[neighbour]
                 for step in (-1, 1)
-                if (neighbour := Spot(chunk.spot.document, chunk.spot.number + step)) in at
+                if (
+                    neighbour := ChunkPosition(
+                        chunk.position.document, chunk.position.number + step
+                    )
+                )
+                in chunk_by_position
             ],
-            run=chunk.spot.document if by_document else "",
+            run=chunk.position.document if by_document else "",
             text=chunk.text,
         )
         for pk, chunk in chunks.items()
@@ -75,7 +82,7 @@ def gather(
     return Signals(
         query=Query(text=text, idf=words.idf),
         candidates=candidates,
-        spots={pk: chunk.spot for pk, chunk in chunks.items()},
+        positions={pk: chunk.position for pk, chunk in chunks.items()},
         ready=frozenset(measures.cosine),
     )
 
@@ -109,6 +116,6 @@ def _load_chunks(
     with connection.cursor() as cursor:
         cursor.execute(_CHUNKS.format(within=within.sql), params)
         return {
-            pk: ChunkData(Spot(document, number), text)
+            pk: ChunkData(ChunkPosition(document, number), text)
             for pk, document, number, text in cursor.fetchall()
         }

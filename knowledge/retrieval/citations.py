@@ -20,7 +20,7 @@ URI = "kmapp://knowledge/{document}#{start}-{end}@{sha}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class CitedSpan:
     """A span of one version of one document."""
 
     document_id: UUID
@@ -32,7 +32,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quoted:
+class CitedText:
     """The text of a place, and whether the document still contains it."""
 
     document: KnowledgeDocument
@@ -48,7 +48,7 @@ class Quoted:
     present_sha256: str  # of the current version's text
 
 
-def citation_of(
+def build_citation(
     document: KnowledgeDocument,
     text: KnowledgeText,
     first: KnowledgeChunk,
@@ -86,23 +86,23 @@ def citation_of(
     }
 
 
-def quote(account_id: UUID, place: Place) -> Quoted:
+def load_cited_text(account_id: UUID, span: CitedSpan) -> CitedText:
     """Return the text at a place exactly as it was cited. Inside `acting`."""
     document = (
         KnowledgeDocument.objects.of(account_id)
         .select_related("source")
-        .filter(pk=place.document_id)
+        .filter(pk=span.document_id)
         .with_verify_on_read(account_id)
         .first()
     )
     if document is None:
-        raise gone_error(account_id, place.document_id) or NotFound("Document not found.")
+        raise find_gone_error(account_id, span.document_id) or NotFound("Document not found.")
     rows = KnowledgeText.objects.of(account_id).filter(document=document)
-    matching = rows.filter(sha256=place.sha256) if place.sha256 else rows
+    matching = rows.filter(sha256=span.sha256) if span.sha256 else rows
     row = matching.defer("text").order_by("-version").first()
     if row is None:
         raise NotFound("This document never had a text with this digest.")
-    start, end = _span(rows, row, place)
+    start, end = _resolve_span(rows, row, span)
     # The database cuts the span out, because the text may be long.
     spans = rows.filter(pk=row.pk).annotate(span=Substr("text", start + 1, end - start))
     text = str(spans.values_list("span", flat=True)[0])
@@ -118,7 +118,7 @@ def quote(account_id: UUID, place: Place) -> Quoted:
     current = row.version == document.version and not document.removed_at
     present = rows.filter(version=document.version)
     containing = present.filter(text__contains=Value(text))
-    return Quoted(
+    return CitedText(
         document=document,
         present_sha256=next(iter(present.values_list("sha256", flat=True)), ""),
         version=row.version,
@@ -133,7 +133,7 @@ def quote(account_id: UUID, place: Place) -> Quoted:
     )
 
 
-def gone_error(account_id: UUID, document_id: UUID) -> Gone | None:
+def find_gone_error(account_id: UUID, document_id: UUID) -> Gone | None:
     """Return the error for an erased document or source, or None."""
     erased = ErasedKnowledge.objects.of(account_id).filter(pk=document_id)
     tombstone = erased.select_related("commit").first()
@@ -150,11 +150,11 @@ def gone_error(account_id: UUID, document_id: UUID) -> Gone | None:
     )
 
 
-def _span(rows: Any, row: KnowledgeText, place: Place) -> tuple[int, int]:
-    if place.start is not None and place.end is not None:
-        start, end = place.start, place.end
-    elif place.line_start is not None:
-        first, last = place.line_start, place.line_end or place.line_start
+def _resolve_span(rows: Any, row: KnowledgeText, span: CitedSpan) -> tuple[int, int]:
+    if span.start is not None and span.end is not None:
+        start, end = span.start, span.end
+    elif span.line_start is not None:
+        first, last = span.line_start, span.line_end or span.line_start
         lines = rows.values_list("text", flat=True).get(pk=row.pk).split("\n")
         start = sum(len(line) + 1 for line in lines[: first - 1])
         end = start + len("\n".join(lines[first - 1 : last]))
@@ -175,7 +175,7 @@ JOIN knowledge_knowledgetext t ON t.account_id = %s AND t.id = s.id ORDER BY s.p
 """
 
 
-def slices(account_id: UUID, spans: Sequence[tuple[UUID, int, int]]) -> list[str]:
+def load_slices(account_id: UUID, spans: Sequence[tuple[UUID, int, int]]) -> list[str]:
     """Return the texts of spans, in their order. Inside `acting`."""
     if not spans:
         return []

@@ -7,18 +7,18 @@ from typing import Any, Self
 from kmapp.database.ids import IdText
 from kmapp.search.fusion import Ranked
 
-LONGEST = 3  # chunks in one passage
+MAX_CHUNKS = 3  # chunks in one passage
 MIN_RATIO = 0.8  # to the score of the best chunk: a weaker neighbour would only dilute it
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class ChunkPosition:
     document: IdText
     number: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class ChunkRun:
     """Adjacent chunks in the order of their text, with the score of the best."""
 
     document: IdText
@@ -36,16 +36,16 @@ class Run:
         return cls(document=document, chunks=tuple(chunks), score=score, parts=parts, ready=ready)
 
 
-def merge_runs(
+def merge_chunks(
     ranked: Iterable[Ranked],
-    spots: Mapping[IdText, Spot],
+    positions: Mapping[IdText, ChunkPosition],
     ready: frozenset[IdText],
     *,
     merge: bool = True,
-) -> list[Run]:
+) -> list[ChunkRun]:
     """Return merged runs, best first. Each chunk is in one run only."""
     ranked_by_id = {each.id: each for each in ranked}
-    at = {spots[pk]: pk for pk in ranked_by_id}
+    chunk_by_position = {positions[pk]: pk for pk in ranked_by_id}
     used: set[IdText] = set()
     runs = []
     for best in ranked_by_id.values():
@@ -53,11 +53,13 @@ def merge_runs(
             continue
         run = [best.id]
         if merge:
-            run = _add_neighbours(run, best.plain * MIN_RATIO, ranked_by_id, spots, at, used)
+            run = _add_neighbours(
+                run, best.plain * MIN_RATIO, ranked_by_id, positions, chunk_by_position, used
+            )
         used.update(run)
         runs.append(
-            Run(
-                document=spots[best.id].document,
+            ChunkRun(
+                document=positions[best.id].document,
                 chunks=tuple(run),
                 score=best.score,
                 parts=best.parts,
@@ -69,21 +71,21 @@ def merge_runs(
 
 def _add_neighbours(
     run: list[IdText],
-    least: float,
+    min_score: float,
     ranked_by_id: Mapping[IdText, Ranked],
-    spots: Mapping[IdText, Spot],
-    at: Mapping[Spot, IdText],
+    positions: Mapping[IdText, ChunkPosition],
+    chunk_by_position: Mapping[ChunkPosition, IdText],
     used: set[IdText],
 ) -> list[IdText]:
     """Add the better of both neighbours as long as its score is high enough."""
-    while len(run) < LONGEST:
-        first, last = spots[run[0]], spots[run[-1]]
-        before = at.get(Spot(first.document, first.number - 1))
-        after = at.get(Spot(last.document, last.number + 1))
+    while len(run) < MAX_CHUNKS:
+        first, last = positions[run[0]], positions[run[-1]]
+        before = chunk_by_position.get(ChunkPosition(first.document, first.number - 1))
+        after = chunk_by_position.get(ChunkPosition(last.document, last.number + 1))
         neighbours = [
             pk
             for pk in (before, after)
-            if pk and pk not in used and ranked_by_id[pk].score >= least
+            if pk and pk not in used and ranked_by_id[pk].score >= min_score
         ]
         if not neighbours:
             break

@@ -19,8 +19,8 @@ from knowledge.chunking import Shape
 from knowledge.chunking.headings import TITLE_LENGTH
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
 
-MOST_CHARACTERS = 8_000_000  # of cached texts
-CHUNK = "knowledge.knowledgechunk"
+MAX_CACHED_CHARACTERS = 8_000_000  # of cached texts
+CHUNK_LABEL = "knowledge.knowledgechunk"
 
 # A sealed text never changes, so a verified one stays the reference for its chunks.
 _texts: OrderedDict[tuple[UUID, UUID], KnowledgeText] = OrderedDict()
@@ -43,7 +43,7 @@ def withhold_chunks(account_id: UUID, chunks: Sequence[KnowledgeChunk]) -> Seale
     if not chunks or not chunks[0].verify_on_read:
         return SealedChunks(chunks)
     documents = [chunk.document for chunk in chunks]
-    texts, verdict = _verify(account_id, documents, [chunk.text_row for chunk in chunks])
+    texts, verdict = _load_verified(account_id, documents, [chunk.text_row for chunk in chunks])
     displaced = _find_displaced(account_id, chunks)
     passed: list[KnowledgeChunk] = []
     refused: list[KnowledgeChunk] = []
@@ -53,7 +53,7 @@ def withhold_chunks(account_id: UUID, chunks: Sequence[KnowledgeChunk]) -> Seale
             chunk.text_row = texts[chunk.text_row_id]
             is_sealed = chunk.pk not in displaced and _is_slice(chunk)
             if not is_sealed:
-                verdict.mismatches[Key(CHUNK, chunk.pk)] = Reason.CHANGED
+                verdict.mismatches[Key(CHUNK_LABEL, chunk.pk)] = Reason.CHANGED
         else:
             is_sealed = False
         (passed if is_sealed else refused).append(chunk)
@@ -66,23 +66,23 @@ def load_sealed_text(
     account_id: UUID, document: KnowledgeDocument, row: KnowledgeText
 ) -> KnowledgeText | None:
     """Return the text row as it was sealed; None if it or its document differs from the seal."""
-    texts, verdict = _verify(account_id, [document], [row])
+    texts, verdict = _load_verified(account_id, [document], [row])
     if all(verdict.passes(Key.of(each)) for each in (document, document.source, row)):
         return texts[row.pk]
     record_withheld([document.pk], verdict.mismatches)
     return None
 
 
-def _verify(
+def _load_verified(
     account_id: UUID, documents: Iterable[KnowledgeDocument], texts: Iterable[KnowledgeText]
 ) -> tuple[dict[UUID, KnowledgeText], Verdict]:
     """Return the whole texts, of which some may differ, and the verdict on all rows."""
     by_commit = {(text.pk, text.commit_id): text for text in texts}
     with _lock:
-        whole = {pk: _texts[pk, commit] for pk, commit in by_commit if (pk, commit) in _texts}
-        for pk, text in whole.items():
+        cached = {pk: _texts[pk, commit] for pk, commit in by_commit if (pk, commit) in _texts}
+        for pk, text in cached.items():
             _texts.move_to_end((pk, text.commit_id))
-    missing = [pk for pk, _commit in by_commit if pk not in whole]
+    missing = [pk for pk, _commit in by_commit if pk not in cached]
     fresh: list[KnowledgeText] = []
     if missing:
         fresh += KnowledgeText.objects.of(account_id).filter(pk__any_of=Ids(missing))
@@ -92,15 +92,15 @@ def _verify(
     verdict = verify_rows(account_id, related)
     for pk in {*missing} - {row.pk for row in fresh}:
         verdict.erased.add(Key(KnowledgeText._meta.label_lower, pk))
-    _store(row for row in fresh if verdict.passes(Key.of(row)))
-    return whole | {row.pk: row for row in fresh}, verdict
+    _cache_texts(row for row in fresh if verdict.passes(Key.of(row)))
+    return cached | {row.pk: row for row in fresh}, verdict
 
 
-def _store(texts: Iterable[KnowledgeText]) -> None:
+def _cache_texts(texts: Iterable[KnowledgeText]) -> None:
     with _lock:
         _texts.update({(text.pk, text.commit_id): text for text in texts})
         total = sum(len(text.text) for text in _texts.values())
-        while total > MOST_CHARACTERS:
+        while total > MAX_CACHED_CHARACTERS:
             total -= len(_texts.popitem(last=False)[1].text)
 
 

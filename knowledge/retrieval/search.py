@@ -23,13 +23,13 @@ from kmapp.search.queries import Collection, Meaning, Within, restrict_to_ids
 from kmapp.search.query_vector import meaning_of, scale_of
 from kmapp.search.reranking import FAILED, candidate_limit, rerank_results
 from kmapp.search.variants import DEFAULT, Variant
-from knowledge.chunking.index_versions import collection_of
+from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeSource
-from knowledge.retrieval.cache_version import cache_version_of
-from knowledge.retrieval.candidates import gather
-from knowledge.retrieval.citations import slices
-from knowledge.retrieval.indexed_text import path_of
-from knowledge.retrieval.merge_adjacent import Run, merge_runs
+from knowledge.retrieval.cache_version import get_cache_version
+from knowledge.retrieval.candidates import load_signals
+from knowledge.retrieval.citations import load_slices
+from knowledge.retrieval.indexed_text import format_path
+from knowledge.retrieval.merge_adjacent import ChunkRun, merge_chunks
 from knowledge.retrieval.sealed_chunks import withhold_chunks
 
 # Without `by_document` each chunk is its own run, so the signal would count its score twice.
@@ -76,7 +76,7 @@ class SearchResult:
 def search(account_id: UUID, request: Search) -> SearchResult:
     """Find passages by words and by meaning. Opens `acting` itself and calls models outside it."""
     decisions: list[Mapping[str, Any]] = []
-    key = _cache_key(account_id, request)
+    key = _build_cache_key(account_id, request)
     cached = cache.get(key) if key else None
     if cached is None:
         meaning = meaning_of(account_id, request.query, decisions)
@@ -86,43 +86,43 @@ def search(account_id: UUID, request: Search) -> SearchResult:
             rows = [run.as_list() for run in runs]
             cache.set(key, rows, timeout=settings.KNOWLEDGE_CACHE_SECONDS)
     else:
-        runs = [Run.from_list(each) for each in cached]
+        runs = [ChunkRun.from_list(each) for each in cached]
         decisions.append({"code": "km_cache_hit", "message": "The result was cached."})
     with acting(account_id):
-        snippets = _with_states(account_id, request, _load_snippets(account_id, runs))
+        snippets = _set_vector_states(account_id, request, _load_snippets(account_id, runs))
     return SearchResult(snippets=snippets, decisions=decisions)
 
 
 def search_with_vector(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Snippet]:
     """Run the search without cache and reranker, given the query's vector."""
     with acting(account_id):
-        runs = _select(request, _rank(account_id, request, meaning))
-        return _with_states(account_id, request, _load_snippets(account_id, runs))
+        runs = _select_best(request, _rank(account_id, request, meaning))
+        return _set_vector_states(account_id, request, _load_snippets(account_id, runs))
 
 
 def _rank_and_rerank(
     account_id: UUID, request: Search, meaning: Meaning | None, decisions: list[Mapping[str, Any]]
-) -> list[Run]:
+) -> list[ChunkRun]:
     """Return the selected passages; the reranker is called outside `acting`."""
     with acting(account_id):
         runs = _rank(account_id, request, meaning)
         if not configured():
-            return _select(request, runs)
+            return _select_best(request, runs)
         runs = runs[: candidate_limit(request.limit)]
         passages = {}
         for snippet in _load_snippets(account_id, runs):
             first = snippet.chunks[0]
-            path = path_of(first.document.title, first.headings)
+            path = format_path(first.document.title, first.headings)
             passages[tuple(str(each.pk) for each in snippet.chunks)] = f"{path}\n{snippet.text}"
     existing = [run for run in runs if run.chunks in passages]
     ordered = rerank_results(request.query, existing, lambda run: passages[run.chunks], decisions)
-    return _select(request, ordered)
+    return _select_best(request, ordered)
 
 
-def _select(request: Search, runs: Iterable[Run]) -> list[Run]:
+def _select_best(request: Search, runs: Iterable[ChunkRun]) -> list[ChunkRun]:
     """Return the best runs; the surplus of a document with many good runs follows all others."""
-    first: list[Run] = []
-    later: list[Run] = []
+    first: list[ChunkRun] = []
+    later: list[ChunkRun] = []
     number: Counter[IdText] = Counter()
     for run in runs:
         if run.score >= request.min_score:
@@ -132,28 +132,30 @@ def _select(request: Search, runs: Iterable[Run]) -> list[Run]:
     return (first + later)[: request.limit]
 
 
-def _cache_key(account_id: UUID, request: Search) -> str:
+def _build_cache_key(account_id: UUID, request: Search) -> str:
     """Return the key of a search in the cache, or "" without a cache."""
-    version = cache_version_of(account_id)
+    version = get_cache_version(account_id)
     reranker = settings.RERANK_BASE_URL and settings.RERANK_MODEL
     key_text = repr((replace(request, limit=0), active_model().pk, reranker))
     digest = sha256(key_text.encode()).hexdigest()
     return f"knowledge-search:{account_id}:{version}:{request.limit}:{digest}" if version else ""
 
 
-def _rank(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Run]:
+def _rank(account_id: UUID, request: Search, meaning: Meaning | None) -> list[ChunkRun]:
     algorithm = request.variant.algorithm
-    name = collection_of(request.variant.index_version)
+    name = collection_name(request.variant.index_version)
     collection = Collection(account_id=account_id, name=name)
-    within = _within(account_id, request, collection)
-    signals = gather(collection, within, request.query, meaning, by_document=algorithm.by_document)
+    within = _build_chunk_filter(account_id, request, collection)
+    signals = load_signals(
+        collection, within, request.query, meaning, by_document=algorithm.by_document
+    )
     scale = scale_of(meaning.model if meaning else active_model())
     without = frozenset() if algorithm.by_document else WITHOUT_RUN
     ranked = fuse(signals.query, signals.candidates, scale, without=without)
-    return merge_runs(ranked, signals.spots, signals.ready, merge=request.merge)
+    return merge_chunks(ranked, signals.positions, signals.ready, merge=request.merge)
 
 
-def _within(account_id: UUID, request: Search, collection: Collection) -> Within:
+def _build_chunk_filter(account_id: UUID, request: Search, collection: Collection) -> Within:
     """Return the condition on chunks. Chunks of removed documents are excluded."""
     rows = KnowledgeChunk.objects.of(account_id).of_index_version(request.variant.index_version)
     filters: dict[str, Any] = {
@@ -161,14 +163,14 @@ def _within(account_id: UUID, request: Search, collection: Collection) -> Within
         "document__revision": request.version,
         "document__tags__contains": [request.tag] if request.tag else [],
         "document__ref__startswith": request.folder and f"{request.folder.strip('/')}/",
-        "document__source__any_of": _sources(account_id, request),
+        "document__source__any_of": _load_source_ids(account_id, request),
     }
     active_filters = {name: value for name, value in filters.items() if value}
     within = Within.of(rows.filter(**active_filters))
     return restrict_to_ids(collection, within) if active_filters else within
 
 
-def _sources(account_id: UUID, request: Search) -> Ids | None:
+def _load_source_ids(account_id: UUID, request: Search) -> Ids | None:
     filters: dict[str, Any] = {"trust__in": request.trust, "kind__in": request.kinds}
     active_filters = {name: value for name, value in filters.items() if value}
     if request.scope is not None:
@@ -185,7 +187,7 @@ def _sources(account_id: UUID, request: Search) -> Ids | None:
     return Ids(rows.values_list("pk", flat=True))
 
 
-def _load_snippets(account_id: UUID, runs: Sequence[Run]) -> list[Snippet]:
+def _load_snippets(account_id: UUID, runs: Sequence[ChunkRun]) -> list[Snippet]:
     """Load the chunks of runs. A run without one of its chunks is left out.
 
     A chunk may have been deleted meanwhile, or be withheld because it differs from the ledger.
@@ -209,7 +211,7 @@ def _load_snippets(account_id: UUID, runs: Sequence[Run]) -> list[Snippet]:
     if sealed.texts:
         joined = [sealed.texts[pk][start:end] for pk, start, end in spans]
     else:
-        joined = slices(account_id, spans)
+        joined = load_slices(account_id, spans)
     texts = dict(zip(longer, joined, strict=True))
     return [
         Snippet(
@@ -223,12 +225,12 @@ def _load_snippets(account_id: UUID, runs: Sequence[Run]) -> list[Snippet]:
     ]
 
 
-def _with_states(account_id: UUID, request: Search, snippets: list[Snippet]) -> list[Snippet]:
+def _set_vector_states(account_id: UUID, request: Search, snippets: list[Snippet]) -> list[Snippet]:
     """Set the vector state of the snippets that were not compared by vectors."""
     unready = [chunk.pk for snippet in snippets if not snippet.ready for chunk in snippet.chunks]
     if not unready:
         return snippets
-    states = vector_states(account_id, request.variant.index_version, unready)
+    states = load_vector_states(account_id, request.variant.index_version, unready)
     for i, snippet in enumerate(snippets):
         if not snippet.ready:
             chunk_states = [states[each.pk] for each in snippet.chunks if each.pk in states]
@@ -236,12 +238,12 @@ def _with_states(account_id: UUID, request: Search, snippets: list[Snippet]) -> 
     return snippets
 
 
-def vector_states(
+def load_vector_states(
     account_id: UUID, index_version: str, chunk_ids: Iterable[UUID]
 ) -> dict[UUID, str]:
     """Return the vector state of chunks, of several parts the worst. Inside `acting`."""
     rows = Vector.objects.of(account_id).filter(
-        collection=collection_of(index_version),
+        collection=collection_name(index_version),
         object_id__any_of=Ids(chunk_ids),
         model=active_model(),
     )

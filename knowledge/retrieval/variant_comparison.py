@@ -9,12 +9,12 @@ from kmapp.search.variants import Variant
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
 from knowledge.retrieval.search import Search, search
 
-FIRST = 5  # documents of each answer
-SNIPPETS = 20  # some are of the same document
+MAX_RANK = 5  # documents of each answer
+MAX_SNIPPETS = 20  # some are of the same document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class RankedDocument:
     """Rank of a document in an answer, with its best chunk."""
 
     rank: int
@@ -23,27 +23,27 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class RankChange:
     """A document in one answer, in the other, or in both."""
 
     document: KnowledgeDocument
-    left: Place | None
-    right: Place | None
+    left: RankedDocument | None
+    right: RankedDocument | None
 
     @property
-    def rose(self) -> int:
+    def ranks_up(self) -> int:
         """Number of ranks that the document is higher on the right; negative if lower."""
         return self.left.rank - self.right.rank if self.left and self.right else 0
 
     @property
-    def fell(self) -> int:
-        return -self.rose
+    def ranks_down(self) -> int:
+        return -self.ranks_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantAnswer:
     variant: Variant
-    places: Mapping[UUID, Place]
+    by_document: Mapping[UUID, RankedDocument]
     milliseconds: float
 
 
@@ -51,25 +51,29 @@ class VariantAnswer:
 class Comparison:
     left: VariantAnswer
     right: VariantAnswer
-    moves: Sequence[Move]
+    changes: Sequence[RankChange]
 
     @property
-    def moved(self) -> int:
+    def changed_count(self) -> int:
         """Number of documents whose rank differs."""
-        return sum(not (each.left and each.right) or each.rose != 0 for each in self.moves)
+        return sum(not (each.left and each.right) or each.ranks_up != 0 for each in self.changes)
 
 
 def compare_variants(account_id: UUID, text: str, left: Variant, right: Variant) -> Comparison:
     """Search with both variants. Opens `acting` itself and calls models outside it."""
     before, after = (_search_variant(account_id, text, variant) for variant in (left, right))
     documents = {
-        pk: place.chunk.document for each in (after, before) for pk, place in each.places.items()
+        pk: place.chunk.document
+        for each in (after, before)
+        for pk, place in each.by_document.items()
     }
     return Comparison(
         left=before,
         right=after,
-        moves=[
-            Move(document=document, left=before.places.get(pk), right=after.places.get(pk))
+        changes=[
+            RankChange(
+                document=document, left=before.by_document.get(pk), right=after.by_document.get(pk)
+            )
             for pk, document in documents.items()
         ],
     )
@@ -77,12 +81,12 @@ def compare_variants(account_id: UUID, text: str, left: Variant, right: Variant)
 
 def _search_variant(account_id: UUID, text: str, variant: Variant) -> VariantAnswer:
     started = monotonic()
-    snippets = search(account_id, Search(query=text, limit=SNIPPETS, variant=variant)).snippets
+    snippets = search(account_id, Search(query=text, limit=MAX_SNIPPETS, variant=variant)).snippets
     milliseconds = (monotonic() - started) * 1000
-    places: dict[UUID, Place] = {}
+    places: dict[UUID, RankedDocument] = {}
     for snippet in snippets:
         chunk = snippet.chunks[0]
-        if chunk.document_id not in places and len(places) < FIRST:
+        if chunk.document_id not in places and len(places) < MAX_RANK:
             rank = len(places) + 1
-            places[chunk.document_id] = Place(rank=rank, chunk=chunk, score=snippet.score)
-    return VariantAnswer(variant=variant, places=places, milliseconds=milliseconds)
+            places[chunk.document_id] = RankedDocument(rank=rank, chunk=chunk, score=snippet.score)
+    return VariantAnswer(variant=variant, by_document=places, milliseconds=milliseconds)

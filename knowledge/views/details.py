@@ -21,17 +21,17 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form, render_part, render_polled
 from knowledge.actions.details import change_details, complete_review
 from knowledge.models import KnowledgeDocument
-from knowledge.models.documents import LONGEST_TAG, MOST_TAGS
+from knowledge.models.documents import MAX_TAG_LENGTH, MAX_TAGS
 from knowledge.views.documents import get_document
 
-LATEST = 8  # documents of the home section
+MAX_LATEST = 8  # documents of the home section
 END_OF_DAY = time(23, 59, 59)
 REVIEW_PERIODS = {"90": 90, "180": 180, "365": 365, "": None}  # days
 
 
 class DocumentFilters(Filters):
-    q = text(gettext_lazy("Title or path"), method="find_named")
-    tag = text(gettext_lazy("Tag"), method="with_tag")
+    q = text(gettext_lazy("Title or path"), method="filter_name")
+    tag = text(gettext_lazy("Tag"), method="filter_tag")
     review = choice(
         gettext_lazy("Review"),
         [
@@ -39,28 +39,28 @@ class DocumentFilters(Filters):
             ("mine", gettext_lazy("requested from me")),
             ("requested", gettext_lazy("requested from anyone")),
         ],
-        method="by_review",
+        method="filter_review",
     )
-    owner = choice(gettext_lazy("Owner"), [("me", gettext_lazy("me"))], method="by_owner")
+    owner = choice(gettext_lazy("Owner"), [("me", gettext_lazy("me"))], method="filter_owner")
 
     class Meta:
         model = KnowledgeDocument
         fields: tuple[str, ...] = ()
 
-    def find_named(self, rows: QuerySet[Any], _name: str, value: str) -> QuerySet[Any]:
+    def filter_name(self, rows: QuerySet[Any], _name: str, value: str) -> QuerySet[Any]:
         return rows.filter(Q(title__icontains=value) | Q(ref__icontains=value))
 
-    def with_tag(self, rows: QuerySet[Any], _name: str, value: str) -> QuerySet[Any]:
+    def filter_tag(self, rows: QuerySet[Any], _name: str, value: str) -> QuerySet[Any]:
         return rows.filter(tags__contains=[value.lower()])
 
-    def by_review(self, rows: Any, _name: str, value: str) -> QuerySet[Any]:
+    def filter_review(self, rows: Any, _name: str, value: str) -> QuerySet[Any]:
         if value == "stale":
             return rows.stale()  # type: ignore[no-any-return]  # a queryset of documents
         if value == "mine":
             return rows.filter(reviewer=str(self.request.actor))  # type: ignore[no-any-return]
         return rows.exclude(reviewer="")  # type: ignore[no-any-return]
 
-    def by_owner(self, rows: QuerySet[Any], _name: str, _value: str) -> QuerySet[Any]:
+    def filter_owner(self, rows: QuerySet[Any], _name: str, _value: str) -> QuerySet[Any]:
         return rows.filter(owner=str(self.request.actor))
 
 
@@ -68,7 +68,7 @@ class DetailsForm(Styled):
     tags = forms.CharField(
         label=gettext_lazy("Tags"),
         required=False,
-        max_length=MOST_TAGS * (LONGEST_TAG + 2),
+        max_length=MAX_TAGS * (MAX_TAG_LENGTH + 2),
         help_text=gettext_lazy("Separate tags with commas."),
     )
     owner = forms.ChoiceField(
@@ -98,10 +98,10 @@ class DetailsForm(Styled):
     def clean_tags(self) -> list[str]:
         words = (word.strip().lower() for word in self.cleaned_data["tags"].split(","))
         tags = list(dict.fromkeys(word for word in words if word))
-        if len(tags) > MOST_TAGS or any(len(tag) > LONGEST_TAG for tag in tags):
+        if len(tags) > MAX_TAGS or any(len(tag) > MAX_TAG_LENGTH for tag in tags):
             raise forms.ValidationError(
                 _("Enter at most %(most)d tags of at most %(length)d characters.")
-                % {"most": MOST_TAGS, "length": LONGEST_TAG}
+                % {"most": MAX_TAGS, "length": MAX_TAG_LENGTH}
             )
         return tags
 
@@ -119,7 +119,7 @@ def list_members(account_id: UUID) -> list[tuple[str, str]]:
 
 @page_view("GET")
 def documents(request: WebRequest) -> HttpResponse:
-    rows = KnowledgeDocument.objects.of(request.account_id).present().select_related("source")
+    rows = KnowledgeDocument.objects.of(request.account_id).not_removed().select_related("source")
     filters = DocumentFilters(request.GET, rows.newest_first(), request=request)
     page = paginate(request, filters.qs)
     people = {name for row in page.object_list for name in (row.owner, row.reviewer) if name}
@@ -157,10 +157,10 @@ def review(request: WebRequest, pk: UUID) -> HttpResponse:
 @page_view("GET")
 def summary(request: WebRequest) -> HttpResponse:
     """Render the section of the home page: requested reviews, stale documents, failures."""
-    rows = KnowledgeDocument.objects.of(request.account_id).present()
+    rows = KnowledgeDocument.objects.of(request.account_id).not_removed()
     requested = rows.filter(reviewer=str(request.actor)).newest_first()
     context = {
-        "requested": list(requested[:LATEST]),
+        "requested": list(requested[:MAX_LATEST]),
         "stale": rows.stale().count(),
         "failed": rows.filter(state=KnowledgeDocument.State.FAILED).count(),
     }

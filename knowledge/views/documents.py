@@ -19,16 +19,16 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part, render_polled
 from knowledge.actions.erasure import erase_document
 from knowledge.actions.parse_documents import retry_document
-from knowledge.actions.writing import EDITABLE, LONGEST, is_editable, load_text
-from knowledge.chunking.index_versions import collection_of
+from knowledge.actions.writing import EDITABLE, MAX_LENGTH, is_editable, load_text
+from knowledge.chunking.index_versions import collection_name
 from knowledge.models import ChunkQuerySet, KnowledgeChunk, KnowledgeDocument, KnowledgeText
 from knowledge.parsing.formats import MARKDOWN
-from knowledge.retrieval.citations import slices
-from knowledge.retrieval.search import vector_states
+from knowledge.retrieval.citations import load_slices
+from knowledge.retrieval.search import load_vector_states
 
-CHUNKS = 20  # on one page
-VERSIONS = 5  # the latest; all are on a page of their own
-MOST_CITED = 10  # chunks of a passage
+CHUNKS_PER_PAGE = 20  # on one page
+MAX_VERSIONS = 5  # the latest; all are on a page of their own
+MAX_CITED = 10  # chunks of a passage
 _CHUNK_PARAMETERS = frozenset({"view", "index", "page"})  # of the page with chunks
 
 
@@ -39,9 +39,9 @@ def document(request: WebRequest, pk: UUID) -> HttpResponse:
     texts = KnowledgeText.objects.of(request.account_id).filter(document=row).defer("text")
     context = {
         "document": row,
-        "texts": texts.order_by("-version")[:VERSIONS],
+        "texts": texts.order_by("-version")[:MAX_VERSIONS],
         "names": list_actor_names(each for each in (row.owner, row.reviewer) if each),
-        "is_readable": row.mime in EDITABLE and row.version and row.size <= LONGEST,
+        "is_readable": row.mime in EDITABLE and row.version and row.size <= MAX_LENGTH,
         "is_editable": is_editable(row),
         "progress": load_progress(row) if row.state != KnowledgeDocument.State.FAILED else None,
     }
@@ -72,11 +72,11 @@ def _load_chunks(request: WebRequest, row: KnowledgeDocument) -> dict[str, Any]:
     version = next((each for each in versions if each == request.GET.get("index")), versions[0])
     chunks = KnowledgeChunk.objects.of(account_id).filter(document=row).of_index_version(version)
     cited, position = _find_cited(request, chunks)
-    number = position // CHUNKS + 1 if cited else request.GET.get("page")
-    page = Paginator(chunks.order_by("chunk_index"), CHUNKS).get_page(number)
+    number = position // CHUNKS_PER_PAGE + 1 if cited else request.GET.get("page")
+    page = Paginator(chunks.order_by("chunk_index"), CHUNKS_PER_PAGE).get_page(number)
     return {
         "page": page,
-        "pieces": _pieces(account_id, list(page.object_list), version),
+        "pieces": _split_at_chunks(account_id, list(page.object_list), version),
         "index_version": version,
         "index_versions": versions,
         "cited": cited,
@@ -90,7 +90,7 @@ def load_progress(row: KnowledgeDocument) -> dict[str, int]:
     chunks = KnowledgeChunk.objects.of(row.account_id).filter(document=row)
     chunks = chunks.of_index_version(version)
     pending = Vector.objects.of(row.account_id).filter(
-        collection=collection_of(version), state=Vector.State.PENDING
+        collection=collection_name(version), state=Vector.State.PENDING
     )
     number = chunks.count()
     without = chunks.filter(pk__in=pending.values("object_id")).count()
@@ -107,7 +107,7 @@ def progress(request: WebRequest, pk: UUID) -> HttpResponse:
 def parse_cited(request: WebRequest) -> list[UUID]:
     """Return the ids of the chunks that the address names."""
     ids = []
-    for name in request.GET.getlist("chunk")[:MOST_CITED]:
+    for name in request.GET.getlist("chunk")[:MAX_CITED]:
         with suppress(ValueError):
             ids.append(UUID(name))
     return ids
@@ -121,16 +121,18 @@ def _find_cited(request: WebRequest, chunks: ChunkQuerySet) -> tuple[list[UUID],
     return [pk for pk, _number in cited], cited[0][1] if cited else 0
 
 
-def _pieces(account_id: UUID, chunks: list[KnowledgeChunk], version: str) -> list[dict[str, Any]]:
+def _split_at_chunks(
+    account_id: UUID, chunks: list[KnowledgeChunk], version: str
+) -> list[dict[str, Any]]:
     """Return the original text split where chunks begin, including gaps between chunks."""
     spans = [
         (chunk.text_row_id, chunk.start, max(after.start, chunk.end))
         for chunk, after in zip(chunks, [*chunks[1:], *chunks[-1:]], strict=True)
     ]
-    states = vector_states(account_id, version, [chunk.pk for chunk in chunks])
+    states = load_vector_states(account_id, version, [chunk.pk for chunk in chunks])
     return [
         {"chunk": chunk, "original": original, "state": states.get(chunk.pk, "PENDING").lower()}
-        for chunk, original in zip(chunks, slices(account_id, spans), strict=True)
+        for chunk, original in zip(chunks, load_slices(account_id, spans), strict=True)
     ]
 
 
@@ -143,7 +145,7 @@ def chunk(request: WebRequest, pk: UUID) -> HttpResponse:
     )
     same_version = rows.filter(document=row.document).of_index_version(row.index_version)
     adjacent = (row.chunk_index - 1, row.chunk_index + 1)
-    states = vector_states(account_id, row.index_version, [row.pk])
+    states = load_vector_states(account_id, row.index_version, [row.pk])
     context = {
         "chunk": row,
         "document": row.document,
@@ -156,7 +158,7 @@ def chunk(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET")
 def failures(request: WebRequest) -> HttpResponse:
-    rows = KnowledgeDocument.objects.of(request.account_id).present()
+    rows = KnowledgeDocument.objects.of(request.account_id).not_removed()
     failed = rows.filter(state=KnowledgeDocument.State.FAILED).select_related("source")
     page = paginate(request, failed.newest_first())
     return render_part(request, "knowledge/documents/failures.html", "list", {"page": page})

@@ -21,15 +21,15 @@ from kmapp.web.responses import redirect_with_notice, render_form, render_part
 from knowledge.actions.erasure import erase_source
 from knowledge.actions.lore import add_entries, change_entry, create_lorebook, erase_entry
 from knowledge.actions.sources import NewSource
-from knowledge.lore.evaluate import entries_of, fire, messages_of
+from knowledge.lore.evaluate import evaluate_entries, load_entries, split_messages
 from knowledge.lore.sillytavern import NoLorebook
-from knowledge.lore.sillytavern import entries_of as import_entries
-from knowledge.lore.triggers import Rules
+from knowledge.lore.sillytavern import parse_entries as import_entries
+from knowledge.lore.triggers import TriggerSettings
 from knowledge.models import KnowledgeSource, LorebookEntry
-from knowledge.views.lore_forms import BenchForm, EntryForm, ImportForm
+from knowledge.views.lore_forms import EntryForm, ImportForm, LoreTestForm
 
-LARGEST = Limits(items=500_000)  # values: exports have a hundred or more for each entry
-LONGEST_SAMPLE = 200_000  # characters of a conversation to try an entry on
+IMPORT_LIMITS = Limits(items=500_000)  # values: exports have a hundred or more for each entry
+MAX_SAMPLE_LENGTH = 200_000  # characters of a conversation to try an entry on
 
 
 @page_view("GET")
@@ -40,7 +40,7 @@ def lore(request: WebRequest) -> HttpResponse:
 
 
 @page_view("GET", "POST")
-def create(request: WebRequest) -> HttpResponse:
+def new_lorebook(request: WebRequest) -> HttpResponse:
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -56,14 +56,16 @@ def create(request: WebRequest) -> HttpResponse:
                 ),
             )
         except DomainError as error:
-            form.add_error("book", _error_text(error))
+            form.add_error("book", _format_error(error))
     return _render_form(request, form, _("New lorebook"))
 
 
 def _import_lorebook(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
     file = data["book"]
     # Editors on Windows put a byte order mark before the text.
-    entries = import_entries(parse(file.read().removeprefix(BOM_UTF8), LARGEST)) if file else []
+    entries = (
+        import_entries(parse(file.read().removeprefix(BOM_UTF8), IMPORT_LIMITS)) if file else []
+    )
     new = NewSource(name=data["name"], kind="lorebook", trust=data["trust"])
     source = create_lorebook(request.account_id, request.actor, new, entries)
     message = ngettext("%(n)d entry imported.", "%(n)d entries imported.", len(entries))
@@ -82,18 +84,18 @@ def lorebook(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 @page_view("GET", "POST")
-def add(request: WebRequest, pk: UUID) -> HttpResponse:
-    return _edit(request, _get_lorebook(request, pk))
+def new_entry(request: WebRequest, pk: UUID) -> HttpResponse:
+    return _handle_entry_form(request, _get_lorebook(request, pk))
 
 
 @page_view("GET", "POST", get=Permission.READ)
 def entry(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = LorebookEntry.objects.of(request.account_id).select_related("source")
     row = get_object_or_404(rows, pk=pk)
-    return _edit(request, row.source, row)
+    return _handle_entry_form(request, row.source, row)
 
 
-def _edit(
+def _handle_entry_form(
     request: WebRequest, book: KnowledgeSource, row: LorebookEntry | None = None
 ) -> HttpResponse:
     initial = EntryForm.values_of(row) if row else {"version": 0}
@@ -106,7 +108,7 @@ def _edit(
             else:
                 add_entries(book, actor, [form.values()])
         except DomainError as error:
-            form.add_error(None, _error_text(error))
+            form.add_error(None, _format_error(error))
         else:
             notice = _("Changed.") if row else _("Entry added.")
             return redirect_with_notice(request, notice, "knowledge:lorebook", pk=book.pk)
@@ -114,14 +116,14 @@ def _edit(
 
 
 @page_view("POST")
-def drop(request: WebRequest, pk: UUID) -> HttpResponse:
+def delete_entry(request: WebRequest, pk: UUID) -> HttpResponse:
     row = get_row_or_404(request, LorebookEntry, pk)
     erase_entry(request.account_id, pk, request.actor)
     return redirect_with_notice(request, _("Erased."), "knowledge:lorebook", pk=row.source_id)
 
 
 @page_view("GET", "POST")
-def erase(request: WebRequest, pk: UUID) -> HttpResponse:
+def erase_lorebook(request: WebRequest, pk: UUID) -> HttpResponse:
     book = _get_lorebook(request, pk)
     if request.method != "POST":
         return render(request, "knowledge/lore/erase.html", {"book": book})
@@ -130,23 +132,26 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 @page_view("GET", "POST", needs=Permission.READ)
-def bench(request: WebRequest) -> HttpResponse:
+def lore_test(request: WebRequest) -> HttpResponse:
     """Test which entries fire on a pasted conversation. Nothing is stored."""
-    form = BenchForm(request.POST or None)
+    form = LoreTestForm(request.POST or None)
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
-        rows = entries_of(request.account_id, [data["book"]] if data["book"] else [])
-        messages = messages_of(data["conversation"])
-        rules = Rules(budget=data["budget"], scan_depth=data["scan_depth"], scope=data["scope"])
+        rows = load_entries(request.account_id, [data["book"]] if data["book"] else [])
+        messages = split_messages(data["conversation"])
+        trigger_settings = TriggerSettings(
+            budget=data["budget"], scan_depth=data["scan_depth"], scope=data["scope"]
+        )
         by_id = {str(row.pk): row for row in rows}
-        outcome = fire(rows, messages, rules)
+        outcome = evaluate_entries(rows, messages, trigger_settings)
         context |= {
             "outcome": outcome,
-            "fired": [
-                {"row": by_id[f.entry.id], "fired": f, "by": by_id.get(f.by)} for f in outcome.fired
+            "triggered": [
+                {"row": by_id[f.entry.id], "triggered": f, "by": by_id.get(f.by)}
+                for f in outcome.triggered
             ],
-            "silent": [{"row": by_id[s.entry.id], "silent": s} for s in outcome.silent],
+            "suppressed": [{"row": by_id[s.entry.id], "suppressed": s} for s in outcome.suppressed],
         }
     return render(request, "knowledge/lore/bench.html", context)
 
@@ -156,7 +161,7 @@ def _get_lorebook(request: WebRequest, pk: UUID) -> KnowledgeSource:
     return get_object_or_404(rows, pk=pk)
 
 
-def _error_text(error: DomainError) -> str:
+def _format_error(error: DomainError) -> str:
     issues = [f"{issue['path']}: {issue['message']}" for issue in error.issues]
     return "; ".join(issues[:5]) or error.message
 
@@ -166,9 +171,11 @@ def _test_entry(request: WebRequest, form: EntryForm) -> dict[str, Any]:
     if not form.is_valid():
         return {"unclear": True}
     row = LorebookEntry(**form.values())
-    messages = messages_of(request.POST.get("sample", "")[:LONGEST_SAMPLE])
-    outcome = fire([row], messages, Rules(budget=LONGEST_SAMPLE, scope=row.scope))
-    return {"fired": outcome.fired, "silent": outcome.silent}
+    messages = split_messages(request.POST.get("sample", "")[:MAX_SAMPLE_LENGTH])
+    outcome = evaluate_entries(
+        [row], messages, TriggerSettings(budget=MAX_SAMPLE_LENGTH, scope=row.scope)
+    )
+    return {"triggered": outcome.triggered, "suppressed": outcome.suppressed}
 
 
 def _render_form(

@@ -12,7 +12,7 @@ from knowledge.models import KnowledgeSource, LorebookEntry
 MAX_NUMBER = 10_000
 
 
-def _textarea(rows: int) -> forms.Textarea:
+def _build_textarea(rows: int) -> forms.Textarea:
     return forms.Textarea(attrs={"rows": rows})
 
 
@@ -39,16 +39,19 @@ class EntryForm(Styled):
     version = forms.IntegerField(widget=forms.HiddenInput)
     name = forms.CharField(label=_("Name"), max_length=200, required=False)
     content = forms.CharField(
-        label=_("Text"), max_length=50_000, strip=False, widget=_textarea(rows=6)
+        label=_("Text"), max_length=50_000, strip=False, widget=_build_textarea(rows=6)
     )
     keys = forms.CharField(
-        label=_("Keys (one per line)"), max_length=20_000, required=False, widget=_textarea(rows=3)
+        label=_("Keys (one per line)"),
+        max_length=20_000,
+        required=False,
+        widget=_build_textarea(rows=3),
     )
     secondary_keys = forms.CharField(
         label=_("Secondary keys (one per line)"),
         max_length=20_000,
         required=False,
-        widget=_textarea(rows=2),
+        widget=_build_textarea(rows=2),
     )
     secondary_logic = forms.ChoiceField(
         label=_("Secondary key logic"), choices=LorebookEntry.Secondary.choices, initial="and_any"
@@ -84,13 +87,13 @@ class EntryForm(Styled):
         return values
 
 
-class BenchForm(Styled):
+class LoreTestForm(Styled):
     conversation = forms.CharField(
         label=_("Conversation"),
         max_length=200_000,
         strip=False,
         help_text=_("Start with the oldest message and separate messages with an empty line."),
-        widget=_textarea(rows=8),
+        widget=_build_textarea(rows=8),
     )
     book = forms.CharField(
         label=_("Lorebook"),

@@ -12,7 +12,7 @@ from kmapp.web.responses import render_part
 from kmapp.web.site_search.providers import search_everything
 from kmapp.web.site_search.query import SiteQuery
 
-MOST = 10
+MAX_LINKS = 10
 ONLY_MEMORIES = "type:memory"
 
 
@@ -22,14 +22,16 @@ def memory_links(request: WebRequest) -> HttpResponse:
     words, matches, error = request.GET.get("q", "").strip(), list[dict[str, Any]](), ""
     try:
         if words:
-            matches = _find(request, words)
+            matches = _find_memories(request, words)
     except Invalid as refusal:  # a filter that does not exist
         error = refusal.message
     context = {"words": words, "matches": matches, "error": error, "is_part": request.htmx}
     return render_part(request, "knowledge/memory_links/index.html", "list", context)
 
 
-def _find(request: WebRequest, words: str) -> list[dict[str, Any]]:
-    groups = search_everything(request, SiteQuery.parse(f"{ONLY_MEMORIES} {words}"), limit=MOST)
+def _find_memories(request: WebRequest, words: str) -> list[dict[str, Any]]:
+    groups = search_everything(
+        request, SiteQuery.parse(f"{ONLY_MEMORIES} {words}"), limit=MAX_LINKS
+    )
     hits = [hit for group in groups for hit in group.matches.hits]
     return [{"hit": hit, "link": f"[[memory:{resolve(hit.url).kwargs['pk']}]]"} for hit in hits]

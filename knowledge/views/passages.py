@@ -19,15 +19,15 @@ from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, paginate
 from kmapp.web.responses import render_part
 from knowledge.models import KnowledgeSource
-from knowledge.models.documents import LONGEST_TAG
+from knowledge.models.documents import MAX_TAG_LENGTH
 from knowledge.retrieval.search import Search, SearchResult, Snippet, search
 
 TEMPLATE = "knowledge/sources/index.html"
-MOST = 50  # passages of a search
-PAGE = 10
-LENGTH = 360  # characters of a passage
-LONGEST_QUERY = 1000
-MOST_SOURCES = 200  # to choose from
+MAX_PASSAGES = 50  # passages of a search
+PAGE_SIZE = 10
+MAX_PASSAGE_LENGTH = 360  # characters of a passage
+MAX_QUERY_LENGTH = 1000
+MAX_SOURCES = 200  # to choose from
 NO_VECTOR_CODES = frozenset({"km_timeout", "km_circuit_open", "km_provider_error"})
 _HEADING_MARK = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 _BLANK = re.compile(r"\n\s*\n")
@@ -38,7 +38,7 @@ class PassageSearchForm(Styled):
     """The query and its filters. The URL holds their state."""
 
     q = forms.CharField(
-        max_length=LONGEST_QUERY, widget=forms.TextInput(attrs={"type": "search"}), strip=True
+        max_length=MAX_QUERY_LENGTH, widget=forms.TextInput(attrs={"type": "search"}), strip=True
     )
     source = forms.ChoiceField(label=_("Source"), required=False)
     folder = forms.CharField(
@@ -49,7 +49,7 @@ class PassageSearchForm(Styled):
     )
     tag = forms.CharField(
         label=_("Tag"),
-        max_length=LONGEST_TAG,
+        max_length=MAX_TAG_LENGTH,
         required=False,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
@@ -82,7 +82,7 @@ class PassageSearchForm(Styled):
         }
         return Search(
             query=data["q"],
-            limit=MOST,
+            limit=MAX_PASSAGES,
             folder=data["folder"].strip("/"),
             tag=data["tag"].lower(),
             **chosen,
@@ -91,7 +91,7 @@ class PassageSearchForm(Styled):
 
 def list_source_names(account_id: UUID) -> list[tuple[UUID, str]]:
     rows = KnowledgeSource.objects.of(account_id).of_documents().by_name()
-    return list(rows.values_list("pk", "name")[:MOST_SOURCES])
+    return list(rows.values_list("pk", "name")[:MAX_SOURCES])
 
 
 def search_passages(request: WebRequest, form: PassageSearchForm) -> HttpResponse | AfterCommit:
@@ -105,14 +105,14 @@ def search_passages(request: WebRequest, form: PassageSearchForm) -> HttpRespons
 def _render_matches(request: WebRequest, form: PassageSearchForm) -> AfterCommit:
     query = form.build_search()
     result = search(request.account_id, query)
-    page = paginate(request, result.snippets, PAGE)
+    page = paginate(request, result.snippets, PAGE_SIZE)
     query_terms = list(dict.fromkeys(terms(query.query)))
     context = {
         "form": form,
         "page": page,
         "matches": [build_match(snippet, query_terms) for snippet in page.object_list],
         "by_words_only": is_by_words_only(result),
-        "most": MOST if len(result.snippets) == MOST else 0,
+        "most": MAX_PASSAGES if len(result.snippets) == MAX_PASSAGES else 0,
     }
     return AfterCommit(lambda: render_part(request, TEMPLATE, "list", context))
 
@@ -130,20 +130,22 @@ def build_match(snippet: Snippet, query_terms: Sequence[str]) -> dict[str, Any]:
         "document": document,
         "title": mark(title, find_matches(title, query_terms, ())),
         "headings": [heading for heading in first.headings if heading != title],
-        "passage": passage(plain_lines(snippet.text, title), query_terms, (), length=LENGTH),
+        "passage": passage(
+            extract_plain_lines(snippet.text, title), query_terms, (), length=MAX_PASSAGE_LENGTH
+        ),
         "first": first,
         "line_end": last.line_end,
         "last_page": last.page if last.page != first.page else None,
-        "url": passage_url(document.pk, [chunk.pk for chunk in snippet.chunks]),
+        "url": build_passage_url(document.pk, [chunk.pk for chunk in snippet.chunks]),
     }
 
 
-def plain_lines(text: str, title: str) -> str:
+def extract_plain_lines(text: str, title: str) -> str:
     """Return a text without empty lines, marks of Markdown headings and its title."""
     return _BLANK.sub("\n", _HEADING_MARK.sub("", text)).strip().removeprefix(f"{title}\n")
 
 
-def passage_url(document_id: UUID | str, chunk_ids: Sequence[UUID | str]) -> str:
+def build_passage_url(document_id: UUID | str, chunk_ids: Sequence[UUID | str]) -> str:
     """Return the URL of a document that opens at the passage of these chunks."""
     query = urlencode([("chunk", str(pk)) for pk in chunk_ids])
     return f"{reverse('knowledge:document', args=[document_id])}?{query}#passage"

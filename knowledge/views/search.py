@@ -11,9 +11,9 @@ from kmapp.search.variants import DEFAULT
 from kmapp.web.site_search.indexed import find_ids
 from kmapp.web.site_search.named import find_named
 from kmapp.web.site_search.providers import Hit, Matches, Provider, SiteSearch, register
-from knowledge.chunking.index_versions import collection_of
+from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeSource, LorebookEntry
-from knowledge.views.passages import passage_url, plain_lines
+from knowledge.views.passages import build_passage_url, extract_plain_lines
 
 INDEX = DEFAULT.index_version
 IS = {"enabled": True, "disabled": False}
@@ -31,23 +31,23 @@ def find_documents(search: SiteSearch) -> Matches:
         named = chunks.filter(Q(pk=query.id) | Q(document_id=query.id))
         ids = list(named.order_by("chunk_index").values_list("pk", flat=True)[:1])
     else:
-        ids = find_ids(search, collection_of(INDEX), chunks)
+        ids = find_ids(search, collection_name(INDEX), chunks)
     rows = KnowledgeChunk.objects.of(search.account_id).filter(pk__any_of=Ids(ids))
     by_id = {chunk.pk: chunk for chunk in rows.select_related("document")}
     best: dict[UUID, KnowledgeChunk] = {}
     for chunk in (by_id[pk] for pk in ids if pk in by_id):
         if query.has_phrases(chunk.text):
             best.setdefault(chunk.document_id, chunk)
-    hits = [_chunk_hit(search, chunk) for chunk in list(best.values())[: search.limit]]
+    hits = [_build_hit(search, chunk) for chunk in list(best.values())[: search.limit]]
     return Matches(hits=hits, number=len(best))
 
 
-def _chunk_hit(search: SiteSearch, chunk: KnowledgeChunk) -> Hit:
+def _build_hit(search: SiteSearch, chunk: KnowledgeChunk) -> Hit:
     title = str(chunk.document)
     return Hit(
-        url=passage_url(chunk.document_id, [chunk.pk]),
+        url=build_passage_url(chunk.document_id, [chunk.pk]),
         title=search.query.mark(title),
-        passage=search.query.passage(plain_lines(chunk.text, title)),
+        passage=search.query.passage(extract_plain_lines(chunk.text, title)),
         meta=" › ".join(heading for heading in chunk.headings if heading != title),
     )
 

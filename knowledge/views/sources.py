@@ -34,7 +34,7 @@ def sources(request: WebRequest) -> HttpResponse | AfterCommit:
     form = PassageSearchForm(request.GET, sources=list_source_names(request.account_id))
     if form.data.get("q", "").strip():
         return search_passages(request, form)
-    rows = KnowledgeSource.objects.of(request.account_id).of_documents().counted()
+    rows = KnowledgeSource.objects.of(request.account_id).of_documents().with_document_counts()
     rows = rows.filter(**form.source_filters())
     context = {
         "form": form,
@@ -49,14 +49,14 @@ def source(request: WebRequest, pk: UUID) -> HttpResponse:
     account_id = request.account_id
     row = _get_source(request, pk)
     state = request.GET.get("state", "")
-    documents = KnowledgeDocument.objects.of(account_id).present().filter(source=row)
+    documents = KnowledgeDocument.objects.of(account_id).not_removed().filter(source=row)
     if state in KnowledgeDocument.State.values:
         documents = documents.filter(state=state)
     page = paginate(request, documents.newest_first())
     chunks = KnowledgeChunk.objects.of(account_id).filter(document__in=list(page.object_list))
     chunk_counts = dict(chunks.values_list("document").annotate(Count("pk")).order_by())
     pending = dict(
-        _pending(account_id, chunks).values_list("document").annotate(Count("pk")).order_by()
+        _list_pending(account_id, chunks).values_list("document").annotate(Count("pk")).order_by()
     )
     context: dict[str, Any] = {
         "source": row,
@@ -71,12 +71,12 @@ def source(request: WebRequest, pk: UUID) -> HttpResponse:
         ],
         "state": state,
         "states": KnowledgeDocument.State.choices,
-        "progress": _progress(account_id, row),
+        "progress": _load_progress(account_id, row),
     }
     return render_part(request, "knowledge/sources/detail.html", "list", context)
 
 
-def _pending(account_id: UUID, chunks: ChunkQuerySet) -> ChunkQuerySet:
+def _list_pending(account_id: UUID, chunks: ChunkQuerySet) -> ChunkQuerySet:
     """Return those of the chunks that have no vector yet."""
     vectors = Vector.objects.of(account_id).filter(
         collection__startswith="knowledge.", state=Vector.State.PENDING
@@ -84,15 +84,15 @@ def _pending(account_id: UUID, chunks: ChunkQuerySet) -> ChunkQuerySet:
     return chunks.filter(pk__in=vectors.values("object_id"))
 
 
-def _progress(account_id: UUID, row: KnowledgeSource) -> dict[str, int]:
+def _load_progress(account_id: UUID, row: KnowledgeSource) -> dict[str, int]:
     chunks = KnowledgeChunk.objects.of(account_id).filter(document__source=row)
-    return {"chunks": chunks.count(), "unembedded": _pending(account_id, chunks).count()}
+    return {"chunks": chunks.count(), "unembedded": _list_pending(account_id, chunks).count()}
 
 
 @page_view("GET")
 def progress(request: WebRequest, pk: UUID) -> HttpResponse:
     row = _get_source(request, pk)
-    context = {"source": row, "progress": _progress(request.account_id, row)}
+    context = {"source": row, "progress": _load_progress(request.account_id, row)}
     return render_polled(request, "knowledge/sources/detail.html#progress", context)
 
 
@@ -108,5 +108,5 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _get_source(request: WebRequest, pk: UUID) -> KnowledgeSource:
-    rows = KnowledgeSource.objects.of(request.account_id).of_documents().counted()
+    rows = KnowledgeSource.objects.of(request.account_id).of_documents().with_document_counts()
     return get_object_or_404(rows, pk=pk)

@@ -16,14 +16,14 @@ from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
-from knowledge.actions.ingest import ingest
-from knowledge.actions.page_fetches import allowed, refuse_to_fetch
-from knowledge.actions.prepare_delivery import Delivery, Pieces, prepare, refuse_over_quota
+from knowledge.actions.ingest import ingest_deliveries
+from knowledge.actions.page_fetches import check_addresses, get_allowed_sites
+from knowledge.actions.prepare_delivery import Delivery, StoredFile, check_quota, prepare_deliveries
 from knowledge.actions.sources import NewSource, check_source, ensure_source, find_source
 from knowledge.models import KnowledgeSource
-from knowledge.parsing.formats import ENDINGS
+from knowledge.parsing.formats import EXTENSIONS
 
-MOST_FILES = 200
+MAX_FILES = 200
 KINDS = ("upload", "repo_docs", "file_set", "web_snapshot")
 
 
@@ -67,7 +67,7 @@ class UploadForm(Styled):
     uploads = _ManyFiles(
         label=gettext_lazy("Files"),
         help_text=gettext_lazy("Files in archives (.zip) are added as separate documents."),
-        widget=_Files(attrs={"accept": ",".join(f".{each}" for each in ENDINGS)}),
+        widget=_Files(attrs={"accept": ",".join(f".{each}" for each in EXTENSIONS)}),
     )
 
     url = forms.URLField(
@@ -90,7 +90,7 @@ class UploadForm(Styled):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if sites := allowed():
+        if sites := get_allowed_sites():
             self.fields["uploads"].required = False
             self.fields["url"].help_text = _(
                 "The URL of a web page that you saved as a file; without a file, the page is "
@@ -107,9 +107,9 @@ class UploadForm(Styled):
 
     def clean_uploads(self) -> "list[UploadedFile[Any]]":
         files: list[UploadedFile[Any]] = self.cleaned_data["uploads"]
-        if len(files) > MOST_FILES:
+        if len(files) > MAX_FILES:
             raise forms.ValidationError(
-                _("Choose at most %(n)d files, or upload them as one archive.") % {"n": MOST_FILES}
+                _("Choose at most %(n)d files, or upload them as one archive.") % {"n": MAX_FILES}
             )
         if len({each.name for each in files}) < len(files):
             raise forms.ValidationError(
@@ -125,10 +125,10 @@ def upload(request: WebRequest) -> HttpResponse | AfterCommit:
     form = UploadForm(request.POST or None, request.FILES or None, initial=initial)
     if form.is_valid():
         return AfterCommit(partial(_ingest_upload, request, form), outside_transaction=True)
-    return _form_page(request, form)
+    return _render_form(request, form)
 
 
-def _form_page(request: WebRequest, form: UploadForm) -> HttpResponse:
+def _render_form(request: WebRequest, form: UploadForm) -> HttpResponse:
     existing = KnowledgeSource.objects.of(request.account_id).of_documents().filter(scope="")
     context = {
         "form": form,
@@ -143,7 +143,7 @@ def _ingest_upload(request: WebRequest, form: UploadForm) -> HttpResponse | Afte
         return _ingest_files(request, form.cleaned_data)
     except DomainError as error:
         form.add_error("uploads" if form.cleaned_data["uploads"] else "url", error.message)
-        return AfterCommit(partial(_form_page, request, form))
+        return AfterCommit(partial(_render_form, request, form))
 
 
 def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
@@ -153,16 +153,16 @@ def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
     deliveries = [
         Delivery.of(
             (file.name or "file").replace("\x00", "")[:1000],
-            Pieces(partial(file.chunks, 1024 * 1024)),
+            StoredFile(partial(file.chunks, 1024 * 1024)),
             mime=file.content_type or "",
             observed_at=data["observed_at"],
             **shared,
         )
         for file in data["uploads"]
     ] or [Delivery(ref=data["url"][:1000], pieces=(), **shared)]
-    refuse_to_fetch(deliveries)
+    check_addresses(deliveries)
     with acting(account_id):
-        refuse_over_quota(account_id, deliveries)
+        check_quota(account_id, deliveries)
         exists = find_source(account_id, data["source"])
         new = NewSource(
             name=data["source"],
@@ -171,10 +171,10 @@ def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
             revision=data["revision"] or None,
         )
         source = check_source(account_id, actor, new)
-    prepared = prepare(source, deliveries)
+    prepared = prepare_deliveries(source, deliveries)
     with acting(account_id):
         source = ensure_source(account_id, actor, new)
-        result = ingest(source, actor, prepared)
+        result = ingest_deliveries(source, actor, prepared)
     if not data["uploads"]:
         return redirect_with_notice(
             request, _("Fetching the page."), "knowledge:source", pk=source.pk

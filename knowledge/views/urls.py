@@ -10,11 +10,13 @@ from knowledge.views import sources as source_pages
 urlpatterns = [
     path("knowledge/", source_pages.sources, name="sources"),
     path("knowledge/upload/", uploads.upload, name="upload"),
-    path("knowledge/write/", writing.write, name="write"),
+    path("knowledge/write/", writing.write_document, name="write"),
     path("knowledge/memory-links/", memory_links.memory_links, name="memory_links"),
     path("knowledge/comparison/", variant_comparison.comparison, name="comparison"),
     path("knowledge/comparison/ask/", variant_comparison.save_question, name="ask"),
-    path("knowledge/comparison/<uuid:pk>/forget/", variant_comparison.forget, name="forget"),
+    path(
+        "knowledge/comparison/<uuid:pk>/forget/", variant_comparison.delete_question, name="forget"
+    ),
     path("knowledge/failures/", document_pages.failures, name="failures"),
     path("knowledge/sources/<uuid:pk>/", source_pages.source, name="source"),
     path("knowledge/sources/<uuid:pk>/progress/", source_pages.progress, name="progress"),
@@ -26,7 +28,7 @@ urlpatterns = [
     path("knowledge/documents/<uuid:pk>/", document_pages.document, name="document"),
     path("knowledge/documents/<uuid:pk>/retry/", document_pages.retry, name="retry"),
     path("knowledge/documents/<uuid:pk>/erase/", document_pages.erase, name="document_erase"),
-    path("knowledge/documents/<uuid:pk>/edit/", writing.edit, name="edit"),
+    path("knowledge/documents/<uuid:pk>/edit/", writing.edit_document, name="edit"),
     path(
         "knowledge/documents/<uuid:pk>/progress/", document_pages.progress, name="document_progress"
     ),
@@ -35,11 +37,11 @@ urlpatterns = [
     path("knowledge/images/<slug:digest>/", versions.image, name="image"),
     path("knowledge/chunks/<uuid:pk>/", document_pages.chunk, name="chunk"),
     path("lore/", lore_pages.lore, name="lore"),
-    path("lore/new/", lore_pages.create, name="lore_new"),
-    path("lore/bench/", lore_pages.bench, name="bench"),
+    path("lore/new/", lore_pages.new_lorebook, name="lore_new"),
+    path("lore/bench/", lore_pages.lore_test, name="bench"),
     path("lore/<uuid:pk>/", lore_pages.lorebook, name="lorebook"),
-    path("lore/<uuid:pk>/new/", lore_pages.add, name="lore_add"),
-    path("lore/<uuid:pk>/erase/", lore_pages.erase, name="lore_erase"),
+    path("lore/<uuid:pk>/new/", lore_pages.new_entry, name="lore_add"),
+    path("lore/<uuid:pk>/erase/", lore_pages.erase_lorebook, name="lore_erase"),
     path("lore/entries/<uuid:pk>/", lore_pages.entry, name="lore_entry"),
-    path("lore/entries/<uuid:pk>/erase/", lore_pages.drop, name="lore_drop"),
+    path("lore/entries/<uuid:pk>/erase/", lore_pages.delete_entry, name="lore_drop"),
 ]

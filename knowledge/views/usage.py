@@ -11,10 +11,10 @@ from kmapp.search.queries import Collection, Within
 from kmapp.search.variants import DEFAULT
 from kmapp.text.terms import terms
 from kmapp.web.usage_registry import Usage, UsageEntry, register_parts, register_usage
-from knowledge.chunking.index_versions import collection_of
+from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk
 
-MOST_CHUNKS = 50  # with links to one object
+MAX_CHUNKS = 50  # with links to one object
 LINK = "memory:{pk}"  # as in [[memory:ID]]
 
 
@@ -30,10 +30,10 @@ def list_linking_documents(account_id: UUID, pk: UUID, limit: int) -> Usage:
     """Return the documents that link to a memory. The words index has links as terms."""
     index = DEFAULT.index_version
     rows = KnowledgeChunk.objects.of(account_id).of_index_version(index)
-    collection = Collection(account_id=account_id, name=collection_of(index))
+    collection = Collection(account_id=account_id, name=collection_name(index))
     link = LINK.format(pk=pk)
     ids = find_with_all(
-        collection, list(dict.fromkeys(terms(link))), within=Within.of(rows), limit=MOST_CHUNKS
+        collection, list(dict.fromkeys(terms(link))), within=Within.of(rows), limit=MAX_CHUNKS
     )
     chunks = rows.filter(pk__any_of=Ids(ids), text__contains=f"[[{link}").select_related("document")
     documents = {chunk.document_id: chunk.document for chunk in chunks.order_by("document_id")}

@@ -19,16 +19,16 @@ from kmapp.web.http import WebRequest, get_row_or_404, paginate, post_text, safe
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
-from knowledge.models.questions import LONGEST
+from knowledge.models.questions import MAX_QUESTION_LENGTH
 from knowledge.retrieval.variant_comparison import compare_variants
 
 TEMPLATE = "knowledge/comparison/index.html"
-PAGE = 10  # questions; each is searched twice
-MOST = 200
+PAGE_SIZE = 10  # questions; each is searched twice
+MAX_QUESTIONS = 200
 OTHER = next(name for name in VARIANTS if name != DEFAULT.name)
 
 
-def _choices() -> list[tuple[str, str]]:
+def _list_variants() -> list[tuple[str, str]]:
     label = _("%(name)s: index %(index)s, ranking %(algorithm)s")
     return [
         (name, label % {"name": name, "index": each.index_version, "algorithm": each.algo_version})
@@ -37,8 +37,8 @@ def _choices() -> list[tuple[str, str]]:
 
 
 class VariantsForm(Styled):
-    left = forms.ChoiceField(label=gettext_lazy("From"), choices=_choices)
-    right = forms.ChoiceField(label=gettext_lazy("To"), choices=_choices)
+    left = forms.ChoiceField(label=gettext_lazy("From"), choices=_list_variants)
+    right = forms.ChoiceField(label=gettext_lazy("To"), choices=_list_variants)
 
 
 @page_view("GET")
@@ -48,8 +48,8 @@ def comparison(request: WebRequest) -> HttpResponse | AfterCommit:
     params = {"left": DEFAULT.name, "right": OTHER} | request.GET.dict()
     form = VariantsForm(params)
     rows = KnowledgeQuestion.objects.of(account_id).order_by("-created_at", "-pk")
-    page = paginate(request, rows, PAGE)
-    context: dict[str, Any] = {"form": form, "page": page, "longest": LONGEST}
+    page = paginate(request, rows, PAGE_SIZE)
+    context: dict[str, Any] = {"form": form, "page": page, "longest": MAX_QUESTION_LENGTH}
     if not form.is_valid():
         return render(request, TEMPLATE, context, status=400)
     names = form.cleaned_data["left"], form.cleaned_data["right"]
@@ -57,7 +57,7 @@ def comparison(request: WebRequest) -> HttpResponse | AfterCommit:
     context |= {
         "variants": names,
         "questions": questions,
-        "uncut": _find_unused_index_versions(account_id, names),
+        "unused": _find_unused_index_versions(account_id, names),
     }
     return AfterCommit(partial(_render_answers, request, context), outside_transaction=True)
 
@@ -77,7 +77,10 @@ def _render_answers(request: WebRequest, context: dict[str, Any]) -> AfterCommit
     left, right = (VARIANTS[name] for name in context["variants"])
     account_id = request.account_id
     rows = [
-        {"question": question, "found": compare_variants(account_id, question.text, left, right)}
+        {
+            "question": question,
+            "comparison": compare_variants(account_id, question.text, left, right),
+        }
         for question in context["questions"]
     ]
     return AfterCommit(lambda: render(request, TEMPLATE, context | {"rows": rows}))
@@ -85,14 +88,14 @@ def _render_answers(request: WebRequest, context: dict[str, Any]) -> AfterCommit
 
 @page_view("POST")
 def save_question(request: WebRequest) -> HttpResponse:
-    text = post_text(request, "text", LONGEST)
+    text = post_text(request, "text", MAX_QUESTION_LENGTH)
     if not text:
         raise Invalid(_("Enter a question."))
     rows = KnowledgeQuestion.objects.of(request.account_id)
-    if rows.count() >= MOST:
+    if rows.count() >= MAX_QUESTIONS:
         raise Invalid(
             _("The limit of %(most)d questions is reached. Delete a question first.")
-            % {"most": MOST}
+            % {"most": MAX_QUESTIONS}
         )
     rows.get_or_create(
         account_id=request.account_id,
@@ -105,7 +108,7 @@ def save_question(request: WebRequest) -> HttpResponse:
 
 
 @page_view("POST")
-def forget(request: WebRequest, pk: UUID) -> HttpResponse:
+def delete_question(request: WebRequest, pk: UUID) -> HttpResponse:
     get_row_or_404(request, KnowledgeQuestion, pk).delete()
     return redirect_with_notice(
         request, _("Question deleted."), safe_next_url(request, "/knowledge/comparison/")

@@ -16,8 +16,8 @@ from knowledge.actions.writing import is_editable, load_text, save_document
 from knowledge.models import KnowledgeDocument, KnowledgeImage, KnowledgeText
 from knowledge.views.documents import get_document
 
-VERSIONS = 20  # on one page
-MOST_COMPARED = 200_000  # characters of each text
+MAX_VERSIONS = 20  # on one page
+MAX_COMPARED_LENGTH = 200_000  # characters of each text
 
 
 @page_view("GET")
@@ -25,27 +25,29 @@ def history(request: WebRequest, pk: UUID) -> HttpResponse:
     document = get_document(request, pk)
     rows = KnowledgeText.objects.of(request.account_id).filter(document=document)
     page = paginate(
-        request, rows.defer("text").select_related("commit").order_by("-version"), VERSIONS
+        request, rows.defer("text").select_related("commit").order_by("-version"), MAX_VERSIONS
     )
     actors = list_actor_names([text.commit.actor for text in page.object_list])
     context = {
         "document": document,
         "page": page,
         "rows": [{"text": text, "by": actors[text.commit.actor]} for text in page.object_list],
-        "compared": _compare(request, document),
+        "compared": _compare_versions(request, document),
         "is_editable": is_editable(document),
     }
     return render(request, "knowledge/documents/history.html", context)
 
 
-def _compare(request: WebRequest, document: KnowledgeDocument) -> dict[str, KnowledgeText] | None:
+def _compare_versions(
+    request: WebRequest, document: KnowledgeDocument
+) -> dict[str, KnowledgeText] | None:
     """Return the two chosen versions, by default the latest and the one before it."""
     last = document.version
     chosen = [parse_row_number(request.GET.get(name, "")) for name in ("from", "to")]
     numbers = sorted(each for each in chosen if each) or [last - 1, last]
     rows = KnowledgeText.objects.of(document.account_id).filter(document=document)
     pair = list(rows.filter(version__in=numbers).order_by("version"))
-    if len(pair) != 2 or max(len(each.text) for each in pair) > MOST_COMPARED:  # noqa: PLR2004 - a pair
+    if len(pair) != 2 or max(len(each.text) for each in pair) > MAX_COMPARED_LENGTH:  # noqa: PLR2004 - a pair
         return None
     return {"old": pair[0], "new": pair[1]}
 
@@ -58,11 +60,13 @@ def restore(request: WebRequest, pk: UUID) -> AfterCommit:
     text = load_text(document, number).text
     version = parse_version(request.POST.get("version", ""))
     return AfterCommit(
-        partial(_restore, request, pk, text, version, number), outside_transaction=True
+        partial(_restore_text, request, pk, text, version, number), outside_transaction=True
     )
 
 
-def _restore(request: WebRequest, pk: UUID, text: str, version: int, number: int) -> HttpResponse:
+def _restore_text(
+    request: WebRequest, pk: UUID, text: str, version: int, number: int
+) -> HttpResponse:
     save_document(request.account_id, request.actor, pk, text, version=version)
     notice = _("Version %(n)d is restored.") % {"n": number}
     return redirect_with_notice(request, notice, "knowledge:document", pk=pk)

@@ -24,9 +24,9 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from kmapp.web.three_way import Field, has_conflict_marks, merge_texts
 from knowledge.actions.drafts import delete_draft, find_draft, save_draft
-from knowledge.actions.images import refuse_too_large, store_image
+from knowledge.actions.images import check_size, store_image
 from knowledge.actions.writing import (
-    LONGEST,
+    MAX_LENGTH,
     NewDocument,
     create_document,
     is_editable,
@@ -45,7 +45,7 @@ class TextForm(Styled):
     version = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
     text = forms.CharField(
         label=gettext_lazy("Text"),
-        max_length=LONGEST,
+        max_length=MAX_LENGTH,
         strip=False,
         required=False,
         widget=forms.Textarea(attrs={"rows": 24, "class": "form-control editor-text"}),
@@ -98,7 +98,7 @@ class NewForm(TextForm):
 
 
 @page_view("GET", "POST")
-def write(request: WebRequest) -> HttpResponse | AfterCommit:
+def write_document(request: WebRequest) -> HttpResponse | AfterCommit:
     """Write a new document."""
     if request.method != "POST":
         draft = find_draft(request.account_id, request.user, None)
@@ -114,14 +114,14 @@ def write(request: WebRequest) -> HttpResponse | AfterCommit:
         form = NewForm.of_draft(draft) if draft else NewForm(initial=initial)
         return _render_form(request, form, draft=draft, more=more)
     form = NewForm(request.POST, request.FILES)
-    if answer := _answer_draft(request, form, None):
+    if answer := _handle_draft(request, form, None):
         return answer
     if not form.is_valid():
         return _render_form(request, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    return AfterCommit(partial(_create, request, form), outside_transaction=True)
+    return AfterCommit(partial(_create_document, request, form), outside_transaction=True)
 
 
-def _create(request: WebRequest, form: NewForm) -> HttpResponse | AfterCommit:
+def _create_document(request: WebRequest, form: NewForm) -> HttpResponse | AfterCommit:
     names = ("source", "folder", "title", "text")
     new = NewDocument(**{name: form.cleaned_data[name] for name in names})
     try:
@@ -130,11 +130,11 @@ def _create(request: WebRequest, form: NewForm) -> HttpResponse | AfterCommit:
         form.add_error("title" if error.code == "path_taken" else None, error.message)
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         return AfterCommit(partial(_render_form, request, form, status=status))
-    return _finish(request, None, document, _("Saved. Agents can find it now."))
+    return _redirect_saved(request, None, document, _("Saved. Agents can find it now."))
 
 
 @page_view("GET", "POST")
-def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
+def edit_document(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Edit the text of a document. Changes of others are merged."""
     document = get_document(request, pk)
     if not is_editable(document):
@@ -150,17 +150,17 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
         form = TextForm.of_draft(draft) if draft else TextForm(initial=initial)
         return _render_form(request, form, document, draft=draft)
     form = TextForm(request.POST, request.FILES)
-    if answer := _answer_draft(request, form, document):
+    if answer := _handle_draft(request, form, document):
         return answer
     if form.is_valid() and has_conflict_marks(form.cleaned_data["text"]):
         form.add_error("text", _("Decide between the marked lines, and remove the marks."))
     if not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         return _render_form(request, form, document, status=status)
-    return AfterCommit(partial(_save, request, form, document), outside_transaction=True)
+    return AfterCommit(partial(_save_document, request, form, document), outside_transaction=True)
 
 
-def _save(
+def _save_document(
     request: WebRequest, form: TextForm, document: KnowledgeDocument
 ) -> HttpResponse | AfterCommit:
     data = form.cleaned_data
@@ -180,10 +180,10 @@ def _save(
     notice = (
         _("Saved as version %(n)d.") % {"n": saved.version} if changed else _("Nothing changed.")
     )
-    return _finish(request, document.pk, saved, notice)
+    return _redirect_saved(request, document.pk, saved, notice)
 
 
-def _finish(
+def _redirect_saved(
     request: WebRequest, draft_of: UUID | None, document: KnowledgeDocument, notice: str
 ) -> HttpResponse:
     with acting(request.account_id):
@@ -191,7 +191,7 @@ def _finish(
     return redirect_with_notice(request, notice, "knowledge:document", pk=document.pk)
 
 
-def _answer_draft(
+def _handle_draft(
     request: WebRequest, form: TextForm, document: KnowledgeDocument | None
 ) -> HttpResponse | None:
     """Answer the buttons that do not save: draft and preview, image, discard."""
@@ -208,7 +208,7 @@ def _answer_draft(
         return _render_form(request, form, document, status=status)
     draft = save_draft(request.account_id, request.user, pk, form.draft_values())
     if request.htmx:
-        context = _preview(request, document, draft.text) | {"draft": draft}
+        context = _render_preview(request, document, draft.text) | {"draft": draft}
         return render(request, f"{TEMPLATE}#preview", context)
     return redirect(f"{here}#preview")
 
@@ -220,7 +220,7 @@ def _insert_image(request: WebRequest, form: TextForm) -> bool:
         form.add_error("image", _("Choose an image file."))
         return False
     try:
-        refuse_too_large(file.size or 0)
+        check_size(file.size or 0)
         image = store_image(request.account_id, request.actor, file.read())
     except DomainError as error:
         form.add_error("image", error.message)
@@ -273,11 +273,13 @@ def _render_form(
         "draft": draft,
         "restored": draft,
         "known": [] if document else sources.order_by("name").values_list("name", flat=True)[:100],
-        **_preview(request, document, str(form["text"].value() or "")),
+        **_render_preview(request, document, str(form["text"].value() or "")),
         **(more or {}),
     }
     return render(request, TEMPLATE, context, status=status)
 
 
-def _preview(request: WebRequest, document: KnowledgeDocument | None, text: str) -> dict[str, Any]:
-    return {"preview": render_markdown(text[:LONGEST], account_id=request.account_id)}
+def _render_preview(
+    request: WebRequest, document: KnowledgeDocument | None, text: str
+) -> dict[str, Any]:
+    return {"preview": render_markdown(text[:MAX_LENGTH], account_id=request.account_id)}

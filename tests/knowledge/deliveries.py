@@ -14,9 +14,9 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from knowledge.actions.drafts import save_draft
 from knowledge.actions.images import store_image
-from knowledge.actions.ingest import IngestResult, ingest
+from knowledge.actions.ingest import IngestResult, ingest_deliveries
 from knowledge.actions.lore import add_entries
-from knowledge.actions.prepare_delivery import Delivery, prepare
+from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import ErasedKnowledge, KnowledgePiece, KnowledgeQuestion
 
@@ -41,9 +41,9 @@ def deliver(
     deliveries = [
         replace(Delivery.of(ref, body), pieces=UploadedFile(body)) for ref, body in bodies.items()
     ]
-    prepared = prepare(source, deliveries)
+    prepared = prepare_deliveries(source, deliveries)
     with acting(account):
-        return ingest(source, SYSTEM, prepared, remove=remove)
+        return ingest_deliveries(source, SYSTEM, prepared, remove=remove)
 
 
 def draw_image(seed: int = 0, kind: str = "PNG", size: tuple[int, int] = (2, 2)) -> bytes:

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.chunking import Chunk, Shape, chunked
-from knowledge.parsing.formats import title_of
+from knowledge.chunking import Chunk, Shape, split_chunks
+from knowledge.parsing.formats import extract_title
 
 
 def split(text: str, shape: Shape = Shape.MARKDOWN, tokens: int = 100, **more: str) -> list[Chunk]:
-    return chunked(text, shape, tokens=tokens, **more)
+    return split_chunks(text, shape, tokens=tokens, **more)
 
 
 @given(st.text(alphabet="ab# \n\f=-`。汉字!", max_size=400), st.sampled_from(list(Shape)))
@@ -69,7 +69,7 @@ def test_restructuredtext_heading_levels_follow_first_use() -> None:
         "====\n Book\n====", "======\n Book\n======"
     )
     assert split(inset, Shape.PLAIN)[-1].headings == ("Book", "Part", "Chapter")
-    assert title_of("a.rst", ".. _label:\n\n" + inset, Shape.PLAIN) == "Book"
+    assert extract_title("a.rst", ".. _label:\n\n" + inset, Shape.PLAIN) == "Book"
     assert split(f" Indented\n=========\n\n{body}", Shape.PLAIN)[-1].headings == ()
 
 

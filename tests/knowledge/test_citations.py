@@ -14,7 +14,7 @@ from kmapp.errors import Gone
 from kmapp.search.variants import DEFAULT
 from knowledge.actions.erasure import erase_document
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
-from knowledge.retrieval.citations import Place, Quoted, citation_of, quote
+from knowledge.retrieval.citations import CitedSpan, CitedText, build_citation, load_cited_text
 from tests.agent import Agent
 from tests.knowledge.deliveries import deliver
 
@@ -117,14 +117,14 @@ def sample_citations(account: Account, random: Random) -> list[tuple[Cited, str]
         if random.random() < 0.3 and at + 1 < len(chunks):
             following = chunks[at + 1]
             last = following if following.document_id == first.document_id else first
-        citation = citation_of(first.document, first.text_row, first, last, DEFAULT.versions())
+        citation = build_citation(first.document, first.text_row, first, last, DEFAULT.versions())
         found.append((citation, first.text_row.text[first.start : last.end]))
     return found
 
 
-def place_of(citation: Cited) -> Place:
+def place_of(citation: Cited) -> CitedSpan:
     where = citation["locator"]
-    return Place(
+    return CitedSpan(
         document_id=UUID(citation["ref"]),
         sha256=where["sha"],
         start=where["start"],
@@ -145,7 +145,7 @@ def test_citations_return_their_text_and_document_state(agent: Agent, acme: Acco
     with acting(acme):
         for citation, text in cited:
             assert text in before[citation["locator"]["path"]]
-            now = quote(acme.pk, place_of(citation))
+            now = load_cited_text(acme.pk, place_of(citation))
             assert (now.text.encode(), now.current) == (text.encode(), True)
 
     after, removed, erased = change_files(acme, random, before)
@@ -155,10 +155,10 @@ def test_citations_return_their_text_and_document_state(agent: Agent, acme: Acco
             path = citation["locator"]["path"]
             if path in erased:
                 with pytest.raises(Gone):
-                    quote(acme.pk, place_of(citation))
+                    load_cited_text(acme.pk, place_of(citation))
                 seen["erased"] += 1
                 continue
-            now = quote(acme.pk, place_of(citation))
+            now = load_cited_text(acme.pk, place_of(citation))
             assert now.text.encode() == text.encode()
             assert now.current == (path not in removed and after[path] == before[path])
             assert bool(now.document.removed_at) == (path in removed)
@@ -176,7 +176,7 @@ def test_citations_return_their_text_and_document_state(agent: Agent, acme: Acco
             assert (shown["moved"] is None) == shown["current"]
 
 
-def document_state(now: Quoted) -> str:
+def document_state(now: CitedText) -> str:
     if now.current:
         return "current"
     if now.document.removed_at:

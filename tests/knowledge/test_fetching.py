@@ -168,14 +168,14 @@ def test_page_of_an_allowed_site_is_fetched_and_parsed(
 def test_page_removed_during_fetching_stays_removed(
     fetch_page: FetchPage, acme: Account, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepare = prepare_delivery.prepare
+    prepare = prepare_delivery.prepare_deliveries
 
     def removed_meanwhile(source: KnowledgeSource, pages: Sequence[Delivery]) -> Any:
         with acting(acme):
             KnowledgeDocument.objects.of(acme).update(removed_at=datetime.now(UTC))
         return prepare(source, pages)
 
-    monkeypatch.setattr(page_fetches, "prepare", removed_meanwhile)
+    monkeypatch.setattr(page_fetches, "prepare_deliveries", removed_meanwhile)
     document = fetch_page("/page")
     assert document.removed_at
     assert (document.state, document.version) == ("pending", 0)
@@ -197,9 +197,9 @@ def test_page_removed_during_fetching_stays_removed(
 def test_rejects_bad_responses(
     fetch_page: FetchPage, path: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(fetch, "MAX_BYTES", 1_000)
     if path == "/drip":
-        monkeypatch.setattr(fetch, "SECONDS", 0.4)
+        monkeypatch.setattr(fetch, "MAX_SECONDS", 0.4)
     document = fetch_page(path)
     assert (document.state, document.error) == ("failed", why)
     with translation.override("zh-hans"):

@@ -17,11 +17,11 @@ from django.utils import translation
 from context.assembly.fence import Item, create_nonce, render_block
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from knowledge.actions.prepare_delivery import CODE_AT_ONCE
-from knowledge.chunking import Shape, chunked
+from knowledge.actions.prepare_delivery import MAX_INLINE_CODE_BYTES
+from knowledge.chunking import Shape, split_chunks
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgePiece, KnowledgeText
 from knowledge.parsing.failure_messages import translate_failure
-from knowledge.parsing.sandbox import MEMORY, MODULE
+from knowledge.parsing.sandbox import MAX_MEMORY, MODULE
 from tests.agent import Agent
 from tests.knowledge import bombs
 from tests.knowledge.deliveries import deliver
@@ -85,7 +85,7 @@ def test_bomb_fails_within_limits(
     deliver(acme, {name: data, "good.csv": "oolong,12"})
     settle()
     unread = name == "picture.png"  # images have no parser, so no process is started
-    assert set(RecordingPopen.limits) == (set() if unread else {MEMORY})
+    assert set(RecordingPopen.limits) == (set() if unread else {MAX_MEMORY})
     assert database_size() - before < DISK
     with acting(acme):
         states = KnowledgeDocument.objects.of(acme).values_list("ref", "state")
@@ -123,13 +123,13 @@ def test_nested_archives_are_not_opened(acme: Account) -> None:
 def test_long_lines_are_split_quickly(line: str) -> None:
     for shape in (Shape.MARKDOWN, Shape.PLAIN):
         started = time.process_time()
-        chunked(line, shape, tokens=360)
+        split_chunks(line, shape, tokens=360)
         assert time.process_time() - started < 5
 
 
 @pytest.mark.promise(37)
 def test_only_short_code_is_split_in_the_request(acme: Account) -> None:
-    short, long = "a+" * (CODE_AT_ONCE // 2), "a+" * CODE_AT_ONCE
+    short, long = "a+" * (MAX_INLINE_CODE_BYTES // 2), "a+" * MAX_INLINE_CODE_BYTES
     result = deliver(acme, {"short.rs": short, "long.rs": long})
     states = {each.ref: each.state for each in result.documents}
     assert states == {"short.rs": "ready", "long.rs": "pending"}

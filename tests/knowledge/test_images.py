@@ -32,7 +32,7 @@ def test_a_large_image_is_refused_before_it_is_read(
     reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [document] = deliver(acme, {"tea.md": TEA}).documents
-    monkeypatch.setattr("knowledge.actions.images.MOST_BYTES", len(draw_image()) - 1)
+    monkeypatch.setattr("knowledge.actions.images.MAX_BYTES", len(draw_image()) - 1)
     monkeypatch.setattr("knowledge.views.writing.store_image", None)
     assert "too large" in page(insert(reviewer, document), 422)
 

@@ -14,10 +14,10 @@ from kmapp.accounts.models import Account
 from kmapp.errors import Invalid
 from knowledge.actions.lore import add_entries
 from knowledge.actions.sources import NewSource, ensure_source
-from knowledge.lore.evaluate import entries_of, fire, messages_of
+from knowledge.lore.evaluate import evaluate_entries, load_entries, split_messages
 from knowledge.lore.sillytavern import NoLorebook
-from knowledge.lore.sillytavern import entries_of as parse_sillytavern
-from knowledge.lore.triggers import Rules
+from knowledge.lore.sillytavern import parse_entries as parse_sillytavern
+from knowledge.lore.triggers import TriggerSettings
 from knowledge.models import KnowledgeSource, LorebookEntry
 from tests import makers
 from tests.agent import Agent
@@ -168,9 +168,9 @@ def test_byte_order_mark_is_accepted(reviewer: Client, acme: Account) -> None:
 
 
 def test_messages_are_split_at_blank_lines() -> None:
-    messages = messages_of("A dragon.\r\nBig.\r\n\r\nIts fire.\n \n\nGone.\n")
+    messages = split_messages("A dragon.\r\nBig.\r\n\r\nIts fire.\n \n\nGone.\n")
     assert messages == ["A dragon.\r\nBig.", "Its fire.", "Gone."]
-    assert messages_of(" \r\n\r\n ") == []
+    assert split_messages(" \r\n\r\n ") == []
 
 
 def test_sticky_and_cooldown_without_a_state(
@@ -183,7 +183,7 @@ def test_sticky_and_cooldown_without_a_state(
 
     def fired(*messages: str) -> set[str]:
         with acting(acme):
-            outcome = fire(entries_of(acme.pk), messages, Rules())
+            outcome = evaluate_entries(load_entries(acme.pk), messages, TriggerSettings())
         turns = [{"role": "user", "content": each} for each in messages]
         answer = agent.post("context/assemble", {"messages": turns, "sources": ["lore"]}, 201)
         cited = {each["ref"] for each in answer["context_cost"]["citations"]}

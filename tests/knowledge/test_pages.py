@@ -12,7 +12,7 @@ from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting, current_account_id
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from knowledge.actions.prepare_delivery import prepare
+from knowledge.actions.prepare_delivery import prepare_deliveries
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from tests import makers
@@ -87,9 +87,9 @@ def test_files_are_parsed_outside_the_transaction(
 
     def recording_prepare(*args: Any) -> Any:
         accounts.append(current_account_id())
-        return prepare(*args)
+        return prepare_deliveries(*args)
 
-    monkeypatch.setattr("knowledge.views.uploads.prepare", recording_prepare)
+    monkeypatch.setattr("knowledge.views.uploads.prepare_deliveries", recording_prepare)
     assert upload(reviewer, ("a.md", b"# Tea")).status_code == 302
     assert accounts == [None]
     assert makers.get(KnowledgeDocument, acme).title == "Tea"

@@ -16,7 +16,7 @@ from kmapp.search import queries
 from kmapp.search.models import Vector
 from kmapp.search.queries import Meaning
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
-from knowledge.retrieval.citations import Place, quote
+from knowledge.retrieval.citations import CitedSpan, load_cited_text
 from knowledge.retrieval.search import Search, search_with_vector
 from memory.benchmarks import query_plans
 from tests.agent import Agent
@@ -125,11 +125,11 @@ def frequent_statements(account: Account) -> Iterator[query_plans.Statement]:
     yield from heard
     with acting(account):
         document = KnowledgeDocument.objects.of(account)[0]
-        place = Place(document_id=document.pk, sha256="", start=0, end=5)
+        place = CitedSpan(document_id=document.pk, sha256="", start=0, end=5)
         with query_plans.overheard("get") as heard:
-            quote(account.pk, place)
+            load_cited_text(account.pk, place)
         yield from heard
-        documents = KnowledgeDocument.objects.of(account).present()
+        documents = KnowledgeDocument.objects.of(account).not_removed()
         with query_plans.overheard("documents of a source") as heard:
             list(documents.filter(source_id=document.source_id).newest_first()[:50])
         yield from heard

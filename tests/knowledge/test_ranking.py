@@ -12,7 +12,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.search.reranking import MOST, SHARE
 from kmapp.search.variants import VARIANTS
-from knowledge.actions.reindex import reindex
+from knowledge.actions.reindex import reindex_source
 from knowledge.actions.sources import change_source
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
 from knowledge.retrieval.variant_comparison import compare_variants
@@ -128,7 +128,7 @@ def index_both_versions(account: Account) -> None:
     with acting(account):
         source = KnowledgeSource.objects.of(account).get()
         change_source(source, SYSTEM, {"index_versions": ["1", "2"]})
-    list(reindex(source))
+    list(reindex_source(source))
     settle()
 
 
@@ -137,14 +137,14 @@ def test_documents_found_by_one_variant_only(committed: str, acme: Account) -> N
     deliver(acme, HILLS)
     settle()
     found = compare_variants(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v2"])
-    assert [move.right for move in found.moves] == [None, None]
-    assert found.moved == 2
+    assert [move.right for move in found.changes] == [None, None]
+    assert found.changed_count == 2
     index_both_versions(acme)
     again = compare_variants(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v2"])
-    assert all(move.left and move.right for move in again.moves)
-    assert {place.chunk.index_version for place in again.right.places.values()} == {"2"}
+    assert all(move.left and move.right for move in again.changes)
+    assert {place.chunk.index_version for place in again.right.by_document.values()} == {"2"}
     same = compare_variants(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v1"])
-    assert (same.moved, {move.rose for move in same.moves}) == (0, {0})
+    assert (same.changed_count, {move.ranks_up for move in same.changes}) == (0, {0})
 
 
 @pytest.mark.usefixtures("provider")

@@ -18,7 +18,7 @@ from kmapp.accounts.models import Account
 from knowledge.actions.parse_documents import retry_document
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
 from knowledge.parsing import sandbox
-from knowledge.parsing.sandbox import CannotRead, read_archive
+from knowledge.parsing.sandbox import CannotParse, unpack_in_sandbox
 from tests import makers
 from tests.knowledge import bombs
 from tests.knowledge.bombs import zip_archive
@@ -145,12 +145,12 @@ def test_archive_files_are_added_and_removed(acme: Account) -> None:
     settle()
     with acting(acme):
         rows = KnowledgeDocument.objects.of(acme)
-        refs = set(rows.present().values_list("ref", flat=True))
+        refs = set(rows.not_removed().values_list("ref", flat=True))
     assert refs == {"repo.zip", "repo/docs/a.md", "repo/b.txt"}
     deliver(acme, {"repo.zip": zip_archive({"docs/a.md": b"# A"})})
     settle()
     with acting(acme):
-        assert rows.present().count() == 2
+        assert rows.not_removed().count() == 2
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ def test_damaged_files_fail_with_an_error(acme: Account, name: str, data: bytes)
 
 def test_parser_is_stopped_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "WALL_CLOCK_SECONDS", 0.01)
-    with pytest.raises(CannotRead), Path("/dev/zero").open("rb") as endless:
-        list(read_archive(endless))
+    with pytest.raises(CannotParse), Path("/dev/zero").open("rb") as endless:
+        list(unpack_in_sandbox(endless))
 
 
 def test_slow_consumer_does_not_count_towards_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +191,7 @@ def test_slow_consumer_does_not_count_towards_the_deadline(monkeypatch: pytest.M
             for name in ("a.md", "b.md", "c.md"):
                 archive.writestr(name, f"# {name}")
         names = []
-        for name, _ in read_archive(file):
+        for name, _ in unpack_in_sandbox(file):
             clock[0] += 2 * sandbox.WALL_CLOCK_SECONDS
             timers = [each for each in threading.enumerate() if isinstance(each, threading.Timer)]
             assert all(timer.finished.is_set() for timer in timers)  # nothing kills the parser now

@@ -10,7 +10,7 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from knowledge.actions.folder_sync import signature_of
+from knowledge.actions.folder_sync import compute_signature
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
 from tests.fake_provider import FakeProvider
@@ -50,7 +50,9 @@ def sync(folder: Path, account: Account) -> None:
 
 def refs(account: Account) -> set[str]:
     with acting(account):
-        return set(KnowledgeDocument.objects.of(account).present().values_list("ref", flat=True))
+        return set(
+            KnowledgeDocument.objects.of(account).not_removed().values_list("ref", flat=True)
+        )
 
 
 def test_unchanged_tree_is_not_embedded_again(
@@ -67,11 +69,11 @@ def test_unchanged_tree_is_not_embedded_again(
 
 def test_deleted_files_are_removed_and_changes_detected(acme: Account, folder: Path) -> None:
     sync(folder, acme)
-    before = signature_of(folder)
+    before = compute_signature(folder)
     (folder / "index.md").unlink()
     (folder / "more.zip").unlink()
     (folder / "new.md").write_text("# New")
-    assert signature_of(folder) != before
+    assert compute_signature(folder) != before
     sync(folder, acme)
     assert refs(acme) == {"guide/brewing.rst", "guide/code.py", "new.md"}
 

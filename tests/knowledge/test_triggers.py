@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from knowledge.lore.triggers import Entry, Outcome, Rules, evaluate
+from knowledge.lore.triggers import Entry, TriggerResult, TriggerSettings, evaluate_lorebook
 from tests.timing import assert_linear
 
 
@@ -19,12 +19,14 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def run(entries: list[Entry], messages: Sequence[str], **more: Any) -> Outcome:
+def run(entries: list[Entry], messages: Sequence[str], **more: Any) -> TriggerResult:
     state = more.pop("state", None)
-    return evaluate(entries, messages, rules=Rules(**more), count=words, state=state)
+    return evaluate_lorebook(
+        entries, messages, settings=TriggerSettings(**more), count_tokens=words, state=state
+    )
 
 
-def ids(outcome: Outcome) -> str:
+def ids(outcome: TriggerResult) -> str:
     return "".join(each.entry.id for each in outcome.included)
 
 
@@ -176,11 +178,13 @@ def test_report_states_the_reasons() -> None:
         {"keys": ["("], "regex": True},
     )
     outcome = run(entries, ["A dragon!"], budget=3)
-    assert [(f.entry.id, f.reason, f.match, f.by, f.round, f.trimmed) for f in outcome.fired] == [
+    assert [
+        (f.entry.id, f.reason, f.match, f.by, f.round, f.trimmed) for f in outcome.triggered
+    ] == [
         ("a", "key", "dragon", "", 0, ""),
         ("b", "recursion", "gold", "a", 1, "budget"),
     ]
-    assert {(s.entry.id, s.reason) for s in outcome.silent} >= {
+    assert {(s.entry.id, s.reason) for s in outcome.suppressed} >= {
         ("c", "secondary"),
         ("d", "pattern"),
     }

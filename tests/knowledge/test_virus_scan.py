@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from kmapp.accounts.models import Account
 from knowledge.models import KnowledgeDocument, KnowledgeSource
-from knowledge.parsing.virus_scan import PART, ScannerFailed, scan
+from knowledge.parsing.virus_scan import CHUNK_SIZE, ScanFailed, scan_file
 from tests import makers
 from tests.agent import Agent
 
@@ -50,7 +50,7 @@ class Clamd:
 
 
 @contextmanager
-def clamd(server: socket.socket, most: int = 10 * PART) -> Iterator[Clamd]:
+def clamd(server: socket.socket, most: int = 10 * CHUNK_SIZE) -> Iterator[Clamd]:
     server.listen()
     with server:
         yield Clamd(server, most)
@@ -81,7 +81,7 @@ def test_infected_file_is_refused_and_nothing_stays(
     refused = ingest(agent, f"Look: {VIRUS.decode()}", 400, name="other")
     assert refused["error"] == "infected"
     assert refused["issues"] == [{"path": "documents.1", "message": "contains Test.Signature"}]
-    files = {"uploads": SimpleUploadedFile("virus.md", b"x" * 3 * PART + VIRUS)}
+    files = {"uploads": SimpleUploadedFile("virus.md", b"x" * 3 * CHUNK_SIZE + VIRUS)}
     form = {"source": "Uploads", "kind": "upload", "trust": "", **files}
     page = admin.post("/knowledge/upload/", form)
     assert page.status_code == 422
@@ -102,9 +102,9 @@ def test_without_its_scanner_nothing_is_stored(
 def test_scanner_on_a_port_limits_files() -> None:
     server = socket.create_server(("127.0.0.1", 0))
     address = f"127.0.0.1:{server.getsockname()[1]}"
-    with clamd(server, most=PART) as scripted:
-        assert scan(address, [b"clean"], timeout=60) is None
-        assert scan(address, [VIRUS[:4], VIRUS[4:]], timeout=60) == "Test.Signature"
+    with clamd(server, most=CHUNK_SIZE) as scripted:
+        assert scan_file(address, [b"clean"], timeout=60) is None
+        assert scan_file(address, [VIRUS[:4], VIRUS[4:]], timeout=60) == "Test.Signature"
         assert scripted.files == [b"clean", VIRUS]
-        with pytest.raises(ScannerFailed, match="size limit exceeded"):
-            scan(address, [b"b" * PART] * 3, timeout=60)
+        with pytest.raises(ScanFailed, match="size limit exceeded"):
+            scan_file(address, [b"b" * CHUNK_SIZE] * 3, timeout=60)

@@ -11,8 +11,8 @@ from context.models import ContextCostReport
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
-from knowledge.lore.evaluate import entries_of, fire
-from knowledge.lore.triggers import Rules
+from knowledge.lore.evaluate import evaluate_entries, load_entries
+from knowledge.lore.triggers import TriggerSettings
 from knowledge.models import KnowledgeDocument, KnowledgeQuestion
 from knowledge.retrieval import search as knowledge
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion, Viewer
@@ -138,7 +138,9 @@ def test_demo_contains_documents_and_lore(loaded: LoadedDemo) -> None:
         assert set(rows.filter(state="failed").values_list("ref", flat=True)) == {"price-list.docx"}
         assert rows.get(ref="rooms/harrowgate.md").version == 2
         assert KnowledgeQuestion.objects.of(account_id).count() == 2
-        fired = fire(entries_of(account_id), ["Tell me of rock tea."], Rules()).included
+        fired = evaluate_entries(
+            load_entries(account_id), ["Tell me of rock tea."], TriggerSettings()
+        ).included
     assert [each.entry.id and each.reason for each in fired] == ["constant", "key"]
     question = knowledge.Search(query="What takes forty seconds with oolong?")
     [best, *_] = knowledge.search(loaded.account.pk, question).snippets

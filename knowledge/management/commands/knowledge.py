@@ -14,12 +14,17 @@ from kmapp.errors import DomainError
 from kmapp.management.accounts import account_named
 from kmapp.management.progress import Progress
 from kmapp.search.models import Vector
-from knowledge.actions.folder_sync import files_of, signature_of, sync
-from knowledge.actions.reindex import reindex
-from knowledge.actions.sources import NewSource, change_source, ensure_source, refuse_lore
+from knowledge.actions.folder_sync import compute_signature, list_files, sync_folder
+from knowledge.actions.reindex import reindex_source
+from knowledge.actions.sources import (
+    NewSource,
+    change_source,
+    check_accepts_documents,
+    ensure_source,
+)
 from knowledge.chunking.index_versions import INDEX_VERSIONS
 from knowledge.models import KnowledgeDocument, KnowledgeSource
-from knowledge.parsing.sandbox import CannotRead
+from knowledge.parsing.sandbox import CannotParse
 
 POLL_SECONDS = 2.0
 
@@ -75,7 +80,7 @@ class Command(BaseCommand):
         try:
             with acting(account):
                 source = ensure_source(account.pk, SYSTEM, source_input)
-                refuse_lore(source)
+                check_accepts_documents(source)
         except DomainError as error:
             raise CommandError(error.message) from error
         self._sync_once(source, folder)
@@ -85,8 +90,8 @@ class Command(BaseCommand):
             self._watch(source, folder)
 
     def _sync_once(self, source: KnowledgeSource, folder: Path) -> None:
-        progress = Progress("Files delivered", sum(1 for _ in files_of(folder)))
-        result = sync(source, SYSTEM, folder, progress.add)
+        progress = Progress("Files delivered", sum(1 for _ in list_files(folder)))
+        result = sync_folder(source, SYSTEM, folder, progress.add)
         progress.end()
         documents = _format_counts(result.documents, "added", "changed", "unchanged", "removed")
         chunks = _format_counts(result.chunks, "created", "unchanged", "retired")
@@ -96,11 +101,11 @@ class Command(BaseCommand):
 
     def _watch(self, source: KnowledgeSource, folder: Path) -> None:
         self.stdout.write(f"Watching {folder}. Ctrl-C ends it.")
-        synced = signature_of(folder)
+        synced = compute_signature(folder)
         try:
             while True:
                 time.sleep(POLL_SECONDS)
-                before, synced = synced, signature_of(folder)
+                before, synced = synced, compute_signature(folder)
                 if synced != before:
                     self._sync_once(source, folder)
         except KeyboardInterrupt:
@@ -116,7 +121,7 @@ class Command(BaseCommand):
         progress.end()
         with acting(source.account_id):
             rows = KnowledgeDocument.objects.of(source.account_id).filter(source=source)
-            for document in rows.present().filter(state="failed")[:20]:
+            for document in rows.not_removed().filter(state="failed")[:20]:
                 self.stderr.write(f"{document.ref}: {document.error}")
 
     def _count_pending(self, source: KnowledgeSource) -> int:
@@ -138,9 +143,9 @@ class Command(BaseCommand):
                 change_source(source, SYSTEM, {"index_versions": sorted(set(versions))})
             progress = Progress(f"Documents of {source.name} chunked")
             try:
-                for number in reindex(source):
+                for number in reindex_source(source):
                     progress.add(number)
-            except CannotRead as error:
+            except CannotParse as error:
                 raise CommandError(f"{source.name}: {error}") from error
             progress.end()
 

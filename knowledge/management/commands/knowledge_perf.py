@@ -11,11 +11,17 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.management.accounts import account_named
 from kmapp.search.variants import DEFAULT, VARIANTS
-from knowledge.actions.folder_sync import delivery_of, files_of
-from knowledge.benchmarks.search_quality import FIRST, QUESTIONS, questions, recall, run_questions
-from knowledge.chunking import chunked
+from knowledge.actions.folder_sync import build_delivery, list_files
+from knowledge.benchmarks.search_quality import (
+    QUESTIONS,
+    RANKS,
+    compute_recall,
+    load_questions,
+    run_questions,
+)
+from knowledge.chunking import split_chunks
 from knowledge.chunking.index_versions import INDEX_VERSIONS
-from knowledge.parsing.formats import Format, decode_text, format_of, title_of
+from knowledge.parsing.formats import Format, decode_text, extract_title, find_format
 
 
 class Command(BaseCommand):
@@ -46,25 +52,28 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["folder"].is_dir():
             raise CommandError(f"{options['folder']} is not a folder.")
-        getattr(self, f"_{options['verb']}")(options)
+        if options["verb"] == "cut":
+            self._measure_chunking(options)
+        else:
+            self._measure_search(options)
 
-    def _questions(self, options: dict[str, Any]) -> None:
+    def _measure_search(self, options: dict[str, Any]) -> None:
         account = account_named(options["account"])
         folder: Path = options["folder"].resolve()
         name = options["name"] or folder.name
         call_command("knowledge", "sync", folder, name=name, account=options["account"], wait=True)
         variant = VARIANTS[options["variant"]]
-        answers = list(run_questions(account.pk, name, questions(options["file"]), variant))
+        answers = list(run_questions(account.pk, name, load_questions(options["file"]), variant))
         for each in answers:
-            if each.rank is None or each.rank > FIRST:
+            if each.rank is None or each.rank > RANKS:
                 self.stdout.write(f"{each.rank or '-':>3} {each.question.text}")
-                self.stdout.write(f"    found: {', '.join(each.refs[:FIRST])}")
-        for kind, share in recall(answers).items():
-            self.stdout.write(f"R@{FIRST} of {kind}: {share:.3f}")
+                self.stdout.write(f"    found: {', '.join(each.refs[:RANKS])}")
+        for kind, share in compute_recall(answers).items():
+            self.stdout.write(f"R@{RANKS} of {kind}: {share:.3f}")
 
-    def _cut(self, options: dict[str, Any]) -> None:
+    def _measure_chunking(self, options: dict[str, Any]) -> None:
         folder: Path = options["folder"]
-        formats = {path: format_of(path.name) for path in files_of(folder)}
+        formats = {path: find_format(path.name) for path in list_files(folder)}
         texts = {path: form for path, form in formats.items() if form and not form.parser}
         if not texts:
             raise CommandError(f"{folder} has no texts.")
@@ -83,8 +92,8 @@ def _chunk_files(folder: Path, formats: Mapping[Path, Format]) -> tuple[int, int
     tokens = INDEX_VERSIONS[DEFAULT.index_version]
     characters = chunks = 0
     for path, form in formats.items():
-        text = decode_text(b"".join(delivery_of(folder, path).pieces))
-        title_of(path.name, text, form.shape)
+        text = decode_text(b"".join(build_delivery(folder, path).pieces))
+        extract_title(path.name, text, form.shape)
         characters += len(text)
-        chunks += len(chunked(text, form.shape, tokens=tokens, language=form.language))
+        chunks += len(split_chunks(text, form.shape, tokens=tokens, language=form.language))
     return characters, chunks

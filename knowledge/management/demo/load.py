@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import acting
 from kmapp.demo.actors import DemoActors
-from knowledge.actions.ingest import IngestResult, ingest
+from knowledge.actions.ingest import IngestResult, ingest_deliveries
 from knowledge.actions.lore import add_entries
-from knowledge.actions.prepare_delivery import Delivery, prepare
+from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeQuestion, KnowledgeSource, LorebookEntry
 
@@ -72,9 +72,9 @@ def _deliver(
     with acting(actors.account):
         source = ensure_source(actors.account.pk, actors.agent, source_input)
     deliveries = [Delivery.of(ref, text.encode()) for ref, text in documents.items()]
-    prepared = prepare(source, deliveries)
+    prepared = prepare_deliveries(source, deliveries)
     with acting(actors.account):
-        return ingest(source, actors.agent, prepared)
+        return ingest_deliveries(source, actors.agent, prepared)
 
 
 def _load_lore(actors: DemoActors, data: Mapping[str, Any]) -> int:
