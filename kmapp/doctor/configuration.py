@@ -4,7 +4,8 @@ import ipaddress
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from django.conf import settings
 
@@ -111,6 +112,42 @@ def _check_proxy() -> Iterator[Finding]:
         yield warning(
             "NUM_PROXIES is set and HOST is open: clients that avoid the proxy can forge addresses",
             "Let only the proxy reach this port.",
+        )
+
+
+@check("encryption")
+def check_encryption() -> Iterator[Finding]:
+    """Check that connections to servers on other hosts are encrypted and verify the server."""
+    findings = [*_check_databases(), *_check_valkey_url()]
+    yield from findings or [ok("servers are local, or verified by TLS")]
+
+
+def _check_databases() -> Iterator[Finding]:
+    for alias, variable in (("default", "DATABASE_URL"), ("owner", "DATABASE_OWNER_URL")):
+        entry: dict[str, Any] = settings.DATABASES.get(alias, {"HOST": "", "OPTIONS": {}})
+        host, mode = entry["HOST"], entry["OPTIONS"].get("sslmode", "prefer")
+        if host and host[0] != "/" and not _is_local(host) and mode != "verify-full":
+            yield warning(
+                f"{variable} does not verify {host} (sslmode={mode})",
+                "Add ?sslmode=verify-full&sslrootcert=FILE to it.",
+            )
+
+
+def _check_valkey_url() -> Iterator[Finding]:
+    parts = urlsplit(settings.REDIS_URL)
+    if parts.scheme == "redis" and not _is_local(parts.hostname or ""):
+        yield warning(
+            f"REDIS_URL does not encrypt the connection to {parts.hostname}",
+            "Use rediss://…?ssl_ca_certs=FILE, or a network that others cannot read.",
+        )
+    query = dict(parse_qsl(parts.query.lower()))
+    if parts.scheme == "rediss" and (
+        query.get("ssl_cert_reqs", "required") != "required"
+        or query.get("ssl_check_hostname") == "false"
+    ):
+        yield warning(
+            f"REDIS_URL does not verify {parts.hostname}",
+            "Remove ssl_cert_reqs and ssl_check_hostname from it; ssl_ca_certs names its CA.",
         )
 
 

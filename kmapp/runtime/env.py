@@ -74,7 +74,12 @@ def database(url: str) -> dict[str, object]:
 
 
 def broker(url: str) -> str:
-    """Return the Redis URL for Celery: kombu names unix sockets differently."""
+    """Return the Redis URL for Celery.
+
+    kombu names unix sockets differently, and uses TLS only if the URL says something about it.
+    """
+    if url.startswith("rediss:") and "ssl_cert_reqs=" not in url:
+        return f"{url}{'&' if '?' in url else '?'}ssl_cert_reqs=required"
     return "redis+socket" + url.removeprefix("unix") if url.startswith("unix:") else url
 
 
