@@ -6,13 +6,25 @@ table of thirty columns, `bulk_create` needs five times as long to build its sta
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import Model
+
+from kmapp.database.prepared import prepared_cursor
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """An INSERT and its values, to run in one statement with others."""
+
+    sql: str
+    values: Sequence[Any]
 
 
 def insert_rows(*tables: Sequence[Model], then: str = "", parameters: Sequence[Any] = ()) -> None:
@@ -27,7 +39,7 @@ def insert_rows(*tables: Sequence[Model], then: str = "", parameters: Sequence[A
         f"t{i} AS ({insert_sql(type(rows[0]))} RETURNING 1)" for i, rows in enumerate(filled)
     ]
     counts = " + ".join(f"(SELECT count(*) FROM t{i})" for i in range(len(filled)))  # noqa: S608 - as below
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(
             f"WITH {', '.join(inserts)}, inserted AS MATERIALIZED (SELECT {counts} AS rows) "  # noqa: S608 - names of tables and columns
             f"{then or 'SELECT rows FROM inserted'}",
@@ -51,8 +63,10 @@ def insert_sql(model: type[Model]) -> str:
 
 def encode_rows(rows: Sequence[Model]) -> str:
     """Return the columns of rows of one model as JSON."""
-    names = [(field.column, field.attname) for field in rows[0]._meta.concrete_fields]
-    records = [{column: getattr(row, name) for column, name in names} for row in rows]
+    fields = rows[0]._meta.concrete_fields
+    columns = [field.column for field in fields]
+    values = attrgetter(*(field.attname for field in fields))
+    records = [dict(zip(columns, values(row), strict=True)) for row in rows]
     return json.dumps(records, default=_encode, ensure_ascii=False, allow_nan=False)
 
 

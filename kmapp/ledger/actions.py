@@ -1,5 +1,6 @@
 """Writing to the ledger with `recording`."""
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -7,26 +8,40 @@ from os import urandom
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, SealedModel
 from kmapp.database.advisory_locks import LOCK
-from kmapp.database.bulk_insert import insert_rows
+from kmapp.database.bulk_insert import insert_rows, mark_inserted
 from kmapp.database.ids import uuid7
+from kmapp.database.prepared import prepared_cursor
 from kmapp.ledger.canonical import SALT_BYTES, canonical, digest, digest_encoded
-from kmapp.ledger.chain import BEGINNING, Head, commit_hash
+from kmapp.ledger.chain import BEGINNING, GENESIS, open_text
 from kmapp.ledger.checkpoint_status import Behind, last_signed
 from kmapp.ledger.models import Commit, Note, Seal
 
 Sealable = SealedModel | Account
 LOCK_AFTER_INSERT = f"{LOCK} FROM inserted"
-# A constant, because building it takes Django longer than running it takes Postgres.
-HEAD = """
-SELECT head.seq, head.commit_hash, EXISTS (
-  SELECT FROM ledger_commit WHERE account_id = %s AND seq = %s AND commit_hash = %s
-) FROM ledger_commit head WHERE account_id = %s ORDER BY seq DESC LIMIT 1
+# The database completes the hash of `chain.commit_hash`, since one statement in the lock is shorter
+# than two and the computation between them. It inserts nothing into a chain that is not signed.
+APPEND = """
+WITH head AS (
+  SELECT seq, commit_hash FROM ledger_commit WHERE account_id = %s::uuid ORDER BY seq DESC LIMIT 1
+), link AS (
+  SELECT coalesce(max(seq), 0) + 1 AS seq, coalesce(max(commit_hash), %s::text) AS parent_hash
+  FROM head
+)
+INSERT INTO ledger_commit
+  (id, account_id, format, actor, created_at, input_digest, diff, seq, parent_hash, commit_hash)
+SELECT %s::uuid, %s::uuid, %s::smallint, %s::text, %s::timestamptz, %s::text, %s::jsonb, seq,
+  parent_hash,
+  encode(sha256(convert_to(%s::text || parent_hash || '","seq":' || seq || '}', 'UTF8')), 'hex')
+FROM link
+WHERE %s::boolean OR EXISTS (
+  SELECT FROM ledger_commit WHERE account_id = %s::uuid AND seq = %s::bigint AND commit_hash = %s
+)
+RETURNING seq, parent_hash, commit_hash
 """
 
 
@@ -84,7 +99,7 @@ def recording(
 ) -> Iterator[Recording]:
     """Record one change of primary data. Inside `acting`; an empty recording writes nothing.
 
-    Write rows in the block: the lock of the chain comes last, held for two statements only.
+    Write rows in the block: the lock of the chain comes last, held for one statement only.
     A chain that is not the signed one refuses new commits, unless the commit `accepts_loss`.
     """
     draft = Recording(
@@ -106,29 +121,32 @@ def _write(draft: Recording) -> None:
     note = Note(account_id=draft.account_id, commit_id=draft.id, salt=salt, **contents)
     # One writer per chain until the transaction ends: without the lock, chains fork.
     insert_rows(seals, [note], then=LOCK_AFTER_INSERT, parameters=[f"ledger:{draft.account_id}"])
-    seq, parent_hash = _load_head(draft.account_id, accepts_loss=draft.accepts_loss)
     draft.commit = Commit(
         id=draft.id,
         account_id=draft.account_id,
-        seq=seq + 1,
-        parent_hash=parent_hash,
+        seq=0,
+        parent_hash=GENESIS,
         actor=str(draft.actor),
         created_at=timezone.now(),
         input_digest=digest(salt, contents),
         diff=draft.diff,
     )
-    draft.commit.commit_hash = commit_hash(draft.commit.link())
-    insert_rows([draft.commit])
+    _append(draft.commit, accepts_loss=draft.accepts_loss)
 
 
-def _load_head(account_id: UUID, *, accepts_loss: bool) -> Head:
-    """Return the last commit as a statement of its own, which sees what the lock waited for."""
+def _append(commit: Commit, *, accepts_loss: bool) -> None:
+    """Append a commit in a statement of its own, which sees what the lock waited for."""
+    account_id = commit.account_id
     signed = last_signed(account_id)  # before the statement, which therefore sees this commit
-    with connection.cursor() as cursor:
-        expected = [signed.seq, signed.commit_hash] if signed else [None, None]
-        cursor.execute(HEAD, [account_id, *expected, account_id])
-        row: tuple[int, str, bool] = cursor.fetchone() or (*BEGINNING, False)
-    head, is_signed = Head(*row[:2]), row[2]
-    if signed and signed.head != BEGINNING and not is_signed and not accepts_loss:
-        raise Behind(account_id=account_id, signed=signed.seq, ends=head.seq).error()
-    return head
+    head = signed.head if signed else BEGINNING
+    values: list[Any] = [account_id, GENESIS, commit.pk, account_id, commit.format, commit.actor]
+    values += [commit.created_at, commit.input_digest, json.dumps(commit.diff)]
+    values += [open_text(commit.link()), accepts_loss or head == BEGINNING, account_id, *head]
+    with prepared_cursor() as cursor:
+        cursor.execute(APPEND, values)
+        row = cursor.fetchone()
+    if row is None:
+        ends = Commit.objects.of(account_id).last_seq()
+        raise Behind(account_id=account_id, signed=head.seq, ends=ends).error()
+    commit.seq, commit.parent_hash, commit.commit_hash = row
+    mark_inserted(commit)

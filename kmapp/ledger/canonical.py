@@ -31,15 +31,14 @@ class Unstorable(ValueError):
         self.reason = reason
 
 
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+)
+
+
 def canonical(value: Any) -> bytes:
     """Encode a value with keys sorted by code point, without spaces, in UTF-8."""
-    return json.dumps(
-        _plain(value, None, 0),
-        sort_keys=True,
-        ensure_ascii=False,
-        allow_nan=False,
-        separators=(",", ":"),
-    ).encode()
+    return _ENCODER.encode(_plain(value, None, 0)).encode()
 
 
 def check(value: Any, path: str = "") -> None:
@@ -82,7 +81,7 @@ def dotted(trail: Trail) -> str:
 
 
 def _plain(value: Any, trail: Trail, depth: int) -> Any:
-    if value is None or isinstance(value, bool):
+    if value is None or isinstance(value, bool) or _is_plain_text(value):
         return value
     if isinstance(value, int | float | str | datetime | UUID):
         return _leaf(value, trail)
@@ -90,11 +89,17 @@ def _plain(value: Any, trail: Trail, depth: int) -> Any:
         raise Unstorable(dotted(trail), f"is nested deeper than {DEEPEST} levels")
     if isinstance(value, dict):
         return {
-            _key(key, trail): _plain(item, (trail, key), depth + 1) for key, item in value.items()
+            key if _is_plain_text(key) else _key(key, trail): _plain(item, (trail, key), depth + 1)
+            for key, item in value.items()
         }
     if isinstance(value, list | tuple):
         return [_plain(item, (trail, place), depth + 1) for place, item in enumerate(value)]
     raise Unstorable(dotted(trail), f"is a {type(value).__name__}, which has no canonical form")
+
+
+def _is_plain_text(value: Any) -> bool:
+    """Return whether a value is a text in ASCII, as most are, that needs no other check."""
+    return type(value) is str and value.isascii() and "\0" not in value
 
 
 def _leaf(value: float | str | datetime | UUID, trail: Trail) -> float | str:

@@ -42,6 +42,18 @@ class Link:
     diff: Any
 
 
+def open_text(link: Link) -> str:
+    """Return what is hashed of a link up to the parent's hash, for which it must have GENESIS.
+
+    The parent's hash and the number come last, so that the database can complete the text.
+    """
+    rest = f'{GENESIS}","seq":{link.seq}}}'
+    text = canonical(_row(link)).decode()
+    if not text.endswith(rest):
+        raise ValueError("The text of a link ends with the hash of its parent and its number.")
+    return text.removesuffix(rest)
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     seq: int
@@ -53,8 +65,11 @@ def commit_hash(link: Link) -> str:
     """Return the hash that the next commit names as its parent."""
     if link.format != FORMAT:
         raise ValueError(f"Commit format {link.format} is unknown.")
-    row = {field.name: getattr(link, field.name) for field in fields(Link)}
-    return hashlib.sha256(canonical(row)).hexdigest()
+    return hashlib.sha256(canonical(_row(link))).hexdigest()
+
+
+def _row(link: Link) -> dict[str, Any]:
+    return {field.name: getattr(link, field.name) for field in fields(Link)}
 
 
 def verify(links: Iterable[tuple[Link, str]], *, after: Head = BEGINNING) -> Iterator[Problem]:

@@ -18,7 +18,9 @@ from opentelemetry.trace import SpanKind, StatusCode
 from prometheus_client import Counter
 
 from kmapp.accounts.acting import acting
+from kmapp.database.bulk_insert import Insert
 from kmapp.database.ids import uuid7
+from kmapp.database.prepared import prepared_cursor
 from kmapp.errors import ReadOnly
 from kmapp.ledger.canonical import canonical
 from kmapp.outbox.host_lock import HostLocks
@@ -56,18 +58,18 @@ class Task:
 
 # One statement: an existing job keeps its event, and only new events get deliveries.
 _PUBLISH = """
-WITH fresh AS (
+fresh AS (
   INSERT INTO outbox_outboxevent
     (id, account_id, topic, job_key, payload, payload_sha256, traceparent)
-  SELECT e.id, %(account)s, e.topic, e.job_key, e.payload, e.sha256, %(traceparent)s
-  FROM json_to_recordset(%(events)s::json)
+  SELECT e.id, %s::uuid, e.topic, e.job_key, e.payload, e.sha256, %s::text
+  FROM json_to_recordset(%s::json)
     AS e (id uuid, topic text, job_key text, payload jsonb, sha256 text)
   ON CONFLICT (account_id, topic, job_key) DO NOTHING RETURNING id, topic, job_key
 ), owed AS (
   INSERT INTO outbox_delivery
     (id, account_id, event_id, handler, queue, attempts, last_error, reason)
-  SELECT d.id, %(account)s, d.event, d.handler, d.queue, 0, '', ''
-  FROM json_to_recordset(%(deliveries)s::json)
+  SELECT d.id, %s::uuid, d.event, d.handler, d.queue, 0, '', ''
+  FROM json_to_recordset(%s::json)
     AS d (id uuid, event uuid, handler text, queue text)
   JOIN fresh ON fresh.id = d.event
 )
@@ -84,9 +86,9 @@ def publish(account_id: UUID, topic: str, tasks: Sequence[Task]) -> dict[str, UU
 
 
 def publish_all(
-    account_id: UUID, topics: Mapping[str, Sequence[Task]]
+    account_id: UUID, topics: Mapping[str, Sequence[Task]], also: Sequence[Insert] = ()
 ) -> dict[str, dict[str, UUID]]:
-    """Enqueue the tasks of several topics in one statement; see `publish`."""
+    """Enqueue the tasks of several topics in one statement with other inserts; see `publish`."""
     events = [_encode_event(topic, task) for topic, tasks in topics.items() for task in tasks]
     deliveries = [
         {"id": str(uuid7()), "event": event["id"], "handler": each.name, "queue": each.queue}
@@ -94,12 +96,14 @@ def publish_all(
         for each in subscribers(event["topic"])
     ]
     ids: dict[str, dict[str, UUID]] = {topic: {} for topic in topics}
-    if not events:
+    if not events and not also:
         return ids
-    with connection.cursor() as cursor:
-        values = {"events": json.dumps(events), "deliveries": json.dumps(deliveries)}
-        trace = {"traceparent": tracing.traceparent()}
-        cursor.execute(_PUBLISH, {"account": account_id, **values, **trace})
+    ctes = [f"also_{i} AS ({insert.sql})" for i, insert in enumerate(also)]
+    values = [value for insert in also for value in insert.values]
+    values += [account_id, tracing.traceparent(), json.dumps(events)]
+    values += [account_id, json.dumps(deliveries)]
+    with prepared_cursor() as cursor:
+        cursor.execute(f"WITH {', '.join([*ctes, _PUBLISH])}", values)
         for topic, job_key, event_id in cursor.fetchall():
             ids[topic][job_key] = event_id
     if queues := {each.queue for topic, new in ids.items() if new for each in subscribers(topic)}:

@@ -60,7 +60,10 @@ _PLACEHOLDER = re.compile(r"[\[<{$(%].*|[*•xX.]+")
 
 
 def find_credentials(text: str) -> Iterator[Span]:
-    for expression, group, accept in _RECOGNISERS:
+    lower = (text if text.isascii() else text.translate(_LETTERS_IGNORING_CASE)).lower()
+    for keywords, expression, group, accept in _RECOGNISERS:
+        if keywords and not any(keyword in lower for keyword in keywords):
+            continue
         for match in expression.finditer(text):
             if accept is None or accept(match[group]):
                 yield match.span(group)
@@ -89,12 +92,29 @@ def _looks_like_password(value: str) -> bool:
     return not value.isalpha()
 
 
-_RECOGNISERS: tuple[tuple[re.Pattern[str], int, Callable[[str], bool] | None], ...] = (
-    (_ISSUED, 0, None),
-    (_PRIVATE_KEY, 0, None),
-    (_IN_URL, 0, None),
-    (_HEADER, 1, _looks_random),
-    (_AFTER_KEY_WORD, 1, _looks_random),
-    (_PASSWORD, 1, _looks_like_password),
-    (_PIN, 1, None),
+# Expressions ignore case of these letters too, of which `lower` leaves some.
+_LETTERS_IGNORING_CASE = str.maketrans("\u0130\u0131\u017f\u212a", "iisk")
+_KEY_WORDS = (
+    "key",
+    "secret",
+    "token",
+    "credential",
+    "密钥",
+    "秘钥",
+    "私钥",
+    "令牌",
+    "凭证",
+    "口令",
+)
+# An expression with keywords cannot match a text without one of them in lower case.
+_RECOGNISERS: tuple[
+    tuple[tuple[str, ...], re.Pattern[str], int, Callable[[str], bool] | None], ...
+] = (
+    ((), _ISSUED, 0, None),
+    (("private key",), _PRIVATE_KEY, 0, None),
+    (("://",), _IN_URL, 0, None),
+    (("bearer", "basic", "authorization"), _HEADER, 1, _looks_random),
+    (_KEY_WORDS, _AFTER_KEY_WORD, 1, _looks_random),
+    (("pass", "pwd", "密码", "口令"), _PASSWORD, 1, _looks_like_password),
+    (("pin", "cvv", "cvc", "取款密码", "支付密码"), _PIN, 1, None),
 )

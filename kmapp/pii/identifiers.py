@@ -31,18 +31,21 @@ _EMAIL_SPELLED = re.compile(
     rf"(?<![{_LOCAL}])[A-Za-z0-9._+-]{{2,64}} (?:at|AT) [A-Za-z0-9-]{{2,63}} (?:dot|DOT) "
     r"(?:com|net|org|io|cn|co|edu|gov|dev|ai|de|uk|me)\b"
 )
+_BRACKET = re.compile(r"[\[({]")  # around "at" in place of @
 _IMAGE_FILE = re.compile(r"@\d(?:\.\d)?x\.[a-z]{2,5}$", re.IGNORECASE)  # logo@2x.png
 
 
 def find_emails(text: str) -> Iterator[Span]:
     """Yield e-mail addresses, but neither git remotes nor names of image files."""
-    patterns = (_EMAIL, _EMAIL_IN_HAN) if "@" in text else (_EMAIL,)
+    patterns = [_EMAIL] if "@" in text or _BRACKET.search(text) else []
+    patterns += [_EMAIL_IN_HAN] if "@" in text else []
     for match in chain.from_iterable(pattern.finditer(text) for pattern in patterns):
         is_git_remote = match[0].startswith("git@") and text.startswith(":", match.end())
         if not is_git_remote and not _IMAGE_FILE.search(match[0]):
             yield match.span()
-    for match in _EMAIL_SPELLED.finditer(text):
-        yield match.span()
+    if " at " in text or " AT " in text:
+        for match in _EMAIL_SPELLED.finditer(text):
+            yield match.span()
 
 
 # --- bank card ------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from kmapp.prompt_injection.confusables import LATIN_LETTERS, SIMPLIFIED
 from kmapp.prompt_injection.encodings import decoded_texts
-from kmapp.prompt_injection.keyword_pattern import load_patterns
+from kmapp.prompt_injection.keyword_pattern import KeywordPatterns, load_patterns
 from kmapp.prompt_injection.weak_signals import has_weak_signals
 from kmapp.text.folding import Folded, Span, fold
 
@@ -40,12 +40,15 @@ _CHARACTER_FLAGS = {
     "tag_characters": (_TAGS,),
     "mixed_scripts": (_MIXED_SCRIPTS,),
 }
-_INSTRUCTIONS = [
-    *load_patterns("patterns_en.toml")["instructions"],
-    *load_patterns("patterns_zh.toml")["instructions"],
-]
+_INSTRUCTIONS = KeywordPatterns(
+    [
+        *load_patterns("patterns_en.toml")["instructions"],
+        *load_patterns("patterns_zh.toml")["instructions"],
+    ]
+)
 _LETTERS = LATIN_LETTERS | SIMPLIFIED
-_PATTERN_FLAGS = {"instructions": _INSTRUCTIONS, **load_patterns("markup.toml")}
+_MARKUP = {flag: KeywordPatterns(rows) for flag, rows in load_patterns("markup.toml").items()}
+_PATTERN_FLAGS = {"instructions": _INSTRUCTIONS, **_MARKUP}
 FLAGS = (*_CHARACTER_FLAGS, *_PATTERN_FLAGS, "encoded_text")
 
 
@@ -67,8 +70,8 @@ def extract_excerpts(text: str, flags: Sequence[str]) -> dict[str, str]:
             excerpts[flag] = _excerpt(text, next((m.span() for m in matches if m), None))
         # Lower case is sometimes longer, and positions in it then differ from those in the text.
         elif flag in _PATTERN_FLAGS and len(lower) == len(folded.text):
-            matches = (each.search(lower) for each in _PATTERN_FLAGS[flag])
-            spans = (folded.original(*m.span()) for m in matches if m and m[0])
+            first_matches = _PATTERN_FLAGS[flag].search(lower)
+            spans = (folded.original(*match.span()) for match in first_matches if match[0])
             excerpts[flag] = _excerpt(text, next(spans, None))
         elif flag == "encoded_text":
             excerpts[flag] = next(_hidden_texts(folded.text), "")[:_EXCERPT_LENGTH]
@@ -83,7 +86,7 @@ def _is_flagged(flag: str, text: str, folded: str, lower: str) -> bool:
     if flag == "encoded_text":
         return any(_hidden_texts(folded))
     if flag in _PATTERN_FLAGS:
-        matches = any(each.search(lower) for each in _PATTERN_FLAGS[flag])
+        matches = _PATTERN_FLAGS[flag].match(lower)
         return matches or (flag == "instructions" and has_weak_signals(lower))
     if text.isascii():
         return False
@@ -96,8 +99,7 @@ def _hidden_texts(text: str) -> Iterator[str]:
     """Yield base64 that decodes to sentences, and other encodings that decode to instructions."""
     yield from _decoded_sentences(text)
     for decoded in decoded_texts(text):
-        lower = _lower(fold(decoded))
-        if any(each.search(lower) for each in _INSTRUCTIONS):
+        if _INSTRUCTIONS.match(_lower(fold(decoded))):
             yield decoded
 
 

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,33 @@ class KeywordPattern:
             if keyword in text:
                 return self.expression.search(text)
         return None
+
+
+class KeywordPatterns:
+    """Expressions of one flag. Their distinct keywords are searched once each."""
+
+    def __init__(self, patterns: Sequence[KeywordPattern]) -> None:
+        self.patterns = patterns
+        self._by_keyword: dict[str, list[KeywordPattern]] = {}
+        for pattern in patterns:
+            for keyword in pattern.keywords:
+                self._by_keyword.setdefault(keyword, []).append(pattern)
+        self._ascii_keywords = [keyword for keyword in self._by_keyword if keyword.isascii()]
+
+    def match(self, text: str) -> bool:
+        """Return whether one of the expressions matches."""
+        keywords = self._ascii_keywords if text.isascii() else self._by_keyword
+        candidates = {
+            pattern
+            for keyword in [each for each in keywords if each in text]
+            for pattern in self._by_keyword[keyword]
+        }
+        return any(pattern.expression.search(text) for pattern in candidates)
+
+    def search(self, text: str) -> Iterator[re.Match[str]]:
+        """Yield the first match of each expression."""
+        matches = (pattern.search(text) for pattern in self.patterns)
+        return (match for match in matches if match)
 
 
 def read_table(name: str) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 Three groups of words in one text, one of them an order or an address, are suspicious.
 """
 
+from collections.abc import Iterable
+
 from kmapp.prompt_injection.keyword_pattern import compile_lines, read_table
 
 _LEAST_GROUPS = 3
@@ -18,7 +20,13 @@ def has_weak_signals(lower: str) -> bool:
     """Return whether a folded text in lower case combines enough groups of words."""
     if len(lower) > _LONGEST:
         return False
-    groups = {name for name, expression in _EXPRESSIONS.items() if expression.search(lower)}
-    addressed = groups & {"addresses", "orders"} and groups & {"addresses", "frame", "this_text"}
+    if not _groups(lower, {"addresses", "orders"}):  # as in most texts
+        return False
+    groups = _groups(lower, _EXPRESSIONS)
+    is_addressed = groups & {"addresses", "frame", "this_text"}
     about_models = groups & {"frame", "model", "this_text"}
-    return bool(addressed and about_models) and len(groups) >= _LEAST_GROUPS
+    return bool(is_addressed and about_models) and len(groups) >= _LEAST_GROUPS
+
+
+def _groups(lower: str, names: Iterable[str]) -> set[str]:
+    return {name for name in names if _EXPRESSIONS[name].search(lower)}

@@ -10,7 +10,9 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from kmapp.database.bulk_insert import insert_rows
+from kmapp.database.bulk_insert import Insert
+from kmapp.database.ids import uuid7
+from kmapp.database.prepared import prepared_cursor
 from kmapp.search.models import Vector
 from kmapp.text.terms import terms
 
@@ -21,7 +23,7 @@ MOST = 32_000  # stored frequency of a term in a document: the column is a small
 # In the order of the primary key: neighbouring rows are in the same pages of it.
 _INDEX = """
 INSERT INTO search_termposting (account_id, collection, term, document, tf, dl)
-SELECT %s, %s, term.key, d.id, term.value::int, d.dl
+SELECT %s::uuid, %s::text, term.key, d.id, term.value::int, d.dl
 FROM json_to_recordset(%s::json) AS d (id uuid, dl int, terms json), json_each_text(d.terms) AS term
 ORDER BY term.key, d.id
 """
@@ -38,28 +40,30 @@ def index_terms(
     texts: Mapping[UUID, str],
     *,
     before: Mapping[UUID, str] | None = None,
-    is_new: bool = False,
 ) -> None:
-    """Index the words of texts; `before` has the indexed texts of existing documents.
-
-    `is_new`: none of the documents has postings, so that none is looked up.
-    """
+    """Index the words of texts; `before` has the indexed texts of existing documents."""
     if before:
         unindex_terms(account_id, collection, before)
+    for insert in insert_postings(account_id, collection, texts):
+        with prepared_cursor() as cursor:
+            cursor.execute(insert.sql + _REPLACE, insert.values)
+
+
+def insert_postings(
+    account_id: UUID, collection: str, texts: Mapping[UUID, str]
+) -> Iterator[Insert]:
+    """Yield an INSERT of the postings of documents that have none."""
     documents = [_encode_document(document, text) for document, text in texts.items()]
     if documents:
-        with connection.cursor() as cursor:
-            statement = _INDEX if is_new else _INDEX + _REPLACE
-            cursor.execute(statement, [account_id, collection, json.dumps(documents)])
+        yield Insert(_INDEX, [account_id, collection, json.dumps(documents)])
 
 
 def _encode_document(document: UUID, text: str) -> dict[str, Any]:
-    postings = list(postings_of(text))
-    return {
-        "id": str(document),
-        "dl": postings[0][2],
-        "terms": {term: frequency for term, frequency, _ in postings},
-    }
+    counts = Counter(terms(text))
+    length = counts.total()
+    if length > MOST:
+        counts = Counter({term: min(frequency, MOST) for term, frequency in counts.items()})
+    return {"id": str(document), "dl": length, "terms": {DOCUMENT: min(length, MOST), **counts}}
 
 
 def postings_of(text: str) -> Iterator[tuple[str, int, int]]:
@@ -125,9 +129,31 @@ def await_vectors(
     if is_equal_text:
         objects = {part.object_id for part in parts}
         drop_vectors(account_id, [collection], list(objects), model_id=model_id)
-    insert_rows(
-        [Vector(account_id=account_id, **_key(collection, model_id, part)) for part in parts]
-    )
+    for insert in insert_pending(account_id, collection, model_id, parts):
+        with prepared_cursor() as cursor:
+            cursor.execute(insert.sql, insert.values)
+
+
+_INSERT_PENDING = """
+INSERT INTO search_vector
+  (id, account_id, collection, model_id, object_id, part, text_sha256, state, error)
+SELECT p.id, %s::uuid, %s::text, %s::bigint, p.object_id, p.part, p.sha256, 'PENDING', ''
+FROM unnest(%s::uuid[], %s::uuid[], %s::int[], %s::text[]) AS p (id, object_id, part, sha256)
+"""
+
+
+def insert_pending(
+    account_id: UUID, collection: str, model_id: int, parts: Sequence[Part]
+) -> Iterator[Insert]:
+    """Yield an INSERT that marks parts as pending, of objects that have no vectors."""
+    if parts:
+        columns = (
+            [uuid7() for _ in parts],
+            [part.object_id for part in parts],
+            [part.part for part in parts],
+            [part.text_sha256 for part in parts],
+        )
+        yield Insert(_INSERT_PENDING, [account_id, collection, model_id, *columns])
 
 
 def _key(collection: str, model_id: int, part: Part) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Changing what it returns means indexing every text again.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache, partial
 from itertools import pairwise
 from typing import cast
@@ -77,7 +77,7 @@ def _opening(text: str) -> str:
     if han := run["han"]:
         first = next(_han(han[:_LONGEST_WORD]), "")
         return first if han.startswith(first) else ""
-    return next(_READERS[cast(str, run.lastgroup)](run[0]), "")
+    return next(iter(_READERS[cast(str, run.lastgroup)](run[0])), "")
 
 
 def chinese_share(text: str) -> float:
@@ -122,14 +122,14 @@ def _unspaced(run: str) -> Iterator[str]:
     yield from ("".join(pair) for pair in pairwise(run)) if len(run) > 1 else run
 
 
-def _word(run: str) -> Iterator[str]:
+@lru_cache(maxsize=50_000)
+def _word(run: str) -> tuple[str, ...]:
     pieces = _PIECE.findall(run)
-    if len(pieces) > 1:
-        yield run
-    yield from (_stem(piece) for piece in pieces if piece not in STOP_WORDS)
+    whole = (run,) if len(pieces) > 1 else ()
+    return (*whole, *(_stem(piece) for piece in pieces if piece not in STOP_WORDS))
 
 
-_READERS: dict[str, Callable[[str], Iterator[str]]] = {
+_READERS: dict[str, Callable[[str], Iterable[str]]] = {
     "han": _han,
     "unspaced": _unspaced,
     "word": _word,

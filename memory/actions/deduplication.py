@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Q
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.redacted_text import redact_text
+from kmapp.database.prepared import prepared_cursor
 from kmapp.errors import Conflict, Gone
 from memory.models import ErasedEntry, MemoryEntry, MemorySettings
 from memory.models.entry_input import NewEntry
@@ -62,7 +62,7 @@ SELECT EXISTS (SELECT FROM memory_erasedentry WHERE account_id = %(account)s AND
 
 
 def _is_any_id_used(account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]) -> bool:
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(
             _IS_ANY_ID_USED,
             {

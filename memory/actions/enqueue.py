@@ -5,12 +5,19 @@ from uuid import UUID
 
 from django.db.models.functions import Now
 
+from kmapp.database.bulk_insert import Insert
 from kmapp.outbox.actions import Task, publish, publish_all
 from kmapp.outbox.models import OutboxEvent
 from kmapp.providers.active import models_in_use
-from kmapp.search.actions import Part, await_vectors
+from kmapp.search.actions import (
+    Part,
+    await_vectors,
+    insert_pending,
+    insert_postings,
+)
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
+from memory.retrieval.indexed_text import words_of
 
 EMBED = "memory.entry.embed"
 EMBED_CONTEXT = "memory.entry.embed_context"
@@ -24,23 +31,40 @@ WEBHOOK_SOURCE = "memory"  # of changes, whose references are versions or erased
 
 
 def enqueue_embeddings(
-    account_id: UUID,
-    entries: Sequence[MemoryEntry],
-    commit_id: UUID,
-    *,
-    is_published: bool = True,
-    proposals: Sequence[UUID] = (),
+    account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID
 ) -> list[UUID]:
-    """Enqueue the embedding of entries, the ordering of their runs and the triage of proposals.
+    """Enqueue the embedding of entries and the ordering of their runs. Return their events."""
+    for model in models_in_use():
+        await_vectors(account_id, COLLECTION, model.pk, _parts(entries))
+    return enqueue_ordering(account_id, entries, commit_id)
 
-    `is_published` is False for new entries. Return the events in the order of the entries.
+
+def index_new_entries(
+    account_id: UUID,
+    new_entries: Sequence[MemoryEntry],
+    to_embed: Sequence[MemoryEntry],
+    commit_id: UUID,
+) -> list[UUID]:
+    """Index the words of new entries and enqueue the jobs that follow, in one statement.
+
+    `to_embed` may contain existing entries. Return its events in its order.
     """
-    parts = [
+    texts = {entry.pk: words_of(entry) for entry in new_entries}
+    existing = [entry for entry in to_embed if entry.pk not in texts]
+    inserts = list(insert_postings(account_id, COLLECTION, texts))
+    for model in models_in_use():
+        if existing:
+            await_vectors(account_id, COLLECTION, model.pk, _parts(existing))
+        new = [entry for entry in to_embed if entry.pk in texts]
+        inserts += insert_pending(account_id, COLLECTION, model.pk, _parts(new))
+    proposals = [entry.pk for entry in new_entries if entry.status == MemoryEntry.Status.PROPOSED]
+    return enqueue_ordering(account_id, to_embed, commit_id, proposals, inserts)
+
+
+def _parts(entries: Sequence[MemoryEntry]) -> list[Part]:
+    return [
         Part(object_id=entry.pk, part=0, text_sha256="") for entry in entries if not entry.is_cold
     ]
-    for model in models_in_use():
-        await_vectors(account_id, COLLECTION, model.pk, parts, is_equal_text=is_published)
-    return enqueue_ordering(account_id, entries, commit_id, proposals)
 
 
 def enqueue_ordering(
@@ -48,8 +72,12 @@ def enqueue_ordering(
     entries: Sequence[MemoryEntry],
     commit_id: UUID,
     proposals: Sequence[UUID] = (),
+    also: Sequence[Insert] = (),
 ) -> list[UUID]:
-    """Enqueue the ordering of runs, and the embedding of entries in the context of their run."""
+    """Enqueue the ordering of runs, and the embedding of entries in the context of their run.
+
+    `also` are inserts of the same statement.
+    """
     runs: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
         if entry.run_id:
@@ -61,7 +89,7 @@ def enqueue_ordering(
         ],
         TRIAGE: _entry_tasks(proposals, commit_id),
     }
-    events = publish_all(account_id, tasks)[EMBED]
+    events = publish_all(account_id, tasks, also)[EMBED]
     return [events[task.job_key] for task in tasks[EMBED]]
 
 

@@ -18,17 +18,14 @@ from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.batch_nodes import HostedNode, write_all
 from kmapp.ledger.models import Commit
 from kmapp.prompt_injection import detect_flags
-from kmapp.search.actions import index_terms
 from memory.actions.deduplication import find_existing, find_identical
 from memory.actions.edges import write_edges
-from memory.actions.enqueue import enqueue_embeddings
+from memory.actions.enqueue import index_new_entries
 from memory.actions.quotas import enforce_quotas
 from memory.actions.review import Decision
 from memory.actions.versions import insert_new_entries, lock_entry
 from memory.models import MemoryEdge, MemoryEntry, MemorySettings
-from memory.models.entries import COLLECTION
 from memory.models.entry_input import SHARED_FIELDS, Batch, EdgeEnd, NewEdge, NewEntry
-from memory.retrieval.indexed_text import words_of
 
 Status = MemoryEntry.Status
 NAME_BASED_UUID_VERSION = 5  # the version of UUIDs that are digests
@@ -114,16 +111,9 @@ def write_within_commit(
     entries = [existing.get(key) or new_entries[key] for key in keys]
     edges = write_edges(account_id, batch, entries, new_entries, commit)
     hosted_nodes = write_all(batch.hosted_nodes, settings.account, batch.scope, commit)
-    texts = {entry.pk: words_of(entry) for entry in new_entries.values()}
-    index_terms(account_id, COLLECTION, texts, is_new=True)
-    to_embed = entries if batch.reembed else list(new_entries.values())
-    queued = enqueue_embeddings(
-        account_id,
-        to_embed if batch.embed else [],
-        commit.id,
-        is_published=batch.reembed,
-        proposals=[entry.pk for entry in new_entries.values() if entry.status == Status.PROPOSED],
-    )
+    created = list(new_entries.values())
+    to_embed = entries if batch.reembed else created
+    queued = index_new_entries(account_id, created, to_embed if batch.embed else [], commit.id)
     return WriteResult(
         entries=entries,
         edges=edges,

@@ -15,14 +15,11 @@ from kmapp.errors import Invalid
 from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import canonical
 from kmapp.prompt_injection import detect_flags
-from kmapp.search.actions import index_terms
 from memory.actions.edges import validate_edge_ends
-from memory.actions.enqueue import enqueue_embeddings
+from memory.actions.enqueue import index_new_entries
 from memory.actions.versions import record_versions
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry
-from memory.models.entries import COLLECTION
 from memory.models.entry_input import REDACTED_FIELDS
-from memory.retrieval.indexed_text import words_of
 from memory.transfer.jsonl import Unreadable, edge_from, entry_from, serialize_row
 
 Row = TypeVar("Row", MemoryEntry, MemoryEdge)
@@ -209,6 +206,4 @@ class _Block:
             MemoryEdge.objects.bulk_create(sorted(edges, key=attrgetter("pk")))
             commit.add_all([*entries, *edges], "ADD")
             record_versions(entries, commit, "import")
-            texts = {entry.pk: words_of(entry) for entry in entries}
-            index_terms(self.account.pk, COLLECTION, texts)
-            enqueue_embeddings(self.account.pk, entries, commit.id, is_published=False)
+            index_new_entries(self.account.pk, entries, entries, commit.id)

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.database.bulk_insert import encode_rows, insert_rows, insert_sql, mark_inserted
+from kmapp.database.prepared import prepared_cursor
 from kmapp.errors import Conflict, Gone, NotFound
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import canonical
@@ -47,7 +47,7 @@ WITH fresh AS ({insert_sql(MemoryEntry)} ON CONFLICT DO NOTHING RETURNING id),
 versions AS ({insert_sql(MemoryVersion)} WHERE entry_id IN (SELECT id FROM fresh))
 SELECT id, (
   SELECT array_agg(webhook.id) FROM {Webhook._meta.db_table} webhook
-  WHERE webhook.account_id = %s AND webhook.is_active
+  WHERE webhook.account_id = %s::uuid AND webhook.is_active
 ) FROM fresh
 """  # noqa: S608 - names of tables and columns
 
@@ -65,7 +65,7 @@ def insert_new_entries(entries: Iterable[MemoryEntry], commit: Recording, reason
     versions = [
         build_version(entry, commit, commit.actor, reason, body=bodies[entry.pk]) for entry in rows
     ]
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_INSERT_NEW, [encode_rows(rows), encode_rows(versions), commit.account_id])
         webhooks = dict(cursor.fetchall())
     inserted = set(webhooks)

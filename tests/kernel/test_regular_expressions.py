@@ -12,7 +12,7 @@ import pytest
 
 from kmapp.pii import find_pii
 from kmapp.prompt_injection import detect_flags
-from kmapp.prompt_injection.keyword_pattern import KeywordPattern
+from kmapp.prompt_injection.keyword_pattern import KeywordPattern, KeywordPatterns
 from tests.adversarial_text import ADVERSARIAL
 from tests.timing import assert_linear
 
@@ -39,6 +39,8 @@ def load_modules() -> Iterator[Any]:
 def list_values(value: Any) -> Iterator[Any]:
     if isinstance(value, dict):
         value = list(value.values())
+    if isinstance(value, KeywordPatterns):
+        value = value.patterns
     if isinstance(value, list | tuple):
         for each in value:
             yield from list_values(each)

@@ -35,8 +35,15 @@ def test_batch_write(warm: Agent, max_queries: MaxQueries) -> None:
         return warm.post("memory/write", {**body, "input_text": "said"}, 201)
 
     for number, name in ((2, "a"), (100, "b")):
-        with max_queries(25):
+        with max_queries(17):
             write(number, name)
+
+
+def test_new_memories(warm: Agent, max_queries: MaxQueries) -> None:
+    """In a transaction of its own, the write itself needs nine: see docs/decisions/writes.md."""
+    for number in (1, 100):
+        with max_queries(11):
+            warm.post("memory/write", {"nodes": nodes(number, f"n{number}-")}, 201)
 
 
 def test_repeated_batch(warm: Agent, max_queries: MaxQueries) -> None:

@@ -1,6 +1,7 @@
 """The account, and what every row of an account has in common."""
 
 from collections.abc import Collection
+from operator import attrgetter
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
@@ -30,11 +31,10 @@ def all_redaction_kinds() -> list[str]:
 def sealed_columns(row: models.Model, unsealed: Collection[str] = ()) -> dict[str, Any]:
     """Return the columns without empty ones, so that a new column does not change digests."""
     names = [field.attname for field in row._meta.concrete_fields if field.attname not in unsealed]
-    columns = {name: getattr(row, name) for name in names}
     return {
         name: value
-        for name, value in columns.items()
-        if value is not None and value is not False and value not in ("", [], {})
+        for name, value in zip(names, attrgetter(*names)(row), strict=True)
+        if value or (value is not None and value is not False and value not in ("", [], {}))
     }
 
 

@@ -1,0 +1,39 @@
+"""Cursors for constant statements that run often.
+
+PostgreSQL parses, rewrites for row-level security and plans a statement of the ORM each time. For
+the inserts of a new memory that takes longer than running them.
+"""
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import psycopg
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+_direct: WeakKeyDictionary[psycopg.Connection[Any], bool] = WeakKeyDictionary()
+
+
+def prepared_cursor() -> CursorWrapper:
+    """Return a cursor that sends values apart from the statement.
+
+    A connection prepares a statement at its second use (see `prepare_threshold` in the settings).
+    Give every value a type in the statement, unless its column has one.
+    """
+    connection.ensure_connection()
+    # A log of statements shows values, which a prepared statement does not contain.
+    if connection.queries_logged or not _is_direct(connection.connection):
+        return connection.cursor()
+    return connection.make_cursor(psycopg.Cursor(connection.connection))  # type: ignore[arg-type]
+
+
+def _is_direct(raw: psycopg.Connection[Any]) -> bool:
+    """Return whether the connection is to the server, and not to a pooler that shares sessions.
+
+    A statement is prepared in one session. A pooler states another process than the session's.
+    """
+    if raw not in _direct:
+        with connection.wrap_database_errors:
+            row = raw.execute("SELECT pg_backend_pid()").fetchone()
+        _direct[raw] = row == (raw.info.backend_pid,)
+    return _direct[raw]
