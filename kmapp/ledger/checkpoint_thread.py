@@ -12,9 +12,8 @@ from django.conf import settings
 from django.db import connection
 from prometheus_client import Counter, Gauge
 
-from kmapp.ledger import checkpoints
 from kmapp.ledger.chain import Problem
-from kmapp.ledger.checkpoints import checkpoint_moved
+from kmapp.ledger.checkpoints import checkpoint_moved, report_problem
 
 LAST = Gauge(
     "kmapp_checkpoint_time_seconds",
@@ -60,7 +59,7 @@ class CheckpointThread(threading.Thread):
                     seq=problem.seq,
                     problem=problem.message,
                 )
-                checkpoints.on_problem(account_id, problem)
+                report_problem(account_id, problem)
         self.reported = problems
         BEHIND.set(len(problems))
         LAST.set(time.time())

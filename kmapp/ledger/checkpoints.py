@@ -24,8 +24,19 @@ MOST_COMMITS = 10_000  # of one chain in one round of signing, so that others do
 
 log = structlog.get_logger()
 
-# Called for a chain that cannot be signed. `kmapp.notifications` sets it.
-on_problem: Callable[[UUID, Problem], None] = lambda account_id, problem: None  # noqa: E731
+ProblemObserver = Callable[[UUID, Problem], None]
+_problem_observers: list[ProblemObserver] = []
+
+
+def observe_problems(observer: ProblemObserver) -> ProblemObserver:
+    """Call this function with the account and the problem of a chain that cannot be signed."""
+    _problem_observers.append(observer)
+    return observer
+
+
+def report_problem(account_id: UUID, problem: Problem) -> None:
+    for observer in _problem_observers:
+        observer(account_id, problem)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +56,7 @@ def checkpoint() -> list[Signing]:
         for each in outcomes:
             if each.problem:
                 log.error("ledger_broken", account=str(each.account_id), seq=each.problem.seq)
-                on_problem(each.account_id, each.problem)
+                report_problem(each.account_id, each.problem)
     finally:  # heads of other chains are signed even if one chain could not be read
         sweep(_copy_to_database)
     return outcomes

@@ -5,8 +5,8 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.ledger import checkpoints
 from kmapp.ledger.chain import Problem
+from kmapp.ledger.checkpoints import observe_problems
 from kmapp.notifications.actions import notify
 from kmapp.notifications.kernel_kinds import (
     BUDGET_EXCEEDED,
@@ -15,8 +15,7 @@ from kmapp.notifications.kernel_kinds import (
     LEDGER_BROKEN,
     REFUSALS,
 )
-from kmapp.outbox import actions as outbox
-from kmapp.outbox.registry import Job
+from kmapp.outbox.registry import Job, observe_failures
 from kmapp.search.ttl_cache import Memo
 
 REPEATED = 60  # seconds in which this process records the same refusal once
@@ -24,11 +23,13 @@ REPEATED = 60  # seconds in which this process records the same refusal once
 _recorded: Memo[bool] = Memo()
 
 
+@observe_failures
 def report_failed_job(job: Job, handler: str) -> None:
     """Record that a job failed permanently. In the transaction that stores its outcome."""
     notify(job.account_id, JOB_FAILED, handler)
 
 
+@observe_problems
 def report_broken_chain(account_id: UUID, _problem: Problem) -> None:
     with acting(account_id):
         if Account.objects.filter(pk=account_id).exists():  # it may be missing from an older copy
@@ -36,14 +37,10 @@ def report_broken_chain(account_id: UUID, _problem: Problem) -> None:
 
 
 def report_refusal(account_id: UUID, actor: Actor, code: str) -> None:
-    """Record that a budget or quota refused a request, whose own transaction is rolled back."""
+    """Record that a budget or quota refused a request or job, whose own transaction ended."""
     key = (account_id, f"{code}:{actor}")  # the actor of a request is an API key
     if code not in REFUSALS or _recorded.get(key):
         return
     with acting(account_id):
         notify(account_id, BUDGET_EXCEEDED, key[1])
     _recorded.put(key, value=True, seconds=REPEATED)
-
-
-outbox.on_failure = report_failed_job
-checkpoints.on_problem = report_broken_chain

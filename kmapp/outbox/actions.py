@@ -32,6 +32,7 @@ from kmapp.outbox.registry import (
     RetryLater,
     Subscription,
     delay_after,
+    report_failure,
     subscribers,
     subscription,
     subscriptions,
@@ -44,10 +45,6 @@ DELIVERIES = Counter("kmapp_deliveries", "Processed deliveries by their outcome.
 # Wakes a worker after an event is committed. `kmapp.outbox.tasks` sets it; without it, the sweep
 # finds the work.
 wake: Callable[[set[str]], None] = lambda queues: None  # noqa: E731
-
-# Called in the transaction that stores a permanent failure, with the job and its handler.
-# `kmapp.notifications` sets it.
-on_failure: Callable[[Job, str], None] = lambda job, handler: None  # noqa: E731
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +264,7 @@ def _store_outcome(
     if not changed:
         log.warning("delivery_fenced", delivery=str(job.id), fenced=1)
     elif outcome == "failed":
-        on_failure(job, subscribed.name)
+        report_failure(job, subscribed.name)
         if subscribed.on_permanent_failure:
             subscribed.on_permanent_failure(job)
 

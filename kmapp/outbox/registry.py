@@ -44,6 +44,7 @@ class PermanentFailure(Exception):
 JobErrors = Mapping[UUID, Exception]  # by Job.id; other jobs succeeded
 Handler = Callable[[Sequence[Job]], JobErrors | None]
 FailureHook = Callable[[Job], None]
+FailureObserver = Callable[[Job, str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,7 @@ class Subscription:
 
 
 _subscriptions: dict[str, Subscription] = {}
+_failure_observers: list[FailureObserver] = []
 
 
 def on(
@@ -97,6 +99,20 @@ def on(
         return run
 
     return subscribe
+
+
+def observe_failures(observer: FailureObserver) -> FailureObserver:
+    """Call this function with each job that failed permanently, and the name of its handler.
+
+    It runs inside `acting`, in the transaction that stores the failure.
+    """
+    _failure_observers.append(observer)
+    return observer
+
+
+def report_failure(job: Job, handler: str) -> None:
+    for observer in _failure_observers:
+        observer(job, handler)
 
 
 def subscribers(topic: str) -> list[Subscription]:

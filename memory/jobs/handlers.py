@@ -5,8 +5,9 @@ from time import time
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.errors import Conflict, OverBudget
+from kmapp.notifications.causes import report_refusal
 from kmapp.outbox.registry import Job, JobErrors, PermanentFailure, RetryLater, on
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
@@ -33,6 +34,7 @@ from memory.actions.rankings import LEARN
 from memory.actions.topic_growth import grow_topics
 from memory.actions.topics import refresh_suggestions
 from memory.actions.triage import enqueue_triage_of_embedded, triage_entry
+from memory.models import Extraction
 
 QUEUE_PAUSE = 3600  # seconds until a key with too many open proposals is retried
 TOPICS_INTERVAL = 600  # seconds between runs of topic growth
@@ -105,7 +107,15 @@ def extract_memories(jobs: Sequence[Job]) -> None:
             seconds = error.retry_after or PROVIDER_PAUSE
             raise RetryLater(error.code, seconds=seconds, for_all=True) from error
         except (Conflict, OverBudget) as error:
+            _report_refusal(job, error.code)
             raise RetryLater(error.code, seconds=_pause(error)) from error
+
+
+def _report_refusal(job: Job, code: str) -> None:
+    """Notify people, as for a request of the key that requested the extraction."""
+    with acting(job.account_id):
+        row = Extraction.objects.of(job.account_id).get(pk=job.payload["extraction"])
+    report_refusal(job.account_id, Actor.parse(row.actor), code)
 
 
 def _pause(error: Conflict | OverBudget) -> float:

@@ -13,6 +13,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, User
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.models import Commit, Note
+from kmapp.notifications.models import Notification
 from kmapp.outbox.models import Delivery
 from memory.actions.review import reject
 from memory.actions.settings import ACCOUNT_FIELDS, MEMORY_FIELDS, update_policy
@@ -202,6 +203,8 @@ def test_extraction_over_quota_waits(
         waiting = Delivery.objects.of(acme).open().get(queue="extraction")
         assert waiting.due_at > before + timedelta(minutes=55)
         assert waiting.attempts == 0
+        [notification] = Notification.objects.of(acme)
+    assert (notification.kind, notification.count) == ("budget.exceeded", 1)
 
 
 @pytest.mark.parametrize("values", [{"daily_writes": 0}, {"open_proposals": -1}])
