@@ -69,7 +69,7 @@ bench-tokens: runtime ## measure the evidence in prompt blocks of 300 to 2,400 t
 	@$(PY) manage.py retrieval tokens $(DATA) $(if $(VECTORS),--vectors $(VECTORS)) $(if $(NUMBER),--number $(NUMBER))
 
 bench-peers: development ## measure other memory stores beside kmapp; DATA="FILES", NUMBER=10000, OUT=FILE, ONLY="mem0 chroma"
-	@$(ALONE) $(PY) -m tests.peers $(DATA) $(if $(NUMBER),--number $(NUMBER)) $(if $(ONLY),--only $(ONLY)) $(if $(OUT),--out $(OUT))
+	@$(ALONE) $(PY) -m tests.peers $(DATA) $(if $(NUMBER),--number $(NUMBER)) $(if $(ONLY),--only $(ONLY)) $(if $(CACHE),--cache $(CACHE)) $(if $(OUT),--out $(OUT))
 
 # The results of several runs are collected here; `make test` starts with an empty folder.
 PROMISES := .promises

@@ -113,3 +113,10 @@ def test_tables_contain_rates_without_embeddings_and_shares_of_gold() -> None:
     assert "| mem0 | 0.500 | 1.000 |" in page
     assert "Not measured: chroma: no wheel" in page
     assert "infer=False" in page
+    assert "- disk: none" in page
+
+
+def test_page_names_the_stores_that_are_better() -> None:
+    [heading, lines] = report.better([("kmapp", {"disk": 2.0}), ("mem0", {"disk": 3.0})])
+    assert heading.startswith("Better than kmapp")
+    assert lines == "- disk: mem0 1.5×"

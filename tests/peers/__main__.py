@@ -3,7 +3,6 @@
 import argparse
 import os
 import platform
-import shlex
 import signal
 import sys
 import tempfile
@@ -77,7 +76,7 @@ def main() -> None:
         cache.computed = 0
         all_figures = measure(systems, items, singles, questions, log)
         now = report.Circumstances(
-            command=_command(sys.argv[1:]),
+            command=f"make bench-peers DATA=… NUMBER={chosen.number}",
             machine=f"{os.cpu_count()} cores of {platform.machine()} (load average before"
             f" {load:.1f}, at the end {os.getloadavg()[0]:.1f})",
             versions=cluster.versions(),
@@ -96,10 +95,6 @@ def main() -> None:
 
 def log(text: str) -> None:
     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
-
-
-def _command(words: Sequence[str]) -> str:
-    return shlex.join(["python", "-m", "tests.peers", *words])
 
 
 class Upstream(Embedder):
