@@ -10,11 +10,12 @@ from tests.peers.measurement import BATCH, Figures, percentiles
 
 WIDTH = 120
 REMARKS = """\
-kmapp answers over HTTP, with keys, row-level security, a chain of commits, an index of words and a second vector for each
-turn of a conversation; the others are libraries in the process of their caller, and none of this is in their figures. kmapp
-also embeds the date and the predecessor of a text. The others have them as metadata only; a caller could put them into the
-text. The search weights of kmapp were tuned on labelled conversations: if the questions above are among them, see *held out*
-in [retrieval](retrieval.md)."""
+kmapp answers over HTTP, with keys, row-level security, a chain of commits, an index of words
+and a second vector for each turn of a conversation; the others are libraries in the process of
+their caller, and none of this is in their figures. kmapp also embeds the date and the
+predecessor of a text. The others have them as metadata only; a caller could put them into the
+text. The search weights of kmapp were tuned on labelled conversations: if the questions above
+are among them, see *held out* in [retrieval](retrieval.md)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ def page(all_figures: Sequence[Figures], peers: Sequence[Peer], now: Circumstanc
         ),
         _quality(all_figures),
         *better([(each.system.name, measures(each)) for each in all_figures]),
-        REMARKS,
+        _wrap(REMARKS),
         "What each was asked to do:",
         _calls(all_figures, peers),
         *[f"Not measured: {name}: {why}" for name, why in now.left_out.items()],
