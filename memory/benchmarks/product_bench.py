@@ -114,7 +114,7 @@ class Bench:
         """Measure how long the embedder takes for a query."""
         times = Times()
         embedder = OpenAIEmbedder.for_queries(self.model)
-        for text in self._queries(number):
+        for text in self.queries(number):
             with times.timed():
                 embedder.embed([text], kind="query")
         return times
@@ -122,8 +122,8 @@ class Bench:
     def searching(self, name: str, number: int) -> Searching:
         figures, viewer = Searching(viewer=name), VIEWERS[name]
         warm_up = 5
-        for turn, text in enumerate(self._queries(number + warm_up)):
-            request, meaning = Search(query=text, viewer=viewer), self._meaning(text)
+        for turn, text in enumerate(self.queries(number + warm_up)):
+            request, meaning = Search(query=text, viewer=viewer), self.meaning(text)
             with overheard() as heard:
                 answer(self.account.pk, request, meaning)
             if turn < warm_up:
@@ -178,11 +178,12 @@ class Bench:
             list(pool.map(write_in_thread, range(CLIENTS)))
         return CLIENTS * number / (time.perf_counter() - began)
 
-    def _queries(self, number: int) -> list[str]:
+    def queries(self, number: int) -> list[str]:
+        """Return synthetic queries, a third of them in Chinese."""
         english = self.writer.queries(number - number // 3, chinese=False)
         return english + self.writer.queries(number // 3, chinese=True)
 
-    def _meaning(self, text: str) -> Meaning:
+    def meaning(self, text: str) -> Meaning:
         """Store a synthetic vector for this query in the cache, and return it."""
         [vector] = self.cloud.draw(1)
         embedder = CachedVectors(vector.tolist())

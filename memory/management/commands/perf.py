@@ -20,6 +20,7 @@ from memory.benchmarks.product_bench import run_bench
 from memory.benchmarks.review_session import cleared, format_figures
 from memory.benchmarks.seed_accounts import PREFIX, SHARES, seed, slug_of
 from memory.benchmarks.topic_quality import topic_quality_lines
+from memory.benchmarks.verify_cost import measure_verify_cost
 from memory.models import MemoryEntry, Viewer
 
 LARGE = 10_000  # memories, from which on no hot query may read a table from end to end
@@ -54,9 +55,12 @@ class Command(BaseCommand):
         )
         clearing.add_argument("--number", type=int, default=300, help="number of decisions")
         signing = verbs.add_parser("checkpoints", help="measure writes with checkpoints")
-        for verb in (seeding, measuring, clearing, signing):
+        verifying = verbs.add_parser("verify", help="measure searches with verify_on_read")
+        verifying.add_argument("--entries", type=int, default=10_000, help="number of memories")
+        verifying.add_argument("--number", type=int, default=60, help="number of queries")
+        for verb in (seeding, measuring, clearing, signing, verifying):
             verb.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-        for verb in (measuring, clearing, signing):
+        for verb in (measuring, clearing, signing, verifying):
             verb.add_argument(
                 "--here",
                 action="store_true",
@@ -118,6 +122,16 @@ class Command(BaseCommand):
             return
         self.seed(number=100, account_share=SHARES, yes=options["yes"])
         self.stdout.write(measure_checkpoint_cost(account_named(slug_of(SHARES[0]))))
+
+    def verify(self, **options: Any) -> None:
+        if not options["here"]:
+            _elsewhere()
+            return
+        number = round(options["entries"] * 100 / SHARES[0])
+        self.seed(number=number, account_share=SHARES, yes=options["yes"])
+        account = account_named(slug_of(SHARES[0]))
+        ratio = measure_verify_cost(account, options["number"], self.stdout.write)
+        self.stdout.write(f"At most {ratio:.2f} times the search without it.")
 
     def explain(self, **options: Any) -> None:
         slow = []

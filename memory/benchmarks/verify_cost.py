@@ -1,0 +1,67 @@
+"""The cost of `verify_on_read`: each search with and without it, in turns."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import median
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.search.queries import Meaning
+from memory.benchmarks.product_bench import VIEWERS, Bench
+from memory.retrieval.search import Search, answer
+
+PAIRS = 5  # of each query, whose order alternates
+
+
+@dataclass
+class Cost:
+    """Milliseconds of the searches of one viewer, by whether they were verified."""
+
+    elapsed: dict[bool, list[float]] = field(default_factory=lambda: {False: [], True: []})
+    cpu: dict[bool, list[float]] = field(default_factory=lambda: {False: [], True: []})
+
+    def __str__(self) -> str:
+        before, after = (median(self.elapsed[verified]) for verified in (False, True))
+        extra = median(self.cpu[True]) - median(self.cpu[False])
+        return (
+            f"{before:.2f} ms without, {after:.2f} ms with it: a ratio of {self.ratio:.3f}"
+            f" (median of {len(self.elapsed[True]):,} pairs), {extra:.2f} ms of it in Python"
+        )
+
+    @property
+    def ratio(self) -> float:
+        """Return the median ratio of a pair, which other load of the machine affects least."""
+        return median(b / a for a, b in zip(self.elapsed[False], self.elapsed[True], strict=True))
+
+
+def measure_verify_cost(account: Account, number: int, report: Callable[[str], object]) -> float:
+    """Report the cost for each kind of viewer; return the largest ratio."""
+    bench, costs = Bench(account), dict[str, Cost]()
+    for name, viewer in VIEWERS.items():
+        cost = costs[name] = Cost()
+        for text in bench.queries(number):
+            request, meaning = Search(query=text, viewer=viewer), bench.meaning(text)
+            _search(account, request, meaning)
+            for turn in range(PAIRS):
+                for verified in (turn % 2 == 1, turn % 2 == 0):
+                    _set_verification(account, verified=verified)
+                    _search(account, request, meaning)  # the first one after a change is slower
+                    elapsed, cpu = _search(account, request, meaning)
+                    cost.elapsed[verified].append(elapsed)
+                    cost.cpu[verified].append(cpu)
+        report(f"{name}: {cost}")
+    _set_verification(account, verified=False)
+    return max(cost.ratio for cost in costs.values())
+
+
+def _search(account: Account, request: Search, meaning: Meaning) -> tuple[float, float]:
+    """Search; return the milliseconds that passed, and those of this process."""
+    elapsed, cpu = time.perf_counter(), time.process_time()
+    answer(account.pk, request, meaning)
+    return 1000 * (time.perf_counter() - elapsed), 1000 * (time.process_time() - cpu)
+
+
+def _set_verification(account: Account, *, verified: bool) -> None:
+    with acting(account):
+        Account.objects.filter(pk=account.pk).update(verify_on_read=verified)

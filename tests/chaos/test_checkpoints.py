@@ -1,0 +1,115 @@
+"""The age of the newest checkpoint, measured from outside of a running product."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from uuid import UUID
+
+import pytest
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.ledger.checkpoint_file import CheckpointFile
+from kmapp.ledger.models import Commit
+from tests.chaos.conftest import Apart
+from tests.chaos.measure import amount, limit, seconds_until
+from tests.chaos.product import Product
+from tests.promises.plugin import Measured
+
+pytestmark = [pytest.mark.chaos, pytest.mark.alone, pytest.mark.promise(42)]
+
+SECONDS = amount(15, 4)  # of writes with a scheduler
+KILLS = amount(3, 1)
+REQUIRED = 2.0  # seconds until a commit is signed
+START = 30.0  # seconds for a scheduler to start and to sign
+
+
+class Ages:
+    """How long each commit of an account waited until the file of checkpoints had a later one.
+
+    A commit is as old as the look at the database that first saw it, at most one look too young.
+    """
+
+    def __init__(self, product: Product, account: Account) -> None:
+        self._file = CheckpointFile(product.home / "checkpoints" / "checkpoints.ndjson")
+        self._account = account
+        self._unsigned: dict[int, float] = {}  # when a commit was first seen, by number
+        self._seen = self.signed = 0
+        self.waits: list[float] = []
+
+    def look(self) -> None:
+        with acting(self._account):
+            head = Commit.objects.of(self._account).last_seq()
+        now = time.monotonic()
+        self._unsigned |= dict.fromkeys(range(self._seen + 1, head + 1), now)
+        self._seen = head
+        signed = self._file.get(self._account.pk)
+        self.signed = signed.statement.seq if signed else 0
+        for seq in [seq for seq in self._unsigned if seq <= self.signed]:
+            self.waits.append(time.monotonic() - self._unsigned.pop(seq))
+
+    def watch(self, until: Callable[[], bool]) -> None:
+        while not until():
+            self.look()
+            time.sleep(0.02)
+
+    def is_signed(self) -> bool:
+        self.look()
+        return not self._unsigned
+
+
+@contextmanager
+def writer(product: Product) -> Iterator[list[int]]:
+    """Write without a break; yield the growing list of statuses."""
+    stop, statuses = Event(), list[int]()
+
+    def write() -> None:
+        while not stop.is_set():
+            text = f"The lamp in hall {len(statuses)} is out."
+            statuses.append(product.post("memory/store", {"text": text, "user_id": "ann"}).status)
+
+    thread = Thread(target=write)
+    thread.start()
+    try:
+        yield statuses
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_newest_checkpoint_is_at_most_two_seconds_behind(apart: Apart, measured: Measured) -> None:
+    """Also after kill -9 of the scheduler in the middle of its work."""
+    with apart() as (product, account):
+        product.have("valkey", "provider", "web", "beat")
+        assert product.post("memory/store", {"text": "First.", "user_id": "ann"}).status == 201
+        ages, restarts = Ages(product, account), list[float]()
+        seconds_until(ages.is_signed, START)
+        ages.waits.clear()
+        with writer(product) as statuses:
+            for kill in range(KILLS + 1):
+                ends = time.monotonic() + SECONDS
+                ages.watch(lambda ends=ends: time.monotonic() > ends)  # type: ignore[misc]
+                if kill < KILLS:
+                    restarts.append(_restart(product, Ages(product, account), account.pk))
+        seconds_until(ages.is_signed, REQUIRED)
+        assert {*statuses} == {201}
+        assert len(ages.waits) >= len(statuses) / 2
+        waits = [wait for wait in ages.waits if wait < min(restarts)]
+        measured(
+            f"{len(ages.waits)} commits under load, signed after at most {max(waits):.1f} s;"
+            f" {KILLS} times kill -9 of beat: {max(restarts):.1f} s from its start"
+        )
+        assert max(waits) <= limit(REQUIRED)
+        product.command("fsck")
+
+
+def _restart(product: Product, ages: Ages, account_id: UUID) -> float:
+    """Kill the scheduler and start another; return the seconds until it signs what it found."""
+    product.kill("beat")
+    time.sleep(0.5)
+    ages.look()
+    began = time.monotonic()
+    product.have("beat")
+    seconds_until(ages.is_signed, START)
+    return time.monotonic() - began
