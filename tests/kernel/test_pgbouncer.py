@@ -19,7 +19,7 @@ from kmapp.accounts.acting import acting
 from kmapp.database.provision import Login, set_for_role
 from kmapp.doctor.database import check_session_settings
 from kmapp.doctor.registry import Level
-from kmapp.runtime import embedded
+from kmapp.runtime import embedded, env
 from kmapp.runtime.embedded.postgres import UNPRIVILEGED
 from kmapp.runtime.processes import account_ids, wait_until
 from memory.models import MemoryEntry
@@ -44,6 +44,7 @@ auth_file = {folder}/users
 pool_mode = transaction
 default_pool_size = {sessions}
 ignore_startup_parameters = options
+admin_users = {app}
 logfile = {folder}/log
 """
 
@@ -53,7 +54,7 @@ def pooler(committed: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Connect the app role through PgBouncer; yield the name of the database."""
     folder = Path(mkdtemp(dir=settings.DATA_DIR))
     sockets = embedded.postgres_sockets(settings.DATA_DIR)
-    values = {"folder": folder, "sockets": sockets, "sessions": SESSIONS}
+    values = {"folder": folder, "sockets": sockets, "sessions": SESSIONS, "app": APP}
     (folder / "ini").write_text(CONFIGURATION.format(**values))
     (folder / "users").write_text(f'"{APP}" ""\n')
     words = [str(PROGRAM), str(folder / "ini")]
@@ -137,11 +138,12 @@ def test_doctor_misses_settings_that_pgbouncer_drops_until_provision_sets_them(p
     url = embedded.server_url(settings.DATA_DIR)
     with psycopg.connect(url, dbname=pooler, autocommit=True) as superuser:
         set_for_role(superuser, Login(APP), settings.DATABASE_SESSION)
-        superuser.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s"
-            " AND datname = %s",
-            [APP, pooler],
-        )
+    with psycopg.connect(
+        **{**env.address(settings.DATABASES["default"]), "dbname": "pgbouncer", "options": ""},
+        autocommit=True,
+        cursor_factory=psycopg.ClientCursor,  # its console knows simple queries only
+    ) as console:
+        console.execute("RECONNECT")
     _disconnect()
     [finding] = check_session_settings()
     assert finding.level == Level.OK, finding.message
