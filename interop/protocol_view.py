@@ -12,7 +12,7 @@ from rest_framework.utils.encoders import JSONEncoder
 
 from interop import native_api
 from interop.native_api import NativeError, NativeResponse
-from kmapp.api.errors import as_json, refusal, translate
+from kmapp.api.errors import build_refusal, render_refusal, translate_error
 from kmapp.api.strict_json import Refused, parse
 from kmapp.errors import Invalid
 
@@ -34,10 +34,10 @@ class ProtocolView(View):
         except NativeError as error:
             return self._error(error.response)
         except Exception as error:
-            refusal = translate(error)
+            refusal = translate_error(error)
             if refusal is None:
                 raise
-            return as_json(refusal)
+            return render_refusal(refusal)
         if isinstance(result, HttpResponseBase):
             return result
         status, data = result if isinstance(result, tuple) else (200, result)
@@ -46,7 +46,7 @@ class ProtocolView(View):
     def http_method_not_allowed(
         self, request: HttpRequest, *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        return as_json(refusal(405, f"Method {request.method} is not allowed here."))
+        return render_refusal(build_refusal(405, f"Method {request.method} is not allowed here."))
 
     def _error(self, response: NativeResponse) -> JsonResponse:
         self.headers.update(response.headers)

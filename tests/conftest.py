@@ -25,7 +25,7 @@ from pytest_django.plugin import blocking_manager_key
 from kmapp.accounts.models import Account, ApiKey, User
 from kmapp.database.provision import Login, provision
 from kmapp.providers import breaker
-from kmapp.providers.active import forget_models
+from kmapp.providers.active import clear_model_cache
 from kmapp.runtime import embedded
 from kmapp.runtime.embedded.embedder import Embedder
 from kmapp.runtime.embedded.postgres import Postgres
@@ -148,7 +148,7 @@ def tokenizer() -> None:
 @pytest.fixture
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clear caches with expiry and stop their clock, so that query counts do not depend on time."""
-    forget_models()
+    clear_model_cache()
     queries.clear_query_caches()
     now = monotonic()
     for module in ("kmapp.search.ttl_cache", "kmapp.providers.active"):
@@ -256,20 +256,20 @@ def site(committed: str) -> Iterator[str]:
 @pytest.fixture
 def reranker(settings: Settings) -> Iterator[FakeProvider]:
     """Serve a reranker that gets the first results of searches."""
-    breaker.forget()
+    breaker.clear_breakers()
     with FakeProvider().serving() as fake:
         settings.RERANK_BASE_URL = fake.url
         settings.RERANK_MODEL = "reader"
         settings.RERANK_DEADLINE = 20.0  # enough on a busy machine
         yield fake
-    breaker.forget()
+    breaker.clear_breakers()
 
 
 @pytest.fixture
 def provider(settings: Settings) -> Iterator[FakeProvider]:
     """Serve an embedder of queries and passages; its circuit is closed."""
-    breaker.forget()
+    breaker.clear_breakers()
     with FakeProvider().serving() as fake:
         settings.EMBEDDING_BASE_URL = settings.EMBEDDING_BATCH_BASE_URL = fake.url
         yield fake
-    breaker.forget()
+    breaker.clear_breakers()

@@ -13,7 +13,7 @@ from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.invitations import invite
 from kmapp.accounts.models import Account, ApiKey, Invitation, User, account_ids
 from kmapp.company_sign_in.actions import find_company_sign_in, save_company_sign_in
-from kmapp.company_sign_in.admission import connect
+from kmapp.company_sign_in.admission import connect_identity
 from kmapp.company_sign_in.models import CompanyIdentity
 from kmapp.ledger.actions import recording
 from kmapp.outbox.actions import deliver_due, resting
@@ -91,7 +91,7 @@ def company_sign_in(account: Account, user: User, subject: str) -> CompanyIdenti
         row = find_company_sign_in(account.pk) or save_company_sign_in(
             account.pk, values, client_secret=subject, actor=SYSTEM
         )
-        return connect(row, subject, user, by_person=True)
+        return connect_identity(row, subject, user, by_person=True)
 
 
 def signed_in(user: User) -> Client:

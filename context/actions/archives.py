@@ -15,7 +15,7 @@ from context.models.archives import COLLECTION, SCOPE_FIELDS, NewResult, sent_sh
 from context.summaries.extractive import extract_sources, summarise_query, summarise_text
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
-from kmapp.accounts.redacted_text import redacted_reason
+from kmapp.accounts.redacted_text import redact_reason
 from kmapp.api.models import IdempotentRequest
 from kmapp.database.clock import SteadyTime
 from kmapp.ledger.actions import Recording, recording
@@ -134,7 +134,7 @@ def erase_archives(
     account_id: UUID, actor: Actor, archives: Sequence[ToolResultArchive], *, reason: str
 ) -> None:
     """Erase archives with their index and vectors. The ledger keeps the digests."""
-    with recording(account_id, actor, reason=redacted_reason(account_id, reason)) as commit:
+    with recording(account_id, actor, reason=redact_reason(account_id, reason)) as commit:
         erase_archives_in(commit, archives)
 
 

@@ -14,14 +14,14 @@ from context.assembly.messages import InvalidMessages, check_messages
 from context.models import ContextBody, ContextInput
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import AccountQuerySet
-from kmapp.accounts.personal_data import before_erasing
+from kmapp.accounts.personal_data import register_prepare_handler
 
 CALLS = 20  # per transaction; some calls have hundreds of parts
 PARTS = 200
 MAX_ID = UUID(int=2**128 - 1)
 
 
-@before_erasing
+@register_prepare_handler
 def backfill_markers(account_id: UUID) -> None:
     """Add the missing markers, newest calls first, because they contain the earlier parts.
 

@@ -46,12 +46,12 @@ Summarised = type[ToolResultArchive] | type[ContextSummary]
 
 
 def initial_reason() -> Extractive:
-    return Extractive.WAITING if chat.configured() else Extractive.NO_CHAT_MODEL
+    return Extractive.WAITING if chat.is_configured() else Extractive.NO_CHAT_MODEL
 
 
 def enqueue_summaries(account_id: UUID, topic: str, ids: Sequence[UUID]) -> None:
     """Enqueue summaries if a chat model is configured. Inside `acting`."""
-    if chat.configured() and ids:
+    if chat.is_configured() and ids:
         tasks = [Task(job_key=f"{pk}:1", payload={"id": str(pk)}) for pk in ids]
         publish(account_id, topic, tasks)
 

@@ -19,7 +19,7 @@ from context.models import (
 )
 from context.models.settings import DEFAULT_INPUTS_DAYS
 from kmapp.accounts.acting import acting
-from kmapp.accounts.personal_data import on_erase
+from kmapp.accounts.personal_data import register_erase_handler
 from kmapp.database.clock import steady_time
 from kmapp.database.silence import extend_statement_timeout
 
@@ -89,7 +89,7 @@ def _delete_batch(account_id: UUID, table: str, column: str, cutoff: date) -> in
         return int(cursor.rowcount)
 
 
-@on_erase
+@register_erase_handler
 def delete_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
     """Delete the inputs with erased content, and its text. Inside `acting`."""
     refs = [str(pk) for pk in ids]

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from context.models import ContextSettings
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import redacted_reason
+from kmapp.accounts.redacted_text import redact_reason
 from kmapp.database.encryption import seal
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
@@ -60,7 +60,7 @@ def change_settings(
     if "remote_key" in changed:
         before, after = ("•••" if value else "" for value in changed["remote_key"])
         logged = {**changed, "remote_key": (before, after)}
-    stored_reason = redacted_reason(account_id, reason)
+    stored_reason = redact_reason(account_id, reason)
     logged_input = changes_input(INPUT, logged)
     with recording(account_id, actor, input=logged_input, reason=stored_reason) as commit:
         save_settings(settings, commit)

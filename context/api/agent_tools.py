@@ -2,11 +2,11 @@
 
 from context.archives.placeholders import LOAD_TOOL_HISTORY, TOOL
 from kmapp.accounts.scopes import Scope
-from kmapp.api.agent_tools import Tool, offer, text
+from kmapp.api.agent_tools import Tool, register_tools, text
 
 _WORDS = LOAD_TOOL_HISTORY["en"]
 
-offer(
+register_tools(
     Tool(
         name=TOOL,
         description=_WORDS["description"],

@@ -15,8 +15,8 @@ from context.assembly.calls import Snippet
 from context.assembly.retrieval_requests import Remote, RetrievalRequest
 from kmapp.database.encryption import DecryptionFailed, unseal
 from kmapp.prompt_injection import detect_flags
-from kmapp.providers.breaker import breaker_for
-from kmapp.providers.client import post_json, posted
+from kmapp.providers.breaker import get_breaker
+from kmapp.providers.client import build_post, post_json
 from kmapp.providers.errors import Faulted, ProviderError
 from kmapp.providers.metrics import record_call
 from kmapp.search.variants import HEADER
@@ -54,9 +54,9 @@ def search_remote(
     except DecryptionFailed as error:
         raise ProviderError("The stored key cannot be decrypted. Set it again.") from error
     path = f"/{name}/search"
-    post = posted(path, _build_query(name, request), {HEADER: request.variant.name})
+    post = build_post(path, _build_query(name, request), {HEADER: request.variant.name})
     # One breaker per account: a wrong setting of one account must not block another.
-    circuit = breaker_for(f"{remote.base_url}{path}?account={request.account_id}").guard()
+    circuit = get_breaker(f"{remote.base_url}{path}?account={request.account_id}").guard()
     with record_call("remote", name) as call, circuit:
         results = _parse_results(post_json(f"{remote.base_url}/v1", key, post, seconds))
         call.outcome = "ok"

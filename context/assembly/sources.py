@@ -27,7 +27,7 @@ from context.assembly.remotes import search_remote
 from context.assembly.retrieval_requests import RetrievalRequest
 from context.assembly.token_counts import encode_json
 from kmapp.accounts.acting import acting
-from kmapp.providers.breaker import breaker_for
+from kmapp.providers.breaker import get_breaker
 from kmapp.providers.errors import ProviderError, ProviderTimeout
 from kmapp.search.queries import Meaning
 from kmapp.search.query_vector import meaning_of
@@ -122,7 +122,7 @@ def _query_source(name: str, request: RetrievalRequest, results: Retrieved, *, l
     if left < MIN_MS:
         results.decisions.append({"action": "km_timeout", "source": name, "left_ms": round(left)})
         return
-    partial, circuit = Retrieved(meaning=results.meaning), breaker_for(f"retrieval://{name}")
+    partial, circuit = Retrieved(meaning=results.meaning), get_breaker(f"retrieval://{name}")
     try:
         with circuit.guard(), _statement_timeout(request.account_id, left):
             SOURCES[name](request, partial)

@@ -82,7 +82,7 @@ def _summarise_each(
     """Summarise each row. An unavailable model costs no attempt; a failing one does."""
     for job in jobs:
         pk = UUID(job.payload["id"])
-        if not chat.configured():  # the model may have been removed
+        if not chat.is_configured():  # the model may have been removed
             record_failure(job.account_id, rows, pk, Extractive.NO_CHAT_MODEL)
             continue
         try:

@@ -39,7 +39,7 @@ class Reflect(Recall):
     def post(self, request: HttpRequest, bank: str) -> Any:
         data = self.body()
         profile = self.require_bank(bank)
-        if not chat.configured():
+        if not chat.is_configured():
             raise NoChatModel("reflect needs a chat model. Configure CHAT_MODEL, or use recall.")
         schema = data.get("response_schema")
         if schema is not None and not isinstance(schema, Mapping):
@@ -47,7 +47,7 @@ class Reflect(Recall):
         facts = self.recall(bank, data)["results"][:MAX_FACTS]
         messages = _messages(data, str(profile["metadata"].get("mission", "")), facts)
         try:
-            text = chat.complete(messages, schema=schema, deadline=DEADLINE)
+            text = chat.complete_chat(messages, schema=schema, deadline=DEADLINE)
         except ProviderError as error:
             raise Unavailable("The chat model did not answer.", retry_after=5) from error
         return {

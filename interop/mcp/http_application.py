@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interop.mcp.native_session import NativeSession
 from interop.mcp.server import Context, McpServer
-from kmapp.accounts.authentication import keys_in_headers
+from kmapp.accounts.authentication import parse_keys
 
 PATH = "/mcp"
 CHALLENGE = 'Bearer realm="kmapp", error="invalid_token"'
@@ -53,7 +53,7 @@ def request_of(context: Context) -> Request:
 
 
 def session_of(request: Request) -> NativeSession:
-    key = next(keys_in_headers(request.headers), "")
+    key = next(parse_keys(request.headers), "")
     return NativeSession(key, request.client.host if request.client else "")
 
 

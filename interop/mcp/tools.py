@@ -8,7 +8,7 @@ from mcp import types
 
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
-from kmapp.api.agent_tools import Tool, offered_tools, text
+from kmapp.api.agent_tools import Tool, list_registered_tools, text
 
 Schema = Mapping[str, Any]
 OBJECT: Schema = {"type": "object"}
@@ -110,7 +110,7 @@ def find_tool(name: str) -> Tool | None:
 
 
 def all_tools() -> Sequence[Tool]:
-    return (*offered_tools(), *MCP_TOOLS)
+    return (*list_registered_tools(), *MCP_TOOLS)
 
 
 def tool_definition(tool: Tool) -> types.Tool:

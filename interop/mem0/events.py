@@ -13,7 +13,7 @@ from interop.mem0.listing import page_response, read_page
 from interop.protocol_view import ProtocolView
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.events import event_output
+from kmapp.api.events import serialize_event
 from kmapp.api.views import AgentView
 from kmapp.outbox.models import OutboxEvent
 from memory.actions.messages import EXTRACT
@@ -39,7 +39,9 @@ class EventList(AgentView):
         with acting(self.account):
             events = OutboxEvent.objects.of(self.account).filter(topic=EXTRACT)
             rows = events.order_by("-created_at", "-pk").prefetch_related("deliveries")
-            results = [_event(event_output(row)) for row in rows[start : start + page["page_size"]]]
+            results = [
+                _event(serialize_event(row)) for row in rows[start : start + page["page_size"]]
+            ]
             return page_response(request, events.count(), page, results)
 
 

@@ -113,10 +113,10 @@ def issue_key(
     """Create a key. Its secret is returned once and never stored."""
     key = ApiKey(account_id=account_id, name=name, scopes=list(scopes), expires_at=expires_at)
     with recording(account_id, actor) as commit:
-        return _issue(key, commit)
+        return _save_new_key(key, commit)
 
 
-def _issue(key: ApiKey, commit: Recording) -> IssuedKey:
+def _save_new_key(key: ApiKey, commit: Recording) -> IssuedKey:
     key.prefix = "".join(secrets.choice(PREFIX_LETTERS) for _position in range(10))
     secret = f"km_{key.prefix}_{secrets.token_urlsafe(32)}"
     key.hash = hashlib.sha256(secret.encode()).hexdigest()
@@ -129,7 +129,7 @@ def _issue(key: ApiKey, commit: Recording) -> IssuedKey:
 def revoke_key(key: ApiKey, *, actor: Actor) -> None:
     """Revoke a key permanently, with immediate effect."""
     with recording(key.account_id, actor) as commit:
-        _revoke(_lock_key(key), commit)
+        _save_revoked(_lock_key(key), commit)
 
 
 def rotate_key(key: ApiKey, *, actor: Actor) -> IssuedKey:
@@ -138,14 +138,14 @@ def rotate_key(key: ApiKey, *, actor: Actor) -> IssuedKey:
         old = _lock_key(key)
         if old.expires_at and old.expires_at <= timezone.now():
             raise Conflict(_("This key has expired. Create a new key."))
-        _revoke(old, commit)
+        _save_revoked(old, commit)
         new = ApiKey(
             account_id=old.account_id,
             name=old.name,
             scopes=old.scopes,
             expires_at=old.expires_at,
         )
-        return _issue(new, commit)
+        return _save_new_key(new, commit)
 
 
 def _lock_key(key: ApiKey) -> ApiKey:
@@ -153,7 +153,7 @@ def _lock_key(key: ApiKey) -> ApiKey:
     return ApiKey.objects.of(key.account_id).select_for_update().get(pk=key.pk)
 
 
-def _revoke(key: ApiKey, commit: Recording) -> None:
+def _save_revoked(key: ApiKey, commit: Recording) -> None:
     if key.revoked_at:
         raise Conflict(_("This key is already revoked."))
     key.revoked_at, key.commit_id = timezone.now(), commit.id

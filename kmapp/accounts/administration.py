@@ -42,11 +42,11 @@ def list_accounts() -> list[AccountSummary]:
 
 def rename_account(account_id: UUID, *, name: str, actor: Actor) -> None:
     with acting(account_id):
-        account = _lock(account_id)
+        account = _lock_account(account_id)
         if account.name != name:
             change = {"name": {"before": account.name, "after": name}}
             account.name = name
-            _save(account, "name", actor, change)
+            _save_column(account, "name", actor, change)
 
 
 def archive_account(account_id: UUID, *, actor: Actor) -> None:
@@ -55,20 +55,20 @@ def archive_account(account_id: UUID, *, actor: Actor) -> None:
     if all(each.archived_at for each in others):
         raise Conflict(_("This is the only account in use. Create another account first."))
     with acting(account_id):
-        account = _lock(account_id)
+        account = _lock_account(account_id)
         if account.archived_at:
             raise Conflict(_("This account is already archived."))
         account.archived_at = timezone.now()
-        _save(account, "archived_at", actor, {"archived": {"before": False, "after": True}})
+        _save_column(account, "archived_at", actor, {"archived": {"before": False, "after": True}})
 
 
 def restore_account(account_id: UUID, *, actor: Actor) -> None:
     with acting(account_id):
-        account = _lock(account_id)
+        account = _lock_account(account_id)
         if not account.archived_at:
             raise Conflict(_("This account is not archived."))
         account.archived_at = None
-        _save(account, "archived_at", actor, {"archived": {"before": True, "after": False}})
+        _save_column(account, "archived_at", actor, {"archived": {"before": True, "after": False}})
 
 
 def join_account(account_id: UUID, *, user: User, actor: Actor) -> None:
@@ -77,11 +77,11 @@ def join_account(account_id: UUID, *, user: User, actor: Actor) -> None:
         add_member(account_id=account_id, user=user, role=Membership.Role.ADMIN, actor=actor)
 
 
-def _lock(account_id: UUID) -> Account:
+def _lock_account(account_id: UUID) -> Account:
     return Account.objects.select_for_update().get(pk=account_id)
 
 
-def _save(account: Account, column: str, actor: Actor, change: Mapping[str, object]) -> None:
+def _save_column(account: Account, column: str, actor: Actor, change: Mapping[str, object]) -> None:
     with recording(account.pk, actor, input={"account": change}) as commit:
         account.save(update_fields=[column])
         commit.add(account, "UPDATE")

@@ -54,7 +54,7 @@ class KeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer k`, `Token k` or `Api-Key k`, or `X-Api-Key: k`. No cookies."""
 
     def authenticate(self, request: Request) -> tuple[None, KeyPrincipal] | None:
-        key = next(keys_in_headers(request.headers), None)
+        key = next(parse_keys(request.headers), None)
         if key is None:
             return None
         principal = _find_principal(key)
@@ -75,7 +75,7 @@ class KeyAuthentication(BaseAuthentication):
         return "Bearer"
 
 
-def keys_in_headers(headers: Mapping[str, str]) -> Iterator[str]:
+def parse_keys(headers: Mapping[str, str]) -> Iterator[str]:
     """Yield the keys in the headers of a request; the first one counts."""
     scheme, _, key = headers.get("Authorization", "").strip().partition(" ")
     if scheme.lower() in SCHEMES:

@@ -51,7 +51,7 @@ def renew_invitation(invitation: Invitation, *, actor: Actor) -> Invitation:
         invitation = _lock_open(invitation)
         invitation.expires_at = timezone.now() + LIFETIME
         invitation.messages += 1
-        _save(invitation, commit, "expires_at", "messages")
+        _save_invitation(invitation, commit, "expires_at", "messages")
     return invitation
 
 
@@ -59,7 +59,7 @@ def revoke_invitation(invitation: Invitation, *, actor: Actor) -> None:
     with recording(invitation.account_id, actor) as commit:
         invitation = _lock_open(invitation)
         invitation.revoked_at = timezone.now()
-        _save(invitation, commit, "revoked_at")
+        _save_invitation(invitation, commit, "revoked_at")
 
 
 def revoke_sent_invitations(user_id: UUID, commit: Recording) -> None:
@@ -68,7 +68,7 @@ def revoke_sent_invitations(user_id: UUID, commit: Recording) -> None:
     sent = rows.filter(invited_by=str(Actor("user", user_id))).order_by("pk")
     for invitation in sent.select_for_update():
         invitation.revoked_at = timezone.now()
-        _save(invitation, commit, "revoked_at")
+        _save_invitation(invitation, commit, "revoked_at")
 
 
 def accept_invitation(invitation: Invitation, user: User) -> None:
@@ -77,7 +77,7 @@ def accept_invitation(invitation: Invitation, user: User) -> None:
     with recording(account_id, Actor("user", user.pk)) as commit:
         invitation = _lock_open(invitation)
         invitation.accepted_at = timezone.now()
-        _save(invitation, commit, "accepted_at")
+        _save_invitation(invitation, commit, "accepted_at")
         if Membership.objects.of(account_id).filter(user=user).exists():
             return
         member = Membership(
@@ -116,7 +116,7 @@ def _lock_open(invitation: Invitation) -> Invitation:
     return current
 
 
-def _save(invitation: Invitation, commit: Recording, *columns: str) -> None:
+def _save_invitation(invitation: Invitation, commit: Recording, *columns: str) -> None:
     invitation.commit_id = commit.id
     invitation.save(update_fields=[*columns, "commit"])
     commit.add(invitation, "UPDATE")

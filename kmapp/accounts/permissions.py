@@ -37,7 +37,7 @@ def list_permissions(access: AccountAccess) -> frozenset[Permission]:
     return ROLE_PERMISSIONS[Role(access.role)]
 
 
-def lowest_role(permission: Permission) -> Role:
+def find_lowest_role(permission: Permission) -> Role:
     """Return the role with the fewest permissions that has this one."""
     roles = [role for role, has in ROLE_PERMISSIONS.items() if permission in has]
     return min(roles, key=lambda role: len(ROLE_PERMISSIONS[role]))

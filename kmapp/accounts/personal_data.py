@@ -14,7 +14,7 @@ Erase = Callable[[UUID, Sequence[UUID]], None]
 _erase_handlers: list[Erase] = []
 
 
-def on_erase(erase: Erase) -> Erase:
+def register_erase_handler(erase: Erase) -> Erase:
     """Register a function that receives an account and the ids of objects erased in it."""
     _erase_handlers.append(erase)
     return erase
@@ -30,7 +30,7 @@ Prepare = Callable[[UUID], None]
 _prepare_handlers: list[Prepare] = []
 
 
-def before_erasing(prepare: Prepare) -> Prepare:
+def register_prepare_handler(prepare: Prepare) -> Prepare:
     """Register a function that completes data which erasures depend on."""
     _prepare_handlers.append(prepare)
     return prepare

@@ -20,6 +20,6 @@ def redact_value(value: Any, kinds: Collection[str]) -> Any:
     return redact_json(value, kinds)[0] if isinstance(value, dict | list | tuple) else value
 
 
-def redacted_reason(account_id: UUID, reason: str) -> str:
+def redact_reason(account_id: UUID, reason: str) -> str:
     """Return a reason as it is stored: redacted by the account's policy. Inside `acting`."""
     return redact_text(reason, Account.objects.get(pk=account_id).redact) if reason else ""

@@ -20,7 +20,7 @@ FAILED_ACCOUNTS = Counter("kmapp_accounts_unserved", "Accounts for which a sweep
 
 # SQLSTATE of a server that stops, starts, or has no connection left; 08… are lost connections.
 OUTAGE_CODES = frozenset({"57P01", "57P02", "57P03", "53300"})
-PAUSE = 2.0  # seconds between attempts to reach the database
+RETRY_SECONDS = 2.0  # seconds between attempts to reach the database
 
 T = TypeVar("T")
 log = structlog.get_logger()
@@ -66,7 +66,7 @@ def _run_through_outage(run: Callable[[UUID], T], account_id: UUID) -> T:
             raise
         log.warning("sweep_paused", account=str(account_id), error=type(error).__name__)
     while not _is_reachable():
-        sleep(PAUSE)
+        sleep(RETRY_SECONDS)
     log.info("sweep_resumed", account=str(account_id))
     return run(account_id)
 

@@ -54,15 +54,15 @@ def text(description: str) -> dict[str, Any]:
     return {"type": "string", "description": description}
 
 
-_offered: dict[str, Tool] = {}
+_tools: dict[str, Tool] = {}
 
 
-def offer(*tools: Tool) -> None:
-    _offered.update({tool.name: tool for tool in tools})
+def register_tools(*tools: Tool) -> None:
+    _tools.update({tool.name: tool for tool in tools})
 
 
-def offered_tools() -> Sequence[Tool]:
-    return list(_offered.values())
+def list_registered_tools() -> Sequence[Tool]:
+    return list(_tools.values())
 
 
 class AgentToolsAnswer(TypedDict):
@@ -79,7 +79,7 @@ class AgentTools(AgentView):
 
     @extend_schema(responses={200: AgentToolsAnswer})
     def get(self, request: Request) -> Response:
-        mine = [tool for tool in offered_tools() if self.request.auth.may(tool.scope)]
+        mine = [tool for tool in list_registered_tools() if self.request.auth.may(tool.scope)]
         return Response(
             {
                 "tools": [tool.schema() for tool in mine],

@@ -5,7 +5,7 @@ from django.apps import AppConfig
 from django.core.signals import request_finished
 
 
-def forget_request(**_kwargs: Any) -> None:
+def clear_request_context(**_kwargs: Any) -> None:
     """Clear the log context, so that later log lines do not name this request."""
     structlog.contextvars.clear_contextvars()
 
@@ -15,4 +15,4 @@ class ApiConfig(AppConfig):
     label = "api"
 
     def ready(self) -> None:
-        request_finished.connect(forget_request)
+        request_finished.connect(clear_request_context)

@@ -14,14 +14,14 @@ from kmapp.errors import Invalid
 from kmapp.ledger.checkpoint_copies import CopyFailed, parse_records
 from kmapp.ledger.countersign import countersign, load_peer_file
 
-MOST = 500  # statements in one request
+MAX_CHECKPOINTS = 500  # statements in one request
 
 
 class CheckpointsInput(Typed):
     """Checkpoints as they are in the file: one object per line."""
 
     checkpoints = serializers.ListField(
-        child=serializers.DictField(), min_length=1, max_length=MOST
+        child=serializers.DictField(), min_length=1, max_length=MAX_CHECKPOINTS
     )
 
 

@@ -1,4 +1,4 @@
-"""Conversion of errors to HTTP responses: `translate` maps every kind, DRF calls `render`."""
+"""Conversion of errors to HTTP responses: `translate_error` maps every kind, DRF calls `render`."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -64,7 +64,7 @@ class Refusal:
         return self.status >= HTTPStatus.INTERNAL_SERVER_ERROR or "Retry-After" in self.headers
 
 
-def refusal(status: int, message: str, **headers: str) -> Refusal:
+def build_refusal(status: int, message: str, **headers: str) -> Refusal:
     """Return a refusal that no DomainError represents."""
     body = {
         "status": status,
@@ -79,15 +79,15 @@ def refusal(status: int, message: str, **headers: str) -> Refusal:
     )
 
 
-def translate(error: BaseException) -> Refusal | None:
+def translate_error(error: BaseException) -> Refusal | None:
     """Return the refusal for an error, or None if the error is a bug."""
     if isinstance(error, DomainError):
         return _translate_domain_error(error)
     if isinstance(error, drf.APIException):
         return _translate_drf_error(error)
     if isinstance(error, ValidationError):
-        return _invalid(
-            _issues(error.message_dict if hasattr(error, "error_dict") else error.messages)
+        return _build_invalid(
+            _list_issues(error.message_dict if hasattr(error, "error_dict") else error.messages)
         )
     if isinstance(error, OperationalError | InterfaceError):
         return _translate_database_error(error)
@@ -96,35 +96,37 @@ def translate(error: BaseException) -> Refusal | None:
 
 def render(error: Exception, context: Mapping[str, Any]) -> Response | None:
     """Return DRF's error response; None if Django shall log the error and call `server_error`."""
-    translated = translate(error)
+    translated = translate_error(error)
     if translated is None:
         return None
     return Response(translated.body, status=translated.status, headers=translated.headers)
 
 
-def as_json(translated: Refusal) -> JsonResponse:
+def render_refusal(translated: Refusal) -> JsonResponse:
     return JsonResponse(translated.body, status=translated.status, headers=translated.headers)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return as_json(
-        translate(exception)
-        or refusal(400, "The request is not valid JSON or not valid for this endpoint.")
+    return render_refusal(
+        translate_error(exception)
+        or build_refusal(400, "The request is not valid JSON or not valid for this endpoint.")
     )
 
 
 def denied(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return as_json(translate(exception) or refusal(403, "Not allowed."))
+    return render_refusal(translate_error(exception) or build_refusal(403, "Not allowed."))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return as_json(refusal(404, "Not found."))
+    return render_refusal(build_refusal(404, "Not found."))
 
 
 def server_error(request: HttpRequest, error: BaseException | None) -> JsonResponse:
     """Return the response for errors outside any view, and for bugs."""
-    translated = error and translate(error)
-    return as_json(translated or refusal(500, "Something went wrong here. It has been logged."))
+    translated = error and translate_error(error)
+    return render_refusal(
+        translated or build_refusal(500, "Something went wrong here. It has been logged.")
+    )
 
 
 def _translate_domain_error(error: DomainError) -> Refusal:
@@ -134,18 +136,20 @@ def _translate_domain_error(error: DomainError) -> Refusal:
         headers["Retry-After"] = str(max(1, math.ceil(retry_after)))
     if error.status == drf.NotAuthenticated.status_code:
         headers["WWW-Authenticate"] = CHALLENGE
-    return Refusal(status=error.status, body=_clean(error.body()), headers=headers)
+    return Refusal(status=error.status, body=_clean_text(error.body()), headers=headers)
 
 
 def _translate_drf_error(error: drf.APIException) -> Refusal:
     if isinstance(error, drf.ValidationError):
-        return _invalid(_issues(error.detail))
+        return _build_invalid(_list_issues(error.detail))
     if isinstance(error, drf.NotFound):
-        return refusal(404, "Not found.")
+        return build_refusal(404, "Not found.")
     status = error.status_code
     is_unauthenticated = isinstance(error, drf.NotAuthenticated | drf.AuthenticationFailed)
     headers = {"WWW_Authenticate": CHALLENGE} if is_unauthenticated else {}
-    return refusal(status if status in CODES else 400, _text(error.detail), **headers)
+    return build_refusal(
+        status if status in CODES else 400, _join_messages(error.detail), **headers
+    )
 
 
 def _translate_database_error(error: Exception) -> Refusal | None:
@@ -157,59 +161,61 @@ def _translate_database_error(error: Exception) -> Refusal | None:
     log.warning("database_refused", sqlstate=state, kind=type(cause or error).__name__)
     slow = isinstance(cause, psycopg.errors.QueryCanceled)
     message = "The database took too long." if slow else "The database is busy. Try again shortly."
-    return refusal(503, message, Retry_After=str(RETRY_AFTER))
+    return build_refusal(503, message, Retry_After=str(RETRY_AFTER))
 
 
 def _translate_django_error(error: BaseException) -> Refusal | None:
     if isinstance(error, Http404):
-        return refusal(404, "Not found.")
+        return build_refusal(404, "Not found.")
     if isinstance(error, PermissionDenied):
-        return refusal(403, "Not allowed.")
+        return build_refusal(403, "Not allowed.")
     if isinstance(error, RequestDataTooBig):
-        return refusal(413, "The request body is too large.")
+        return build_refusal(413, "The request body is too large.")
     if isinstance(error, SuspiciousOperation | UnreadablePostError):
-        return refusal(400, "The request is not valid JSON or not valid for this endpoint.")
+        return build_refusal(400, "The request is not valid JSON or not valid for this endpoint.")
     return None
 
 
-def _invalid(issues: list[dict[str, str]]) -> Refusal:
+def _build_invalid(issues: list[dict[str, str]]) -> Refusal:
     first = issues[0] if issues else {"path": "", "message": "The request is not valid."}
     message = f"{first['path']}: {first['message']}" if first["path"] else first["message"]
-    return Refusal(status=400, body=_clean(refusal(400, message).body | {"issues": issues}))
+    return Refusal(
+        status=400, body=_clean_text(build_refusal(400, message).body | {"issues": issues})
+    )
 
 
-def _issues(detail: Any) -> list[dict[str, str]]:
-    return [{"path": ".".join(path), "message": text} for path, text in _walk(detail, ())]
+def _list_issues(detail: Any) -> list[dict[str, str]]:
+    return [{"path": ".".join(path), "message": text} for path, text in _walk_problems(detail, ())]
 
 
-def _walk(detail: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _walk_problems(detail: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield problems with their paths: {"nodes": [{}, {"kind": ["…"]}]} gives nodes.1.kind."""
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
             # DRF's word for "the object as a whole".
-            yield from _walk(
+            yield from _walk_problems(
                 inner, path if name in ("non_field_errors", "__all__") else (*path, str(name))
             )
     elif isinstance(detail, list):
         for place, inner in enumerate(detail):
             # A list of texts is about this place, a list of objects about its items.
-            yield from _walk(
+            yield from _walk_problems(
                 inner, (*path, str(place)) if isinstance(inner, Mapping | list) else path
             )
     else:
         yield path, str(detail)
 
 
-def _text(detail: Any) -> str:
-    return "; ".join(text for _, text in _walk(detail, ())) or "Refused."
+def _join_messages(detail: Any) -> str:
+    return "; ".join(text for _, text in _walk_problems(detail, ())) or "Refused."
 
 
-def _clean(value: Any) -> Any:
+def _clean_text(value: Any) -> Any:
     """Return the text as valid UTF-8, because errors may quote hostile text."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, Mapping):
-        return {_clean(name): _clean(inner) for name, inner in value.items()}
+        return {_clean_text(name): _clean_text(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_clean(inner) for inner in value]
+        return [_clean_text(inner) for inner in value]
     return value

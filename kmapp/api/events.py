@@ -60,18 +60,18 @@ class Event(AgentView):
             event = events.filter(pk=pk).first()
             if event is None:
                 raise NotFound("Event not found.")
-            return Response(event_output(event))
+            return Response(serialize_event(event))
 
 
-def _state(states: set[Delivery.State]) -> str:
+def _find_worst_state(states: set[Delivery.State]) -> str:
     """Return the worst state: work is done when all deliveries are."""
     worse = (Delivery.State.FAILED, Delivery.State.RUNNING, Delivery.State.PENDING)
     return next((state for state in worse if state in states), Delivery.State.SUCCEEDED)
 
 
-def event_output(event: OutboxEvent) -> EventShown:
+def serialize_event(event: OutboxEvent) -> EventShown:
     deliveries = sorted(event.deliveries.all(), key=lambda each: each.handler)
-    state = _state({each.state for each in deliveries})
+    state = _find_worst_state({each.state for each in deliveries})
     result = outcome(event.account_id, event.topic, event.payload).result
     return serialize_as(
         EventShown,

@@ -30,7 +30,7 @@ from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.api import throttles
 from kmapp.api.cache import ValkeyCache
 from kmapp.api.errors import RETRY_AFTER
-from kmapp.api.heartbeats import last_seen
+from kmapp.api.heartbeats import get_heartbeat_age
 from kmapp.api.views import AlwaysJSON
 from kmapp.ledger.checkpoint_status import behind, unsigned_since
 from kmapp.ledger.copy_thread import load_copy_status
@@ -90,7 +90,7 @@ def figure(name: str) -> Callable[[Count], Count]:
 
 
 @check("database", essential=True)
-def database(_account_id: UUID) -> Report:
+def check_database(_account_id: UUID) -> Report:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
         cursor.fetchone()
@@ -98,12 +98,12 @@ def database(_account_id: UUID) -> Report:
 
 
 @check("broker")
-def broker(_account_id: UUID) -> Report:
+def check_broker(_account_id: UUID) -> Report:
     return Report(ok=cast(ValkeyCache, cache).ping())
 
 
 def _report_heartbeat(process: str, _account_id: UUID) -> Report:
-    seconds = last_seen(process)
+    seconds = get_heartbeat_age(process)
     return Report(ok=seconds is not None, facts={"seen_seconds_ago": seconds})
 
 
@@ -112,13 +112,13 @@ for _process in ("worker", "scheduler"):
 
 
 @check("embedder")
-def embedder(_account_id: UUID) -> Report:
-    state = breaker.state_of(settings.EMBEDDING_BASE_URL)
+def check_embedder(_account_id: UUID) -> Report:
+    state = breaker.get_state(settings.EMBEDDING_BASE_URL)
     return Report(ok=state != "open", facts={"circuit": state})
 
 
 @check("ledger")
-def ledger(account_id: UUID) -> Report:
+def check_ledger(account_id: UUID) -> Report:
     """Check the account's chain against its signed checkpoints outside the database."""
     if chain := behind(account_id):
         facts = {"signed": chain.signed, "ends": chain.ends, "message": chain.explanation}
@@ -145,30 +145,30 @@ class Health(APIView):
         try:
             principal = cast("KeyPrincipal | None", request.auth)
         except AuthenticationFailed:
-            if budget := throttles.count("anonymous", throttles.client_address(request)):
+            if budget := throttles.count_request("anonymous", throttles.client_address(request)):
                 budget.enforce()
             raise
         except DatabaseError:
-            return _answer("down", _body("down", {"database": {"ok": False}}))
+            return _build_response("down", _build_body("down", {"database": {"ok": False}}))
         if principal is None:
-            return Response(_body("ok", {}))
+            return Response(_build_body("ok", {}))
         reports = {part.name: _run_part(part, principal.account_id) for part in _parts}
-        status = _status(reports)
+        status = _find_worst_status(reports)
         parts = {name: {"ok": report.ok, **report.facts} for name, report in reports.items()}
-        body = _body(status, parts)
+        body = _build_body(status, parts)
         if status != "down":
             body |= {name: count(principal.account_id) for name, count in _figures.items()}
-        return _answer(status, body)
+        return _build_response(status, body)
 
 
-def _answer(status: str, body: dict[str, Any]) -> Response:
+def _build_response(status: str, body: dict[str, Any]) -> Response:
     if status == "down":
         again = {"Retry-After": str(RETRY_AFTER)}
         return Response(body, status=HTTPStatus.SERVICE_UNAVAILABLE, headers=again)
     return Response(body)
 
 
-def _body(status: str, parts: dict[str, Any]) -> dict[str, Any]:
+def _build_body(status: str, parts: dict[str, Any]) -> dict[str, Any]:
     return {"ok": status == "ok", "status": status, "now": time.time(), **parts}
 
 
@@ -180,7 +180,7 @@ def _run_part(part: Part, account_id: UUID) -> Report:
         return Report(ok=False, facts={"error": type(error).__name__})
 
 
-def _status(reports: dict[str, Report]) -> str:
+def _find_worst_status(reports: dict[str, Report]) -> str:
     if any(part.essential and not reports[part.name].ok for part in _parts):
         return "down"
     return "ok" if all(report.ok for report in reports.values()) else "degraded"

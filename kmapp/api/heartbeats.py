@@ -11,36 +11,36 @@ from django.core.cache import cache
 
 from kmapp.api.cache import ValkeyCache
 
-EVERY = 5.0  # seconds between two writes
-SILENT = 60  # seconds after which a process counts as gone
+INTERVAL_SECONDS = 5.0  # seconds between two writes
+MAX_AGE_SECONDS = 60  # seconds after which a process counts as gone
 SCHEDULED = "kmapp.outbox.tasks.sweep"  # only the scheduler publishes it
 
 _written: dict[str, float] = {}
 
 
-def beat(process: str) -> None:
-    if monotonic() - _written.get(process, -EVERY) >= EVERY:
+def record_heartbeat(process: str) -> None:
+    if monotonic() - _written.get(process, -INTERVAL_SECONDS) >= INTERVAL_SECONDS:
         _written[process] = monotonic()
-        cache.set(f"pulse:{process}", 1, SILENT)
+        cache.set(f"pulse:{process}", 1, MAX_AGE_SECONDS)
 
 
-def forget(process: str) -> None:
-    """Forget the last heartbeat before the process starts."""
+def delete_heartbeat(process: str) -> None:
+    """Delete the last heartbeat before the process starts."""
     cache.delete(f"pulse:{process}")
 
 
-def last_seen(process: str) -> int | None:
+def get_heartbeat_age(process: str) -> int | None:
     """Return the seconds since the last heartbeat, or None without one or without the cache."""
     left = cast(ValkeyCache, cache).run("return redis.call('TTL', KEYS[1])", f"pulse:{process}")
-    return None if left is None or left < 0 else SILENT - int(left)
+    return None if left is None or left < 0 else MAX_AGE_SECONDS - int(left)
 
 
 @heartbeat_sent.connect
 def record_worker_heartbeat(**_kwargs: Any) -> None:
     """Store a heartbeat for Celery's own, every 2 s from the worker's main process."""
-    beat("worker")
+    record_heartbeat("worker")
 
 
 @before_task_publish.connect(sender=SCHEDULED)
 def record_scheduler_heartbeat(**_kwargs: Any) -> None:
-    beat("scheduler")
+    record_heartbeat("scheduler")

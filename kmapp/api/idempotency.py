@@ -24,7 +24,7 @@ from rest_framework.response import Response
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.sweep import sweep
-from kmapp.api.errors import Refusal, translate
+from kmapp.api.errors import Refusal, translate_error
 from kmapp.api.models import IdempotentRequest
 from kmapp.database.clock import SteadyTime
 from kmapp.database.content_digests import keyed_digest, matches_digest
@@ -79,7 +79,7 @@ class Claim:
         return mine.filter(pk=self.row, lease_token=self.token, state=State.IN_FLIGHT)
 
 
-def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpResponse:
+def claim_key(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpResponse:
     if not KEY.fullmatch(key):
         raise Invalid(
             f"{HEADER} has 1 to 255 visible ASCII characters.",
@@ -108,7 +108,7 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
         )
         row = rows.get(key_id=principal.key_id, idempotency_key=key)
         if row.pk != fresh.pk:
-            answer = _stored_response(row, same=matches_digest(row.fingerprint, purpose, body))
+            answer = _find_stored_response(row, same=matches_digest(row.fingerprint, purpose, body))
             if answer is not None:
                 return answer
             rows.filter(pk=row.pk).update(
@@ -117,7 +117,7 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
         return Claim(principal.account_id, row.pk, token)
 
 
-def _stored_response(row: IdempotentRequest, *, same: bool) -> HttpResponse | None:
+def _find_stored_response(row: IdempotentRequest, *, same: bool) -> HttpResponse | None:
     """Return the stored response for a repeated request, or None if the key may be taken over."""
     now: datetime = row.now  # type: ignore[attr-defined]  # annotated: the database's clock
     if row.expires_at <= row.steady:  # type: ignore[attr-defined]  # annotated
@@ -141,14 +141,14 @@ def _stored_response(row: IdempotentRequest, *, same: bool) -> HttpResponse | No
     return None
 
 
-def once(
+def run_once(
     hold: Claim, handler: Callable[..., HttpResponseBase], *args: Any, **kwargs: Any
 ) -> HttpResponseBase:
     """Run a handler and store its response, refusals included; failures are not stored."""
     try:
         response = handler(*args, **kwargs)
     except Exception as error:
-        _store_refusal(hold, translate(error))
+        _store_refusal(hold, translate_error(error))
         raise
     if not hold.sealed and isinstance(response, Response):
         with acting(hold.account):
@@ -165,10 +165,10 @@ def _store_refusal(hold: Claim, refusal: Refusal | None) -> None:
             hold.seal(refusal.status, refusal.body)
 
 
-def drop_expired() -> int:
-    return sum(sweep(_drop_expired))
+def delete_expired_responses() -> int:
+    return sum(sweep(_delete_expired))
 
 
-def _drop_expired(account_id: UUID) -> int:
+def _delete_expired(account_id: UUID) -> int:
     with acting(account_id):
         return IdempotentRequest.objects.of(account_id).expired().delete()[0]

@@ -71,7 +71,7 @@ def load_outbox_depth() -> list[tuple[str, int, int, int, float]]:
         return []
 
 
-def host_registry() -> CollectorRegistry:
+def build_registry() -> CollectorRegistry:
     """Return a registry with the metrics of all of this host's processes."""
     registry = CollectorRegistry()
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
@@ -81,9 +81,9 @@ def host_registry() -> CollectorRegistry:
     return registry
 
 
-def exposition() -> bytes:
+def render_metrics() -> bytes:
     """Return the metrics in Prometheus' text format."""
-    registry = host_registry()
+    registry = build_registry()
     registry.register(OutboxCollector())
     return generate_latest(registry)
 
@@ -101,7 +101,7 @@ class Metrics(AgentView):
             super().initial(request, *args, **kwargs)
 
     def get(self, request: Request) -> HttpResponse:
-        return HttpResponse(exposition(), content_type=CONTENT_TYPE_LATEST)
+        return HttpResponse(render_metrics(), content_type=CONTENT_TYPE_LATEST)
 
 
 def _has_token(request: Request) -> bool:

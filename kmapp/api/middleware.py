@@ -15,7 +15,7 @@ from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 from opentelemetry.trace import Span, SpanKind, StatusCode
 from prometheus_client import Histogram
 
-from kmapp.api.errors import Refusal, as_json, is_api, refusal
+from kmapp.api.errors import Refusal, build_refusal, is_api, render_refusal
 from kmapp.database.ids import uuid7
 from kmapp.runtime import tracing
 
@@ -29,7 +29,7 @@ REQUEST_SECONDS = Histogram(
 Answer = Callable[[HttpRequest], HttpResponse]
 log = structlog.get_logger()
 SANE_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
-PIECE = 64 * 1024
+READ_SIZE = 64 * 1024
 # Bytes of a refused body that are still read, so that the client gets the response before the
 # connection is closed.
 MAX_DISCARDED_BYTES = 256 * 1024 * 1024
@@ -62,7 +62,7 @@ class RequestId(Middleware):
 
 
 def _describe(span: Span, request: HttpRequest, response: HttpResponse) -> None:
-    method, route = _method_of(request), _route_of(request)
+    method, route = _normalize_method(request), _get_route(request)
     span.update_name(f"{method} {route}")
     span.set_attributes(
         {
@@ -75,19 +75,19 @@ def _describe(span: Span, request: HttpRequest, response: HttpResponse) -> None:
         span.set_status(StatusCode.ERROR)
 
 
-def _method_of(request: HttpRequest) -> str:
+def _normalize_method(request: HttpRequest) -> str:
     """Return the method, or "other": clients may send any word."""
     return request.method if request.method in METHODS else "other"
 
 
-def _route_of(request: HttpRequest) -> str:
+def _get_route(request: HttpRequest) -> str:
     return request.resolver_match.route if request.resolver_match else "unmatched"
 
 
 def _log_request(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
     if request.resolver_match is None and response.status_code < HTTPStatus.BAD_REQUEST:
         return  # a static file, or a redirect that adds a slash
-    method, route = _method_of(request), _route_of(request)
+    method, route = _normalize_method(request), _get_route(request)
     REQUEST_SECONDS.labels(method, route, str(response.status_code)).observe(seconds)
     identity: dict[str, Any] = {}
     principal = getattr(request, "auth", None)
@@ -111,7 +111,7 @@ class BodyLimit(Middleware):
 
     def __call__(self, request: WSGIRequest) -> HttpResponse:
         size_refusal = _read_or_refuse(request) if is_api(request.path_info) else None
-        return as_json(size_refusal) if size_refusal else self.get_response(request)
+        return render_refusal(size_refusal) if size_refusal else self.get_response(request)
 
 
 def _read_or_refuse(request: WSGIRequest) -> Refusal | None:
@@ -119,28 +119,28 @@ def _read_or_refuse(request: WSGIRequest) -> Refusal | None:
     limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     try:
         if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
-            whole = _read(request.environ["wsgi.input"], limit)
+            whole = _read_body(request.environ["wsgi.input"], limit)
             if whole is not None:
                 _set_body(request, whole)
                 return None
-        elif declared_length(request) <= limit:
+        elif get_content_length(request) <= limit:
             return None
         else:
             skip_body(request)
     except (OSError, ParseException):  # interrupted, or chunks are malformed
-        return refusal(400, "The request body did not arrive whole.")
-    return refusal(413, f"The request body is larger than {limit} bytes.")
+        return build_refusal(400, "The request body did not arrive whole.")
+    return build_refusal(413, f"The request body is larger than {limit} bytes.")
 
 
-def declared_length(request: HttpRequest) -> int:
+def get_content_length(request: HttpRequest) -> int:
     length = request.META.get("CONTENT_LENGTH") or "0"
     return int(length) if length.isascii() and length.isdigit() else 0
 
 
-def _read(source: Any, limit: int) -> bytes | None:
+def _read_body(source: Any, limit: int) -> bytes | None:
     """Return the whole body, or None if it exceeds the limit."""
     buffer = io.BytesIO()
-    while piece := source.read(PIECE):
+    while piece := source.read(READ_SIZE):
         buffer.write(piece)
         if buffer.tell() > limit:
             skip_body(source)
@@ -151,7 +151,7 @@ def _read(source: Any, limit: int) -> bytes | None:
 def skip_body(source: Any) -> None:
     """Read and discard the rest of a body, up to a limit."""
     most = MAX_DISCARDED_BYTES
-    while most > 0 and (piece := source.read(PIECE)):
+    while most > 0 and (piece := source.read(READ_SIZE)):
         most -= len(piece)
 
 

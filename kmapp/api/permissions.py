@@ -26,13 +26,13 @@ class HasScope(BasePermission):
         needed = scopes.get("GET" if method == "HEAD" else method)
         if needed is None:
             return False
-        demand(principal, needed)
+        require_scope(principal, needed)
         if principal.is_archived and method not in SAFE_METHODS and not needed.only_reads:
             raise Denied("This account is archived and read-only.", code="account_archived")
         return True
 
 
-def demand(principal: KeyPrincipal, needed: Scope) -> None:
+def require_scope(principal: KeyPrincipal, needed: Scope) -> None:
     """Raise Denied if the key lacks a scope that the request needs in addition."""
     if not principal.may(needed):
         raise Denied(

@@ -28,11 +28,11 @@ class Schema(SpectacularJSONAPIView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        return Response(_described(settings.ROOT_URLCONF))
+        return Response(_build_schema(settings.ROOT_URLCONF))
 
 
 @lru_cache(maxsize=4)
-def _described(_urls: str) -> Any:
+def _build_schema(_urls: str) -> Any:
     """Return the schema, generated once per process because that takes a second."""
     with override("en"):
         generator = Schema.generator_class()

@@ -45,7 +45,7 @@ LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
-class _Flaw:
+class _InvalidValue:
     """Marker of an invalid value until its path is known."""
 
     reason: str
@@ -53,7 +53,7 @@ class _Flaw:
     key: str = ""
 
 
-_TOO_LARGE = _Flaw(f"is a number beyond ±{LARGEST_INTEGER}", "number")
+_TOO_LARGE = _InvalidValue(f"is a number beyond ±{LARGEST_INTEGER}", "number")
 
 
 def parse(body: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
@@ -62,26 +62,26 @@ def parse(body: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
         text = body.decode()
     except UnicodeDecodeError as error:
         raise Refused("", f"is not UTF-8 (byte {error.start})", "character") from None
-    _measure(text, limits)
+    _check_structure(text, limits)
     try:
         value = json.loads(
             text,
-            object_pairs_hook=_object,
-            parse_int=_integer,
-            parse_float=_float,
-            parse_constant=lambda word: _Flaw(f"is {word}, which is not JSON", "word"),
+            object_pairs_hook=_build_object,
+            parse_int=_parse_integer,
+            parse_float=_parse_float,
+            parse_constant=lambda word: _InvalidValue(f"is {word}, which is not JSON", "word"),
         )
     except json.JSONDecodeError as error:
         line, column = error.lineno, error.colno
         reason = f"is not JSON: {error.msg} (line {line}, column {column})"
         raise Refused("", reason, "syntax", line=line, column=column) from None
-    _inspect(value, None)
+    _check_values(value, None)
     if not isinstance(value, dict):
         raise Refused("", "must be a JSON object", "object")
     return value
 
 
-def _measure(text: str, limits: Limits) -> None:
+def _check_structure(text: str, limits: Limits) -> None:
     """Refuse deep or large structure before it is parsed."""
     depth = items = 0
     for token in _STRUCTURE.finditer(text):
@@ -100,7 +100,7 @@ def _measure(text: str, limits: Limits) -> None:
                 raise Refused("", reason, "crowded", most=limits.items)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Flaw:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _InvalidValue:
     value = dict(pairs)
     if len(value) == len(pairs):
         return value
@@ -108,35 +108,35 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Flaw:
     for key, _ in pairs:
         if key in seen:
             visible_key = key[:100].encode(errors="replace").decode()  # it may hold lone surrogates
-            return _Flaw(f"has the key {key[:100]!a} twice", "twice", visible_key)
+            return _InvalidValue(f"has the key {key[:100]!a} twice", "twice", visible_key)
         seen.add(key)
     raise AssertionError("unreachable: fewer keys than pairs")
 
 
-def _integer(text: str) -> int | _Flaw:
+def _parse_integer(text: str) -> int | _InvalidValue:
     # The length first: int() of a long string is slow, and refused by Python past 4,300 digits.
     if len(text.lstrip("-")) > _DIGITS or abs(int(text)) > LARGEST_INTEGER:
         return _TOO_LARGE
     return int(text)
 
 
-def _float(text: str) -> float | _Flaw:
+def _parse_float(text: str) -> float | _InvalidValue:
     number = float(text)
     if not math.isfinite(number) or abs(number) > LARGEST_INTEGER:
         return _TOO_LARGE
     return number
 
 
-def _inspect(value: Any, trail: Trail) -> None:
+def _check_values(value: Any, trail: Trail) -> None:
     """Refuse invalid values and text, keys included, with their path."""
     if isinstance(value, dict):
         for key, item in value.items():
-            _inspect(key, trail)
-            _inspect(item, (trail, key))
+            _check_values(key, trail)
+            _check_values(item, (trail, key))
     elif isinstance(value, list):
         for place, item in enumerate(value):
-            _inspect(item, (trail, place))
-    elif isinstance(value, _Flaw):
+            _check_values(item, (trail, place))
+    elif isinstance(value, _InvalidValue):
         raise Refused(dotted(trail), value.reason, value.code, key=value.key)
     elif isinstance(value, str) and (reason := find_unstorable_character(value)):
         raise Refused(dotted(trail), reason, "character")

@@ -3,11 +3,11 @@
 from celery import shared_task
 
 from kmapp.api import heartbeats
-from kmapp.api.idempotency import drop_expired
+from kmapp.api.idempotency import delete_expired_responses
 
 __all__ = ["heartbeats"]  # importing it makes workers and the scheduler report heartbeats
 
 
 @shared_task
 def drop_expired_answers() -> int:
-    return drop_expired()
+    return delete_expired_responses()

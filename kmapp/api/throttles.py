@@ -72,7 +72,7 @@ class Budget:
         )
 
 
-def count(bucket: str, client: str) -> Budget | None:
+def count_request(bucket: str, client: str) -> Budget | None:
     """Count a request. Return None if Valkey is unreachable, and the request passes."""
     counted = cast(ValkeyCache, cache).run(COUNT, f"throttle:{bucket}:{client}", WINDOW_MS)
     if counted is None and bucket == REFUSED_WITHOUT_VALKEY:

@@ -38,7 +38,7 @@ def find_warnings(serializer: serializers.Serializer[Any], data: Any) -> list[di
     return warnings
 
 
-def refuse_unknown_fields(request: Request, warnings: Sequence[Mapping[str, Any]]) -> None:
+def check_unknown_fields(request: Request, warnings: Sequence[Mapping[str, Any]]) -> None:
     """Raise Invalid if there are warnings and the request or its key asks for strict checks."""
     by_header = request.headers.get(STRICT_HEADER, "").lower() in ("1", "true")
     if warnings and (by_header or getattr(request.auth, "is_strict", False)):

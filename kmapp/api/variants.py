@@ -17,7 +17,7 @@ VARIANT = OpenApiParameter(
 TAGS = frozenset({"memory", "knowledge", "context", "tool-results"})
 
 
-def requested_variant(request: Request) -> Variant | None:
+def get_requested_variant(request: Request) -> Variant | None:
     name = request.headers.get(HEADER)
     if name is None:
         return None

@@ -21,10 +21,10 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.authentication import AgentRequest, KeyPrincipal
 from kmapp.accounts.scopes import Scope
 from kmapp.api import idempotency
-from kmapp.api.throttles import Budget, client_address, count
-from kmapp.api.unknown_fields import find_warnings, refuse_unknown_fields
+from kmapp.api.throttles import Budget, client_address, count_request
+from kmapp.api.unknown_fields import check_unknown_fields, find_warnings
 from kmapp.api.uris import choose_scheme
-from kmapp.api.variants import requested_variant
+from kmapp.api.variants import get_requested_variant
 from kmapp.errors import Denied, DomainError
 from kmapp.ledger.sealed_reads import Withheld, collect_withheld
 from kmapp.notifications.causes import report_refusal
@@ -97,9 +97,9 @@ class AgentView(APIView):
             raise
         principal = cast(KeyPrincipal, request.auth)
         self.account, self.actor = principal.account_id, principal.actor
-        refuse_other_accounts(request, principal)
+        check_account(request, principal)
         choose_scheme(request)
-        self.requested_variant = requested_variant(request)
+        self.requested_variant = get_requested_variant(request)
         self.variant = self.requested_variant or DEFAULT
         key = request.headers.get(idempotency.HEADER)
         if key is not None and self.idempotent and request.method == "POST":
@@ -107,11 +107,11 @@ class AgentView(APIView):
 
     def _claim(self, key: str, principal: KeyPrincipal) -> None:
         """Replace `post`, which dispatch calls after `initial`, by a handler that uses the key."""
-        claimed = idempotency.claim(self.request, principal, key)
+        claimed = idempotency.claim_key(self.request, principal, key)
         handler: Callable[..., HttpResponseBase]
         if isinstance(claimed, idempotency.Claim):
             self.claim = claimed
-            handler = partial(idempotency.once, claimed, self.post)  # type: ignore[attr-defined]
+            handler = partial(idempotency.run_once, claimed, self.post)  # type: ignore[attr-defined]
         else:
             handler = lambda *args, **kwargs: claimed  # noqa: E731
         setattr(self, "post", handler)  # noqa: B010 - it shadows the method on this instance only
@@ -126,7 +126,7 @@ class AgentView(APIView):
         self._count(self.bucket, str(cast(KeyPrincipal, request.auth).key_id))
 
     def _count(self, bucket: str, client: str) -> None:
-        self.budget = count(bucket, client)
+        self.budget = count_request(bucket, client)
         if self.budget:
             self.budget.enforce()
 
@@ -174,17 +174,17 @@ def parse(serializer_class: type[Serializer[Any]], request: Request) -> dict[str
     serializer = serializer_class(data=data, context={"request": request})
     serializer.is_valid(raise_exception=True)
     warnings = find_warnings(serializer, data)
-    refuse_unknown_fields(request, warnings)
+    check_unknown_fields(request, warnings)
     view = (request.parser_context or {}).get("view")
     if isinstance(view, AgentView):
         view.warnings = warnings
     return dict(serializer.validated_data)
 
 
-def refuse_other_accounts(request: Request, principal: KeyPrincipal) -> None:
+def check_account(request: Request, principal: KeyPrincipal) -> None:
     """Refuse a body that names another account than the key's."""
     own = {str(principal.account_id), principal.account_slug, OWN_TENANT}
-    for source in _sources(request):
+    for source in _list_account_sources(request):
         for name in OTHER_ACCOUNT:
             named = source.get(name)
             if named is not None and str(named).lower() not in own:
@@ -193,7 +193,7 @@ def refuse_other_accounts(request: Request, principal: KeyPrincipal) -> None:
                 )
 
 
-def _sources(request: Request) -> Iterator[Mapping[str, Any]]:
+def _list_account_sources(request: Request) -> Iterator[Mapping[str, Any]]:
     """Yield the places that may name an account: query, body, and items of lists in the body."""
     yield request.query_params
     if isinstance(request.data, Mapping):

@@ -14,7 +14,12 @@ from kmapp.database.encryption import seal
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
 
-PROVIDER = ("issuer", "client_id", "sign_in_url", "certificate")  # another one names other people
+PROVIDER_FIELDS = (
+    "issuer",
+    "client_id",
+    "sign_in_url",
+    "certificate",
+)  # another one names other people
 
 
 def find_company_sign_in(account_id: UUID) -> CompanySignIn | None:
@@ -48,7 +53,7 @@ def save_company_sign_in(
         row.client_secret = seal(client_secret)
     row.updated_at = timezone.now()
     with recording(account_id, actor, input={"company_sign_in": changes}) as commit:
-        if not is_new and any(name in changes for name in PROVIDER):
+        if not is_new and any(name in changes for name in PROVIDER_FIELDS):
             _disconnect_all(row, commit)
         row.commit_id = commit.id
         row.save(force_insert=is_new)
@@ -71,7 +76,7 @@ def disconnect(account_id: UUID, user: User, *, actor: Actor) -> None:
     """Disconnect a login from its identity at the provider."""
     rows = CompanyIdentity.objects.of(account_id).filter(user=user)
     with recording(account_id, actor) as commit:
-        _erase(list(rows.select_for_update()), commit)
+        _erase_identities(list(rows.select_for_update()), commit)
 
 
 def disconnect_removed(account_id: UUID, user: User, *, actor: Actor) -> None:
@@ -82,10 +87,10 @@ def disconnect_removed(account_id: UUID, user: User, *, actor: Actor) -> None:
 
 def _disconnect_all(sign_in: CompanySignIn, commit: Recording) -> None:
     rows = CompanyIdentity.objects.of(sign_in.account_id).filter(sign_in=sign_in).order_by("pk")
-    _erase(list(rows.select_for_update()), commit)
+    _erase_identities(list(rows.select_for_update()), commit)
 
 
-def _erase(identities: list[CompanyIdentity], commit: Recording) -> None:
+def _erase_identities(identities: list[CompanyIdentity], commit: Recording) -> None:
     for identity in identities:
         commit.erase(CompanyIdentity._meta.label_lower, identity.pk)
         identity.delete()

@@ -28,11 +28,11 @@ from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
 
 REASON = "company sign-in"  # of the commits
-LONGEST_EMAIL = 150  # characters, as of a username
+MAX_EMAIL_LENGTH = 150  # characters, as of a username
 log = structlog.get_logger()
 
 
-def admit(sign_in: CompanySignIn, stated: Assertion, *, person: User | None = None) -> User:
+def admit_person(sign_in: CompanySignIn, stated: Assertion, *, person: User | None = None) -> User:
     """Return the login that may enter the account, with the role of its groups.
 
     `person`: who is signed in and connects their login. Raise SignInRefused.
@@ -46,7 +46,7 @@ def admit(sign_in: CompanySignIn, stated: Assertion, *, person: User | None = No
             if role is None:
                 raise SignInRefused(Reason.NO_ROLE)
             user = person or _find_or_create_login(sign_in, stated)
-            connect(sign_in, stated.subject, user, by_person=person is not None)
+            connect_identity(sign_in, stated.subject, user, by_person=person is not None)
         else:
             user = _check_identity(sign_in, identity, person)
         if not user.is_active:
@@ -79,7 +79,7 @@ def _check_email(sign_in: CompanySignIn, stated: Assertion) -> None:
         validate_email(stated.email)
     except ValidationError as error:
         raise SignInRefused(Reason.UNVERIFIED) from error
-    if not stated.is_verified or len(stated.email) > LONGEST_EMAIL:
+    if not stated.is_verified or len(stated.email) > MAX_EMAIL_LENGTH:
         raise SignInRefused(Reason.UNVERIFIED)
     if not sign_in.admits_domain(stated.email):
         raise SignInRefused(Reason.FOREIGN_DOMAIN)
@@ -133,7 +133,7 @@ def _has_rights(user: User) -> bool:
     return user.is_superuser or user.is_staff
 
 
-def connect(
+def connect_identity(
     sign_in: CompanySignIn, subject: str, user: User, *, by_person: bool
 ) -> CompanyIdentity:
     """Connect a login with an identity. Inside `acting`."""

@@ -12,7 +12,7 @@ from kmapp.company_sign_in.assertions import Assertion, Reason, SignInRefused
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
 REQUIRED = ["iss", "sub", "aud", "exp", "iat", "nonce"]
 CLOCK_SKEW = 60  # seconds
-LONGEST_SUBJECT = 255  # characters, by the standard
+MAX_SUBJECT_LENGTH = 255  # characters, by the standard
 
 
 def verify_id_token(
@@ -55,10 +55,10 @@ def _can_sign(key: jwt.PyJWK) -> bool:
     return key.public_key_use in (None, "sig") and key.algorithm_name in ALGORITHMS
 
 
-def read_assertion(claims: Mapping[str, Any], groups_claim: str) -> Assertion:
+def parse_claims(claims: Mapping[str, Any], groups_claim: str) -> Assertion:
     """Return what the claims state about the person. Raise SignInRefused if they are unreadable."""
     subject, email = claims.get("sub"), claims.get("email", "")
-    if not isinstance(subject, str) or not 0 < len(subject) <= LONGEST_SUBJECT:
+    if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT_LENGTH:
         raise SignInRefused(Reason.INVALID, "claims: no subject")
     if not subject.isprintable():
         raise SignInRefused(Reason.INVALID, "claims: unreadable subject")

@@ -10,20 +10,20 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Membership, SameAccountKey, SealedModel, User
 from kmapp.accounts.permissions import ROLE_PERMISSIONS, Role
-from kmapp.egress.allowed_addresses import LONGEST
+from kmapp.egress.allowed_addresses import MAX_LENGTH
 
 
 class CompanySignIn(SealedModel):
     """The identity provider of an account, and what its statements mean here."""
 
     name = models.CharField(_("company name"), max_length=60)
-    issuer = models.CharField(_("issuer"), max_length=LONGEST)
+    issuer = models.CharField(_("issuer"), max_length=MAX_LENGTH)
     # OpenID Connect
     client_id = models.CharField(_("client ID"), max_length=255, blank=True)
     client_secret = models.CharField(max_length=1_000, blank=True, editable=False)  # encrypted
     # SAML
     sign_in_url = models.CharField(
-        _("sign-in URL"), max_length=LONGEST, blank=True, default="", db_default=""
+        _("sign-in URL"), max_length=MAX_LENGTH, blank=True, default="", db_default=""
     )
     certificate = models.TextField(_("signing certificate"), blank=True, default="", db_default="")
     email_domains = ArrayField(

@@ -17,23 +17,23 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 from django.conf import settings
 
 from kmapp.company_sign_in.assertions import Assertion, Reason, SignInRefused
-from kmapp.company_sign_in.id_tokens import read_assertion, verify_id_token
+from kmapp.company_sign_in.id_tokens import parse_claims, verify_id_token
 from kmapp.company_sign_in.models import CompanySignIn
 from kmapp.database.encryption import DecryptionFailed, unseal
-from kmapp.egress.allowed_addresses import PORTS, Allowed, CannotReach, address_of
+from kmapp.egress.allowed_addresses import PORTS, AllowedSites, CannotReach, validate_address
 from kmapp.egress.json_requests import request_json
 
 SCOPE = "openid email profile"
 DISCOVERY = "/.well-known/openid-configuration"
 
 
-def allowed_providers() -> Allowed:
-    return Allowed.of(settings.SIGN_IN_HOSTS, settings.SIGN_IN_PRIVATE)
+def get_allowed_providers() -> AllowedSites:
+    return AllowedSites.of(settings.SIGN_IN_HOSTS, settings.SIGN_IN_PRIVATE)
 
 
-def may_use_address(url: str, allowed: Allowed) -> bool:
+def may_use_address(url: str, allowed: AllowedSites) -> bool:
     """Return whether a provider may be there: over TLS, or in a private network that is allowed."""
-    address = address_of(url, allowed)
+    address = validate_address(url, allowed)
     parts = urlsplit(address)
     port = parts.port or PORTS[parts.scheme]
     return parts.scheme == "https" or allowed.allows_private(str(parts.hostname), port)
@@ -75,11 +75,11 @@ def find_issuer(url: str) -> str:
     described = _request("GET", url.rstrip("/") + DISCOVERY).get("issuer")
     if not isinstance(described, str) or described.rstrip("/") != url.rstrip("/"):
         raise SignInRefused(Reason.INVALID, "discovery: another issuer")
-    discover(described)
+    load_provider(described)
     return described
 
 
-def discover(issuer: str) -> Provider:
+def load_provider(issuer: str) -> Provider:
     """Load the description of a provider. It must be the issuer that it is asked as."""
     described = _request("GET", issuer.rstrip("/") + DISCOVERY)
     if described.get("issuer") != issuer:
@@ -99,9 +99,11 @@ def discover(issuer: str) -> Provider:
     )
 
 
-def authorization_url(sign_in: CompanySignIn, started: StartedSignIn, redirect_uri: str) -> str:
+def build_authorization_url(
+    sign_in: CompanySignIn, started: StartedSignIn, redirect_uri: str
+) -> str:
     """Return the address at the provider to which the browser goes."""
-    address = discover(sign_in.issuer).authorization_endpoint
+    address = load_provider(sign_in.issuer).authorization_endpoint
     query = {
         "response_type": "code",
         "client_id": sign_in.client_id,
@@ -115,7 +117,7 @@ def authorization_url(sign_in: CompanySignIn, started: StartedSignIn, redirect_u
     return f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"
 
 
-def read_response(
+def load_assertion(
     sign_in: CompanySignIn, started: StartedSignIn, answer: Mapping[str, str], redirect_uri: str
 ) -> Assertion:
     """Return what the provider states about the person whom it sent back with this query."""
@@ -127,7 +129,7 @@ def read_response(
         cancelled = answer["error"] == "access_denied"
         reason = Reason.CANCELLED if cancelled else Reason.INVALID
         raise SignInRefused(reason, f"response: error {answer['error'][:40]!r}")
-    provider = discover(sign_in.issuer)
+    provider = load_provider(sign_in.issuer)
     tokens = _request_tokens(sign_in, provider, started, answer.get("code", ""), redirect_uri)
     claims = verify_id_token(
         str(tokens.get("id_token", "")),
@@ -139,7 +141,7 @@ def read_response(
     is_complete = "email" in claims and sign_in.groups_claim in claims
     if provider.userinfo_endpoint and not is_complete:
         claims = _add_userinfo(claims, provider, str(tokens.get("access_token", "")))
-    return read_assertion(claims, sign_in.groups_claim)
+    return parse_claims(claims, sign_in.groups_claim)
 
 
 def _request_tokens(
@@ -180,7 +182,9 @@ def _request(
     try:
         if not is_allowed(url):
             raise SignInRefused(Reason.UNREACHABLE, "an address without TLS")
-        answer = request_json(method, url, allowed_providers(), headers=headers, content=content)
+        answer = request_json(
+            method, url, get_allowed_providers(), headers=headers, content=content
+        )
     except CannotReach as error:
         raise SignInRefused(Reason.UNREACHABLE, str(error)) from error
     if answer.status != HTTPStatus.OK:
@@ -193,6 +197,6 @@ def _request(
 def is_allowed(url: Any) -> bool:
     """Return whether an address is safe to use. Raise SignInRefused if its host is not allowed."""
     try:
-        return isinstance(url, str) and may_use_address(url, allowed_providers())
+        return isinstance(url, str) and may_use_address(url, get_allowed_providers())
     except CannotReach as error:
         raise SignInRefused(Reason.UNREACHABLE, str(error)) from error

@@ -6,7 +6,7 @@ from kmapp.company_sign_in import openid_connect as openid
 from kmapp.company_sign_in.assertions import Assertion, Reason, SignInRefused
 from kmapp.company_sign_in.models import CompanySignIn
 from kmapp.company_sign_in.openid_connect import StartedSignIn
-from kmapp.company_sign_in.saml import ExpectedResponse, read_saml_response, request_url
+from kmapp.company_sign_in.saml import ExpectedResponse, build_request_url, parse_saml_response
 
 
 def start_at_provider(
@@ -14,13 +14,15 @@ def start_at_provider(
 ) -> str:
     """Return the address at the provider to which the browser goes. Raise SignInRefused."""
     if not sign_in.uses_saml:
-        return openid.authorization_url(sign_in, started, back_url)
+        return openid.build_authorization_url(sign_in, started, back_url)
     if not openid.is_allowed(sign_in.sign_in_url):
         raise SignInRefused(Reason.UNREACHABLE, "SAML: an address without TLS")
-    return request_url(sign_in.sign_in_url, _expect(sign_in, started, start_url, back_url))
+    return build_request_url(
+        sign_in.sign_in_url, _build_expected_response(sign_in, started, start_url, back_url)
+    )
 
 
-def read_answer(
+def parse_answer(
     sign_in: CompanySignIn,
     started: StartedSignIn,
     answer: Mapping[str, str],
@@ -30,12 +32,12 @@ def read_answer(
 ) -> Assertion:
     """Return what the provider states in the answer of the browser. Raise SignInRefused."""
     if not sign_in.uses_saml:
-        return openid.read_response(sign_in, started, answer, back_url)
-    expected = _expect(sign_in, started, start_url, back_url)
-    return read_saml_response(answer.get("SAMLResponse", ""), expected, sign_in.groups_claim)
+        return openid.load_assertion(sign_in, started, answer, back_url)
+    expected = _build_expected_response(sign_in, started, start_url, back_url)
+    return parse_saml_response(answer.get("SAMLResponse", ""), expected, sign_in.groups_claim)
 
 
-def _expect(
+def _build_expected_response(
     sign_in: CompanySignIn, started: StartedSignIn, start_url: str, back_url: str
 ) -> ExpectedResponse:
     return ExpectedResponse(

@@ -20,7 +20,7 @@ from signxml.verifier import SignatureConfiguration, XMLVerifier
 
 from kmapp.company_sign_in.assertions import Assertion, Reason, SignInRefused
 
-LONGEST_RESPONSE = 256 * 1024  # characters
+MAX_RESPONSE_BYTES = 256 * 1024  # characters
 CLOCK_SKEW = timedelta(seconds=60)
 NAMES = {
     "p": "urn:oasis:names:tc:SAML:2.0:protocol",
@@ -62,7 +62,7 @@ class ExpectedResponse:
     request_id: str
 
 
-def request_url(address: str, expected: ExpectedResponse) -> str:
+def build_request_url(address: str, expected: ExpectedResponse) -> str:
     """Return the address at the provider with a request (HTTP-Redirect binding)."""
     request = etree.Element(
         f"{{{NAMES['p']}}}AuthnRequest",
@@ -92,32 +92,32 @@ def parse_certificate(text: str) -> Certificate:
     return load_pem_x509_certificate(pem.encode())
 
 
-def read_saml_response(encoded: str, expected: ExpectedResponse, groups_name: str) -> Assertion:
+def parse_saml_response(encoded: str, expected: ExpectedResponse, groups_name: str) -> Assertion:
     """Return what the provider states in a response to the expected request."""
-    root = _parse(encoded)
+    root = _parse_xml(encoded)
     code = root.find("p:Status/p:StatusCode", NAMES)
     if code is None or code.get("Value") != SUCCESS:
         raise SignInRefused(Reason.CANCELLED, "SAML: the provider reports no success")
     assertion = _find_signed_assertion(root, expected.certificate)
-    _check(assertion, expected, datetime.now(UTC))
-    return _read(assertion, groups_name)
+    _check_conditions(assertion, expected, datetime.now(UTC))
+    return _parse_assertion(assertion, groups_name)
 
 
-def _parse(encoded: str) -> Any:
+def _parse_xml(encoded: str) -> Any:
     """Parse the response without entities; comments could split a value in two."""
-    if len(encoded) > LONGEST_RESPONSE:
-        raise _invalid("it is too long")
+    if len(encoded) > MAX_RESPONSE_BYTES:
+        raise _build_error("it is too long")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = etree.fromstring(b64decode(encoded), parser)
     except (ValueError, etree.XMLSyntaxError) as error:
-        raise _invalid("it is no XML") from error
+        raise _build_error("it is no XML") from error
     if root.getroottree().docinfo.doctype:
-        raise _invalid("it has a document type")
+        raise _build_error("it has a document type")
     if not all(isinstance(node.tag, str) for node in root.iter()):
-        raise _invalid("it has comments or instructions")
+        raise _build_error("it has comments or instructions")
     if root.tag != f"{{{NAMES['p']}}}Response":
-        raise _invalid("it is no response")
+        raise _build_error("it is no response")
     return root
 
 
@@ -128,39 +128,41 @@ def _find_signed_assertion(root: Any, certificate: str) -> Any:
             root, x509_cert=parse_certificate(certificate), expect_config=SIGNATURES
         )
     except (SignXMLException, ValueError, LookupError, TypeError, etree.LxmlError) as error:
-        raise _invalid("its signature does not count") from error
+        raise _build_error("its signature does not count") from error
     signed = verified.signed_xml  # type: ignore[union-attr]  # one reference
     if signed is None:
-        raise _invalid("its signature covers no element")
+        raise _build_error("its signature covers no element")
     if signed.tag == f"{{{NAMES['a']}}}Assertion":
         return signed
     assertions = signed.findall("a:Assertion", NAMES)
     if signed.tag != root.tag or len(assertions) != 1:
-        raise _invalid("its signature covers no single assertion; encrypted ones are not supported")
+        raise _build_error(
+            "its signature covers no single assertion; encrypted ones are not supported"
+        )
     return assertions[0]
 
 
-def _check(assertion: Any, expected: ExpectedResponse, now: datetime) -> None:
+def _check_conditions(assertion: Any, expected: ExpectedResponse, now: datetime) -> None:
     """Check who states this, for whom, and for how long."""
-    if _text(assertion.find("a:Issuer", NAMES)) != expected.issuer:
-        raise _invalid("from another issuer")
+    if _get_text(assertion.find("a:Issuer", NAMES)) != expected.issuer:
+        raise _build_error("from another issuer")
     conditions = assertion.find("a:Conditions", NAMES)
     if conditions is None or not _is_valid_at(conditions, now):
-        raise _invalid("it is not valid now")
+        raise _build_error("it is not valid now")
     restrictions = conditions.findall("a:AudienceRestriction", NAMES)
-    audiences = [set(_texts(each.findall("a:Audience", NAMES))) for each in restrictions]
+    audiences = [set(_list_texts(each.findall("a:Audience", NAMES))) for each in restrictions]
     if not audiences or not all(expected.audience in each for each in audiences):
-        raise _invalid("it is for another service")
+        raise _build_error("it is for another service")
     confirmations = assertion.findall("a:Subject/a:SubjectConfirmation", NAMES)
-    if not any(_confirms(each, expected, now) for each in confirmations):
-        raise _invalid("it is for another sign-in")
+    if not any(_is_confirmed(each, expected, now) for each in confirmations):
+        raise _build_error("it is for another sign-in")
     for statement in assertion.findall("a:AuthnStatement", NAMES):
         end = statement.get("SessionNotOnOrAfter")
-        if end and _time(end) <= now - CLOCK_SKEW:
-            raise _invalid("the session at the provider has ended")
+        if end and _parse_time(end) <= now - CLOCK_SKEW:
+            raise _build_error("the session at the provider has ended")
 
 
-def _confirms(confirmation: Any, expected: ExpectedResponse, now: datetime) -> bool:
+def _is_confirmed(confirmation: Any, expected: ExpectedResponse, now: datetime) -> bool:
     data = confirmation.find("a:SubjectConfirmationData", NAMES)
     return (
         confirmation.get("Method") == BEARER
@@ -174,29 +176,29 @@ def _confirms(confirmation: Any, expected: ExpectedResponse, now: datetime) -> b
 
 def _is_valid_at(element: Any, now: datetime) -> bool:
     start, end = element.get("NotBefore"), element.get("NotOnOrAfter")
-    has_begun = start is None or _time(start) <= now + CLOCK_SKEW
-    return has_begun and (end is None or now - CLOCK_SKEW < _time(end))
+    has_begun = start is None or _parse_time(start) <= now + CLOCK_SKEW
+    return has_begun and (end is None or now - CLOCK_SKEW < _parse_time(end))
 
 
-def _time(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise _invalid("unreadable time") from error
+        raise _build_error("unreadable time") from error
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _read(assertion: Any, groups_name: str) -> Assertion:
+def _parse_assertion(assertion: Any, groups_name: str) -> Assertion:
     name_id = assertion.find("a:Subject/a:NameID", NAMES)
-    subject = _text(name_id)
+    subject = _get_text(name_id)
     if not subject or len(subject) > 255 or not subject.isprintable():  # noqa: PLR2004
-        raise _invalid("unreadable subject")
+        raise _build_error("unreadable subject")
     name_format = name_id.get("Format", "")
     if name_format == TRANSIENT:
-        raise _invalid("its subject changes at each sign-in")
-    attributes = list(_attributes(assertion))
-    emails = [value for name in EMAIL_NAMES for value in _values(attributes, name)]
-    names = [value for name in NAME_NAMES for value in _values(attributes, name)]
+        raise _build_error("its subject changes at each sign-in")
+    attributes = list(_parse_attributes(assertion))
+    emails = [value for name in EMAIL_NAMES for value in _find_values(attributes, name)]
+    names = [value for name in NAME_NAMES for value in _find_values(attributes, name)]
     email = next(iter(emails), subject if name_format == EMAIL_FORMAT else "")
     name = next(iter(names), "")
     return Assertion(
@@ -204,28 +206,28 @@ def _read(assertion: Any, groups_name: str) -> Assertion:
         email=email.strip(),
         is_verified=True,  # SAML has no word for it: the provider vouches for its attributes
         name=name if name.isprintable() else "",
-        groups=frozenset(_values(attributes, groups_name)),
+        groups=frozenset(_find_values(attributes, groups_name)),
     )
 
 
-def _attributes(assertion: Any) -> Iterator[tuple[str, list[str]]]:
+def _parse_attributes(assertion: Any) -> Iterator[tuple[str, list[str]]]:
     for attribute in assertion.findall("a:AttributeStatement/a:Attribute", NAMES):
-        values = list(_texts(attribute.findall("a:AttributeValue", NAMES)))
+        values = list(_list_texts(attribute.findall("a:AttributeValue", NAMES)))
         for name in {attribute.get("Name", ""), attribute.get("FriendlyName", "")} - {""}:
             yield name, values
 
 
-def _values(attributes: Iterable[tuple[str, list[str]]], name: str) -> list[str]:
+def _find_values(attributes: Iterable[tuple[str, list[str]]], name: str) -> list[str]:
     return [value for each, values in attributes if each == name for value in values if value]
 
 
-def _texts(elements: Iterable[Any]) -> Iterator[str]:
-    return (_text(each) for each in elements)
+def _list_texts(elements: Iterable[Any]) -> Iterator[str]:
+    return (_get_text(each) for each in elements)
 
 
-def _text(element: Any) -> str:
+def _get_text(element: Any) -> str:
     return "" if element is None else (element.text or "").strip()
 
 
-def _invalid(why: str) -> SignInRefused:
+def _build_error(why: str) -> SignInRefused:
     return SignInRefused(Reason.INVALID, f"SAML: {why}")

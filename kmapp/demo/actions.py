@@ -31,13 +31,13 @@ class Step:
     has_data: bool
 
 
-def loaders() -> Iterator[ModuleType]:
+def import_loaders() -> Iterator[ModuleType]:
     return map(import_module, settings.DEMO_LOADERS)
 
 
 def list_steps(account_id: UUID) -> list[Step]:
     counts = _count_data(account_id)
-    return [Step(label=each.LABEL, has_data=counts[each.__name__] > 0) for each in loaders()]
+    return [Step(label=each.LABEL, has_data=counts[each.__name__] > 0) for each in import_loaders()]
 
 
 def is_empty(account_id: UUID) -> bool:
@@ -47,7 +47,7 @@ def is_empty(account_id: UUID) -> bool:
 
 def _count_data(account_id: UUID) -> dict[str, int]:
     """Return 1 for each loader whose app has data in this account, else 0. One query."""
-    return count_each({each.__name__: each.list_data(account_id)[:1] for each in loaders()})
+    return count_each({each.__name__: each.list_data(account_id)[:1] for each in import_loaders()})
 
 
 def request_demo(account_id: UUID, actor: Actor) -> None:
@@ -64,7 +64,7 @@ def request_demo(account_id: UUID, actor: Actor) -> None:
     publish(account_id, REQUESTED, [task])
 
 
-def last_delivery(account_id: UUID) -> Delivery | None:
+def find_last_delivery(account_id: UUID) -> Delivery | None:
     """Return the latest request's delivery. Inside `acting`."""
     rows = Delivery.objects.of(account_id).filter(event__topic=REQUESTED)
     return rows.order_by("-event__created_at").first()
@@ -75,5 +75,5 @@ def load_requested(account_id: UUID, person: Actor) -> None:
     with acting(account_id):
         account = Account.objects.get(pk=account_id)
     actors = DemoActors.of(account, person)
-    for each in loaders():
+    for each in import_loaders():
         each.load_demo(actors)

@@ -24,22 +24,22 @@ class DemoActors:
     def of(cls, account: Account, person: Actor | None = None) -> Self:
         """Return the actors; the person is the account's first admin unless given."""
         with acting(account):
-            agent = Actor("key", _key_of(account).pk)
+            agent = Actor("key", _get_or_create_key(account).pk)
             return cls(
                 account=account,
                 agent=agent,
-                person=person or _first_admin(account),
+                person=person or _get_first_admin(account),
                 here=stack.url(),
             )
 
 
-def _first_admin(account: Account) -> Actor:
+def _get_first_admin(account: Account) -> Actor:
     admins = Membership.objects.of(account).filter(role=Membership.Role.ADMIN)
     admin = admins.order_by("created_at").first()
     return Actor("user", admin.user_id) if admin else SYSTEM
 
 
-def _key_of(account: Account) -> ApiKey:
+def _get_or_create_key(account: Account) -> ApiKey:
     """Return the key of the demo's agents. Its secret is not displayed."""
     existing = ApiKey.objects.of(account).filter(name=KEY, revoked_at=None).first()
     if existing:

@@ -12,8 +12,8 @@ from django.conf import settings
 from kmapp.doctor.registry import Finding, check, error, ok, warning
 from kmapp.runtime import tracing
 
-SHORTEST_SECRET = 50  # characters, as Django recommends
-SHORTEST_TOKEN = 20
+MIN_SECRET_LENGTH = 50  # characters, as Django recommends
+MIN_TOKEN_LENGTH = 20
 LOCAL_NAMES = {"localhost", "127.0.0.1", "[::1]"}
 
 
@@ -31,26 +31,26 @@ def _is_local(host: str) -> bool:
 
 @check("secrets")
 def check_secrets() -> Iterator[Finding]:
-    if len(settings.SECRET_KEY) < SHORTEST_SECRET:
+    if len(settings.SECRET_KEY) < MIN_SECRET_LENGTH:
         yield error(
-            f"SECRET_KEY has fewer than {SHORTEST_SECRET} characters",
+            f"SECRET_KEY has fewer than {MIN_SECRET_LENGTH} characters",
             "Set a random SECRET_KEY, with the present one in SECRET_KEY_FALLBACKS.",
         )
-    if 0 < len(settings.METRICS_TOKEN) < SHORTEST_TOKEN:
+    if 0 < len(settings.METRICS_TOKEN) < MIN_TOKEN_LENGTH:
         yield warning(
-            f"METRICS_TOKEN has fewer than {SHORTEST_TOKEN} characters",
+            f"METRICS_TOKEN has fewer than {MIN_TOKEN_LENGTH} characters",
             "Set a longer random token.",
         )
     files = [settings.KEYS_DIR / "secret", settings.CHECKPOINT_KEY_FILE]
     files.append(settings.DATA_DIR / "credentials.json")
-    open_files = [path for path in files if path.exists() and _others_may_read(path)]
+    open_files = [path for path in files if path.exists() and _is_readable_by_others(path)]
     for path in open_files:
         yield error(f"other users of this machine can read {path}", f"Run chmod 600 {path}.")
-    if not open_files and len(settings.SECRET_KEY) >= SHORTEST_SECRET:
+    if not open_files and len(settings.SECRET_KEY) >= MIN_SECRET_LENGTH:
         yield ok("SECRET_KEY is long, key files are private")
 
 
-def _others_may_read(path: Path) -> bool:
+def _is_readable_by_others(path: Path) -> bool:
     return bool(path.stat().st_mode & (stat.S_IROTH | stat.S_IWOTH | stat.S_IWGRP))
 
 

@@ -72,11 +72,11 @@ def check_embedder() -> Iterator[Finding]:
 
 @check("chat model")
 def check_chat_model() -> Iterator[Finding]:
-    if not chat.configured():
+    if not chat.is_configured():
         yield ok("none is configured; what needs one waits")
         return
     try:
-        chat.complete(PROMPT, deadline=min(CHAT_SECONDS, settings.CHAT_DEADLINE))
+        chat.complete_chat(PROMPT, deadline=min(CHAT_SECONDS, settings.CHAT_DEADLINE))
     except ProviderError as problem:
         yield error(
             f"{settings.CHAT_MODEL} does not answer: {problem}",
@@ -92,7 +92,7 @@ def check_reranker() -> Iterator[Finding]:
         yield ok("none is configured")
         return
     try:
-        rerank.relevance("tea", ["Tea at nine."])
+        rerank.score_relevance("tea", ["Tea at nine."])
     except ProviderError as problem:
         yield error(
             f"does not answer: {problem}",

@@ -35,8 +35,8 @@ def check_app_role() -> Iterator[Finding]:
         )
     except (psycopg.Error, DatabaseError) as problem:
         yield error(
-            f"cannot connect as the app role: {_first_line(problem)}",
-            _how_to_connect("DATABASE_URL"),
+            f"cannot connect as the app role: {_get_first_line(problem)}",
+            _explain_connection("DATABASE_URL"),
         )
         return
     if free or owns:
@@ -61,18 +61,18 @@ def check_owner_role() -> Iterator[Finding]:
         [(role,)] = fetch_rows("owner", "SELECT current_user")
     except DatabaseError as problem:
         yield error(
-            f"cannot connect as the owner: {_first_line(problem)}",
-            _how_to_connect("DATABASE_OWNER_URL"),
+            f"cannot connect as the owner: {_get_first_line(problem)}",
+            _explain_connection("DATABASE_OWNER_URL"),
         )
     else:
         yield ok(f"connected as {role}")
 
 
-def _first_line(problem: Exception) -> str:
+def _get_first_line(problem: Exception) -> str:
     return str(problem).strip().partition("\n")[0]
 
 
-def _how_to_connect(variable: str) -> str:
+def _explain_connection(variable: str) -> str:
     if not env.text("DATABASE_URL"):
         return "Start kmapp: the embedded PostgreSQL runs with it. Its log is logs/postgres.log."
     return f"Start PostgreSQL and check {variable}."

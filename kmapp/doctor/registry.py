@@ -8,7 +8,7 @@ from importlib import import_module
 import structlog
 
 log = structlog.get_logger()
-MOST_NAMES = 5
+MAX_NAMES = 5
 # In the order of the output. A check comes after those that it needs.
 MODULES = ("versions", "configuration", "database", "schema", "connections", "storage", "jobs")
 
@@ -71,8 +71,8 @@ def error(message: str, remedy: str) -> Finding:
 
 def join_names(names: Sequence[str]) -> str:
     """Return the names in one line, the first ones if there are many."""
-    more = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - MAX_NAMES
+    return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def run_checks() -> Iterator[Line]:
@@ -84,13 +84,13 @@ def run_checks() -> Iterator[Line]:
             failed.add(each.name)
             yield Line(each.name, warning(f"not checked, because {each.needs} failed", ""))
             continue
-        for finding in _run(each):
+        for finding in _run_check(each):
             if finding.level == Level.ERROR:
                 failed.add(each.name)
             yield Line(each.name, finding)
 
 
-def _run(each: Check) -> list[Finding]:
+def _run_check(each: Check) -> list[Finding]:
     try:
         return list(each.run())
     except Exception as problem:

@@ -60,7 +60,7 @@ def check_indexes() -> Iterator[Finding]:
         "SELECT relname FROM pg_class WHERE relkind = 'i'"
         " UNION SELECT conname FROM pg_constraint WHERE conrelid <> 0",
     )
-    missing = sorted(_expected_names() - {name for (name,) in existing})
+    missing = sorted(_list_expected_names() - {name for (name,) in existing})
     if missing:
         yield error(
             f"indexes or constraints are missing: {join_names(missing)}",
@@ -68,10 +68,10 @@ def check_indexes() -> Iterator[Finding]:
             f" {settings.COMMAND} embedding_models backfill ID.",
         )
     if not invalid and not missing:
-        yield ok(f"{len(_expected_names())} indexes and constraints of the models exist")
+        yield ok(f"{len(_list_expected_names())} indexes and constraints of the models exist")
 
 
-def _expected_names() -> set[str]:
+def _list_expected_names() -> set[str]:
     models = [model for model in apps.get_models() if model._meta.managed and not model._meta.proxy]
     return {
         *(each.name for model in models for each in model._meta.indexes),

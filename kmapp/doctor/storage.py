@@ -17,7 +17,7 @@ from kmapp.ledger.fsck import Findings
 from kmapp.ledger.fsck.checkpoints import public_keys, read
 from kmapp.ledger.signing import public_path
 from kmapp.runtime import env
-from kmapp.runtime.embedded.wal_archive import base_backups
+from kmapp.runtime.embedded.wal_archive import list_base_backups
 
 GIGABYTE = 1024**3
 SPACE_WARNING, SPACE_ERROR = 5 * GIGABYTE, GIGABYTE
@@ -53,7 +53,7 @@ def check_backups() -> Iterator[Finding]:
         return
     newest = max(times)
     age = datetime.now(UTC) - datetime.fromtimestamp(newest, UTC)
-    text = f"the newest is {describe(age)} old: {times[newest]}"
+    text = f"the newest is {format_age(age)} old: {times[newest]}"
     yield ok(text) if age <= BACKUP_AGE else warning(text, remedy)
 
 
@@ -63,11 +63,11 @@ def check_archive() -> Iterator[Finding]:
     if not settings.PITR_DAYS or env.text("DATABASE_URL"):
         yield ok("point-in-time recovery is off")
         return
-    backups = base_backups(settings.BACKUPS_DIR / "pitr")
+    backups = list_base_backups(settings.BACKUPS_DIR / "pitr")
     age = datetime.now(UTC) - backups[-1].ended if backups else None
     if age is None or age > BACKUP_AGE:
         text = (
-            f"the newest base backup is {describe(age)} old" if age else "there is no base backup"
+            f"the newest base backup is {format_age(age)} old" if age else "there is no base backup"
         )
         yield warning(text, f"Run {settings.COMMAND} base_backup every day.")
     with connection.cursor() as cursor:
@@ -86,7 +86,7 @@ def check_archive() -> Iterator[Finding]:
             f"See logs/postgres.log; free space in {settings.BACKUPS_DIR}.",
         )
     elif age and age <= BACKUP_AGE:
-        yield ok(f"PostgreSQL archives; the newest base backup is {describe(age)} old")
+        yield ok(f"PostgreSQL archives; the newest base backup is {format_age(age)} old")
 
 
 @check("checkpoint signatures")
@@ -122,14 +122,14 @@ def check_ledger() -> Iterator[Finding]:
     oldest = timezone.now() - min(times) if times else timedelta(0)
     if oldest > CHECKPOINT_AGE:
         yield error(
-            f"commits have waited {describe(oldest)} for a checkpoint",
+            f"commits have waited {format_age(oldest)} for a checkpoint",
             f"Check the scheduler and the worker, or run {settings.COMMAND} checkpoint.",
         )
     elif not behind:
         yield ok("every chain contains its signed head; checkpoints are recent")
 
 
-def describe(age: timedelta) -> str:
+def format_age(age: timedelta) -> str:
     """Return an age in its largest unit."""
     seconds = max(int(age.total_seconds()), 0)
     for unit, size in (("days", 86_400), ("hours", 3600), ("minutes", 60)):

@@ -28,8 +28,8 @@ def check_python() -> Iterator[Finding]:
 @check("packages")
 def check_packages() -> Iterator[Finding]:
     """Compare the installed packages with the lock file, or with the wheel's requirements."""
-    required = list(_requirements())
-    wrong = [text for each in required if (text := _difference(each))]
+    required = list(_list_requirements())
+    wrong = [text for each in required if (text := _describe_difference(each))]
     if not wrong:
         yield ok(f"{len(required)} packages as locked")
         return
@@ -39,7 +39,7 @@ def check_packages() -> Iterator[Finding]:
     )
 
 
-def _requirements() -> Iterator[Requirement]:
+def _list_requirements() -> Iterator[Requirement]:
     """Yield the pinned requirements that apply on this machine."""
     lock = settings.BASE_DIR / "requirements.txt"
     if settings.IS_INSTALLED or not lock.exists():
@@ -53,7 +53,7 @@ def _requirements() -> Iterator[Requirement]:
             yield requirement
 
 
-def _difference(requirement: Requirement) -> str:
+def _describe_difference(requirement: Requirement) -> str:
     """Return how the installed package differs, or an empty string."""
     try:
         installed = metadata.version(requirement.name)

@@ -7,10 +7,10 @@ from ipaddress import ip_address, ip_network
 from typing import Self
 from urllib.parse import quote, urlsplit
 
-LONGEST = 2_000  # characters
+MAX_LENGTH = 2_000  # characters
 PORTS = {"http": 80, "https": 443}
 # Networks that `is_global` accepts in some Python version, and those that embed IPv4 addresses.
-CLOSED = tuple(
+PRIVATE_NETWORKS = tuple(
     ip_network(each)
     for each in (
         *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
@@ -38,7 +38,7 @@ ANY_HOST = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Allowed:
+class AllowedSites:
     """Sites that may be contacted."""
 
     hosts: frozenset[str]  # "docs.example.org" or "*", at public addresses and default ports
@@ -61,7 +61,7 @@ class Allowed:
         return f"{host}:{port}" in self.private
 
 
-def address_of(url: str, allowed: Allowed) -> str:
+def validate_address(url: str, allowed: AllowedSites) -> str:
     """Return the normalized address if it may be contacted, or raise CannotReach."""
     try:
         parts = urlsplit(quote(url, safe=_UNQUOTED))
@@ -70,7 +70,9 @@ def address_of(url: str, allowed: Allowed) -> str:
         raise CannotReach(UNREADABLE) from error
     usual = PORTS.get(parts.scheme)
     port = usual if port is None else port
-    readable = usual and _NAME.fullmatch(host) and "@" not in parts.netloc and len(url) <= LONGEST
+    readable = (
+        usual and _NAME.fullmatch(host) and "@" not in parts.netloc and len(url) <= MAX_LENGTH
+    )
     if not readable or port is None:
         raise CannotReach(UNREADABLE)
     if not allowed.allows_private(host, port):
@@ -86,4 +88,4 @@ def address_of(url: str, allowed: Allowed) -> str:
 
 def is_public(parts: str) -> bool:
     ip = ip_address(parts.partition("%")[0])  # of "fe80::1%eth0" the address
-    return ip.is_global and not ip.is_multicast and not any(ip in each for each in CLOSED)
+    return ip.is_global and not ip.is_multicast and not any(ip in each for each in PRIVATE_NETWORKS)

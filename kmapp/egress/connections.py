@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import httpcore2
 
-from kmapp.egress.allowed_addresses import NOT_PUBLIC, Allowed, CannotReach, is_public
+from kmapp.egress.allowed_addresses import NOT_PUBLIC, AllowedSites, CannotReach, is_public
 
 
 class CheckedBackend(httpcore2.AsyncNetworkBackend):
@@ -15,7 +15,7 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
     The Host header and the certificate check still use the name.
     """
 
-    def __init__(self, allowed: Allowed) -> None:
+    def __init__(self, allowed: AllowedSites) -> None:
         self._allowed = allowed
         self._network = httpcore2.AnyIOBackend()
 

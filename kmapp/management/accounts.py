@@ -6,7 +6,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, account_ids
 
 
-def every_account() -> list[Account]:
+def list_all_accounts() -> list[Account]:
     accounts = []
     for account_id in account_ids():
         with acting(account_id):
@@ -14,9 +14,9 @@ def every_account() -> list[Account]:
     return accounts
 
 
-def account_named(slug: str | None) -> Account:
+def get_account(slug: str | None) -> Account:
     """Return the account with this short name, or the only account."""
-    all_accounts = every_account()
+    all_accounts = list_all_accounts()
     names = ", ".join(sorted(account.slug for account in all_accounts)) or "none yet"
     matches = [account for account in all_accounts if slug in (None, account.slug)]
     if len(matches) == 1:
@@ -27,4 +27,4 @@ def account_named(slug: str | None) -> Account:
 
 
 def list_accounts(slug: str | None) -> list[Account]:
-    return every_account() if slug is None else [account_named(slug)]
+    return list_all_accounts() if slug is None else [get_account(slug)]

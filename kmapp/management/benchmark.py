@@ -16,14 +16,14 @@ from kmapp.accounts.models import Account
 class BenchmarkCommand(BaseCommand):
     def measure(self, name: str, work: Callable[[], object], number: int) -> None:
         """Run `work` this many times, and write the median and 95th percentile of its duration."""
-        self.write_timing(name, [1000 * seconds(work) for _ in range(number)])
+        self.write_timing(name, [1000 * measure_seconds(work) for _ in range(number)])
 
     def write_timing(self, name: str, times: Sequence[float]) -> None:
         p95 = sorted(times)[int(0.95 * len(times))]
         self.stdout.write(f"{name}: median {statistics.median(times):.1f} ms, p95 {p95:.1f} ms")
 
 
-def seconds(work: Callable[[], object]) -> float:
+def measure_seconds(work: Callable[[], object]) -> float:
     started = perf_counter()
     work()
     return perf_counter() - started

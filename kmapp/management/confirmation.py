@@ -8,12 +8,12 @@ _DURATION = re.compile(r"\A(\d+)([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def agreed(question: str) -> bool:
+def confirm(question: str) -> bool:
     """Ask once; any answer except yes means no."""
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
-def duration(text: str) -> timedelta:
+def parse_duration(text: str) -> timedelta:
     match = _DURATION.fullmatch(text)
     if not match:
         raise ArgumentTypeError(

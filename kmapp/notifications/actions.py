@@ -59,7 +59,7 @@ def mark_all_read(account_id: UUID, user: User, until: datetime) -> None:
     until = min(until, timezone.now())
     row = load_settings(account_id, user)
     if row.seen_until is None or row.seen_until < until:
-        _store(account_id, user, {"seen_until": until})
+        _store_settings(account_id, user, {"seen_until": until})
     reads = NotificationRead.objects.of(account_id).filter(owner=user)
     reads.filter(notification__last_at__lte=until).delete()
 
@@ -79,20 +79,20 @@ def save_settings(account_id: UUID, user: User, values: Mapping[str, Any]) -> No
             for name, mode in checked["email"].items()
             if (kind := find_kind(name)) and mode != kind.email
         }
-    _store(account_id, user, checked)
+    _store_settings(account_id, user, checked)
 
 
 def mark_digest(account_id: UUID, users: list[User], moment: datetime) -> None:
     """Record when the digest of these people was last due."""
-    rows = [_row(account_id, user, {"digest_at": moment}) for user in users]
+    rows = [_build_row(account_id, user, {"digest_at": moment}) for user in users]
     _upsert(rows, ["digest_at"])
 
 
-def _store(account_id: UUID, user: User, values: Mapping[str, Any]) -> None:
-    _upsert([_row(account_id, user, values)], list(values))
+def _store_settings(account_id: UUID, user: User, values: Mapping[str, Any]) -> None:
+    _upsert([_build_row(account_id, user, values)], list(values))
 
 
-def _row(account_id: UUID, user: User, values: Mapping[str, Any]) -> NotificationSettings:
+def _build_row(account_id: UUID, user: User, values: Mapping[str, Any]) -> NotificationSettings:
     return NotificationSettings(account_id=account_id, owner=user, **values)
 
 

@@ -18,7 +18,7 @@ from kmapp.notifications.kernel_kinds import (
 from kmapp.outbox.registry import Job, observe_failures
 from kmapp.search.ttl_cache import Memo
 
-REPEATED = 60  # seconds in which this process records the same refusal once
+REPEAT_SECONDS = 60  # seconds in which this process records the same refusal once
 
 _recorded: Memo[bool] = Memo()
 
@@ -43,4 +43,4 @@ def report_refusal(account_id: UUID, actor: Actor, code: str) -> None:
         return
     with acting(account_id):
         notify(account_id, BUDGET_EXCEEDED, key[1])
-    _recorded.put(key, value=True, seconds=REPEATED)
+    _recorded.put(key, value=True, seconds=REPEAT_SECONDS)

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 
-def last_due(now: datetime, zone: ZoneInfo, hour: int, *, weekly: bool) -> datetime:
+def find_last_due(now: datetime, zone: ZoneInfo, hour: int, *, weekly: bool) -> datetime:
     """Return the latest time up to `now` at which a digest was due."""
     local = now.astimezone(zone)
     due = local.replace(hour=hour, minute=0, second=0, microsecond=0)

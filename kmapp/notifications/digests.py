@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.notifications.actions import mark_digest
-from kmapp.notifications.digest_times import last_due
+from kmapp.notifications.digest_times import find_last_due
 from kmapp.notifications.kinds import Email
 from kmapp.notifications.models import Notification, NotificationSettings
 from kmapp.notifications.recipients import Recipient, list_recipients
@@ -28,11 +28,13 @@ def enqueue_digests(account_id: UUID, rows: Sequence[Notification]) -> int:
     """Enqueue one digest for each person whose time has come and for whom something is new."""
     now = timezone.now()
     recipients = list_recipients(account_id)
-    due = {each: since for each in recipients if (since := _due_since(each, now))}
+    due = {each: since for each in recipients if (since := _find_due_since(each, now))}
     tasks = [
         Task(
             # One digest for a person and a period, however often this runs.
-            job_key=f"{each.user.pk}:{_last_due(each, now).isoformat()}:{since.isoformat()}",
+            job_key=":".join(
+                (str(each.user.pk), _find_last_digest(each, now).isoformat(), since.isoformat())
+            ),
             payload={"user": str(each.user.pk), "since": since.isoformat()},
         )
         for each, since in due.items()
@@ -53,13 +55,13 @@ def select_new(
     return [row for row in rows if row.kind in kinds and row.last_at > since]
 
 
-def _due_since(recipient: Recipient, now: datetime) -> datetime | None:
+def _find_due_since(recipient: Recipient, now: datetime) -> datetime | None:
     """Return the time since which events are new, if a digest is due."""
     since = recipient.settings.digest_at or recipient.membership.created_at
-    return since if since < _last_due(recipient, now) else None
+    return since if since < _find_last_digest(recipient, now) else None
 
 
-def _last_due(recipient: Recipient, now: datetime) -> datetime:
+def _find_last_digest(recipient: Recipient, now: datetime) -> datetime:
     chosen = recipient.settings
     weekly = chosen.digest == NotificationSettings.Digest.WEEKLY
-    return last_due(now, recipient.zone, chosen.hour, weekly=weekly)
+    return find_last_due(now, recipient.zone, chosen.hour, weekly=weekly)

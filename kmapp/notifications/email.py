@@ -19,13 +19,13 @@ from django.utils import timezone, translation
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import User
 from kmapp.notifications.actions import save_settings
-from kmapp.notifications.lines import Line
+from kmapp.notifications.lines import NotificationLine
 from kmapp.notifications.models import Notification
 from kmapp.notifications.recipients import Recipient
 from kmapp.notifications.refresh import load_subjects
 
 SALT = "kmapp.notifications.unsubscribe"
-MOST = 20  # notifications in one message
+MAX_NOTIFICATIONS = 20  # notifications in one message
 UNSUBSCRIBE_TIME = timedelta(days=90)  # of a link: a forwarded message is not a key for ever
 FOLDER = "web/notifications/email"
 
@@ -44,7 +44,7 @@ def build_message(
     subjects = load_subjects(recipient.account.pk, rows)
     with translation.override(recipient.language), timezone.override(recipient.zone):
         lines = [
-            Line.of(row, subject)
+            NotificationLine.of(row, subject)
             for row in rows
             if (subject := subjects.get((row.kind, row.subject)))
         ]
@@ -56,8 +56,8 @@ def build_message(
         context = {
             "account": recipient.account.name,
             "name": recipient.user.first_name or recipient.user.username,
-            "lines": lines[:MOST],
-            "more": max(0, len(lines) - MOST),
+            "lines": lines[:MAX_NOTIFICATIONS],
+            "more": max(0, len(lines) - MAX_NOTIFICATIONS),
             "number": len(lines),
             "since": since,
             "all_url": settings.PUBLIC_URL + reverse("web:notifications"),

@@ -79,7 +79,7 @@ def format_broken_part(part: str, count: int) -> str:
     return text % {"n": count}
 
 
-def url_of_refusal(subject: str) -> str:
+def build_refusal_url(subject: str) -> str:
     is_call = subject.startswith("over_budget")
     return reverse("context:settings" if is_call else "memory:policy")
 
@@ -104,7 +104,7 @@ BUDGET_EXCEEDED = register_kind(
         severity=Severity.WARNING,
         icon="gauge",
         text=format_refusal,
-        url=url_of_refusal,
+        url=build_refusal_url,
         load=load_exceeded_budgets,
         email=Email.NOW,
     )

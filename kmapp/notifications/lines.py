@@ -10,7 +10,7 @@ from kmapp.notifications.models import Notification
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class NotificationLine:
     """The text and the subject's title in one line, and the page that helps.
 
     `kind` is None if its app is no longer installed.

@@ -47,10 +47,10 @@ def list_recipients(account_id: UUID, user_id: UUID | None = None) -> list[Recip
 
     Archived accounts and deactivated users get none.
     """
-    return list(_recipients(account_id, user_id))
+    return list(_build_recipients(account_id, user_id))
 
 
-def _recipients(account_id: UUID, user_id: UUID | None) -> Iterator[Recipient]:
+def _build_recipients(account_id: UUID, user_id: UUID | None) -> Iterator[Recipient]:
     account = Account.objects.filter(pk=account_id, archived_at=None).first()
     if account is None:
         return

@@ -12,8 +12,8 @@ from kmapp.notifications.kinds import Subject, find_kind
 from kmapp.notifications.models import Notification
 
 RETENTION = timedelta(days=30)  # of closed notifications
-LONGEST = timedelta(days=90)  # of any, since it last happened
-MOST = 1_000  # of an account
+MAX_OPEN_AGE = timedelta(days=90)  # of any, since it last happened
+MAX_DELETED = 1_000  # of an account
 
 Row = tuple[str, str]  # kind and subject
 
@@ -33,7 +33,7 @@ def load_subjects(account_id: UUID, rows: Iterable[Notification]) -> Mapping[Row
 
 def refresh(account_id: UUID) -> list[Notification]:
     """Close and count the open notifications; return those that stay open. Inside `acting`."""
-    delete_old(account_id)
+    delete_old_notifications(account_id)
     rows = list(Notification.objects.of(account_id).open().order_by("-last_at", "-pk"))
     subjects, now, remaining = load_subjects(account_id, rows), timezone.now(), []
     for row in rows:
@@ -50,10 +50,10 @@ def refresh(account_id: UUID) -> list[Notification]:
     return remaining
 
 
-def delete_old(account_id: UUID) -> None:
+def delete_old_notifications(account_id: UUID) -> None:
     now, rows = SteadyTime(), Notification.objects.of(account_id)
     rows.filter(closed_at__lt=now - RETENTION).delete()
-    rows.filter(last_at__lt=now - LONGEST).delete()
+    rows.filter(last_at__lt=now - MAX_OPEN_AGE).delete()
     newest = rows.order_by("-last_at", "-pk").values_list("pk", flat=True)
-    if surplus := list(newest[MOST : 2 * MOST]):
+    if surplus := list(newest[MAX_DELETED : 2 * MAX_DELETED]):
         rows.filter(pk__in=surplus).delete()

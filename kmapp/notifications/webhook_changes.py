@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils import translation
 
 from kmapp.notifications.kinds import Subject, labels
-from kmapp.notifications.lines import Line
+from kmapp.notifications.lines import NotificationLine
 from kmapp.notifications.models import Notification
 from kmapp.notifications.refresh import load_subjects
 from kmapp.webhooks.changes import Change, Source, register_source
@@ -21,14 +21,14 @@ def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Cha
     with translation.override(settings.LANGUAGE_CODE):
         subjects = load_subjects(account_id, rows)
         return {
-            row.pk: _change(row, subject)
+            row.pk: _build_change(row, subject)
             for row in rows
             if (subject := subjects.get((row.kind, row.subject)))
         }
 
 
-def _change(row: Notification, subject: Subject) -> Change:
-    line = Line.of(row, subject)
+def _build_change(row: Notification, subject: Subject) -> Change:
+    line = NotificationLine.of(row, subject)
     return Change(
         event_type=row.kind,
         created_at=row.first_at,

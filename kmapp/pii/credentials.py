@@ -52,10 +52,10 @@ _PIN = re.compile(
     r"\s{0,3}(?:[:=]|is|为|是)?\s{0,3}([0-9]{3,8})(?![0-9])",
     re.IGNORECASE,
 )
-_SHORTEST_PIECE = 6
+_MIN_PIECE_LENGTH = 6
 _LONG_PIECE = 16  # from this length on, mixed case alone looks random
-_LOWEST_ENTROPY = 2.8  # bits per character
-_SHORTEST_PASSWORD = 4
+_MIN_ENTROPY = 2.8  # bits per character
+_MIN_PASSWORD_LENGTH = 4
 _PLACEHOLDER = re.compile(r"[\[<{$(%].*|[*•xX.]+")
 
 
@@ -72,10 +72,10 @@ def find_credentials(text: str) -> Iterator[Span]:
 def _looks_random(value: str) -> bool:
     """Return whether one piece mixes letters and digits and the entropy is too high for words."""
     pieces = re.split(r"[._\-/=+~]+", value)
-    mixed = any(len(piece) >= _SHORTEST_PIECE and _is_mixed(piece) for piece in pieces)
+    mixed = any(len(piece) >= _MIN_PIECE_LENGTH and _is_mixed(piece) for piece in pieces)
     counts = Counter(value)
     entropy = -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values())
-    return mixed and entropy >= _LOWEST_ENTROPY
+    return mixed and entropy >= _MIN_ENTROPY
 
 
 def _is_mixed(piece: str) -> bool:
@@ -87,7 +87,7 @@ def _is_mixed(piece: str) -> bool:
 def _looks_like_password(value: str) -> bool:
     """Return whether a value is neither a placeholder nor a plain word of the sentence."""
     value = value.rstrip(".,;:!?)")
-    if len(value) < _SHORTEST_PASSWORD or _PLACEHOLDER.fullmatch(value):
+    if len(value) < _MIN_PASSWORD_LENGTH or _PLACEHOLDER.fullmatch(value):
         return False
     return not value.isalpha()
 

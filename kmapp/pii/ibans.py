@@ -7,7 +7,7 @@ from stdnum import iban
 
 from kmapp.text.folding import Span
 
-_SHORTEST, _LONGEST = 15, 34  # characters
+_MIN_LENGTH, _MAX_LENGTH = 15, 34  # characters
 # A candidate may include the words after it. The check digits and the country's format decide.
 _CANDIDATE = re.compile(  # a lookahead, because candidates may overlap
     r"(?<![A-Za-z0-9])(?=([A-Za-z]{2}[ \-]?[0-9][ \-]?[0-9](?:[ \-.]{0,2}[A-Za-z0-9]){11,30}))"
@@ -19,7 +19,7 @@ def find_ibans(text: str) -> Iterator[Span]:
     for candidate in _CANDIDATE.finditer(text):
         places = [match.start() for match in _CHARACTER.finditer(text, *candidate.span(1))]
         number = "".join(text[place] for place in places)
-        for length in _lengths_with_check_digits(number):
+        for length in _find_valid_lengths(number):
             end = places[length - 1] + 1
             ends_a_word = not _CHARACTER.match(text, end)
             if ends_a_word and iban.is_valid(number[:length], check_country=False):
@@ -27,7 +27,7 @@ def find_ibans(text: str) -> Iterator[Span]:
                 break
 
 
-def _lengths_with_check_digits(number: str) -> list[int]:
+def _find_valid_lengths(number: str) -> list[int]:
     """Return the lengths at which the check digits are right (ISO 7064 mod 97-10), longest first.
 
     The remainder is updated for each character, because the library computes it from the start for
@@ -35,9 +35,9 @@ def _lengths_with_check_digits(number: str) -> list[int]:
     """
     head = int("".join(str(int(character, 36)) for character in number[:4]))
     shift, remainder, lengths = 10 ** len(str(head)), 0, []
-    for length, character in enumerate(number[4:_LONGEST], start=5):
+    for length, character in enumerate(number[4:_MAX_LENGTH], start=5):
         shifted = remainder * (10 if character.isdigit() else 100)  # a letter is two digits
         remainder = (shifted + int(character, 36)) % 97
-        if length >= _SHORTEST and (remainder * shift + head) % 97 == 1:
+        if length >= _MIN_LENGTH and (remainder * shift + head) % 97 == 1:
             lengths.append(length)
     return lengths[::-1]

@@ -56,7 +56,7 @@ _ISSUERS = re.compile(  # prefix and length; no bank has 1, 7 or 8, which exclud
     r"4(?:\d{12}|\d{15}|\d{18})|3[0689]\d{12}|3[47]\d{13}|35\d{14,17}"
     r"|5\d{15,18}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|6\d{15,18}|9\d{18}"
 )
-_LONGEST_CARD = 19
+_MAX_CARD_LENGTH = 19
 _FIRST_GROUP = frozenset({4, 6, *range(13, 20)})  # digits before the first gap, or all of them
 
 
@@ -66,7 +66,7 @@ def find_cards(text: str, masked: str) -> Iterator[Span]:
         groups = [group.span() for group in _GROUP.finditer(masked, *run.span())]
         first = 0
         while first < len(groups):
-            last = _last_group_of_card(masked, groups, first)
+            last = _find_last_group(masked, groups, first)
             if last is not None:
                 if not has_other_word_before(text, groups[first][0]):
                     yield groups[first][0], groups[last][1]
@@ -74,13 +74,13 @@ def find_cards(text: str, masked: str) -> Iterator[Span]:
             first += 1
 
 
-def _last_group_of_card(text: str, groups: list[Span], first: int) -> int | None:
+def _find_last_group(text: str, groups: list[Span], first: int) -> int | None:
     """Return the last group of the longest card number that begins with the group `first`."""
     digits, last = "", None
     for place in range(first, min(first + 6, len(groups))):
         start, end = groups[place]
-        digits += text[start:end][: _LONGEST_CARD + 1]
-        if len(digits) > _LONGEST_CARD or (place == first and end - start not in _FIRST_GROUP):
+        digits += text[start:end][: _MAX_CARD_LENGTH + 1]
+        if len(digits) > _MAX_CARD_LENGTH or (place == first and end - start not in _FIRST_GROUP):
             break
         if _ISSUERS.fullmatch(digits) and is_luhn_valid(digits):
             last = place

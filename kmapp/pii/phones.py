@@ -54,7 +54,7 @@ _OTHER_WORD_BEFORE = re.compile(
 )
 _WORD_BEFORE = re.compile(r"[A-Za-z0-9_]+-?$")
 _DIGITS_OF_COUNTRY = {"86": 13, "1": 11}  # country codes whose numbers have one length
-_LEAST_DIGITS, _MOST_DIGITS = 8, 15  # of an international number (E.164)
+_MIN_DIGITS, _MAX_DIGITS = 8, 15  # of an international number (E.164)
 _PHONE_WORDS = frozenset({"tel", "phone", "mobile", "cell", "call", "fax", "ph", "mob"})
 _HEX_LETTERS = frozenset("abcdef")
 # UUID, date (and time), IPv4 address and fraction.
@@ -84,7 +84,7 @@ def find_phones(masked: str) -> Iterator[Span]:
             if not has_other_word_before(masked, start) and not _is_inside_code(masked, start):
                 yield match.span()
     for match in _INTERNATIONAL.finditer(masked):
-        end = _end_of_international(masked, *match.span())
+        end = _find_international_end(masked, *match.span())
         if end:
             yield match.start(), end
     for match in _AFTER_PHONE_WORD.finditer(masked):
@@ -103,7 +103,7 @@ def _is_inside_code(text: str, start: int) -> bool:
     return "-" in before[0] or not word.isalpha() or set(word) <= _HEX_LETTERS
 
 
-def _end_of_international(text: str, start: int, end: int) -> int | None:
+def _find_international_end(text: str, start: int, end: int) -> int | None:
     """Return the end by the length of the country's numbers if known, else by 8 to 15 digits."""
     digits = [place for place in range(start, end) if text[place].isdigit()]
     number = "".join(text[place] for place in digits)
@@ -111,6 +111,6 @@ def _end_of_international(text: str, start: int, end: int) -> int | None:
     length = next(lengths, None)
     if length is not None and len(digits) >= length:
         return digits[length - 1] + 1
-    if len(digits) >= _LEAST_DIGITS:
-        return digits[min(len(digits), _MOST_DIGITS) - 1] + 1
+    if len(digits) >= _MIN_DIGITS:
+        return digits[min(len(digits), _MAX_DIGITS) - 1] + 1
     return None

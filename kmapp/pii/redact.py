@@ -15,9 +15,9 @@ from kmapp.text.folding import Span, fold
 
 KINDS = ("email", "phone", "card", "id", "secret")
 _NUMERIC = frozenset({"id", "card", "phone"})
-_SHORTEST_TEXT = 6  # characters; shorter texts contain no personal data
-_SMALLEST_NUMBER = 10**6  # of a JSON number that may be a phone or card
-_LONGEST_KEY = 100  # characters of a JSON key that counts as words before its value
+_MIN_TEXT_LENGTH = 6  # characters; shorter texts contain no personal data
+_MIN_NUMBER = 10**6  # of a JSON number that may be a phone or card
+_MAX_KEY_LENGTH = 100  # characters of a JSON key that counts as words before its value
 _WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")  # in camelCase and snake_case
 _SEVEN_DIGITS = re.compile(r"[0-9](?:[^0-9]{0,3}[0-9]){6}")
 
@@ -32,7 +32,7 @@ class Finding:
 
 
 def find_pii(text: str, kinds: Collection[str] = KINDS) -> list[Finding]:
-    if len(text) < _SHORTEST_TEXT:
+    if len(text) < _MIN_TEXT_LENGTH:
         return []
     folded = fold(text)
     plain = masked = folded.text
@@ -54,7 +54,7 @@ def find_pii(text: str, kinds: Collection[str] = KINDS) -> list[Finding]:
         if kind in kinds
         for start, end in matches
     ]
-    return [Finding(kind, *folded.original(start, end)) for kind, start, end in _merge(spans)]
+    return [Finding(kind, *folded.original(start, end)) for kind, start, end in _merge_spans(spans)]
 
 
 def redact(text: str, kinds: Collection[str] = KINDS) -> tuple[str, list[Finding]]:
@@ -63,10 +63,10 @@ def redact(text: str, kinds: Collection[str] = KINDS) -> tuple[str, list[Finding
     Repeats until nothing is found, because a match may appear only after its neighbour is replaced.
     """
     findings = remaining = find_pii(text, kinds)
-    redacted = _replace(text, findings)
+    redacted = _replace_findings(text, findings)
     while remaining:
         remaining = find_pii(redacted, kinds)
-        redacted = _replace(redacted, remaining)
+        redacted = _replace_findings(redacted, remaining)
     return redacted, findings
 
 
@@ -87,7 +87,7 @@ def _redact_value(value: Any, key: str, kinds: Collection[str], findings: list[F
         return _redact_dict(value, kinds, findings)
     if isinstance(value, list | tuple):
         return [_redact_value(item, key, kinds, findings) for item in value]
-    if isinstance(value, int) and abs(value) >= _SMALLEST_NUMBER:
+    if isinstance(value, int) and abs(value) >= _MIN_NUMBER:
         text = str(value)
         redacted = _redact_after_key(key, text, kinds, findings)
         return value if redacted == text else redacted
@@ -110,17 +110,17 @@ def _redact_dict(
 
 def _redact_after_key(key: str, text: str, kinds: Collection[str], findings: list[Finding]) -> str:
     """Redact a text as if "key: " preceded it."""
-    prefix = f"{_WORD_BOUNDARY.sub(' ', key)}: " if 0 < len(key) <= _LONGEST_KEY else ""
+    prefix = f"{_WORD_BOUNDARY.sub(' ', key)}: " if 0 < len(key) <= _MAX_KEY_LENGTH else ""
     own = [
         Finding(finding.kind, max(0, finding.start - len(prefix)), finding.end - len(prefix))
         for finding in find_pii(prefix + text, kinds)
         if finding.end > len(prefix)
     ]
     findings.extend(own)
-    return _replace(text, own)
+    return _replace_findings(text, own)
 
 
-def _replace(text: str, findings: Iterable[Finding]) -> str:
+def _replace_findings(text: str, findings: Iterable[Finding]) -> str:
     pieces, place = [], 0
     for finding in findings:
         pieces += [text[place : finding.start], f"[{finding.kind}]"]
@@ -128,7 +128,7 @@ def _replace(text: str, findings: Iterable[Finding]) -> str:
     return "".join([*pieces, text[place:]])
 
 
-def _merge(spans: list[tuple[int, int, int, str]]) -> Iterator[tuple[str, int, int]]:
+def _merge_spans(spans: list[tuple[int, int, int, str]]) -> Iterator[tuple[str, int, int]]:
     """Yield overlapping spans as one, with the kind of the lowest rank."""
     if not spans:
         return

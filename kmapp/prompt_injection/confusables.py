@@ -30,12 +30,12 @@ SIMPLIFIED = str.maketrans(
 _SIMILAR_SHAPES = str.maketrans("01i|_. ", "olll---")
 
 
-def skeleton(name: str) -> str:
+def compute_skeleton(name: str) -> str:
     """Return a name without differences of width, case, script and shape. For comparison only."""
     letters = fold(name).text.casefold().translate(LATIN_LETTERS)
     return letters.translate(_SIMILAR_SHAPES).replace("rn", "m")
 
 
 def list_confusable(name: str, others: Iterable[str]) -> list[str]:
-    own = skeleton(name)
-    return sorted(each for each in others if each != name and skeleton(each) == own)
+    own = compute_skeleton(name)
+    return sorted(each for each in others if each != name and compute_skeleton(each) == own)

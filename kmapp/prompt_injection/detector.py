@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from kmapp.prompt_injection.confusables import LATIN_LETTERS, SIMPLIFIED
-from kmapp.prompt_injection.encodings import decoded_texts
+from kmapp.prompt_injection.encodings import decode_texts
 from kmapp.prompt_injection.keyword_pattern import KeywordPatterns, load_patterns
 from kmapp.prompt_injection.weak_signals import has_weak_signals
 from kmapp.text.folding import Folded, Span, fold
@@ -28,8 +28,8 @@ _FLAG_EMOJI = re.compile("\U0001f3f4[\U000e0030-\U000e007a]{2,6}\U000e007f")
 _TAGS = re.compile("[\U000e0000-\U000e007f]")
 _MIXED_SCRIPTS = re.compile("[A-Za-z][\u0400-\u04ff]|[\u0400-\u04ff][A-Za-z]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}+={0,2}")
-_SHORTEST_SENTENCE = 6  # decoded characters
-_LONGEST_BASE64 = 4096  # characters of one run that are decoded
+_MIN_SENTENCE_LENGTH = 6  # decoded characters
+_MAX_BASE64_LENGTH = 4096  # characters of one run that are decoded
 _EXCERPT_LENGTH = 160
 _EXCERPT_CONTEXT = 24  # characters before and after a match
 
@@ -55,36 +55,36 @@ FLAGS = (*_CHARACTER_FLAGS, *_PATTERN_FLAGS, "encoded_text")
 def detect_flags(text: str) -> list[str]:
     """Return the flags of a text, in the order of FLAGS."""
     folded = fold(text)
-    lower = _lower(folded)
+    lower = _lower_folded(folded)
     return [flag for flag in FLAGS if _is_flagged(flag, text, folded.text, lower)]
 
 
 def extract_excerpts(text: str, flags: Sequence[str]) -> dict[str, str]:
     """Return the part of the text behind each flag; of encoded text, the decoded beginning."""
     folded = fold(text)
-    lower = _lower(folded)
+    lower = _lower_folded(folded)
     excerpts: dict[str, str] = {}
     for flag in flags:
         if flag in _CHARACTER_FLAGS:
             matches = (each.search(text) for each in _CHARACTER_FLAGS[flag])
-            excerpts[flag] = _excerpt(text, next((m.span() for m in matches if m), None))
+            excerpts[flag] = _build_excerpt(text, next((m.span() for m in matches if m), None))
         # Lower case is sometimes longer, and positions in it then differ from those in the text.
         elif flag in _PATTERN_FLAGS and len(lower) == len(folded.text):
             first_matches = _PATTERN_FLAGS[flag].search(lower)
             spans = (folded.original(*match.span()) for match in first_matches if match[0])
-            excerpts[flag] = _excerpt(text, next(spans, None))
+            excerpts[flag] = _build_excerpt(text, next(spans, None))
         elif flag == "encoded_text":
-            excerpts[flag] = next(_hidden_texts(folded.text), "")[:_EXCERPT_LENGTH]
+            excerpts[flag] = next(_decode_hidden_texts(folded.text), "")[:_EXCERPT_LENGTH]
     return {flag: excerpt for flag, excerpt in excerpts.items() if excerpt}
 
 
-def _lower(folded: Folded) -> str:
+def _lower_folded(folded: Folded) -> str:
     return folded.text.lower().translate(_LETTERS)
 
 
 def _is_flagged(flag: str, text: str, folded: str, lower: str) -> bool:
     if flag == "encoded_text":
-        return any(_hidden_texts(folded))
+        return any(_decode_hidden_texts(folded))
     if flag in _PATTERN_FLAGS:
         matches = _PATTERN_FLAGS[flag].match(lower)
         return matches or (flag == "instructions" and has_weak_signals(lower))
@@ -95,24 +95,24 @@ def _is_flagged(flag: str, text: str, folded: str, lower: str) -> bool:
     return any(each.search(text) for each in _CHARACTER_FLAGS[flag])
 
 
-def _hidden_texts(text: str) -> Iterator[str]:
+def _decode_hidden_texts(text: str) -> Iterator[str]:
     """Yield base64 that decodes to sentences, and other encodings that decode to instructions."""
-    yield from _decoded_sentences(text)
-    for decoded in decoded_texts(text):
-        if _INSTRUCTIONS.match(_lower(fold(decoded))):
+    yield from _decode_sentences(text)
+    for decoded in decode_texts(text):
+        if _INSTRUCTIONS.match(_lower_folded(fold(decoded))):
             yield decoded
 
 
-def _decoded_sentences(text: str) -> Iterator[str]:
+def _decode_sentences(text: str) -> Iterator[str]:
     """Yield the content of each base64 run that decodes to readable sentences."""
     for match in _BASE64.finditer(text):
-        code = match[0][:_LONGEST_BASE64].rstrip("=").replace("-", "+").replace("_", "/")
+        code = match[0][:_MAX_BASE64_LENGTH].rstrip("=").replace("-", "+").replace("_", "/")
         try:
             raw = base64.b64decode(code[: len(code) // 4 * 4], validate=True)
         except binascii.Error:
             continue
         content = raw[: len(raw) - 3].decode("utf-8", "ignore")
-        if len(content.encode()) < 0.9 * (len(raw) - 3) or len(content) < _SHORTEST_SENTENCE:
+        if len(content.encode()) < 0.9 * (len(raw) - 3) or len(content) < _MIN_SENTENCE_LENGTH:
             continue
         readable = all(char.isprintable() or char in "\n\t\r" for char in content)
         has_words = " " in content.strip() or any(unicodedata.category(c) == "Lo" for c in content)
@@ -120,7 +120,7 @@ def _decoded_sentences(text: str) -> Iterator[str]:
             yield content
 
 
-def _excerpt(text: str, span: Span | None) -> str:
+def _build_excerpt(text: str, span: Span | None) -> str:
     if span is None:
         return ""
     start = max(0, span[0] - _EXCERPT_CONTEXT)

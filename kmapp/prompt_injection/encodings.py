@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from urllib.parse import unquote
 
-_LONGEST = 4096  # characters that are decoded at once
+_MAX_LENGTH = 4096  # characters that are decoded at once
 _A_WORD = 6  # characters
 _SEVERAL = 3  # more words than a name has
 _ESCAPES = re.compile(r"(?:\\u[0-9a-f]{4}|\\x[0-9a-f]{2}){8,}", re.IGNORECASE)
@@ -58,12 +58,12 @@ _MORSE_LETTERS = {
 }
 
 
-def decoded_texts(text: str) -> Iterator[str]:
+def decode_texts(text: str) -> Iterator[str]:
     """Yield what this text, or a part of it, says if it is decoded."""
-    yield from _decode_whole(text[:_LONGEST])
+    yield from _decode_whole(text[:_MAX_LENGTH])
     for expression, decode in _DECODERS:
         for match in expression.finditer(text):
-            yield decode(match[0][:_LONGEST])
+            yield decode(match[0][:_MAX_LENGTH])
 
 
 def _decode_whole(text: str) -> Iterator[str]:
@@ -96,34 +96,34 @@ def _unescape(code: str) -> str:
     return _ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), code)
 
 
-def _from_bits(code: str) -> bytes:
+def _decode_bits(code: str) -> bytes:
     return bytes(int(byte, 2) for byte in re.findall("[01]{8}", code))
 
 
-def _from_hex(code: str) -> bytes:
+def _decode_hex(code: str) -> bytes:
     return bytes.fromhex(code.replace(":", ""))
 
 
-def _from_base32(code: str) -> bytes:
+def _decode_base32(code: str) -> bytes:
     letters = code.rstrip("=")
     return base64.b32decode(letters[: len(letters) // 8 * 8])
 
 
-def _from_ascii85(code: str) -> bytes:
+def _decode_ascii85(code: str) -> bytes:
     return base64.a85decode(code, adobe=True)
 
 
-def _from_morse(code: str) -> str:
+def _decode_morse(code: str) -> str:
     words = code.replace("/", " / ").split()
     return "".join(" " if word == "/" else _MORSE_LETTERS.get(word, "") for word in words)
 
 
 _DECODERS: list[tuple[re.Pattern[str], Callable[[str], str]]] = [
     (_ESCAPES, _unescape),
-    (_BINARY, _decode_bytes(_from_bits)),
-    (_HEX, _decode_bytes(_from_hex)),
-    (_BASE32, _decode_bytes(_from_base32)),
-    (_ASCII85, _decode_bytes(_from_ascii85)),
+    (_BINARY, _decode_bytes(_decode_bits)),
+    (_HEX, _decode_bytes(_decode_hex)),
+    (_BASE32, _decode_bytes(_decode_base32)),
+    (_ASCII85, _decode_bytes(_decode_ascii85)),
     (_BASE85, _decode_bytes(base64.b85decode)),
-    (_MORSE, _from_morse),
+    (_MORSE, _decode_morse),
 ]

@@ -27,7 +27,7 @@ def models_in_use() -> list[EmbeddingModel]:
     return _cached[1]
 
 
-def forget_models() -> None:
+def clear_model_cache() -> None:
     """Clear the cache of this process, which has just changed the models."""
     global _cached  # noqa: PLW0603 - as above
     _cached = None

@@ -34,9 +34,9 @@ class _StateListener(pybreaker.CircuitBreakerListener):
         CIRCUIT_OPEN.labels(cb.name).set(new_state.name != pybreaker.STATE_CLOSED)
         # Shared for two windows: each failed trial call renews it, and a killed process cannot.
         if new_state.name == pybreaker.STATE_OPEN:
-            cache.set(_shared_key(str(cb.name)), 1, timeout=2 * settings.BREAKER_RESET_SECONDS)
+            cache.set(_build_cache_key(str(cb.name)), 1, timeout=2 * settings.BREAKER_RESET_SECONDS)
         elif new_state.name == pybreaker.STATE_CLOSED:
-            cache.delete(_shared_key(str(cb.name)))
+            cache.delete(_build_cache_key(str(cb.name)))
 
 
 class Breaker:
@@ -108,12 +108,12 @@ def _endpoint_is_well(error: BaseException) -> bool:
 _breakers: dict[str, Breaker] = {}
 
 
-def breaker_for(base_url: str) -> Breaker:
+def get_breaker(base_url: str) -> Breaker:
     if base_url not in _breakers:
         _breakers.setdefault(
             base_url,
             Breaker(
-                _endpoint_of(base_url),
+                _parse_endpoint(base_url),
                 fail_max=settings.BREAKER_FAIL_MAX,
                 reset_seconds=settings.BREAKER_RESET_SECONDS,
                 successes=settings.BREAKER_SUCCESSES,
@@ -122,27 +122,27 @@ def breaker_for(base_url: str) -> Breaker:
     return _breakers[base_url]
 
 
-def _endpoint_of(base_url: str) -> str:
+def _parse_endpoint(base_url: str) -> str:
     parts = urlsplit(base_url)  # the name is displayed, so without credentials
     return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
 
 
-def _shared_key(endpoint: str) -> str:
+def _build_cache_key(endpoint: str) -> str:
     return f"circuit-open:{endpoint}"
 
 
-def state_of(base_url: str) -> str:
+def get_state(base_url: str) -> str:
     """Return the state of an endpoint's circuit: open if it is open in any process."""
-    if cache.get(_shared_key(_endpoint_of(base_url))):
+    if cache.get(_build_cache_key(_parse_endpoint(base_url))):
         return pybreaker.STATE_OPEN
     breaker = _breakers.get(base_url)
     return breaker.state if breaker else pybreaker.STATE_CLOSED
 
 
-def states() -> dict[str, str]:
+def list_states() -> dict[str, str]:
     return {url: breaker.state for url, breaker in _breakers.items()}
 
 
-def forget() -> None:
-    cache.delete_many([_shared_key(_endpoint_of(url)) for url in _breakers])
+def clear_breakers() -> None:
+    cache.delete_many([_build_cache_key(_parse_endpoint(url)) for url in _breakers])
     _breakers.clear()

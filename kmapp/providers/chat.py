@@ -12,23 +12,23 @@ from kmapp.providers.metrics import record_call
 Message = Mapping[str, Any]
 
 
-def configured() -> bool:
+def is_configured() -> bool:
     """Return whether there is a chat model. Without one, its jobs wait in the outbox."""
     return bool(settings.CHAT_MODEL)
 
 
-def can_see() -> bool:
+def supports_images() -> bool:
     return bool(settings.VISION_MODEL)
 
 
-def complete(
+def complete_chat(
     messages: Sequence[Message],
     *,
     schema: Mapping[str, Any] | None = None,
     model: str = "",
     deadline: float,
 ) -> str:
-    """Return the answer of a model, by default the chat model; check `configured()` first."""
+    """Return the answer of a model, by default the chat model; check `is_configured()` first."""
     body: dict[str, Any] = {"model": model or settings.CHAT_MODEL, "messages": list(messages)}
     if schema is not None:
         form = {"name": "answer", "strict": True, "schema": schema}

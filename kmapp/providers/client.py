@@ -31,7 +31,7 @@ from kmapp.runtime import tracing
 # provider or its configuration and may succeed later.
 REFUSALS = (400, 413, 422)
 FAULTS = (500, 501)  # 502 to 504 mean that no server responded
-LONGEST_RETRY_AFTER = 300.0
+MAX_RETRY_AFTER = 300.0
 
 GRACE = 0.25  # seconds after the deadline at which the caller returns even if the loop hangs
 
@@ -47,7 +47,7 @@ Question = Callable[[openai.AsyncOpenAI], Awaitable[LegacyAPIResponse[Any]]]
 
 def post_json(base_url: str, api_key: str, question: Question, seconds: float) -> Any:
     """Return the JSON response of the endpoint, or raise ProviderError."""
-    client = _client(base_url, api_key, os.getpid())
+    client = _get_client(base_url, api_key, os.getpid())
 
     async def body() -> bytes:
         return (await question(client)).content
@@ -66,7 +66,7 @@ def post_json(base_url: str, api_key: str, question: Question, seconds: float) -
         raise Faulted("The provider's answer is not JSON.") from error
 
 
-def posted(
+def build_post(
     path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
 ) -> Question:
     async def post(client: openai.AsyncOpenAI) -> LegacyAPIResponse[Any]:
@@ -82,10 +82,10 @@ def _raise_for(error: openai.APIStatusError) -> NoReturn:
     if error.status_code in REFUSALS:
         raise Refused(message) from error
     kind = Faulted if error.status_code in FAULTS else ProviderError
-    raise kind(message, retry_after=retry_after(error.response.headers)) from error
+    raise kind(message, retry_after=parse_retry_after(error.response.headers)) from error
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
+def parse_retry_after(headers: Mapping[str, str]) -> float | None:
     value = headers.get("retry-after", "")
     try:
         seconds = float(value)
@@ -96,11 +96,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             return None
     if not math.isfinite(seconds) or seconds < 0:
         return None
-    return min(seconds, LONGEST_RETRY_AFTER)
+    return min(seconds, MAX_RETRY_AFTER)
 
 
 @cache
-def _client(base_url: str, api_key: str, pid: int) -> openai.AsyncOpenAI:
+def _get_client(base_url: str, api_key: str, pid: int) -> openai.AsyncOpenAI:
     """Return this process's client; `pid` is in the key because connections belong to a loop."""
     # On this machine: no proxy, and a new connection for each call, which costs nothing. The
     # embedded server writes header and body separately, so on a reused connection Nagle's algorithm
@@ -135,7 +135,7 @@ def _is_loopback(base_url: str) -> bool:
 
 def run_with_deadline(call: Coroutine[Any, Any, T], seconds: float) -> T:
     """Return the result of a call, or raise TimeoutError after `seconds` in total."""
-    future = asyncio.run_coroutine_threadsafe(_bounded(call, seconds), _loop())
+    future = asyncio.run_coroutine_threadsafe(_run_bounded(call, seconds), _get_loop())
     try:
         return future.result(timeout=seconds + GRACE)
     except BaseException:
@@ -143,12 +143,12 @@ def run_with_deadline(call: Coroutine[Any, Any, T], seconds: float) -> T:
         raise
 
 
-async def _bounded(call: Coroutine[Any, Any, T], seconds: float) -> T:
+async def _run_bounded(call: Coroutine[Any, Any, T], seconds: float) -> T:
     async with asyncio.timeout(seconds):
         return await call
 
 
-def _loop() -> asyncio.AbstractEventLoop:
+def _get_loop() -> asyncio.AbstractEventLoop:
     pid = os.getpid()
     if pid not in _loops:
         ours = asyncio.new_event_loop()

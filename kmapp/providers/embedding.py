@@ -7,12 +7,12 @@ from typing import Literal, Protocol, Self
 
 from django.conf import settings
 
-from kmapp.providers.breaker import breaker_for
+from kmapp.providers.breaker import get_breaker
 from kmapp.providers.client import post_json
 from kmapp.providers.errors import BadVectors, Faulted, Refused
 from kmapp.providers.metrics import record_call
 from kmapp.providers.models import EmbeddingModel
-from kmapp.providers.vector_validation import Unusable, read_answer, read_vector
+from kmapp.providers.vector_validation import Unusable, parse_embeddings, parse_vector
 
 Kind = Literal["query", "passage"]
 Outcome = list[float] | Unusable  # the vector of a text, or why there is none
@@ -20,8 +20,8 @@ Outcome = list[float] | Unusable  # the vector of a text, or why there is none
 PROBES = 2  # texts of a failed batch that are sent alone before all others
 # The embedded server handles one call at a time, so a large call delays the next one; small calls
 # are slow (31 texts a second one by one, 68 by 32).
-MOST_TEXTS = 32
-MOST_TOKENS = 2_000  # the server continues a call that timed out, so each call must be short
+MAX_TEXTS = 32
+MAX_TOKENS = 2_000  # the server continues a call that timed out, so each call must be short
 
 
 class Embedder(Protocol):
@@ -61,7 +61,7 @@ class OpenAIEmbedder:
     def embed(self, texts: Sequence[str], *, kind: Kind) -> list[list[float]]:
         """Return a vector for each text; raise BadVectors if some texts are at fault."""
         forms = [self._add_prefix(text, kind) for text in texts]
-        calls = batches(forms) if self.in_batches else [forms] if forms else []
+        calls = split_batches(forms) if self.in_batches else [forms] if forms else []
         outcomes = [outcome for batch in calls for outcome in self._embed_batch(batch, kind)]
         reasons = {i: str(bad) for i, bad in enumerate(outcomes) if isinstance(bad, Unusable)}
         if reasons:
@@ -96,7 +96,7 @@ class OpenAIEmbedder:
         return outcome
 
     def _call(self, batch: Sequence[str], kind: Kind) -> list[Outcome]:
-        circuit = nullcontext() if self.in_batches else breaker_for(self.base_url).guard()
+        circuit = nullcontext() if self.in_batches else get_breaker(self.base_url).guard()
         extra = {"input_type": kind} if self.model.sends_input_type else None
         with record_call("embedding", kind) as call, circuit:
             answer = post_json(
@@ -114,7 +114,7 @@ class OpenAIEmbedder:
 
     def _read(self, answer: object, count: int) -> list[Outcome]:
         try:
-            raws = read_answer(answer, count=count)
+            raws = parse_embeddings(answer, count=count)
         except Unusable as bad:
             return [bad] * count
         except ValueError as error:
@@ -123,23 +123,23 @@ class OpenAIEmbedder:
 
     def _vector(self, raw: object) -> Outcome:
         try:
-            return read_vector(raw, dimensions=self.model.dimensions)
+            return parse_vector(raw, dimensions=self.model.dimensions)
         except Unusable as bad:
             return bad
 
 
-def estimate(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Return about how many tokens, rather too many, without a tokenizer's tables in memory."""
     ascii_letters = len(text.encode("ascii", "ignore"))
     return ascii_letters // 3 + (len(text) - ascii_letters) + 1
 
 
-def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+def split_batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield the texts in order, in batches within both limits; a longer text is alone."""
     start = spent = 0
     for position, text in enumerate(texts):
-        cost = estimate(text)
-        if position > start and (position - start == MOST_TEXTS or spent + cost > MOST_TOKENS):
+        cost = estimate_tokens(text)
+        if position > start and (position - start == MAX_TEXTS or spent + cost > MAX_TOKENS):
             yield texts[start:position]
             start, spent = position, 0
         spent += cost

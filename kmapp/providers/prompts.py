@@ -13,9 +13,9 @@ class Prompts:
 
     def __call__(self, name: str, **values: str) -> str:
         """Return a prompt with its values. A missing value is an error."""
-        return _template(self._folder / f"{name}.md").substitute(values).strip()
+        return _load_template(self._folder / f"{name}.md").substitute(values).strip()
 
 
 @cache
-def _template(path: Path) -> Template:
+def _load_template(path: Path) -> Template:
     return Template(path.read_text())

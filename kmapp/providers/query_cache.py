@@ -16,7 +16,7 @@ from django.core.cache import cache
 from kmapp.providers.embedding import Embedder
 from kmapp.providers.metrics import QUERY_CACHE
 from kmapp.providers.models import EmbeddingModel
-from kmapp.providers.vector_validation import Unusable, pack, read_vector
+from kmapp.providers.vector_validation import Unusable, pack_vector, parse_vector
 
 log = structlog.get_logger()
 
@@ -41,7 +41,7 @@ def query_vector(
     [vector] = embedder.embed([text], kind="query")
     if is_up:
         try:
-            cache.set(key, pack(vector), timeout=settings.QUERY_CACHE_SECONDS)
+            cache.set(key, pack_vector(vector), timeout=settings.QUERY_CACHE_SECONDS)
         except Exception as error:  # noqa: BLE001 - no error of the cache may fail the query
             log.warning("query_cache_unwritable", error=type(error).__name__)
     return QueryVector(vector, cached=False)
@@ -58,6 +58,6 @@ def _load(key: str, model: EmbeddingModel) -> tuple[list[float] | None, bool]:
     vector = None
     if packed is not None:
         with suppress(Unusable):  # written by other code: a miss
-            vector = read_vector(packed, dimensions=model.dimensions)
+            vector = parse_vector(packed, dimensions=model.dimensions)
     QUERY_CACHE.labels("hit" if vector else "miss").inc()
     return vector, True

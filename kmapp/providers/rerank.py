@@ -6,20 +6,20 @@ from typing import Any
 
 from django.conf import settings
 
-from kmapp.providers.breaker import breaker_for
-from kmapp.providers.client import post_json, posted
+from kmapp.providers.breaker import get_breaker
+from kmapp.providers.client import build_post, post_json
 from kmapp.providers.errors import Faulted
 from kmapp.providers.metrics import record_call
 
 PATH = "/rerank"
 
 
-def configured() -> bool:
+def is_configured() -> bool:
     """Return whether there is a reranker. Without one, results remain in their order."""
     return bool(settings.RERANK_BASE_URL)
 
 
-def relevance(query: str, texts: Sequence[str]) -> list[float]:
+def score_relevance(query: str, texts: Sequence[str]) -> list[float]:
     """Return the relevance of each text: one call under a deadline, with a circuit breaker."""
     body = {
         "model": settings.RERANK_MODEL,
@@ -29,26 +29,26 @@ def relevance(query: str, texts: Sequence[str]) -> list[float]:
     }
     base_url, api_key = settings.RERANK_BASE_URL, settings.RERANK_API_KEY
     # A separate circuit, because embeddings at the same address may work.
-    circuit = breaker_for(base_url + PATH).guard()
+    circuit = get_breaker(base_url + PATH).guard()
     with record_call("rerank", "query") as call, circuit:
-        answer = post_json(base_url, api_key, posted(PATH, body), settings.RERANK_DEADLINE)
-        scores = read_answer(answer, count=len(texts))
+        answer = post_json(base_url, api_key, build_post(PATH, body), settings.RERANK_DEADLINE)
+        scores = parse_response(answer, count=len(texts))
         call.outcome = "ok"
         return scores
 
 
-def read_answer(answer: object, *, count: int) -> list[float]:
+def parse_response(answer: object, *, count: int) -> list[float]:
     """Return the relevance of each text in order, from 0 to 1; raise Faulted otherwise."""
     results = answer.get("results") if isinstance(answer, Mapping) else None
     if not isinstance(results, list):
         raise Faulted("The reranker's response has no list of results.")
-    scores = dict(map(_result, results))
+    scores = dict(map(_parse_result, results))
     if len(results) != count or scores.keys() != set(range(count)):
         raise Faulted(f"The reranker received {count} texts and returned results for others.")
     return [scores[number] for number in range(count)]
 
 
-def _result(result: Any) -> tuple[int, float]:
+def _parse_result(result: Any) -> tuple[int, float]:
     try:
         index, score = result["index"], float(result["relevance_score"])
     except (TypeError, ValueError, LookupError) as error:

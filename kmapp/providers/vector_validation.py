@@ -12,15 +12,15 @@ from sys import byteorder
 from typing import Any
 
 # In half precision, a vector beyond these bounds becomes infinite or zero.
-LARGEST = 65_504.0
-SHORTEST = 1e-4
+MAX_VALUE = 65_504.0
+MIN_NORM = 1e-4
 
 
 class Unusable(ValueError):
     """A text has no vector that can be used."""
 
 
-def read_answer(answer: object, *, count: int) -> list[object]:
+def parse_embeddings(answer: object, *, count: int) -> list[object]:
     """Return the raw embeddings of an OpenAI-style response, one per text, in order.
 
     Raise Unusable if they cannot be matched to the texts, another ValueError for invalid data.
@@ -36,26 +36,26 @@ def read_answer(answer: object, *, count: int) -> list[object]:
     return [item.get("embedding") for item in items]
 
 
-def read_vector(raw: object, *, dimensions: int) -> list[float]:
+def parse_vector(raw: object, *, dimensions: int) -> list[float]:
     """Return one embedding, from a list or from base64 of 32-bit floats, as numbers."""
-    vector = _numbers(raw)
+    vector = _decode_numbers(raw)
     if len(vector) != dimensions:
         raise Unusable(f"{len(vector)} dimensions instead of {dimensions}")
     if not all(map(math.isfinite, vector)):
         raise Unusable("contains NaN or infinity")
-    if max(map(abs, vector)) > LARGEST:
+    if max(map(abs, vector)) > MAX_VALUE:
         raise Unusable("contains numbers too large for half precision")
-    if math.hypot(*vector) < SHORTEST:
+    if math.hypot(*vector) < MIN_NORM:
         raise Unusable("is zero")
     return vector
 
 
-def pack(vector: list[float]) -> str:
-    """Return the compact form that `read_vector` reads: base64 of 32-bit floats."""
+def pack_vector(vector: list[float]) -> str:
+    """Return the compact form that `parse_vector` reads: base64 of 32-bit floats."""
     return base64.b64encode(_little_endian(array("f", vector)).tobytes()).decode()
 
 
-def _numbers(raw: Any) -> list[float]:
+def _decode_numbers(raw: Any) -> list[float]:
     try:
         if isinstance(raw, str):
             return _little_endian(array("f", base64.b64decode(raw, validate=True))).tolist()

@@ -79,11 +79,11 @@ def quiet_error(logger: object, method: str, event: Event) -> Event:
         return event
     error = info[1] if isinstance(info, tuple) else info
     if isinstance(error, BaseException):
-        event["errors"] = [_describe(each) for each in _chain(error)]
+        event["errors"] = [_describe(each) for each in _walk_causes(error)]
     return event
 
 
-def _chain(error: BaseException) -> list[BaseException]:
+def _walk_causes(error: BaseException) -> list[BaseException]:
     chain: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in chain:

@@ -48,7 +48,7 @@ class Identity:
     started: str
 
     def alive(self) -> bool:
-        return bool(self.started) and started(self.pid) == self.started
+        return bool(self.started) and get_start_time(self.pid) == self.started
 
     def end(self, stop_signal: signal.Signals, grace: float) -> None:
         if not self.alive():
@@ -125,7 +125,7 @@ def http_get(
         connection.close()
 
 
-def command_of(pid: int) -> str:
+def get_command(pid: int) -> str:
     if not Path("/proc/self").exists():
         return _ps(pid, "args=")
     with suppress(OSError):
@@ -133,7 +133,7 @@ def command_of(pid: int) -> str:
     return ""
 
 
-def started(pid: int) -> str:
+def get_start_time(pid: int) -> str:
     """Return the start time of a process, unique across reboots, or "" if it has ended."""
     if not Path("/proc/self").exists():
         state, _, began = _ps(pid, "stat=,lstart=").partition(" ")
@@ -192,13 +192,13 @@ class PidFile:
             {
                 "name": program.name,
                 "pid": pid,
-                "started": started(pid),
+                "started": get_start_time(pid),
                 "stop_signal": program.stop_signal,
                 "grace": program.grace,
             }
             for program, pid in running
         ]
-        us = {"pid": os.getpid(), "started": started(os.getpid())}
+        us = {"pid": os.getpid(), "started": get_start_time(os.getpid())}
         new = self.path.with_suffix(".new")
         content = {"supervisor": us, "children": children, "hand_over": asdict(hand_over)}
         new.write_text(json.dumps(content, indent=1))
@@ -232,12 +232,12 @@ class PidFile:
         self.path.unlink(missing_ok=True)
 
 
-def rotate(log: Path, *, above: int) -> None:
+def rotate_log(log: Path, *, above: int) -> None:
     """Copy a large log and empty it, because its writer continues to append to the same file."""
     if log.exists() and log.stat().st_size > above:
         shutil.copyfile(log, log.with_name(log.name + ".1"))
         os.truncate(log, 0)
 
 
-def tail(log: Path, lines: int = 15) -> str:
+def read_tail(log: Path, lines: int = 15) -> str:
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

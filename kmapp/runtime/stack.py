@@ -123,7 +123,7 @@ def beat() -> Program:
     return replace(program, alone=True)  # its file of times has one user
 
 
-def successor(program: Program) -> Program:
+def build_successor(program: Program) -> Program:
     """Return a program that announces that it can serve, because its port is already served."""
     if program.alone:
         return program
@@ -193,7 +193,7 @@ def _bind(variable: str, host: str, port: int) -> socket.socket:
     return bound
 
 
-def health() -> str:
+def find_health_problem() -> str:
     """Return what is wrong according to /v1/health, or an empty string."""
     try:
         status, body = _get_health()

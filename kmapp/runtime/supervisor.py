@@ -12,7 +12,15 @@ from pathlib import Path
 from types import FrameType
 
 from kmapp.runtime import processes
-from kmapp.runtime.processes import CannotStart, HandOver, PidFile, Program, lock, rotate, tail
+from kmapp.runtime.processes import (
+    CannotStart,
+    HandOver,
+    PidFile,
+    Program,
+    lock,
+    read_tail,
+    rotate_log,
+)
 
 STABLE_SECONDS = 60  # after this time, earlier failures of a program do not count
 LONGEST_PAUSE = 30
@@ -133,7 +141,7 @@ class Supervisor:
             late = next((child for child in waiting if not child.running), None)
             if late or time.monotonic() - began > patience:
                 late = late or waiting[0]
-                raise CannotStart(f"{late.program.name} did not start:\n{tail(late.log)}")
+                raise CannotStart(f"{late.program.name} did not start:\n{read_tail(late.log)}")
             self._pause()
 
     def run(self, program: Program) -> str:
@@ -145,7 +153,7 @@ class Supervisor:
         finally:
             processes.stop(process, program)
         if process.returncode:
-            raise CannotStart(f"{program.name} failed:\n{printed}{tail(log)}")
+            raise CannotStart(f"{program.name} failed:\n{printed}{read_tail(log)}")
         self._report_duration(program.name, began)
         return printed
 
@@ -169,7 +177,7 @@ class Supervisor:
             if time.monotonic() > logs_due:
                 logs_due = time.monotonic() + LOG_CHECK_SECONDS
                 for child in self.children:
-                    rotate(child.log, above=LOG_BYTES)
+                    rotate_log(child.log, above=LOG_BYTES)
             time.sleep(4 * processes.TICK)
 
     def _hand_over(self, hand_over: Callable[[], None]) -> None:
@@ -253,7 +261,7 @@ class Supervisor:
 
     def _fresh_log(self, program: Program) -> Path:
         log = self.logs / f"{program.name}.log"
-        rotate(log, above=0)
+        rotate_log(log, above=0)
         return log
 
     def _write_pids(self) -> None:

@@ -72,7 +72,7 @@ def states(model: EmbeddingModel) -> dict[str, int]:
 
 def ensure_default_model() -> EmbeddingModel:
     """Return the active model; create the default model with its indexes if there is none."""
-    active = models.default_model()
+    active = models.get_or_create_default_model()
     make_indexes(active)
     return active
 
@@ -90,7 +90,7 @@ def backfill(model: EmbeddingModel, report_progress: ReportProgress = lambda don
     if model.state == EmbeddingModel.State.ACTIVE:
         raise Conflict(f"{model} is active: texts are embedded with it when they are written.")
     if model.state == EmbeddingModel.State.RETIRED:
-        models.build_again(model)
+        models.rebuild_model(model)
         make_indexes(model)
     return sum(
         _backfill(model, source, account_id, report_progress)
@@ -166,7 +166,7 @@ def activate(model: EmbeddingModel, *, although_incomplete: bool = False) -> Non
             code="model_incomplete",
             details={"missing": covered.missing, "texts": covered.texts},
         )
-    models.activate(model)
+    models.activate_model(model)
 
 
 def drop(model: EmbeddingModel, report_progress: ReportProgress = lambda done: None) -> None:
@@ -176,7 +176,7 @@ def drop(model: EmbeddingModel, report_progress: ReportProgress = lambda done: N
     for account_id in account_ids():
         while deleted := _drop_block(account_id, model):
             report_progress(deleted)
-    models.forget(model)
+    models.delete_model(model)
 
 
 def _drop_block(account_id: UUID, model: EmbeddingModel) -> int:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from django.conf import settings
 
 from kmapp.providers.errors import ProviderError
-from kmapp.providers.rerank import configured, relevance
+from kmapp.providers.rerank import is_configured, score_relevance
 from kmapp.search.query_vector import describe_failure
 
 LEAST, MOST = 30, 100  # results that are read
@@ -35,7 +35,7 @@ T = TypeVar("T", bound=Scored)
 
 def candidate_limit(limit: int) -> int:
     """Return how many results to find, so that the best `limit` can be chosen from them."""
-    return max(limit, LEAST) if configured() else limit
+    return max(limit, LEAST) if is_configured() else limit
 
 
 def rerank_results(
@@ -48,11 +48,11 @@ def rerank_results(
 
     Only the first results are reranked. The others get no part of the reranker's share.
     """
-    if not (configured() and query and results):
+    if not (is_configured() and query and results):
         return list(results)
     started = monotonic()
     try:
-        relevances = relevance(query, [text_of(each)[:LONGEST] for each in results[:MOST]])
+        relevances = score_relevance(query, [text_of(each)[:LONGEST] for each in results[:MOST]])
     except ProviderError as error:
         message = "In the order of words and meaning: the reranker did not answer."
         deadline = settings.RERANK_DEADLINE

@@ -23,11 +23,11 @@ def find_matches(text: str, query_terms: Collection[str], phrases: Collection[st
         if phrase
         for match in re.finditer(re.escape(phrase), text, re.IGNORECASE)
     ]
-    places += _words(text, {term for term in query_terms if not chinese_share(term)})
+    places += _find_words(text, {term for term in query_terms if not chinese_share(term)})
     for term in query_terms:
         if chinese_share(term):
             places += [match.span() for match in re.finditer(re.escape(term), text)]
-    return _joined(sorted(places))
+    return _merge_spans(sorted(places))
 
 
 def mark(text: str, spans: Sequence[Span]) -> list[Piece]:
@@ -54,7 +54,7 @@ def passage(
     return [*cut, *mark(text[start:end], inside), *rest]
 
 
-def _words(text: str, query_terms: set[str]) -> list[Span]:
+def _find_words(text: str, query_terms: set[str]) -> list[Span]:
     if not query_terms:
         return []
     beginnings = {term[:_PREFIX] for term in query_terms}
@@ -66,7 +66,7 @@ def _words(text: str, query_terms: set[str]) -> list[Span]:
     ]
 
 
-def _joined(places: Sequence[Span]) -> list[Span]:
+def _merge_spans(places: Sequence[Span]) -> list[Span]:
     spans: list[Span] = []
     for start, end in places:
         if spans and start <= spans[-1][1]:

@@ -13,7 +13,7 @@ from typing import cast
 
 TERM_LENGTH = 64  # a sha256 in hex still fits; of longer strings, only the beginning counts
 
-_LONGEST_WORD = 8  # characters of a Chinese word at the beginning of a text
+_MAX_WORD_LENGTH = 8  # characters of a Chinese word at the beginning of a text
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\uac00-\ud7af"  # Thai, kana, hangul
 _LETTER = rf"[^\W_{_HAN}{_UNSPACED}]"
@@ -56,7 +56,7 @@ def terms(text: str) -> list[str]:
 
     E-mail addresses, versions and identifiers are included whole and in pieces.
     """
-    plain = _CONTRACTION.sub("", _THOUSANDS.sub("", _folded(text)))
+    plain = _CONTRACTION.sub("", _THOUSANDS.sub("", _fold_term(text)))
     return [
         term[:TERM_LENGTH]
         for run in _RUN.finditer(plain)
@@ -71,11 +71,11 @@ def opening(text: str) -> str:
 
 @lru_cache(maxsize=30_000)  # the same memories are candidates again and again
 def _opening(text: str) -> str:
-    run = _RUN.search(_folded(text))
+    run = _RUN.search(_fold_term(text))
     if run is None:
         return ""
     if han := run["han"]:
-        first = next(_han(han[:_LONGEST_WORD]), "")
+        first = next(_han(han[:_MAX_WORD_LENGTH]), "")
         return first if han.startswith(first) else ""
     return next(iter(_READERS[cast(str, run.lastgroup)](run[0])), "")
 
@@ -89,7 +89,7 @@ def chinese_share(text: str) -> float:
 
 def chinese_words(run: str) -> list[str]:
     """Return the dictionary words of a run of Chinese characters."""
-    cut, _ = _cutters()
+    cut, _ = _get_segmenters()
     return cut(run)
 
 
@@ -100,7 +100,7 @@ def tagged_chinese_words(run: str) -> list[tuple[str, str]]:
     return list(tag(run, hmm=False))
 
 
-def _folded(text: str) -> str:
+def _fold_term(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
@@ -110,7 +110,7 @@ def _han(run: str) -> Iterator[str]:
     The segmenter does not guess new words: it would segment a name differently in each sentence,
     while the pairs of its characters are always the same.
     """
-    cut, cut_for_search = _cutters()
+    cut, cut_for_search = _get_segmenters()
     yield from (word for word in cut_for_search(run) if word not in STOP_WORDS)
     for before, after in pairwise(cut(run)):
         if len(before) == len(after) == 1 and not STOP_WORDS.issuperset((before, after)):
@@ -137,7 +137,7 @@ _READERS: dict[str, Callable[[str], Iterable[str]]] = {
 
 
 @cache
-def _cutters() -> tuple[Callable[[str], list[str]], Callable[[str], list[str]]]:
+def _get_segmenters() -> tuple[Callable[[str], list[str]], Callable[[str], list[str]]]:
     """Return the segmenters, loaded on first use because the dictionary takes memory."""
     from rjieba import cut, cut_for_search  # noqa: PLC0415
 
@@ -146,11 +146,11 @@ def _cutters() -> tuple[Callable[[str], list[str]], Callable[[str], list[str]]]:
 
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    return _stemmer()(word)
+    return _get_stemmer()(word)
 
 
 @cache
-def _stemmer() -> Callable[[str], str]:
+def _get_stemmer() -> Callable[[str], str]:
     from snowballstemmer import stemmer  # noqa: PLC0415
 
     return cast(Callable[[str], str], stemmer("english").stemWord)

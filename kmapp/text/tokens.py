@@ -6,8 +6,8 @@ Counts are cached by content, because a conversation is counted again with every
 from collections.abc import Callable
 from functools import cache
 
-PIECE = 400_000  # characters; the encoder refuses a million at a time
-MOST = 200_000  # cached counts
+PIECE_LENGTH = 400_000  # characters; the encoder refuses a million at a time
+MAX_CACHED = 200_000  # cached counts
 
 # By hash and length, so that no text is stored. Python salts the hash in each process, so that
 # collisions cannot be constructed.
@@ -20,20 +20,20 @@ def count(text: str) -> int:
     key = hash(text), len(text)
     cached = _counts.get(key)
     if cached is None:
-        if len(_counts) >= MOST:
+        if len(_counts) >= MAX_CACHED:
             _counts.clear()  # rare, and counting again is fast
-        encode = _encoder()
-        pieces = (text[at : at + PIECE] for at in range(0, len(text), PIECE))
+        encode = _get_encoder()
+        pieces = (text[at : at + PIECE_LENGTH] for at in range(0, len(text), PIECE_LENGTH))
         cached = _counts[key] = sum(len(encode(piece)) for piece in pieces)
     return cached
 
 
-def forget() -> None:
+def clear_cache() -> None:
     _counts.clear()
 
 
 @cache
-def _encoder() -> Callable[[str], list[int]]:
+def _get_encoder() -> Callable[[str], list[int]]:
     """Return the encoder, loaded on first use because its tables take 148 MB."""
     from bpe_openai import get_encoding  # noqa: PLC0415
 

@@ -13,7 +13,7 @@ from kmapp.text.terms import STOP_WORDS, chinese_words
 
 CACHED = 30_000  # texts
 CONCRETE = 2  # names, numbers and quotations from which a text is fully concrete
-LONGEST_NAME = 32  # characters of a speaker's name at the beginning
+MAX_NAME_LENGTH = 32  # characters of a speaker's name at the beginning
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’]\w+)?|\d+")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
@@ -59,13 +59,13 @@ def asks_for_time(query: str) -> bool:
 @lru_cache(maxsize=CACHED)
 def traits(text: str) -> Traits:
     """Return the traits of a text, which may begin with its speaker or heading and a colon."""
-    name_end = text.find(": ", 0, LONGEST_NAME)
+    name_end = text.find(": ", 0, MAX_NAME_LENGTH)
     body = text[name_end + 2 :] if name_end > 0 else text
     tokens = _WORD.findall(body)
     words = [word.lower() for word in tokens]
     only_latin = body.isascii()
     if not only_latin:
-        words = [part for word in words for part in _split(word)]
+        words = [part for word in words for part in _split_word(word)]
     content = [
         word for word in words if len(word) > 1 and word not in STOP_WORDS and word.isalpha()
     ]
@@ -87,6 +87,6 @@ def _states_time(body: str, words: set[str], *, only_latin: bool) -> bool:
     return bool(_YEAR.search(body) or (not only_latin and _CHINESE_TIME.search(body)))
 
 
-def _split(word: str) -> list[str]:
+def _split_word(word: str) -> list[str]:
     """Return the dictionary words of Chinese text, which has no spaces."""
     return chinese_words(word) if _HAN.match(word) else [word]

@@ -13,8 +13,8 @@ from kmapp.accounts.models import ApiKey, User
 def list_actor_names(actors: Iterable[str]) -> dict[str, str]:
     """Return the display name of each actor, with two queries in all. Inside `acting`."""
     parsed = {word: Actor.parse(word) for word in set(actors)}
-    people = _ids(parsed, "user")
-    keys = _ids(parsed, "key")
+    people = _list_ids(parsed, "user")
+    keys = _list_ids(parsed, "key")
     account_id = current_account_id()
     users = {u.pk: u.get_full_name() or u.email for u in User.objects.filter(pk__in=people)}
     key_names = (
@@ -25,7 +25,7 @@ def list_actor_names(actors: Iterable[str]) -> dict[str, str]:
     return {word: _display_name(actor, users, key_names) for word, actor in parsed.items()}
 
 
-def _ids(parsed: dict[str, Actor], kind: str) -> list[UUID]:
+def _list_ids(parsed: dict[str, Actor], kind: str) -> list[UUID]:
     return [actor.id for actor in parsed.values() if actor.kind == kind and actor.id]
 
 

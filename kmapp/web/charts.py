@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 WIDTH, HEIGHT = 1_000, 160  # units of the SVG view box
-GAP = 0.2  # of a column's width
+COLUMN_GAP = 0.2  # of a column's width
 OTHER_COLOUR = 8  # the colour of all remaining parts
 STEPS = (1, 2, 5, 10)  # ends of a scale, times a power of ten
 
@@ -93,9 +93,9 @@ class Chart:
                     height = HEIGHT * value / maximum
                     y -= height
                     yield Rectangle(
-                        x=round(width * (index + GAP / 2), 2),
+                        x=round(width * (index + COLUMN_GAP / 2), 2),
                         y=round(y, 2),
-                        width=round(width * (1 - GAP), 2),
+                        width=round(width * (1 - COLUMN_GAP), 2),
                         height=round(height, 2),
                         colour=series.colour,
                     )

@@ -11,9 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Membership
 from kmapp.company_sign_in.models import CompanySignIn
-from kmapp.company_sign_in.openid_connect import allowed_providers, may_use_address
+from kmapp.company_sign_in.openid_connect import get_allowed_providers, may_use_address
 from kmapp.company_sign_in.saml import parse_certificate
-from kmapp.egress.allowed_addresses import LONGEST, CannotReach
+from kmapp.egress.allowed_addresses import MAX_LENGTH, CannotReach
 from kmapp.web.forms import Styled
 
 MAX_GROUPS = 100  # of a role
@@ -28,7 +28,7 @@ BEHAVIOUR = ("creates_logins", "checks_second_factor", "allows_password", "is_li
 COLUMNS = ("name", "issuer", "groups_claim", "default_role", *BEHAVIOUR)
 
 
-def _groups_field(label: Any) -> forms.CharField:
+def _build_groups_field(label: Any) -> forms.CharField:
     return forms.CharField(
         label=label,
         required=False,
@@ -60,10 +60,10 @@ class CompanySignInForm(Styled):
         initial="groups",
         help_text=_("The claim in which the provider lists the groups of a person."),
     )
-    groups_admin = _groups_field(_("Groups of admins"))
-    groups_editor = _groups_field(_("Groups of editors"))
-    groups_reviewer = _groups_field(_("Groups of reviewers"))
-    groups_viewer = _groups_field(_("Groups of viewers"))
+    groups_admin = _build_groups_field(_("Groups of admins"))
+    groups_editor = _build_groups_field(_("Groups of editors"))
+    groups_reviewer = _build_groups_field(_("Groups of reviewers"))
+    groups_viewer = _build_groups_field(_("Groups of viewers"))
     default_role = forms.ChoiceField(
         label=_("People in none of these groups"),
         required=False,
@@ -98,7 +98,7 @@ class CompanySignInForm(Styled):
         super().__init__(data, initial=self._read_values(row) if row else None)
 
     def clean_email_domains(self) -> list[str]:
-        domains = _split(SEPARATOR, self.cleaned_data["email_domains"].lower())
+        domains = _split_values(SEPARATOR, self.cleaned_data["email_domains"].lower())
         for domain in domains:
             is_domain(domain)
         return domains
@@ -108,7 +108,7 @@ class CompanySignInForm(Styled):
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         self.role_by_group: dict[str, str] = {}
         for role in ROLES:
-            for group in _split("\n", cleaned.get(f"groups_{role}", "")):
+            for group in _split_values("\n", cleaned.get(f"groups_{role}", "")):
                 if group in self.role_by_group:
                     self.add_error(f"groups_{role}", _("A group has one role: remove one of them."))
                 self.role_by_group[group] = role
@@ -146,7 +146,7 @@ class OpenIDConnectForm(CompanySignInForm):
 
     issuer = forms.CharField(
         label=_("Issuer URL"),
-        max_length=LONGEST,
+        max_length=MAX_LENGTH,
         widget=forms.URLInput(),
         help_text=_("Such as https://login.example.com/realms/main."),
     )
@@ -181,12 +181,12 @@ class SAMLForm(CompanySignInForm):
 
     issuer = forms.CharField(
         label=_("Entity ID of the provider"),
-        max_length=LONGEST,
+        max_length=MAX_LENGTH,
         help_text=_("As in the provider's metadata."),
     )
     sign_in_url = forms.CharField(
         label=_("Sign-in URL"),
-        max_length=LONGEST,
+        max_length=MAX_LENGTH,
         widget=forms.URLInput(),
         help_text=_("The provider's SingleSignOnService with the HTTP-Redirect binding."),
     )
@@ -215,7 +215,7 @@ class SAMLForm(CompanySignInForm):
     def clean_sign_in_url(self) -> str:
         url: str = self.cleaned_data["sign_in_url"]
         try:
-            is_safe = may_use_address(url, allowed_providers())
+            is_safe = may_use_address(url, get_allowed_providers())
         except CannotReach as error:
             raise forms.ValidationError(gettext(str(error))) from error
         if not is_safe:
@@ -223,6 +223,6 @@ class SAMLForm(CompanySignInForm):
         return url
 
 
-def _split(separator: Any, text: str) -> list[str]:
+def _split_values(separator: Any, text: str) -> list[str]:
     parts = separator.split(text) if isinstance(separator, re.Pattern) else text.split(separator)
     return list(dict.fromkeys(filter(None, (part.strip() for part in parts))))

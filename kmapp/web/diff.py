@@ -56,7 +56,7 @@ def diff_pieces(old: str, new: str) -> list[Change]:
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
     if max(len(before), len(after)) > _MAX_TOKENS:
         before, after = _LINE.findall(old), _LINE.findall(new)
-    return list(_compare(before, after))
+    return list(_compare_trimmed(before, after))
 
 
 def fold(changes: Iterable[Change]) -> Iterator[Change]:
@@ -70,11 +70,11 @@ def fold(changes: Iterable[Change]) -> Iterator[Change]:
         yield kind, text[-_EDGE:]
 
 
-def _compare(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:
+def _compare_trimmed(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:
     """Skip the common prefix and suffix; run the matcher on what is in between."""
-    head = _common_prefix(before, after)
+    head = _count_common_prefix(before, after)
     longest = min(len(before), len(after)) - head
-    tail = _common_prefix(before[::-1][:longest], after[::-1])
+    tail = _count_common_prefix(before[::-1][:longest], after[::-1])
     if head:
         yield "same", "".join(before[:head])
     yield from _compare_middle(before[head : len(before) - tail], after[head : len(after) - tail])
@@ -82,7 +82,7 @@ def _compare(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:
         yield "same", "".join(before[len(before) - tail :])
 
 
-def _common_prefix(before: Sequence[str], after: Sequence[str]) -> int:
+def _count_common_prefix(before: Sequence[str], after: Sequence[str]) -> int:
     """Return the number of pieces at the start of both."""
     pairs = enumerate(zip(before, after, strict=False))
     return next((i for i, (old, new) in pairs if old != new), min(len(before), len(after)))
@@ -97,13 +97,13 @@ def _compare_middle(before: Sequence[str], after: Sequence[str]) -> Iterator[Cha
         if tag != "equal" or ((removed or added) and old_text.isspace()):
             removed, added = removed + old_text, added + new_text
             continue
-        yield from _flush(removed, added)
+        yield from _yield_change(removed, added)
         removed = added = ""
         yield "same", old_text
-    yield from _flush(removed, added)
+    yield from _yield_change(removed, added)
 
 
-def _flush(removed: str, added: str) -> Iterator[Change]:
+def _yield_change(removed: str, added: str) -> Iterator[Change]:
     """Yield one change. A space at the end of both sides is unchanged."""
     space = removed[len(removed.rstrip()) :]
     if not added.endswith(space):

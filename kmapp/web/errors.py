@@ -138,7 +138,7 @@ def handler500(request: HttpRequest) -> HttpResponse:
     error = sys.exc_info()[1]
     if api.is_api(request.path):
         return api.server_error(request, error)
-    refusal = error and api.translate(error)
+    refusal = error and api.translate_error(error)
     if refusal and refusal.status == HTTPStatus.SERVICE_UNAVAILABLE:
         return unavailable(request, refusal.headers)
     return server_error(request)

@@ -35,23 +35,23 @@ def choice(label: Any, choices: Any, **more: Any) -> django_filters.ChoiceFilter
 
 
 def from_day(label: Any, column: str) -> django_filters.DateFilter:
-    return django_filters.DateFilter(column, label=label, method=_since, widget=_DAY)
+    return django_filters.DateFilter(column, label=label, method=_filter_since, widget=_DAY)
 
 
 def until_day(label: Any, column: str) -> django_filters.DateFilter:
     """Filter by a last day, inclusive."""
-    return django_filters.DateFilter(column, label=label, method=_until, widget=_DAY)
+    return django_filters.DateFilter(column, label=label, method=_filter_until, widget=_DAY)
 
 
-def _since(rows: QuerySet[Any], column: str, day: date) -> QuerySet[Any]:
-    return rows.filter(**{f"{column}__gte": _midnight(day)})
+def _filter_since(rows: QuerySet[Any], column: str, day: date) -> QuerySet[Any]:
+    return rows.filter(**{f"{column}__gte": _get_midnight(day)})
 
 
-def _until(rows: QuerySet[Any], column: str, day: date) -> QuerySet[Any]:
+def _filter_until(rows: QuerySet[Any], column: str, day: date) -> QuerySet[Any]:
     if day == date.max:
         return rows
-    return rows.filter(**{f"{column}__lt": _midnight(day + timedelta(days=1))})
+    return rows.filter(**{f"{column}__lt": _get_midnight(day + timedelta(days=1))})
 
 
-def _midnight(day: date) -> datetime:
+def _get_midnight(day: date) -> datetime:
     return timezone.make_aware(datetime.combine(day, time.min))

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Membership, User
 from kmapp.accounts.scopes import Scope
-from kmapp.egress.allowed_addresses import ANY_HOST, LONGEST
+from kmapp.egress.allowed_addresses import ANY_HOST, MAX_LENGTH
 from kmapp.errors import DomainError
 from kmapp.webhooks.changes import list_event_types
 from kmapp.webhooks.payloads import NATIVE
@@ -99,7 +99,7 @@ class KeyForm(Styled):
 
 class WebhookForm(SettingsForm):
     name = forms.CharField(label=_("Name"), max_length=100)
-    url = forms.CharField(label=_("URL"), max_length=LONGEST)
+    url = forms.CharField(label=_("URL"), max_length=MAX_LENGTH)
     event_types = forms.MultipleChoiceField(
         label=_("Events"), choices=list_choices, widget=forms.CheckboxSelectMultiple
     )

@@ -47,11 +47,11 @@ def mark_invisible(text: str) -> SafeString:
         return escape(text)
     pieces = split_invisible(text)
     return format_html_join(
-        "", "{}", ((_badge(piece) if invisible else piece,) for piece, invisible in pieces)
+        "", "{}", ((_render_badge(piece) if invisible else piece,) for piece, invisible in pieces)
     )
 
 
-def _badge(character: str) -> SafeString:
+def _render_badge(character: str) -> SafeString:
     return format_html(
         '<span class="invisible-char" title="{}">{}</span>',
         unicodedata.name(character, "CONTROL CHARACTER"),

@@ -84,12 +84,12 @@ def render_markdown(
 
 def _render_blocks(text: str, account_id: UUID, title: str, passage: Passage | None) -> str:
     """Return the HTML of a text, which is not sanitized yet."""
-    parser = _parser()
+    parser = _get_parser()
     env: EnvType = {"deadline": monotonic() + _MAX_SECONDS, "open_links": []}
     tokens = parser.parse(text, env)
-    env["links"] = resolve_links(account_id, _linked_objects(tokens))
-    blocks = list(_blocks(tokens))
-    if blocks and title and _heading_text(blocks[0]) == title:
+    env["links"] = resolve_links(account_id, _list_linked_objects(tokens))
+    blocks = list(_split_blocks(tokens))
+    if blocks and title and _get_heading_text(blocks[0]) == title:
         blocks = blocks[1:]
     parts, is_marked = [], False
     for block in blocks:
@@ -118,12 +118,12 @@ def render_plain(text: str, *, passage: Passage | None = None) -> SafeString:
     )
 
 
-def _linked_objects(tokens: Iterable[Token]) -> list[tuple[str, UUID]]:
+def _list_linked_objects(tokens: Iterable[Token]) -> list[tuple[str, UUID]]:
     children = (child for token in tokens for child in token.children or ())
     return [child.meta["object"] for child in children if child.type == "object_link"]
 
 
-def _blocks(tokens: Sequence[Token]) -> Iterable[list[Token]]:
+def _split_blocks(tokens: Sequence[Token]) -> Iterable[list[Token]]:
     """Yield the tokens of each block of the outermost level."""
     block: list[Token] = []
     depth = 0
@@ -135,7 +135,7 @@ def _blocks(tokens: Sequence[Token]) -> Iterable[list[Token]]:
             block = []
 
 
-def _heading_text(block: Sequence[Token]) -> str:
+def _get_heading_text(block: Sequence[Token]) -> str:
     return block[1].content.strip() if block[0].type == "heading_open" else ""
 
 
@@ -145,7 +145,7 @@ def _is_inside(block: Sequence[Token], passage: Passage | None) -> bool:
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _get_parser() -> MarkdownIt:
     parser = MarkdownIt("js-default", {"html": False, "linkify": False})
     # The package exports the function `table` under the name of its module.
     table: Any = sys.modules["markdown_it.rules_block.table"]

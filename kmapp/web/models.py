@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned
-from kmapp.web.site_search.query import LONGEST
+from kmapp.web.site_search.query import MAX_LENGTH
 
 
 class Session(AbstractBaseSession):
@@ -41,7 +41,7 @@ class StoredSearch(AccountOwned):
         db_index=False,
         verbose_name=_("person"),
     )
-    text = models.CharField(_("search"), max_length=LONGEST)
+    text = models.CharField(_("search"), max_length=MAX_LENGTH)
     saved = models.BooleanField(_("saved"), default=False)
     used_at = models.DateTimeField(_("last used"))
 

@@ -220,7 +220,7 @@ def build_navigation(request: WebRequest) -> Navigation:
     groups = [
         VisibleNavGroup(
             group=group,
-            items=list(_visible(request, group.items)),
+            items=list(_list_visible(request, group.items)),
             is_open=group.name not in collapsed,
         )
         for group in NAV_GROUPS
@@ -238,16 +238,16 @@ def list_pages(request: WebRequest) -> list[VisibleNavItem]:
     """Return all pages and actions that this person can open by name."""
     items = [item for group in NAV_GROUPS for item in group.items]
     pages = [page for item in items for page in item.pages or (item,)]
-    return list(_visible(request, [*pages, *OTHER_PAGES]))
+    return list(_list_visible(request, [*pages, *OTHER_PAGES]))
 
 
 def read_collapsed(request: HttpRequest) -> set[str]:
     return set(request.COOKIES.get(COLLAPSED_COOKIE, "").split("."))
 
 
-def _visible(request: WebRequest, items: Iterable[NavItem]) -> Iterable[VisibleNavItem]:
+def _list_visible(request: WebRequest, items: Iterable[NavItem]) -> Iterable[VisibleNavItem]:
     for item in items:
-        pages = list(_visible(request, item.pages))
+        pages = list(_list_visible(request, item.pages))
         url = pages[0].url if pages else find_url(item.url_name)
         is_allowed = item.needs in request.permissions
         if url and is_allowed and (request.user.is_superuser or not item.owner):

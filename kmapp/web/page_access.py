@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import list_account_access
-from kmapp.accounts.permissions import Permission, Role, list_permissions, lowest_role
+from kmapp.accounts.permissions import Permission, Role, find_lowest_role, list_permissions
 from kmapp.accounts.second_factor import has_second_factor
 from kmapp.errors import Denied, DomainError
 from kmapp.web import notices
@@ -96,7 +96,7 @@ def run_view(request: WebRequest, view: PageView, access: PageAccess) -> HttpRes
             return redirect_page(request, missing)
         _check_access(request, access)
         with timezone.override(find_time_zone(request, request.user)):
-            answer = _answer(request, view)
+            answer = _run_in_transaction(request, view)
     except DomainError as error:
         answer = render_error(request, error)
     patch_vary_headers(answer, ["HX-Request"])  # one URL returns the page or a partial
@@ -120,7 +120,7 @@ def _check_access(request: WebRequest, access: PageAccess) -> None:
         return
     if request.access.archived_at:
         raise Denied(_("This account is archived and read-only. Nothing was changed."))
-    role = lowest_role(needed)
+    role = find_lowest_role(needed)
     if role == Role.ADMIN:
         raise Denied(_("Only an admin of this account can do this."))
     text = _("This needs the role %(role)s. Ask an admin of this account.")
@@ -142,7 +142,7 @@ def _find_missing_step(request: WebRequest) -> str:
     return ""
 
 
-def _answer(request: WebRequest, view: PageView) -> HttpResponseBase:
+def _run_in_transaction(request: WebRequest, view: PageView) -> HttpResponseBase:
     with acting(request.account_id):
         answer = view(request)
     while isinstance(answer, AfterCommit):

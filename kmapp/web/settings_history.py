@@ -10,7 +10,7 @@ from django.utils.text import capfirst
 from kmapp.accounts.models import SealedModel
 from kmapp.ledger.models import Commit, Seal
 
-MOST = 50  # commits
+MAX_COMMITS = 50  # commits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ def list_changes(
     )
     commits = Commit.objects.of(row.account_id).filter(pk__in=seals.values("commit_id"))
     history = []
-    for commit in commits.select_related("note").order_by("-seq")[:MOST]:
+    for commit in commits.select_related("note").order_by("-seq")[:MAX_COMMITS]:
         note = getattr(commit, "note", None)
         if note and note.input and (changes := note.input.get(input_key)):
             formatted = [

@@ -67,7 +67,7 @@ def merge_texts(base: str, theirs: str, mine: str, *, their_name: str, my_name: 
 
     Lines that the bounded matcher does not reach count as changed.
     """
-    sides = (_lines(base), _lines(theirs), _lines(mine))
+    sides = (_split_lines(base), _split_lines(theirs), _split_lines(mine))
     matcher: Any = BoundedSequenceMatcher  # the package's protocol is narrower than `difflib`
     merge = Merge3(*sides, sequence_matcher=matcher)
     parts: list[str] = []
@@ -90,5 +90,5 @@ def has_conflict_marks(text: str) -> bool:
     return {_MARKS[0], _MARKS[2]} <= starts
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return [f"{line}\n" for line in text.split("\n")]

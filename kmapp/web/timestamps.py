@@ -25,10 +25,10 @@ def format_relative(moment: datetime, *, now: datetime | None = None) -> str:
         return date_format(timezone.localtime(moment), "DATE_FORMAT")
     if abs(away) < MINUTE:
         return _("just now") if away >= -timedelta(seconds=5) else _("in a moment")
-    return _ago(away) if away > timedelta() else _ahead(-away)
+    return _format_past(away) if away > timedelta() else _format_future(-away)
 
 
-def _ago(away: timedelta) -> str:
+def _format_past(away: timedelta) -> str:
     if away < HOUR:
         return _("%(n)d min ago") % {"n": away // MINUTE}
     if away < DAY:
@@ -37,7 +37,7 @@ def _ago(away: timedelta) -> str:
     return ngettext("%(n)d day ago", "%(n)d days ago", days) % {"n": days}
 
 
-def _ahead(away: timedelta) -> str:
+def _format_future(away: timedelta) -> str:
     if away < HOUR:
         return _("in %(n)d min") % {"n": away // MINUTE}
     if away < DAY:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.database.encryption import seal
-from kmapp.egress.allowed_addresses import PORTS, Allowed, CannotReach, address_of
+from kmapp.egress.allowed_addresses import PORTS, AllowedSites, CannotReach, validate_address
 from kmapp.errors import Conflict, Denied, Invalid, NotFound
 from kmapp.ledger.actions import recording
 from kmapp.outbox.actions import Task, publish
@@ -35,8 +35,8 @@ class CreatedWebhook:
     secret: str
 
 
-def allowed_receivers() -> Allowed:
-    return Allowed.of(settings.WEBHOOK_HOSTS, settings.WEBHOOK_PRIVATE)
+def get_allowed_receivers() -> AllowedSites:
+    return AllowedSites.of(settings.WEBHOOK_HOSTS, settings.WEBHOOK_PRIVATE)
 
 
 def create_webhook(
@@ -51,12 +51,12 @@ def create_webhook(
     """Create a webhook. Its secret is returned once and stored encrypted."""
     if payload_format not in list_formats():
         names = ", ".join(list_formats())
-        raise _invalid("payload_format", _("Choose one of: %(names)s.") % {"names": names})
+        raise _build_error("payload_format", _("Choose one of: %(names)s.") % {"names": names})
     webhook = Webhook(
         account_id=account_id,
         name=name,
-        url=_checked_url(url),
-        event_types=_checked_event_types(event_types),
+        url=_validate_url(url),
+        event_types=_validate_event_types(event_types),
         payload_format=payload_format,
         created_by=str(actor),
     )
@@ -79,12 +79,12 @@ def update_webhook(
     account_id: UUID, webhook_id: UUID, values: Mapping[str, Any], *, actor: Actor
 ) -> Webhook:
     """Change name, url, event_types or is_active. Its secret stays the same."""
-    webhook = _lock(account_id, webhook_id)
+    webhook = _lock_webhook(account_id, webhook_id)
     checked = dict(values)
     if "url" in checked and checked["url"] != webhook.url:
-        checked["url"] = _checked_url(checked["url"])
+        checked["url"] = _validate_url(checked["url"])
     if "event_types" in checked:
-        checked["event_types"] = _checked_event_types(checked["event_types"])
+        checked["event_types"] = _validate_event_types(checked["event_types"])
     changed = {name: value for name, value in checked.items() if getattr(webhook, name) != value}
     if not changed:
         return webhook
@@ -99,7 +99,7 @@ def update_webhook(
 
 def delete_webhook(account_id: UUID, webhook_id: UUID, *, actor: Actor) -> None:
     """Delete a webhook. What it has not sent yet is not sent."""
-    webhook = _lock(account_id, webhook_id)
+    webhook = _lock_webhook(account_id, webhook_id)
     with recording(account_id, actor) as commit:
         commit.erase(Webhook._meta.label_lower, webhook.pk)
         webhook.delete()
@@ -127,7 +127,7 @@ def enqueue_reports(
     publish(account_id, SEND, tasks)
 
 
-def _lock(account_id: UUID, webhook_id: UUID) -> Webhook:
+def _lock_webhook(account_id: UUID, webhook_id: UUID) -> Webhook:
     rows = Webhook.objects.of(account_id).select_for_update()
     webhook = rows.filter(pk=webhook_id).first()
     if webhook is None:
@@ -135,37 +135,37 @@ def _lock(account_id: UUID, webhook_id: UUID) -> Webhook:
     return webhook
 
 
-def _checked_url(url: str) -> str:
+def _validate_url(url: str) -> str:
     """Return the normalized URL. Raise Denied or Invalid if no webhook may be sent there."""
-    allowed = allowed_receivers()
+    allowed = get_allowed_receivers()
     if not allowed:
         raise Denied(
             _("This installation sends no webhooks. Its operator can allow them."),
             code="webhooks_off",
         )
     try:
-        address = address_of(url, allowed)
+        address = validate_address(url, allowed)
     except CannotReach as error:
-        raise _invalid("url", _(str(error))) from error
+        raise _build_error("url", _(str(error))) from error
     if not address.startswith("https:") and not _may_be_private(address, allowed):
-        raise _invalid("url", _("Enter an https:// URL, because memories are sent to it."))
+        raise _build_error("url", _("Enter an https:// URL, because memories are sent to it."))
     return address
 
 
-def _may_be_private(address: str, allowed: Allowed) -> bool:
+def _may_be_private(address: str, allowed: AllowedSites) -> bool:
     parts = urlsplit(address)
     return allowed.allows_private(str(parts.hostname), parts.port or PORTS[parts.scheme])
 
 
-def _checked_event_types(names: Sequence[str]) -> list[str]:
+def _validate_event_types(names: Sequence[str]) -> list[str]:
     existing = list_event_types()
     unknown = sorted(set(names) - existing.keys())
     if unknown or not names:
-        raise _invalid(
+        raise _build_error(
             "event_types", _("Choose one or more of: %(names)s.") % {"names": ", ".join(existing)}
         )
     return sorted(set(names))
 
 
-def _invalid(path: str, message: str) -> Invalid:
+def _build_error(path: str, message: str) -> Invalid:
     return Invalid(message, issues=[{"path": path, "message": message}])

@@ -7,7 +7,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountQuerySet, SealedModel
-from kmapp.egress.allowed_addresses import LONGEST
+from kmapp.egress.allowed_addresses import MAX_LENGTH
 from kmapp.webhooks.payloads import NATIVE
 
 
@@ -22,7 +22,7 @@ class Webhook(SealedModel):
     unsealed_fields = ("commit_id", "last_attempt_at", "last_error")
 
     name = models.CharField(_("name"), max_length=100)
-    url = models.CharField(_("URL"), max_length=LONGEST)
+    url = models.CharField(_("URL"), max_length=MAX_LENGTH)
     event_types = ArrayField(models.CharField(max_length=50), verbose_name=_("events"))
     payload_format = models.CharField(_("payload format"), max_length=20, default=NATIVE)
     secret = models.CharField(_("signing secret"), max_length=255, editable=False)  # encrypted

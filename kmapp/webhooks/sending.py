@@ -15,11 +15,11 @@ from uuid import UUID
 import httpcore2
 from django.core.serializers.json import DjangoJSONEncoder
 
-from kmapp.egress.allowed_addresses import Allowed, address_of
+from kmapp.egress.allowed_addresses import AllowedSites, validate_address
 from kmapp.egress.connections import CheckedBackend
 from kmapp.webhooks.payloads import Payload
 
-SECONDS = 10.0  # in all
+MAX_SECONDS = 10.0  # in all
 
 
 class NotAccepted(Exception):
@@ -33,7 +33,9 @@ def sign(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
     return f"v1,{b64encode(hmac.digest(key, content, sha256)).decode()}"
 
 
-def send(url: str, secret: str, message_id: UUID, payload: Payload, allowed: Allowed) -> None:
+def send_request(
+    url: str, secret: str, message_id: UUID, payload: Payload, allowed: AllowedSites
+) -> None:
     """Send a request and require a status of 2xx. Raise CannotReach or NotAccepted."""
     body = json.dumps(payload, cls=DjangoJSONEncoder, ensure_ascii=False).encode()
     timestamp = int(time.time())
@@ -44,23 +46,25 @@ def send(url: str, secret: str, message_id: UUID, payload: Payload, allowed: All
         "webhook-timestamp": str(timestamp),
         "webhook-signature": sign(secret, str(message_id), timestamp, body),
     }
-    status = asyncio.run(_post(address_of(url, allowed), headers, body, allowed))
+    status = asyncio.run(_post_body(validate_address(url, allowed), headers, body, allowed))
     if not 200 <= status < 300:  # noqa: PLR2004 - redirects are not followed
         raise NotAccepted(f"The receiver returned HTTP status {status}.")
 
 
-async def _post(
-    url: str, headers: dict[bytes | str, bytes | str], body: bytes, allowed: Allowed
+async def _post_body(
+    url: str, headers: dict[bytes | str, bytes | str], body: bytes, allowed: AllowedSites
 ) -> int:
     """Return the status of the response; its body is not read."""
     try:
         async with (
-            asyncio.timeout(SECONDS),
+            asyncio.timeout(MAX_SECONDS),
             httpcore2.AsyncConnectionPool(network_backend=CheckedBackend(allowed)) as pool,
             pool.stream("POST", url, headers=headers, content=body) as response,
         ):
             return response.status
     except (TimeoutError, httpcore2.TimeoutException) as error:
-        raise NotAccepted(f"The receiver did not respond within {SECONDS:.0f} seconds.") from error
+        raise NotAccepted(
+            f"The receiver did not respond within {MAX_SECONDS:.0f} seconds."
+        ) from error
     except (OSError, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
         raise NotAccepted("The receiver could not be reached.") from error

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.egress.allowed_addresses import Allowed, CannotReach, address_of
+from kmapp.egress.allowed_addresses import AllowedSites, CannotReach, validate_address
 from kmapp.errors import Denied, DomainError, Invalid
 from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import fail_document, lock_pending
@@ -20,8 +20,8 @@ from knowledge.parsing.failure_messages import translate_failure
 State = KnowledgeDocument.State
 
 
-def get_allowed_sites() -> Allowed:
-    return Allowed.of(settings.KNOWLEDGE_FETCH_HOSTS, settings.KNOWLEDGE_FETCH_PRIVATE)
+def get_allowed_sites() -> AllowedSites:
+    return AllowedSites.of(settings.KNOWLEDGE_FETCH_HOSTS, settings.KNOWLEDGE_FETCH_PRIVATE)
 
 
 def check_addresses(deliveries: Sequence[Delivery]) -> None:
@@ -34,7 +34,7 @@ def check_addresses(deliveries: Sequence[Delivery]) -> None:
         )
     for i, each in pending_fetches:
         try:
-            address_of(each.url, get_allowed_sites())
+            validate_address(each.url, get_allowed_sites())
         except CannotReach as error:
             message = translate_failure(str(error))
             issues = [{"path": f"documents.{i}.url", "message": message}]

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redacted_text import redacted_reason
+from kmapp.accounts.redacted_text import redact_reason
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import recording
 from kmapp.prompt_injection.confusables import list_confusable
@@ -154,7 +154,7 @@ def change_source(
     changed = {name: value for name, value in values.items() if getattr(source, name) != value}
     if not changed:
         return
-    stored_reason = redacted_reason(source.account_id, reason)
+    stored_reason = redact_reason(source.account_id, reason)
     with recording(source.account_id, actor, reason=stored_reason) as commit:
         for name, value in changed.items():
             setattr(source, name, value)

@@ -1,9 +1,9 @@
 """Tools that agents can offer to a model to search knowledge."""
 
 from kmapp.accounts.scopes import Scope
-from kmapp.api.agent_tools import Tool, offer, text
+from kmapp.api.agent_tools import Tool, register_tools, text
 
-offer(
+register_tools(
     Tool(
         name="knowledge_search",
         description="Search the organisation's documents for passages to cite, best match first.",

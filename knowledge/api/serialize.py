@@ -19,7 +19,7 @@ from knowledge.retrieval.search import Snippet
 
 
 def serialize_source(source: KnowledgeSource) -> SourceAnswer:
-    """Serialize a source from a `counted` queryset."""
+    """Serialize a source of a queryset `with_document_counts`."""
     return serialize_as(SourceAnswer, source, documents=source.number)
 
 

@@ -29,7 +29,7 @@ class Answer:
 
     @property
     def rank(self) -> int | None:
-        """The rank of the first correct document, from 1."""
+        """Return the rank of the first correct document, from 1."""
         ranks = (i for i, ref in enumerate(self.refs, 1) if ref in self.question.answered_in)
         return next(ranks, None)
 

@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 
 import httpcore2
 
-from kmapp.egress.allowed_addresses import UNREADABLE, Allowed, CannotReach, address_of
+from kmapp.egress.allowed_addresses import UNREADABLE, AllowedSites, CannotReach, validate_address
 from kmapp.egress.connections import CheckedBackend
 
 MAX_SECONDS = 30.0  # in all, including redirects
@@ -48,13 +48,13 @@ class Page:
 
 
 @contextmanager
-def fetch_page(url: str, allowed: Allowed) -> Iterator[Page]:
+def fetch_page(url: str, allowed: AllowedSites) -> Iterator[Page]:
     """Fetch the page at an address for the duration of the context, or raise CannotReach."""
     with TemporaryFile() as file:
         yield asyncio.run(_fetch_within_time(url, allowed, file))
 
 
-async def _fetch_within_time(url: str, allowed: Allowed, file: BinaryIO) -> Page:
+async def _fetch_within_time(url: str, allowed: AllowedSites, file: BinaryIO) -> Page:
     try:
         async with asyncio.timeout(MAX_SECONDS):
             return await _follow_redirects(url, allowed, file)
@@ -64,11 +64,11 @@ async def _fetch_within_time(url: str, allowed: Allowed, file: BinaryIO) -> Page
         raise CannotReach("The site could not be reached.") from error
 
 
-async def _follow_redirects(url: str, allowed: Allowed, file: BinaryIO) -> Page:
+async def _follow_redirects(url: str, allowed: AllowedSites, file: BinaryIO) -> Page:
     quiet = dict.fromkeys(("connect", "read", "write", "pool"), IDLE_SECONDS)
     async with httpcore2.AsyncConnectionPool(network_backend=CheckedBackend(allowed)) as pool:
         for _ in range(MAX_REDIRECTS + 1):
-            url = address_of(url, allowed)
+            url = validate_address(url, allowed)
             stream = pool.stream("GET", url, headers=_HEADERS, extensions={"timeout": quiet})
             async with stream as response:
                 headers = {

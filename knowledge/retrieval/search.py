@@ -15,7 +15,7 @@ from django.db.models import Min, Q
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import IdText
 from kmapp.providers.active import active_model
-from kmapp.providers.rerank import configured
+from kmapp.providers.rerank import is_configured
 from kmapp.search.fusion import fuse
 from kmapp.search.lookups import Ids
 from kmapp.search.models import Vector
@@ -106,7 +106,7 @@ def _rank_and_rerank(
     """Return the selected passages; the reranker is called outside `acting`."""
     with acting(account_id):
         runs = _rank(account_id, request, meaning)
-        if not configured():
+        if not is_configured():
             return _select_best(request, runs)
         runs = runs[: candidate_limit(request.limit)]
         passages = {}

@@ -32,7 +32,7 @@ class RankChange:
 
     @property
     def ranks_up(self) -> int:
-        """Number of ranks that the document is higher on the right; negative if lower."""
+        """Return by how many ranks the document is higher on the right; negative if lower."""
         return self.left.rank - self.right.rank if self.left and self.right else 0
 
     @property
@@ -55,7 +55,7 @@ class Comparison:
 
     @property
     def changed_count(self) -> int:
-        """Number of documents whose rank differs."""
+        """Return the number of documents whose rank differs."""
         return sum(not (each.left and each.right) or each.ranks_up != 0 for each in self.changes)
 
 

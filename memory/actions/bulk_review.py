@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redacted_text import redacted_reason
+from kmapp.accounts.redacted_text import redact_reason
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import recording
 from kmapp.outbox.actions import Task, publish
@@ -79,7 +79,7 @@ def start_run(
         account_id=account_id,
         deed=operation,
         actor=str(actor),
-        reason=redacted_reason(account_id, reason),
+        reason=redact_reason(account_id, reason),
         asked=len(chosen),
         created_at=timezone.now(),
     )

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import AccountQuerySet, SealedModel
 from kmapp.accounts.personal_data import count_personal_data, erase_copies, erase_personal_data
-from kmapp.accounts.redacted_text import redacted_reason
+from kmapp.accounts.redacted_text import redact_reason
 from kmapp.api.models import IdempotentRequest
 from kmapp.database.counts import count_each
 from kmapp.errors import Conflict, Invalid, NotFound
@@ -125,7 +125,7 @@ def erase_entries(
             _("Someone else erased some of these memories. Count again."), code="count_changed"
         )
     erased = [entries[pk] for pk in ids]
-    stored_reason = redacted_reason(account_id, reason)
+    stored_reason = redact_reason(account_id, reason)
     with recording(account_id, actor, input={"erased": len(ids)}, reason=stored_reason) as commit:
         _reserve_ids(account_id, erased, commit)
         _delete_rows(account_id, ids, commit)

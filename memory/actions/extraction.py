@@ -173,7 +173,7 @@ def _format_day(row: Extraction) -> str:
 def _load_messages(row: Extraction) -> list[Message]:
     """Return the messages with each image replaced by the description of a vision model."""
     messages = [Message(**each) for each in row.said["messages"]]
-    if any(message.images for message in messages) and not chat.can_see():
+    if any(message.images for message in messages) and not chat.supports_images():
         raise InvalidAnswer("no model that supports images is configured any more", "")
     return [message.with_described_images(describe_image) for message in messages]
 

@@ -91,7 +91,7 @@ def enqueue_conversation(
     """
     stored: Sequence[MemoryEntry] = ()
     has_text = any(not message.is_system and message.text.strip() for message in messages)
-    if has_text and not chat.configured():
+    if has_text and not chat.is_configured():
         stored = store_messages(context, messages).entries
     source_input = {
         "messages": [message.serialize() for message in messages],
@@ -140,7 +140,7 @@ def _enqueue(
     job_key = f"{row.pk}:1"
     task = Task(job_key=job_key, payload={"extraction": str(row.pk)})
     events = publish(context.account_id, EXTRACT, [task])
-    reason = "" if chat.configured() else NO_CHAT_MODEL
+    reason = "" if chat.is_configured() else NO_CHAT_MODEL
     return QueuedExtraction(event_id=events[job_key], reason=reason, stored=stored)
 
 

@@ -56,12 +56,12 @@ def request_answer(
 
 def _complete(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
     try:
-        return chat.complete(messages, schema=schema, deadline=settings.CHAT_DEADLINE)
+        return chat.complete_chat(messages, schema=schema, deadline=settings.CHAT_DEADLINE)
     except Refused:
         if schema is None:
             raise
         # Some servers do not support schemas; the prompt describes the form as well.
-        return chat.complete(messages, deadline=settings.CHAT_DEADLINE)
+        return chat.complete_chat(messages, deadline=settings.CHAT_DEADLINE)
 
 
 def describe_image(image: str) -> str:
@@ -70,7 +70,7 @@ def describe_image(image: str) -> str:
         {"type": "text", "text": prompt("picture")},
         {"type": "image_url", "image_url": {"url": image}},
     ]
-    description = chat.complete(
+    description = chat.complete_chat(
         [{"role": "user", "content": content}],
         model=settings.VISION_MODEL,
         deadline=settings.CHAT_DEADLINE,

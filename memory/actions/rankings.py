@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redacted_text import redacted_reason
+from kmapp.accounts.redacted_text import redact_reason
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import recording
@@ -103,7 +103,7 @@ def move(request: Move) -> Ranking:
         return ranking
     _refuse_leaps(ranking, request.to)
     changes = _changes(ranking, request.to, rows)
-    reason = redacted_reason(account_id, request.reason)
+    reason = redact_reason(account_id, request.reason)
     with recording(account_id, request.actor, reason=reason) as commit:
         for row, values in changes:
             for name, value in {**values, "commit_id": commit.id}.items():

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import redact_value, redacted_reason
+from kmapp.accounts.redacted_text import redact_reason, redact_value
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note
@@ -55,7 +55,7 @@ class Decision:
 
     @cached_property
     def redacted_reason(self) -> str:
-        return redacted_reason(self.account_id, self.reason)
+        return redact_reason(self.account_id, self.reason)
 
     def apply(
         self,

@@ -25,7 +25,7 @@ class Labeller:
     """Labels the topics of one run. Use outside transactions: the chat model may take long."""
 
     def __init__(self) -> None:
-        self.asks_model = chat.configured()
+        self.asks_model = chat.is_configured()
         self.asks_until = monotonic() + MODEL_SECONDS
 
     def label(self, background: Background, texts: Sequence[str]) -> str:

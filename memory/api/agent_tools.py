@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kmapp.accounts.scopes import Scope
-from kmapp.api.agent_tools import Tool, offer, text
+from kmapp.api.agent_tools import Tool, register_tools, text
 from memory.models import MemoryEntry
 
 KIND = {**text("The kind of memory."), "enum": list(MemoryEntry.Kind.values)}
@@ -16,7 +16,7 @@ OWNER_IDS: Mapping[str, Any] = {
 }
 ID = text("The ID of the memory, from a search.")
 
-offer(
+register_tools(
     Tool(
         name="memory_search",
         description="Search the memories for a question, best match first.",

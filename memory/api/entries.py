@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.permissions import demand
+from kmapp.api.permissions import require_scope
 from kmapp.api.serializers import present
 from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
@@ -61,7 +61,7 @@ class Write(AgentView):
         )
         guests = guests_of(data.get("nodes", []))
         for needed in scopes_of(guests):
-            demand(self.request.auth, needed)
+            require_scope(self.request.auth, needed)
         batch = Batch(
             entries=[
                 entry_of(node)

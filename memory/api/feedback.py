@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.permissions import demand
+from kmapp.api.permissions import require_scope
 from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import IdField
 from kmapp.api.views import AgentView, parse
@@ -96,7 +96,7 @@ class Feedback(AgentView):
 
     def _of_a_guest(self, kind: batch_nodes.Kind, request: Request) -> Response:
         """Rate an object of another app."""
-        demand(self.request.auth, kind.scope)
+        require_scope(self.request.auth, kind.scope)
         with acting(self.account):
             rated = kind.rate(self.account, self.actor, request.data)
             return self.seal(Response(rated.answer, status=201 if rated.fresh else 200))

@@ -29,6 +29,6 @@ def pending_extractions(account_id: UUID) -> int:
 @check("chat_model")
 def chat_model(_account_id: UUID) -> Report:
     """Report whether a chat model is configured; without one, jobs that need it wait."""
-    configured = chat.configured()
-    facts = {"configured": configured, "vision": chat.can_see()}
+    configured = chat.is_configured()
+    facts = {"configured": configured, "vision": chat.supports_images()}
     return Report(ok=True, facts=facts if configured else {**facts, "reason": NO_CHAT_MODEL})

@@ -119,7 +119,7 @@ def refuse_unseen(messages: Sequence[Message], *, infer: bool) -> None:
             code="picture_without_infer",
             issues=issues,
         )
-    if not chat.can_see():
+    if not chat.supports_images():
         raise Invalid(
             "No model that sees pictures is configured (VISION_MODEL): send the words alone.",
             code="no_vision_model",

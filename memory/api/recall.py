@@ -11,11 +11,11 @@ from rest_framework.response import Response
 
 from kmapp.accounts.scopes import Scope
 from kmapp.api.rules_in_answers import evaluate_rules
-from kmapp.api.throttles import count
+from kmapp.api.throttles import count_request
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
 from kmapp.providers.active import active_model
-from kmapp.providers.vector_validation import LARGEST
+from kmapp.providers.vector_validation import MAX_VALUE
 from kmapp.search.queries import Meaning
 from kmapp.search.variants import Variant
 from memory.api import aionis_subgraph, serialize
@@ -153,7 +153,7 @@ class _Recalling(AgentView):
         if data["limit"] > DEBUG_SEEDS:
             issue = {"path": "limit", "message": f"at most {DEBUG_SEEDS} with include_embeddings"}
             raise Invalid("Request fewer results to include embeddings.", issues=[issue])
-        if budget := count("debug", str(principal.key_id)):
+        if budget := count_request("debug", str(principal.key_id)):
             budget.enforce()
 
 
@@ -180,9 +180,9 @@ class RecallByVector(_Recalling):
         data = parse(RecallInput, request)
         model = active_model()
         vector = data["query_embedding"]
-        if len(vector) != model.dimensions or not any(vector) or max(map(abs, vector)) > LARGEST:
+        if len(vector) != model.dimensions or not any(vector) or max(map(abs, vector)) > MAX_VALUE:
             message = (
-                f"must be {model.dimensions} numbers up to {LARGEST:.0f}, not all of them 0:"
+                f"must be {model.dimensions} numbers up to {MAX_VALUE:.0f}, not all of them 0:"
                 f" {model.name}"
             )
             issue = {"path": "query_embedding", "message": message}

@@ -21,7 +21,7 @@ from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import SALT_BYTES, canonical, digest
 from kmapp.ledger.chain import BEGINNING, Head, Link, commit_hash
 from kmapp.ledger.models import Commit, Note
-from kmapp.management.accounts import every_account
+from kmapp.management.accounts import list_all_accounts
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
@@ -71,7 +71,7 @@ def seed(
     model = active_model()
     sizes = {slug_of(share): round(number * share / 100) for share in shares}
     sizes[slug_of(None)] = number - sum(sizes.values())
-    existing = {account.slug: account for account in every_account()}
+    existing = {account.slug: account for account in list_all_accounts()}
     rebuild = number >= MANY
     if rebuild:
         drop_indexes(model)

@@ -92,7 +92,7 @@ def order(jobs: Sequence[Job]) -> None:
 @on(EXTRACT, name="memory.handlers.extract_memories", queue="extraction")
 def extract_memories(jobs: Sequence[Job]) -> None:
     """Extract memories. A bad answer is final; an unavailable model uses up no attempt."""
-    if not chat.configured():
+    if not chat.is_configured():
         raise RetryLater(NO_CHAT_MODEL, for_all=True)
     for job in jobs:
         try:

@@ -14,7 +14,7 @@ from django.db.models import Q
 from kmapp.accounts.acting import acting
 from kmapp.ledger.sealed_reads import withhold
 from kmapp.providers.active import active_model
-from kmapp.providers.rerank import configured
+from kmapp.providers.rerank import is_configured
 from kmapp.search.calibration import NEXT, RESPONSE, RESULT, level_of
 from kmapp.search.fusion import Ranked, fuse, reweigh
 from kmapp.search.lookups import Ids
@@ -96,7 +96,7 @@ def search(account_id: UUID, request: Search) -> SearchResult:
     vector_at = monotonic()
     wider = (
         replace(request, limit=candidate_limit(request.limit), min_score=0.0)
-        if configured()
+        if is_configured()
         else request
     )
     hits = answer(account_id, wider, meaning)
@@ -104,7 +104,7 @@ def search(account_id: UUID, request: Search) -> SearchResult:
     hits = rerank_results(request.query, hits, lambda hit: words_of(hit.entry), decisions)
     good = [hit for hit in hits if hit.score >= request.min_score]
     timings = {"meaning": 1000 * (vector_at - started), "search": 1000 * (answered - vector_at)}
-    if configured():
+    if is_configured():
         timings["rerank"] = 1000 * (monotonic() - answered)
     return SearchResult(hits=good[: request.limit], decisions=decisions, timings=timings)
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from kmapp.text.everyday_words import EVERYDAY_WORDS
 from kmapp.text.terms import STOP_WORDS, TERM_LENGTH, tagged_chinese_words, terms
-from kmapp.text.traits import LONGEST_NAME
+from kmapp.text.traits import MAX_NAME_LENGTH
 
 LONGEST = 2  # words of a phrase
 LEAST = 2  # letters of a word
@@ -118,12 +118,12 @@ def _stem(word: str) -> str:
 
 
 def _speaker(text: str) -> str:
-    end = text.find(": ", 0, LONGEST_NAME)
+    end = text.find(": ", 0, MAX_NAME_LENGTH)
     return text[:end].casefold() if end > 0 else ""
 
 
 def _body(text: str) -> str:
-    end = text.find(": ", 0, LONGEST_NAME)
+    end = text.find(": ", 0, MAX_NAME_LENGTH)
     return text[end + 2 :] if end > 0 else text
 
 

@@ -9,11 +9,11 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7
 from kmapp.outbox.actions import Task, publish
-from rules.actions.decisions import FeedbackCounts, load_feedback_counts
+from rules.actions.decisions import load_feedback_counts
 from rules.actions.rules import build_draft, get_rule
 from rules.editing.rule_input import validate_rule
 from rules.evaluation.compiled_rules import build_definition, load_rules
-from rules.evaluation.evaluate import Observation, Question, observe_rule
+from rules.evaluation.evaluate import FeedbackCounts, Observation, Question, observe_rule
 from rules.evaluation.matching import CompiledRule, RuleSet, Viewer, compile_rule
 from rules.models import RuleBacktest, RuleDecision
 from rules.promotion.evidence import list_audience_decisions

@@ -1,7 +1,7 @@
 """Evaluation of rules and recording of decisions."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -15,6 +15,7 @@ from kmapp.ledger.canonical import canonical
 from kmapp.pii import redact_json
 from rules.evaluation.compiled_rules import load_rules
 from rules.evaluation.evaluate import (
+    FeedbackCounts,
     Observation,
     Question,
     Selection,
@@ -27,7 +28,6 @@ from rules.evaluation.policy import Policy
 from rules.models import RuleDecision, RuleObservation, RuleStatistics
 
 MAX_STORED_CONFLICTS = 50
-FeedbackCounts = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

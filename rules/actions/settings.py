@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redacted_text import redacted_reason
+from kmapp.accounts.redacted_text import redact_reason
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
 from kmapp.ledger.settings_changes import Changed, assign_values, changes_input, validate_fields
@@ -46,7 +46,7 @@ def change_settings(
     )
     if not changed:
         return {}
-    redacted, changes = redacted_reason(account_id, reason), changes_input(INPUT_KEY, changed)
+    redacted, changes = redact_reason(account_id, reason), changes_input(INPUT_KEY, changed)
     try:
         with (
             transaction.atomic(),

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redacted_text import redacted_reason
+from kmapp.accounts.redacted_text import redact_reason
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import canonical
@@ -43,7 +43,7 @@ class StateChange:
     may_change_active: bool = True  # activate and deactivate rules, as admins and keys may
 
     def redacted_reason(self) -> str:
-        return redacted_reason(self.account_id, self.reason)
+        return redact_reason(self.account_id, self.reason)
 
     def check_permission(self, rule: Rule, to: str = "") -> None:
         if State.ACTIVE in (rule.state, to) and not self.may_change_active:

@@ -7,6 +7,7 @@ from uuid import UUID
 from kmapp.api.response_types import serialize_as
 from kmapp.api.uris import object_uri
 from rules.actions.decisions import Evaluation
+from rules.actions.rules import build_draft
 from rules.api.response_types import (
     Applied,
     ConflictExplained,
@@ -20,7 +21,6 @@ from rules.api.response_types import (
     ToolExplained,
     Visibility,
 )
-from rules.editing.rule_input import list_issues
 from rules.evaluation.matching import CompiledRule
 from rules.evaluation.policy import Policy, PolicyConflict, Rank
 from rules.models import Rule
@@ -34,7 +34,7 @@ def serialize_rule(rule: Rule) -> RuleShown:
         if_json=rule.when,
         then_json=rule.then,
         exceptions_json=rule.exceptions,
-        issues=list_issues({"if": rule.when, "then": rule.then, "exceptions": rule.exceptions}),
+        issues=build_draft(rule).list_issues(),
     )
 
 

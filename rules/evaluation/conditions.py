@@ -65,7 +65,7 @@ def _find_child(container: Any, step: str) -> Any:
 
 
 def is_equal(left: Any, right: Any) -> bool:
-    """Equal as JSON: true is not 1, but 1.0 is."""
+    """Return whether both are equal as JSON: true is not 1, but 1.0 is."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, Mapping) and isinstance(right, Mapping):

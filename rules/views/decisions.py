@@ -1,6 +1,6 @@
 """Pages of decisions, conflicts and feedback."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -24,7 +24,7 @@ from kmapp.web.http import (
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_with_notice, render_part
 from rules.actions.backtests import rebuild_question
-from rules.actions.conflicts import MAX_CONFLICTING_DECISIONS, Conflict, list_recorded_conflicts
+from rules.actions.conflicts import MAX_CONFLICTING_DECISIONS, list_recorded_conflicts
 from rules.actions.feedback import Verdict, rate_decision
 from rules.editing.rendering import CONFLICT_LABELS, format_json
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleObservation
@@ -162,7 +162,9 @@ def conflicts(request: WebRequest) -> HttpResponse:
     account_id, rule = request.account_id, _find_rule(request)
     recorded = list_recorded_conflicts(account_id, rule.pk if rule else None)
     page_rows = recorded[:MAX_CONFLICTS]
-    rules = Rule.objects.of(account_id).in_bulk(set(_list_rule_ids(page_rows)))
+    rules = Rule.objects.of(account_id).in_bulk(
+        {key for one in page_rows for key in (one.winner, *one.losers)}
+    )
     context = {
         "rows": [
             {
@@ -178,10 +180,6 @@ def conflicts(request: WebRequest) -> HttpResponse:
         "checked": MAX_CONFLICTING_DECISIONS,
     }
     return render(request, "rules/decisions/conflicts.html", context)
-
-
-def _list_rule_ids(conflicts: Iterable[Conflict]) -> list[UUID]:
-    return [key for one in conflicts for key in (one.winner, *one.losers)]
 
 
 @page_view("GET")

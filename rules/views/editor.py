@@ -55,7 +55,7 @@ def _find_rule(request: WebRequest) -> Rule | None:
 
 def _handle_form(request: WebRequest, rule: Rule | None) -> HttpResponse:
     if request.method != "POST":
-        definition = _serialize_definition(rule) if rule else EMPTY
+        definition = build_draft(rule).parts() if rule else EMPTY
         return _render_page(
             request, rule, build_editor(definition), RuleForm(initial=RuleForm.build_initial(rule))
         )
@@ -96,10 +96,6 @@ def _redirect_saved(request: WebRequest, previous: Rule | None, saved: Rule) -> 
     else:
         notify_success(request, _("Changed."))
     return redirect("rules:rule", pk=saved.pk)
-
-
-def _serialize_definition(rule: Rule) -> dict[str, Any]:
-    return {"if": rule.when, "then": rule.then, "exceptions": rule.exceptions}
 
 
 def _render_page(

@@ -5,13 +5,13 @@ from typing import Any
 
 from kmapp.ledger.verify import Claim, proven
 from rules.actions.backtests import MAX_DECISIONS
+from rules.actions.rules import DESCRIPTION_FIELDS, RULE_FIELDS
 from rules.editing.rendering import compare_rules, format_json
 from rules.models import Rule, RuleBacktest, RuleVersion
 
 MAX_VERSIONS = 50  # on one page
-RULE_FIELDS = ("when", "then", "exceptions", "priority", "weight", "audience", "audience_id")
 BACKTEST_SIZES = (100, 1_000, MAX_DECISIONS)  # decisions to try a rule on
-VERSION_FIELDS = ("name", "summary", *RULE_FIELDS)
+VERSION_FIELDS = (*DESCRIPTION_FIELDS, *RULE_FIELDS)
 
 
 def list_versions(rule: Rule) -> tuple[list[dict[str, Any]], int]:

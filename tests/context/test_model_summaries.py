@@ -145,7 +145,7 @@ def test_conversation_is_summarised_for_the_next_call(acme: Account, chat: FakeP
     first = call(acme, talk(6, characters=600), **small)
     [step] = [e for e in first.report["decisions"] if e["action"] == "auto_compact"]
     assert (step["summary_by"], step["extractive"]) == ("extractive", "waiting")
-    breaker.forget()
+    breaker.clear_breakers()
     run_due_jobs()
     row = makers.get(ContextSummary, acme)
     assert (row.text, row.summary_by, row.extractive) == (summary, "talker", "")

@@ -30,9 +30,9 @@ ASKED = [{"role": "user", "content": "How hot does the kiln fire?"}]
 
 @pytest.fixture(autouse=True)
 def circuits() -> Iterator[None]:
-    breaker.forget()
+    breaker.clear_breakers()
     yield
-    breaker.forget()
+    breaker.clear_breakers()
 
 
 def use_remote(account: Account, url: str, key: str = SECRET, *sources: str) -> None:
@@ -168,7 +168,7 @@ def test_remote_answer_is_validated(
     recorded = call(acme, ASKED, sources=("memory",), **PATIENT)
     [cited] = recorded.report["citations"]
     assert cited["trust"] == "untrusted"
-    breaker.forget()
+    breaker.clear_breakers()
     for wrong in ({"score": 2.0}, {"score": float("nan")}, {"id": "one"}, {"text": None}):
         monkeypatch.setattr(
             "context.assembly.remotes.post_json", lambda *_, w=wrong: {"results": [{**result, **w}]}

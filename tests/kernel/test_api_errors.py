@@ -11,7 +11,7 @@ from psycopg import errors as postgres
 from psycopg_pool import PoolTimeout
 from rest_framework import exceptions as drf
 
-from kmapp.api.errors import translate
+from kmapp.api.errors import translate_error
 from kmapp.errors import Conflict, OverBudget
 from tests.hostile import HOSTILE, MARK, Hostile, body_with
 
@@ -52,7 +52,7 @@ def _of_database(cause: Exception) -> OperationalError:
 def test_each_error_is_translated_to_its_status_and_body(
     error: Exception, status: int, code: str | None
 ) -> None:
-    refusal = translate(error)
+    refusal = translate_error(error)
     assert refusal is not None
     assert refusal.status == refusal.body["status"] == status
     assert refusal.body.keys() == SHAPE
@@ -68,12 +68,12 @@ def test_each_error_is_translated_to_its_status_and_body(
     "error", [RuntimeError(), _of_database(postgres.StatementTooComplex()), AssertionError()]
 )
 def test_unexpected_errors_are_not_translated(error: Exception) -> None:
-    assert translate(error) is None
+    assert translate_error(error) is None
 
 
 def test_retry_after_is_at_least_one_whole_second() -> None:
-    assert translate(OverBudget("", retry_after=0.01)).headers["Retry-After"] == "1"  # type: ignore[union-attr]
-    assert translate(OverBudget("", retry_after=2.1)).headers["Retry-After"] == "3"  # type: ignore[union-attr]
+    assert translate_error(OverBudget("", retry_after=0.01)).headers["Retry-After"] == "1"  # type: ignore[union-attr]
+    assert translate_error(OverBudget("", retry_after=2.1)).headers["Retry-After"] == "3"  # type: ignore[union-attr]
 
 
 @pytest.mark.django_db

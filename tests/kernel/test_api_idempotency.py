@@ -16,7 +16,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.api import idempotency
-from kmapp.api.idempotency import drop_expired
+from kmapp.api.idempotency import delete_expired_responses
 from kmapp.api.models import IdempotentRequest
 from tests import makers
 from tests.kernel.api_views import Broken
@@ -138,17 +138,17 @@ def test_request_with_an_expired_lease_changes_nothing(
     agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was slower than its lease, and a retry did the work."""
-    once = idempotency.once
+    once = idempotency.run_once
 
     def slow(hold: Any, handler: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        monkeypatch.setattr(idempotency, "once", once)
+        monkeypatch.setattr(idempotency, "run_once", once)
         makers.update(
             IdempotentRequest, acme, {}, lease_until=timezone.now() - timedelta(seconds=1)
         )
         assert _post(agent, "/v1/rename", {}).json()["name"] == "Acme!"
         return once(hold, handler, *args, **kwargs)
 
-    monkeypatch.setattr(idempotency, "once", slow)
+    monkeypatch.setattr(idempotency, "run_once", slow)
     late = _post(agent, "/v1/rename", {})
     assert (late.status_code, late.json()["error"]) == (409, "idempotency_in_flight")
     assert makers.get(Account, acme).name == "Acme!"
@@ -223,9 +223,9 @@ def test_responses_expire_after_24_hours(agent: Client, acme: Account) -> None:
     assert timedelta(hours=23, minutes=59) < kept <= timedelta(hours=24)
     makers.update(IdempotentRequest, acme, {}, expires_at=timezone.now() - timedelta(seconds=1))
     assert _post(agent, "/v1/notes", {"text": "b"}).json()["id"] != first["id"]
-    assert drop_expired() == 0
+    assert delete_expired_responses() == 0
     makers.update(IdempotentRequest, acme, {}, expires_at=timezone.now() - timedelta(seconds=1))
-    assert drop_expired() == 1
+    assert delete_expired_responses() == 1
 
 
 @db

@@ -12,7 +12,7 @@ from django.test import Client
 
 from kmapp.accounts.models import Account
 from kmapp.api.cache import ValkeyCache
-from kmapp.api.throttles import UNGUARDED, count
+from kmapp.api.throttles import UNGUARDED, count_request
 from kmapp.database.ids import uuid7
 from kmapp.errors import Unavailable
 from tests import makers
@@ -31,7 +31,7 @@ def limits(settings: Any) -> Iterator[None]:
 
 def used(bucket: str, client: str) -> int:
     """Count a request; return the number of requests in the window."""
-    budget = count(bucket, client)
+    budget = count_request(bucket, client)
     assert budget
     return budget.used
 
@@ -123,7 +123,7 @@ def test_without_valkey_requests_pass_and_are_counted(agent: Client, without_val
 @pytest.mark.promise(38)
 def test_without_valkey_debug_requests_are_unavailable(without_valkey: None) -> None:
     with pytest.raises(Unavailable) as refused:
-        count("debug", str(uuid7()))
+        count_request("debug", str(uuid7()))
     assert refused.value.retry_after > 0
 
 

@@ -16,9 +16,9 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.api.cache import ValkeyCache
-from kmapp.api.idempotency import drop_expired
+from kmapp.api.idempotency import delete_expired_responses
 from kmapp.api.models import IdempotentRequest
-from kmapp.api.throttles import WINDOW_MS, count
+from kmapp.api.throttles import WINDOW_MS, count_request
 from kmapp.database.clock import HOST, advance_clock, steady_time
 from kmapp.database.ids import uuid7
 from kmapp.notifications.actions import save_settings
@@ -194,13 +194,13 @@ def test_open_circuit_is_tried_again_after_a_step_back() -> None:
 
 
 def test_rate_limit_from_before_a_step_back_lasts_a_minute() -> None:
-    budget = count("recall", "clock-test")
+    budget = count_request("recall", "clock-test")
     assert budget
     run = cast(ValkeyCache, cache).run
     assert run(
         "return redis.call('PEXPIRE', KEYS[1], ARGV[1])", "throttle:recall:clock-test", 10**8
     )
-    again = count("recall", "clock-test")
+    again = count_request("recall", "clock-test")
     assert again
     assert (again.used, again.seconds) == (2, WINDOW_MS / 1000)
 
@@ -229,10 +229,10 @@ def test_response_of_an_idempotent_request_outlasts_a_step_forward(
     step_clock(2 * HOUR)
     advance_clock()
     assert write() == first
-    assert drop_expired() == 0
+    assert delete_expired_responses() == 0
     step_clock(-2 * HOUR)
     advance_clock()
-    assert drop_expired() == 1
+    assert delete_expired_responses() == 1
 
 
 def test_digest_sent_before_a_step_back_does_not_hide_later_events(acme: Account) -> None:

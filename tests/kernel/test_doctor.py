@@ -44,7 +44,7 @@ def healthy(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(storage, "SPACE_WARNING", 0)  # the disk of the test machine may be full
     monkeypatch.setattr(heartbeats, "_written", {})
     for process in ("worker", "scheduler"):
-        heartbeats.beat(process)
+        heartbeats.record_heartbeat(process)
 
 
 def diagnose() -> dict[str, str]:
@@ -157,7 +157,7 @@ def test_jobs_that_wait_or_failed(acme: Account, settings: Settings) -> None:
     for text in ("Tea at nine.", "Coffee at ten."):
         makers.write(acme, text)
     for process in ("worker", "scheduler"):
-        heartbeats.forget(process)
+        heartbeats.delete_heartbeat(process)
     with acting(acme):
         Delivery.objects.of(acme).update(due_at=timezone.now() - timedelta(hours=2))
     assert run(jobs.check_processes) == [
@@ -290,5 +290,5 @@ def test_check_that_raises_is_an_error() -> None:
     def fail() -> list[registry.Finding]:
         raise ValueError("a text that does not belong in the output")
 
-    [finding] = registry._run(registry.Check("one", fail, ""))  # noqa: SLF001
+    [finding] = registry._run_check(registry.Check("one", fail, ""))  # noqa: SLF001
     assert (finding.level, finding.message) == (Level.ERROR, "could not be checked: ValueError")

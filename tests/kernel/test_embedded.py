@@ -204,5 +204,5 @@ def test_batch_embedder_has_the_lowest_priority_and_one_process_for_each_process
         os.kill(children[0], signal.SIGKILL)
         assert server.process.wait(30) == 1, "the supervisor starts the whole server again"
         assert processes.wait_until(
-            lambda: not any(processes.command_of(each) for each in children), 30
+            lambda: not any(processes.get_command(each) for each in children), 30
         )

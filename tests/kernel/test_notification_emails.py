@@ -17,7 +17,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.administration import archive_account
 from kmapp.accounts.models import Account, Membership, User
 from kmapp.notifications.actions import save_settings
-from kmapp.notifications.digest_times import last_due
+from kmapp.notifications.digest_times import find_last_due
 from kmapp.notifications.kinds import Email
 from kmapp.notifications.models import NotificationSettings
 from kmapp.notifications.tasks import refresh_notifications
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.django_db
 )
 def test_digests_are_due_by_the_clock_on_the_wall(now: str, weekly: bool, due: str) -> None:  # noqa: FBT001
     moment, expected = (datetime.fromisoformat(each).replace(tzinfo=UTC) for each in (now, due))
-    assert last_due(moment, ZoneInfo("Europe/Berlin"), 8, weekly=weekly) == expected
+    assert find_last_due(moment, ZoneInfo("Europe/Berlin"), 8, weekly=weekly) == expected
 
 
 def make_due(account: Account, user: User, **values: Any) -> None:

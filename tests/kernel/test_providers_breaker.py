@@ -11,7 +11,7 @@ from prometheus_client import REGISTRY
 from pytest_django import Settings
 
 from kmapp.providers import breaker
-from kmapp.providers.breaker import Breaker, breaker_for, states
+from kmapp.providers.breaker import Breaker, get_breaker, list_states
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import CircuitOpen, ProviderError, Refused
 from kmapp.providers.models import EmbeddingModel as Form
@@ -39,7 +39,7 @@ def outcome(embedder: OpenAIEmbedder) -> str:
 
 def end_window(provider: FakeProvider) -> None:
     """Let the circuit have opened so long ago that it admits a probe."""
-    breaker_for(provider.url)._memory.opened_at = datetime.now(UTC) - WINDOW  # noqa: SLF001
+    get_breaker(provider.url)._memory.opened_at = datetime.now(UTC) - WINDOW  # noqa: SLF001
 
 
 @pytest.mark.promise(17)
@@ -51,7 +51,7 @@ def test_circuit_opens_after_five_failures(
     measured(f"{provider.requests} of 200 calls reached it")
     assert provider.requests == 5
     assert outcomes == ["km_provider_error"] * 5 + ["km_circuit_open"] * 195
-    assert states() == {provider.url: "open"}
+    assert list_states() == {provider.url: "open"}
 
 
 @pytest.mark.promise(17)
@@ -69,7 +69,7 @@ def test_open_circuit_probes_once_per_window_and_closes_after_recovery(
     provider.become("ok")
     end_window(provider)
     assert [outcome(embedder) for _ in range(3)] == ["ok"] * 3
-    assert states() == {provider.url: "closed"}
+    assert list_states() == {provider.url: "closed"}
 
 
 @pytest.mark.promise(17)
@@ -81,7 +81,7 @@ def test_half_open_circuit_allows_one_call(
         outcome(embedder)
     provider.become("ok")
     end_window(provider)
-    with breaker_for(provider.url).guard():
+    with get_breaker(provider.url).guard():
         assert [outcome(embedder) for _ in range(3)] == ["km_circuit_open"] * 3
     assert outcome(embedder) == "ok"
     assert provider.requests == FAIL_MAX + 1
@@ -92,11 +92,11 @@ def test_rejected_text_does_not_open_the_circuit(
 ) -> None:
     provider.become("refuse")
     assert {outcome(embedder) for _ in range(10)} == {"km_bad_vector"}
-    assert states() == {provider.url: "closed"}
+    assert list_states() == {provider.url: "closed"}
 
 
 def test_passages_bypass_the_circuit(provider: FakeProvider, form: Form) -> None:
-    with fails(breaker_for(provider.url), times=5):
+    with fails(get_breaker(provider.url), times=5):
         vectors = OpenAIEmbedder.for_passages(form).embed(["then"], kind="passage")
     assert len(vectors) == 1
 
@@ -142,7 +142,7 @@ def test_health_knows_the_circuits_of_other_processes(
     breaker._breakers.update(theirs)  # noqa: SLF001
     provider.behaviour = Behaviour()
     end_window(provider)
-    while states()[provider.url] != "closed":
+    while list_states()[provider.url] != "closed":
         assert outcome(embedder) == "ok"
     breaker._breakers.clear()  # noqa: SLF001
     assert circuit() == "closed"

@@ -22,14 +22,14 @@ def talker(provider: FakeProvider, settings: Settings) -> ModuleType:
 
 def test_chat_is_not_configured_without_a_model(settings: Settings) -> None:
     settings.CHAT_MODEL = ""
-    assert not chat.configured()
+    assert not chat.is_configured()
     settings.CHAT_MODEL = "talker"
-    assert chat.configured()
+    assert chat.is_configured()
 
 
 def test_complete_returns_the_reply(provider: FakeProvider, talker: ModuleType) -> None:
     provider.become(reply="yes")
-    assert talker.complete(MESSAGES, deadline=5) == "yes"
+    assert talker.complete_chat(MESSAGES, deadline=5) == "yes"
     [body] = provider.seen
     assert body["model"] == "talker"
     assert body["messages"] == MESSAGES
@@ -40,7 +40,7 @@ def test_schema_is_sent_as_a_strict_response_format(
     provider: FakeProvider, talker: ModuleType
 ) -> None:
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
-    talker.complete(MESSAGES, schema=schema, deadline=5)
+    talker.complete_chat(MESSAGES, schema=schema, deadline=5)
     [body] = provider.seen
     assert body["response_format"] == {
         "type": "json_schema",
@@ -51,20 +51,20 @@ def test_schema_is_sent_as_a_strict_response_format(
 def test_slow_response_ends_at_the_deadline(provider: FakeProvider, talker: ModuleType) -> None:
     provider.become("drip", delay=0.1)  # each byte in time, the whole in ten seconds
     with pytest.raises(ProviderTimeout):
-        talker.complete(MESSAGES, deadline=0.4)
+        talker.complete_chat(MESSAGES, deadline=0.4)
 
 
 @pytest.mark.parametrize("mode", ["error", "refuse", "garbage"])
 def test_failed_response_is_an_error(provider: FakeProvider, talker: ModuleType, mode: str) -> None:
     provider.become(mode)
     with pytest.raises(ProviderError):
-        talker.complete(MESSAGES, deadline=5)
+        talker.complete_chat(MESSAGES, deadline=5)
 
 
 def test_redirects_are_not_followed(provider: FakeProvider, talker: ModuleType) -> None:
     provider.become("elsewhere", reply="from there")
     with pytest.raises(ProviderError, match="307"):
-        talker.complete(MESSAGES, deadline=5)
+        talker.complete_chat(MESSAGES, deadline=5)
     assert provider.requests == 1
 
 
@@ -74,4 +74,4 @@ def test_response_without_text_is_an_error(
 ) -> None:
     provider.become(reply=reply)
     with pytest.raises(ProviderError, match="without text"):
-        talker.complete([{"role": "user", "content": ""}], deadline=5)
+        talker.complete_chat([{"role": "user", "content": ""}], deadline=5)

@@ -9,7 +9,7 @@ from time import monotonic
 import pytest
 from pytest_django import Settings
 
-from kmapp.providers.client import retry_after, run_with_deadline
+from kmapp.providers.client import parse_retry_after, run_with_deadline
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import ProviderError, ProviderTimeout
 from kmapp.providers.models import EmbeddingModel as Form
@@ -125,4 +125,4 @@ def test_forked_child_has_its_own_event_loop() -> None:
     ],
 )
 def test_retry_after_is_parsed_and_capped(header: str, seconds: float | None) -> None:
-    assert retry_after({"retry-after": header}) == seconds
+    assert parse_retry_after({"retry-after": header}) == seconds

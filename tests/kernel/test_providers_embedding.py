@@ -7,12 +7,12 @@ from prometheus_client import REGISTRY
 from pytest_django import Settings
 
 from kmapp.providers.embedding import (
-    MOST_TEXTS,
-    MOST_TOKENS,
+    MAX_TEXTS,
+    MAX_TOKENS,
     Kind,
     OpenAIEmbedder,
-    batches,
-    estimate,
+    estimate_tokens,
+    split_batches,
 )
 from kmapp.providers.errors import BadVectors, ProviderError
 from kmapp.providers.models import EmbeddingModel as Form
@@ -28,11 +28,11 @@ def similarity(one: list[float], other: list[float]) -> float:
 
 @given(st.lists(st.text(max_size=200) | st.sampled_from(["字" * 5_000, "word " * 9_000])))
 def test_batches_keep_the_order_and_both_limits(texts: list[str]) -> None:
-    made = list(batches(texts))
+    made = list(split_batches(texts))
     assert [text for batch in made for text in batch] == texts
     for batch in made:
-        assert 1 <= len(batch) <= MOST_TEXTS
-        assert len(batch) == 1 or sum(map(estimate, batch)) <= MOST_TOKENS
+        assert 1 <= len(batch) <= MAX_TEXTS
+        assert len(batch) == 1 or sum(map(estimate_tokens, batch)) <= MAX_TOKENS
 
 
 def test_passages_are_sent_in_batches_of_32(provider: FakeProvider, form: Form) -> None:

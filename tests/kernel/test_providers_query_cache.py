@@ -13,7 +13,7 @@ from kmapp.providers.embedding import Kind
 from kmapp.providers.errors import ProviderTimeout
 from kmapp.providers.models import EmbeddingModel as Form
 from kmapp.providers.query_cache import QueryVector, query_vector
-from kmapp.providers.vector_validation import pack
+from kmapp.providers.vector_validation import pack_vector
 from tests.fake_provider import vector_of
 
 
@@ -76,7 +76,16 @@ def test_cached_vector_expires(
 
 @pytest.mark.parametrize(
     "planted",
-    ["", "abc", "no base64!", pack([1.0] * 383), pack([0.0] * 384), [1, "x"], {"a": 1}, 7],
+    [
+        "",
+        "abc",
+        "no base64!",
+        pack_vector([1.0] * 383),
+        pack_vector([0.0] * 384),
+        [1, "x"],
+        {"a": 1},
+        7,
+    ],
 )
 def test_invalid_cached_vector_is_a_miss(
     account: UUID, embedder: Counting, form: Form, monkeypatch: pytest.MonkeyPatch, planted: object

@@ -6,20 +6,20 @@ import pytest
 from pytest_django import Settings
 
 from kmapp.providers.errors import CircuitOpen, Faulted, ProviderError, ProviderTimeout
-from kmapp.providers.rerank import configured, read_answer, relevance
+from kmapp.providers.rerank import is_configured, parse_response, score_relevance
 from tests.fake_provider import FakeProvider
 
 TEXTS = ["A cup.", "Oolong takes ninety-five degrees.", "Green tea."]
 
 
 def ask() -> list[float]:
-    return relevance("How hot is oolong?", TEXTS)
+    return score_relevance("How hot is oolong?", TEXTS)
 
 
 def test_reranker_is_not_configured_without_a_url(settings: Settings) -> None:
-    assert not configured()
+    assert not is_configured()
     settings.RERANK_BASE_URL = "http://127.0.0.1:1/v1"
-    assert configured()
+    assert is_configured()
 
 
 def test_relevance_is_returned_in_text_order(reranker: FakeProvider, settings: Settings) -> None:
@@ -72,6 +72,6 @@ def test_circuit_opens_after_repeated_failures(reranker: FakeProvider) -> None:
 )
 def test_invalid_results_are_rejected(results: Any) -> None:
     with pytest.raises(Faulted):
-        read_answer({"results": results}, count=2)
+        parse_response({"results": results}, count=2)
     with pytest.raises(Faulted):
-        read_answer(results, count=2)
+        parse_response(results, count=2)

@@ -26,7 +26,7 @@ from kmapp.runtime.embedded import wal_archive
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.recovery import choose_base_backup
 from kmapp.runtime.embedded.service import make_runtime_dir
-from kmapp.runtime.embedded.wal_archive import BaseBackup, prune
+from kmapp.runtime.embedded.wal_archive import BaseBackup, delete_old_backups
 from kmapp.runtime.processes import CannotStart
 from memory.models import MemoryEntry
 from tests import makers
@@ -188,7 +188,7 @@ def test_base_backups_are_retained_while_a_moment_needs_them(
     for name in ("02", "04", "05", "06"):
         (wal / f"0000000100000000000000{name}.gz").write_bytes(gzip.compress(b""))
     (wal / "00000002.history.gz").write_bytes(gzip.compress(b""))
-    [deleted] = prune(wal.parent, days=7)
+    [deleted] = delete_old_backups(wal.parent, days=7)
     assert deleted.ended == today - timedelta(days=30)
     assert sorted(path.name[-5 - 2 : -3] for path in wal.glob("0*[0-9].gz")) == ["0005", "0006"]
     assert (wal / "00000002.history.gz").exists()

@@ -16,9 +16,9 @@ from kmapp.company_sign_in.saml import (
     NAMES,
     TRANSIENT,
     ExpectedResponse,
+    build_request_url,
     parse_certificate,
-    read_saml_response,
-    request_url,
+    parse_saml_response,
 )
 from tests.saml_provider import ISSUER, SIGN_IN_URL, SAMLProvider, parse_request
 
@@ -30,16 +30,18 @@ EXPECTED = ExpectedResponse(
     acs_url="https://kmapp.test/sign-in/company/acme/back/",
     request_id="_request",
 )
-URL = request_url(SIGN_IN_URL, EXPECTED)
+URL = build_request_url(SIGN_IN_URL, EXPECTED)
 
 
 def read(response: str, expected: ExpectedResponse = EXPECTED) -> Assertion:
-    return read_saml_response(response, expected, "groups")
+    return parse_saml_response(response, expected, "groups")
 
 
 def test_request_names_the_service() -> None:
     assert URL.startswith(f"{SIGN_IN_URL}?SAMLRequest=")
-    assert request_url(f"{SIGN_IN_URL}?tenant=1", EXPECTED).startswith(f"{SIGN_IN_URL}?tenant=1&")
+    assert build_request_url(f"{SIGN_IN_URL}?tenant=1", EXPECTED).startswith(
+        f"{SIGN_IN_URL}?tenant=1&"
+    )
     assert parse_request(URL) == {
         "request": "_request",
         "acs": EXPECTED.acs_url,

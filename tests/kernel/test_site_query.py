@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmapp.text.highlight import mark, passage
-from kmapp.web.site_search.query import LONGEST, SiteQuery
+from kmapp.web.site_search.query import MAX_LENGTH, SiteQuery
 
 
 def test_words_phrases_and_filters_are_told_apart() -> None:
@@ -61,7 +61,7 @@ def test_passage_surrounds_the_first_match() -> None:
 @given(st.text(max_size=400), st.text(max_size=400))
 def test_any_text_is_parsed_and_marked(search: str, text: str) -> None:
     query = SiteQuery.parse(search)
-    assert len(query.text) <= LONGEST
+    assert len(query.text) <= MAX_LENGTH
     assert "".join(part for part, _ in query.mark(text)) == text
     assert passage(text, query.terms, query.phrases) or not text
 

@@ -119,10 +119,10 @@ def test_health_check_uses_an_allowed_host(
         settings.HOST, settings.PORT = "0.0.0.0", server.server_port  # noqa: S104 - not bound here
         answering = Thread(target=server.handle_request)
         answering.start()
-        assert stack.health() == complaint
+        assert stack.find_health_problem() == complaint
         answering.join()
     assert hosts == ["memory.example"]
-    assert "refused" in stack.health()
+    assert "refused" in stack.find_health_problem()
 
 
 def test_an_external_database_without_its_owner_is_explained(tmp_path: Path) -> None:

@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from kmapp.runtime.processes import CannotStart, Identity, Program, rotate, started, wait_until
+from kmapp.runtime.processes import (
+    CannotStart,
+    Identity,
+    Program,
+    get_start_time,
+    rotate_log,
+    wait_until,
+)
 from kmapp.runtime.supervisor import Supervisor
 
 PATIENCE = 60  # seconds
@@ -117,9 +124,9 @@ def test_kills_orphaned_grandchildren(drive: Callable[..., Driver], tmp_path: Pa
     driver = drive("parent")
     driver.hear("up\n")
     grandchild = int((tmp_path / "grandchild").read_text())
-    assert started(grandchild)
+    assert get_start_time(grandchild)
     driver.end(signal.SIGINT)
-    assert wait_until(lambda: not started(grandchild), PATIENCE)
+    assert wait_until(lambda: not get_start_time(grandchild), PATIENCE)
 
 
 def test_restarts_a_program_that_exits(drive: Callable[..., Driver]) -> None:
@@ -232,9 +239,9 @@ def test_rotated_log_is_written_further(tmp_path: Path) -> None:
     with log.open("a") as writer:
         writer.write("old\n")
         writer.flush()
-        rotate(log, above=100)
+        rotate_log(log, above=100)
         assert log.read_text() == "old\n"
-        rotate(log, above=0)
+        rotate_log(log, above=0)
         writer.write("new\n")
     assert log.read_text() == "new\n"
     assert log.with_name("web.log.1").read_text() == "old\n"

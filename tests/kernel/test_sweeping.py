@@ -29,7 +29,7 @@ SWEEPS = [
         "rules.actions.retention.delete_expired_decisions",
     ),
     ("context.jobs.tasks.keep_to_retention", "context.jobs.tasks.remove_expired_archives"),
-    ("kmapp.api.tasks.drop_expired_answers", "kmapp.api.idempotency._drop_expired"),
+    ("kmapp.api.tasks.drop_expired_answers", "kmapp.api.idempotency._delete_expired"),
     ("kmapp.outbox.tasks.drop_old", "kmapp.outbox.purge.purge"),
     ("kmapp.ledger.tasks.checkpoint", "kmapp.ledger.checkpoints._last_signed"),
 ]
@@ -129,4 +129,4 @@ def test_sweep_pauses_while_the_database_is_unreachable(
     first, second = account_ids()
     assert served == [first, first, second]
     assert [each["event"] for each in lines] == ["sweep_paused", "sweep_resumed"]
-    assert pauses == [sweep_module.PAUSE] * 2
+    assert pauses == [sweep_module.RETRY_SECONDS] * 2

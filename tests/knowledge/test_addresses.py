@@ -5,7 +5,7 @@ import socket
 import pytest
 from django.utils import translation
 
-from kmapp.egress.allowed_addresses import Allowed, CannotReach, address_of, is_public
+from kmapp.egress.allowed_addresses import AllowedSites, CannotReach, is_public, validate_address
 from knowledge.parsing.failure_messages import translate_failure
 from tests.knowledge.hostile_urls import NUMBERS, ODD, PUBLIC
 
@@ -19,18 +19,18 @@ NOT_ALLOWED = (
 @pytest.mark.parametrize("url", [*ODD, *NOT_ALLOWED, f"http://tea.test/{'a' * 2_000}"])
 def test_rejects_malformed_and_unlisted_urls(url: str) -> None:
     with pytest.raises(CannotReach) as refused:
-        address_of(url, Allowed.of(["tea.test"], ["wiki.test:8080"]))
+        validate_address(url, AllowedSites.of(["tea.test"], ["wiki.test:8080"]))
     with translation.override("zh-hans"):
         assert translate_failure(str(refused.value)) != str(refused.value)
 
 
 def test_urls_are_normalised() -> None:
-    allowed = Allowed.of(["Tea.test"], ["wiki.test:8080"])
-    assert address_of("HTTP://TEA.test./a b/茶?q=é#c", allowed) == (
+    allowed = AllowedSites.of(["Tea.test"], ["wiki.test:8080"])
+    assert validate_address("HTTP://TEA.test./a b/茶?q=é#c", allowed) == (
         "http://tea.test/a%20b/%E8%8C%B6?q=%C3%A9"
     )
-    assert address_of("https://tea.test:443", allowed) == "https://tea.test/"
-    assert address_of("http://wiki.test:8080/a%20b", allowed) == "http://wiki.test:8080/a%20b"
+    assert validate_address("https://tea.test:443", allowed) == "https://tea.test/"
+    assert validate_address("http://wiki.test:8080/a%20b", allowed) == "http://wiki.test:8080/a%20b"
 
 
 def test_reserved_addresses_are_not_public() -> None:

@@ -8,7 +8,7 @@ from django.db import connection
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.accounts import account_named, every_account
+from kmapp.management.accounts import get_account, list_all_accounts
 from kmapp.providers.active import active_model
 from kmapp.search import queries
 from kmapp.search.queries import Collection, Meaning, Within, nearest
@@ -64,9 +64,9 @@ def test_small_accounts_get_complete_results(
 ) -> None:
     shares = [LARGE, SMALL, TINY, *OTHERS]
     seed(number, shares, report_progress=lambda done: None, report_line=lambda text: None)
-    assert len(every_account()) == 100
+    assert len(list_all_accounts()) == 100
     query = 100 if number >= 20_000 else 30
-    large, small, tiny = (account_named(slug_of(share)) for share in (LARGE, SMALL, TINY))
+    large, small, tiny = (get_account(slug_of(share)) for share in (LARGE, SMALL, TINY))
 
     # As the product searches: few rows are measured one by one, many are found by the index.
     recall = {

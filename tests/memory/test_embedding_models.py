@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connections
 
-from kmapp.providers.active import active_model, forget_models
+from kmapp.providers.active import active_model, clear_model_cache
 from kmapp.providers.models import EmbeddingModel
 from kmapp.runtime import embedded
 from kmapp.search import model_switch
@@ -25,9 +25,9 @@ State = EmbeddingModel.State
 
 @pytest.fixture(autouse=True)
 def own_database(committed: str) -> Iterator[None]:
-    forget_models()
+    clear_model_cache()
     yield
-    forget_models()
+    clear_model_cache()
 
 
 def command(*words: str, **options: Any) -> str:

@@ -12,7 +12,7 @@ from django.core.management import call_command
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.accounts import account_named
+from kmapp.management.accounts import get_account
 from kmapp.providers.active import active_model
 from kmapp.search import queries
 from kmapp.search.queries import Collection, Meaning, Within, nearest
@@ -63,7 +63,7 @@ def found_by(account: Account, meaning: Meaning, viewer: Viewer | None = None) -
 @pytest.mark.timeout(1800)
 def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seed(NUMBER, SHARES, report_progress=lambda done: None, report_line=lambda text: None)
-    accounts = {slug: account_named(slug) for slug in (LARGE, SMALL, TINY)}
+    accounts = {slug: get_account(slug) for slug in (LARGE, SMALL, TINY)}
 
     for account in accounts.values():
         for viewer in (Viewer(), LIGHT):
@@ -101,5 +101,5 @@ def test_seeded_accounts_pass_fsck(committed: str) -> None:
     for _ in range(2):
         seed(1_000, SHARES, report_progress=lambda done: None, report_line=lambda text: None)
     call_command("fsck", stdout=io.StringIO())
-    with acting(account_named(LARGE)) as account_id:
+    with acting(get_account(LARGE)) as account_id:
         assert MemoryEntry.objects.of(account_id).count() == 1_800

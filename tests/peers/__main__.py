@@ -136,10 +136,10 @@ def embedder_rate(cache: VectorCache) -> float:
 
 def _key() -> str:
     """Return a key of the deployment's account."""
-    from kmapp.management.accounts import account_named
+    from kmapp.management.accounts import get_account
     from tests import makers
 
-    return makers.key(account_named("main"), ("memory:read", "memory:write"))[1]
+    return makers.key(get_account("main"), ("memory:read", "memory:write"))[1]
 
 
 if __name__ == "__main__":

@@ -53,10 +53,10 @@ def create_crowd(there: Deployment, folder: Path, rate: float = 1) -> Iterator[C
     # These imports need the settings.
     from django.db import connections
 
-    from kmapp.management.accounts import account_named
+    from kmapp.management.accounts import get_account
     from tests import makers
 
-    accounts = {"Main": account_named("main"), "Rival": makers.account("Rival")}
+    accounts = {"Main": get_account("main"), "Rival": makers.account("Rival")}
     writers, readers = [], []
     for tag, account in accounts.items():
         key = makers.key(account, ("memory:read", "memory:write"))[1]

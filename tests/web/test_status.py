@@ -18,9 +18,9 @@ JSON = {"Accept": "application/json"}
 @pytest.fixture(autouse=True)
 def _fresh(db: None) -> Iterator[None]:
     status.recent.forget()
-    heartbeats.forget("worker")
+    heartbeats.delete_heartbeat("worker")
     yield
-    heartbeats.forget("worker")
+    heartbeats.delete_heartbeat("worker")
     status.recent.forget()
 
 

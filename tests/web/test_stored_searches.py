@@ -11,7 +11,7 @@ from kmapp.accounts.personal_data import count_personal_data, erase_personal_dat
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import recording
 from kmapp.web.models import StoredSearch
-from kmapp.web.site_search.stored import MOST_RECENT, MOST_SAVED, list_stored, set_saved
+from kmapp.web.site_search.stored import MAX_RECENT, MAX_SAVED, list_stored, set_saved
 from tests import makers
 from tests.makers import missing
 from tests.web.pages import page
@@ -37,9 +37,9 @@ def test_searches_with_results_are_recent(
 
 def test_oldest_recent_searches_are_deleted(reviewer: Client, acme: Account, alice: User) -> None:
     reviewer.post("/search/save/", {"q": "saved", "saved": "yes"})
-    for n in range(MOST_RECENT + 2):
+    for n in range(MAX_RECENT + 2):
         reviewer.post("/search/remember/", {"q": f"search {n}"})
-    recent = [f"search {n}" for n in range(MOST_RECENT + 1, 1, -1)]
+    recent = [f"search {n}" for n in range(MAX_RECENT + 1, 1, -1)]
     assert texts(acme, alice) == ["saved", *recent]
 
 
@@ -55,7 +55,7 @@ def test_search_is_saved_and_removed(reviewer: Client, acme: Account) -> None:
 def test_bad_saves_are_refused(reviewer: Client, acme: Account, alice: User) -> None:
     assert "Enter a search" in page(reviewer.post("/search/save/", {"q": " "}), 400)
     with acting(acme):
-        for n in range(MOST_SAVED):
+        for n in range(MAX_SAVED):
             set_saved(acme.pk, alice, f"search {n}", saved=True)
         set_saved(acme.pk, alice, "search 1", saved=True)
         with pytest.raises(Invalid, match="Remove one first"):
@@ -77,7 +77,7 @@ def test_searches_that_name_an_erased_person_are_erased(
 def test_stored_searches_cost_few_queries(
     reviewer: Client, acme: Account, max_queries: MaxQueries
 ) -> None:
-    for n in range(MOST_RECENT):
+    for n in range(MAX_RECENT):
         reviewer.post("/search/remember/", {"q": f"search {n}"})
     with max_queries(10):
         reviewer.get("/search/palette/")

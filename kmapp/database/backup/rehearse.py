@@ -22,7 +22,7 @@ from kmapp.database.provision import Login, provision
 from kmapp.ledger.chain import Head
 from kmapp.ledger.fsck import Findings, Options, check
 from kmapp.ledger.models import Commit
-from kmapp.providers.active import forget_models
+from kmapp.providers.active import clear_model_cache
 from kmapp.runtime import env
 from kmapp.search import queries
 
@@ -81,7 +81,7 @@ def _connect_to(name: str) -> None:
         connection.close()
         connection.close_pool()  # type: ignore[attr-defined]  # of Django's PostgreSQL
         connection.settings_dict["NAME"] = name
-    forget_models()
+    clear_model_cache()
     queries.clear_query_caches()
 
 

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.accept_loss import accept_loss
 from kmapp.ledger.checkpoint_status import Behind, all_behind
-from kmapp.management.accounts import every_account
+from kmapp.management.accounts import list_all_accounts
 
 
 class Command(BaseCommand):
@@ -23,7 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("--reason", default="", help="why; the ledger records it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        slugs = {account.pk: account.slug for account in every_account()}
+        slugs = {account.pk: account.slug for account in list_all_accounts()}
         listed = all_behind()
         chosen = self._choose(listed, slugs, options)
         if chosen and not options["reason"]:

@@ -11,7 +11,7 @@ from kmapp.database.backup import BackupError
 from kmapp.database.backup.archive_file import Contents
 from kmapp.database.backup.dump import back_up
 from kmapp.ledger.signing import public_path
-from kmapp.management.database import owner_address
+from kmapp.management.database import get_owner_address
 from kmapp.management.progress import Progress
 from kmapp.runtime import stack
 from kmapp.runtime.processes import CannotStart
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         path = file or make_default_path()
         try:
             with stack.database_server():
-                contents = make(path)
+                contents = create_backup(path)
         except (BackupError, CannotStart) as reason:
             raise CommandError(str(reason)) from reason
         self.stdout.write(
@@ -48,11 +48,11 @@ def make_default_path() -> Path:
     return folder / f"kmapp-{moment}.zip"
 
 
-def make(path: Path) -> Contents:
+def create_backup(path: Path) -> Contents:
     progress = Progress("Kilobytes written")
     contents = back_up(
         path,
-        owner_address(),
+        get_owner_address(),
         signed=settings.CHECKPOINT_FILE,
         keys=public_path(settings.CHECKPOINT_KEY_FILE),
         report_progress=lambda size: progress.add(size // KILOBYTE),

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from kmapp.runtime import env, stack
-from kmapp.runtime.embedded.wal_archive import cluster_folder, prune, take_base_backup
+from kmapp.runtime.embedded.wal_archive import cluster_folder, delete_old_backups, take_base_backup
 from kmapp.runtime.processes import CannotStart
 
 MEGABYTE = 1024**2
@@ -30,7 +30,7 @@ class Command(BaseCommand):
             with stack.database_server():
                 folder = cluster_folder(server.archive, server.data)
                 backup = take_base_backup(server.url(), folder)
-                deleted = prune(folder, settings.PITR_DAYS)
+                deleted = delete_old_backups(folder, settings.PITR_DAYS)
         except CannotStart as reason:
             raise CommandError(str(reason)) from reason
         size = sum(path.stat().st_size for path in backup.folder.iterdir()) / MEGABYTE

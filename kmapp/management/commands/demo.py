@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from kmapp.demo.actors import DemoActors
-from kmapp.management.accounts import account_named
+from kmapp.management.accounts import get_account
 
 
 class Command(BaseCommand):
@@ -19,6 +19,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        actors = DemoActors.of(account_named(options["account"]))
+        actors = DemoActors.of(get_account(options["account"]))
         for name in settings.DEMO_LOADERS:
             self.stdout.write(import_module(name).load_demo(actors))

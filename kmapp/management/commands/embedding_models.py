@@ -8,9 +8,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.errors import DomainError
 from kmapp.management.accounts import list_accounts
-from kmapp.management.confirmation import agreed
+from kmapp.management.confirmation import confirm
 from kmapp.management.progress import Progress
-from kmapp.providers.actions import TEMPLATE, retire
+from kmapp.providers.actions import TEMPLATE, retire_model
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import model_switch
@@ -89,7 +89,7 @@ class Command(BaseCommand):
         )
 
     def backfill(self, **options: Any) -> None:
-        model = _model(options["id"])
+        model = _get_model(options["id"])
         missing = model_switch.coverage(model).missing
         progress = Progress(f"Texts embedded for {model}", missing)
         try:
@@ -105,7 +105,7 @@ class Command(BaseCommand):
         )
 
     def compare(self, **options: Any) -> None:
-        pair = (_model(options["id"]), _model(options["other"]))
+        pair = (_get_model(options["id"]), _get_model(options["other"]))
         queries = [*options["query"]]
         if options["queries"]:
             lines = options["queries"].read_text().splitlines()
@@ -120,7 +120,7 @@ class Command(BaseCommand):
         self.stdout.write(render_report(pair, covered, answers))
 
     def activate(self, **options: Any) -> None:
-        model = _model(options["id"])
+        model = _get_model(options["id"])
         try:
             model_switch.activate(model, although_incomplete=options["force"])
         except DomainError as refusal:
@@ -133,16 +133,16 @@ class Command(BaseCommand):
         self.stdout.write(f"{model} answers searches within seconds.")
 
     def retire(self, **options: Any) -> None:
-        model = _model(options["id"])
-        retire(model)
+        model = _get_model(options["id"])
+        retire_model(model)
         self.stdout.write(
             f"{model} is not filled any longer; its vectors stay until it is dropped."
         )
 
     def drop(self, **options: Any) -> None:
-        model = _model(options["id"])
+        model = _get_model(options["id"])
         number = sum(model_switch.states(model).values())
-        if not options["yes"] and not agreed(f"Delete {model} and its {number:,} vectors?"):
+        if not options["yes"] and not confirm(f"Delete {model} and its {number:,} vectors?"):
             raise CommandError("Nothing was deleted.")
         progress = Progress("Vectors deleted", number)
         model_switch.drop(model, progress.add)
@@ -168,7 +168,7 @@ def _add_model_options(parser: ArgumentParser) -> None:
     )
 
 
-def _model(number: int) -> EmbeddingModel:
+def _get_model(number: int) -> EmbeddingModel:
     model_row = EmbeddingModel.objects.filter(pk=number).first()
     if model_row is None:
         raise CommandError(f"Model {number} does not exist. See manage.py embedding_models list.")

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.ledger.fsck import Findings, Options, check
-from kmapp.management.accounts import account_named
+from kmapp.management.accounts import get_account
 from kmapp.runtime import env
 
 
@@ -44,7 +44,7 @@ class Command(BaseCommand):
                 address=env.address(settings.DATABASES["default"]),
                 checkpoints=options["checkpoints"] or settings.CHECKPOINT_FILE,
                 public_keys=options["public_key"] or [key.with_name(key.name + ".pub")],
-                accounts=[str(account_named(options["account"]).pk)] if options["account"] else [],
+                accounts=[str(get_account(options["account"]).pk)] if options["account"] else [],
                 chain_only=options["chain_only"],
                 limit=options["limit"],
             )

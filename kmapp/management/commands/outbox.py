@@ -10,7 +10,7 @@ from django.db.models import Count
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.management.accounts import list_accounts
-from kmapp.management.confirmation import agreed, duration
+from kmapp.management.confirmation import confirm, parse_duration
 from kmapp.outbox import actions
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
 from kmapp.outbox.purge import purge_account
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         replay.add_argument("--yes", action="store_true", help="do not ask for confirmation")
         purge = verbs.add_parser("purge", help="delete events whose jobs are all finished")
         purge.add_argument("--account", metavar="SLUG")
-        purge.add_argument("--older-than", type=duration, required=True, metavar="30d")
+        purge.add_argument("--older-than", type=parse_duration, required=True, metavar="30d")
 
     def handle(self, *args: Any, **options: Any) -> None:
         getattr(self, options["verb"])(**options)
@@ -70,7 +70,7 @@ class Command(BaseCommand):
         number = sum(map(len, dead.values()))
         if not number:
             raise CommandError("No failed job matches.")
-        if not options["yes"] and not agreed(f"Retry {number:,} jobs?"):
+        if not options["yes"] and not confirm(f"Retry {number:,} jobs?"):
             raise CommandError("Nothing was changed.")
         revived = 0
         for account_id, ids in dead.items():

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from kmapp.database.provision import CannotProvision, Login, provision
-from kmapp.management.database import server_url
+from kmapp.management.database import get_server_url
 from kmapp.runtime import env
 
 
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             raise CommandError("DATABASE_OWNER_URL and DATABASE_URL name different databases.")
         try:
             provision(
-                server_url(url),
+                get_server_url(url),
                 database=str(app["NAME"]),
                 owner=Login(str(owner["USER"]), str(owner["PASSWORD"])),
                 app=Login(str(app["USER"]), str(app["PASSWORD"])),

@@ -14,7 +14,7 @@ from kmapp.database.backup.dump import restore, restore_checkpoints
 from kmapp.ledger.checkpoint_status import all_behind
 from kmapp.ledger.signing import public_path
 from kmapp.management.commands.backup import KILOBYTE
-from kmapp.management.database import owner_address
+from kmapp.management.database import get_owner_address
 from kmapp.management.progress import Progress
 from kmapp.runtime import env, stack
 from kmapp.runtime.embedded.recovery import recover
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             call_command("provision", stdout=self.stderr)
         progress = Progress("Kilobytes read")
         contents = restore(
-            file, owner_address(), report_progress=lambda size: progress.add(size // KILOBYTE)
+            file, get_owner_address(), report_progress=lambda size: progress.add(size // KILOBYTE)
         )
         progress.end()
         self.stdout.write(f"{sum(contents.rows.values()):,} rows of {contents.made_at} are back.")

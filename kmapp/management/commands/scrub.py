@@ -15,7 +15,7 @@ from kmapp.database.scrub import (
     rewrite_append_only_file,
     rewrite_tables,
 )
-from kmapp.management.database import owner_address, server_url
+from kmapp.management.database import get_owner_address, get_server_url
 from kmapp.runtime import stack
 from kmapp.runtime.processes import CannotStart
 
@@ -33,8 +33,8 @@ class Command(BaseCommand):
     def handle(self, *, url: str, **_: Any) -> None:
         try:
             with stack.database_server():
-                rewrite_tables(owner_address(), self._report)
-                renew_write_ahead_log(server_url(url))
+                rewrite_tables(get_owner_address(), self._report)
+                renew_write_ahead_log(get_server_url(url))
             self._report("write-ahead log: renewed")
         except (BackupError, CannotStart, ScrubError, psycopg.Error) as reason:
             raise CommandError(str(reason)) from reason

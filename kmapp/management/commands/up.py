@@ -90,13 +90,13 @@ class Command(BaseCommand):
             supervisor.start(*[part.program() for part in stage])
         prepared = json.loads(supervisor.run(stack.command("prepare")))
         _store_login(prepared["made"])
-        heartbeats.forget("worker")
+        heartbeats.delete_heartbeat("worker")
         self.programs = [stack.web(self._listen("PORT", settings.PORT)), stack.worker()]
         self.programs.append(stack.beat())
         if settings.MCP_PORT:
             self.programs.append(stack.mcp(self._listen("MCP_PORT", settings.MCP_PORT)))
         supervisor.start(*self.programs)
-        supervisor.wait("health", stack.health)
+        supervisor.wait("health", stack.find_health_problem)
         supervisor.wait("worker", _find_worker_problem)
         behind: list[str] = prepared["behind"]
         return behind
@@ -108,7 +108,7 @@ class Command(BaseCommand):
         """Migrate, and replace the processes by the version that is installed now."""
         self._write_line("Replacing the processes by the installed version")
         supervisor.run(stack.command("prepare"))
-        supervisor.replace(*map(stack.successor, self.programs))
+        supervisor.replace(*map(stack.build_successor, self.programs))
         self._write_line("All processes run the installed version.")
 
     def _greet(self, seconds: float) -> None:
@@ -125,7 +125,7 @@ class Command(BaseCommand):
 
 def _find_worker_problem() -> str:
     """Return why the worker is not healthy. It has no port, but sends heartbeats."""
-    return "" if heartbeats.last_seen("worker") is not None else "It shows no sign of life."
+    return "" if heartbeats.get_heartbeat_age("worker") is not None else "It shows no sign of life."
 
 
 def _store_login(credentials: dict[str, str | None]) -> None:

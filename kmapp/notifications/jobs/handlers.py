@@ -48,12 +48,12 @@ def report_notification(jobs: Sequence[Job]) -> None:
 def send_emails(jobs: Sequence[Job]) -> None:
     """Send each e-mail, unless the person left, unsubscribed, or nothing needs attention."""
     for job in jobs:
-        message = _build(job)
+        message = _build_email(job)
         if message:
-            _send(message)
+            _send_email(message)
 
 
-def _build(job: Job) -> EmailMessage | None:
+def _build_email(job: Job) -> EmailMessage | None:
     with acting(job.account_id):
         members = list_recipients(job.account_id, UUID(job.payload["user"]))
         if not members:
@@ -70,7 +70,7 @@ def _build(job: Job) -> EmailMessage | None:
         return build_message(recipient, chosen, since=since, message_id=job.event_id)
 
 
-def _send(message: EmailMessage) -> None:
+def _send_email(message: EmailMessage) -> None:
     """Send a message. While the mail server is away, it waits and uses up no attempts."""
     try:
         message.send()

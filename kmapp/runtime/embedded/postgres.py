@@ -25,7 +25,7 @@ from kmapp.runtime import processes
 from kmapp.runtime.embedded import ROLES
 from kmapp.runtime.embedded.service import Part, package
 from kmapp.runtime.embedded.wal_archive import archive_settings, cluster_folder
-from kmapp.runtime.processes import CannotStart, Program, account_ids, command_of, tail
+from kmapp.runtime.processes import CannotStart, Program, account_ids, get_command, read_tail
 
 UNPRIVILEGED = "nobody"
 SETTINGS = {
@@ -203,7 +203,7 @@ class Postgres(Part):
         argv = [str(self._binaries() / "initdb"), "-D", str(new), "--no-instructions", *words]
         program = Program(name="initdb", argv=argv, env=PLAIN, account=self.account)
         if processes.start(program, self.log).wait():
-            raise CannotStart(f"initdb failed:\n{tail(self.log)}")
+            raise CannotStart(f"initdb failed:\n{read_tail(self.log)}")
         new.rename(target)
 
     def _check_version(self) -> None:
@@ -224,7 +224,7 @@ class Postgres(Part):
         lock = self.data / "postmaster.pid"
         pid = lock.read_text().partition("\n")[0] if lock.exists() else ""
         ours = f"postgres -D {self.data.resolve()}"
-        is_postgres = pid.isdigit() and ours in command_of(int(pid))
+        is_postgres = pid.isdigit() and ours in get_command(int(pid))
         return {"PG_GRANDPARENT_PID": pid} if pid.isdigit() and not is_postgres else {}
 
     def _write(self, name: str, text: str) -> None:

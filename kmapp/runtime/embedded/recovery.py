@@ -18,11 +18,11 @@ from kmapp.runtime import processes
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.wal_archive import (
     BaseBackup,
-    base_backups,
+    build_restore_command,
     cluster_folder,
-    restore_command,
+    list_base_backups,
 )
-from kmapp.runtime.processes import CannotStart, tail
+from kmapp.runtime.processes import CannotStart, read_tail
 
 NOT_REACHED = "recovery ended before configured recovery target was reached"
 POLL_SECONDS, REPORT_SECONDS = 0.2, 10.0
@@ -36,7 +36,7 @@ class Recovered:
 
 def choose_base_backup(root: Path, until: datetime | None) -> BaseBackup:
     """Return the last base backup that ended before the moment."""
-    backups = base_backups(root)
+    backups = list_base_backups(root)
     usable = [backup for backup in backups if until is None or backup.ended <= until]
     if not usable:
         raise CannotStart(
@@ -59,7 +59,7 @@ def recover(live: Postgres, until: datetime | None, report: Callable[[str], None
         data=live.data.with_name("postgres.restored"),
         log=live.log.with_name("postgres-restore.log"),
         more={
-            "restore_command": restore_command(base.wal),
+            "restore_command": build_restore_command(base.wal),
             "recovery_target_action": "promote",
             **target,
         },
@@ -121,7 +121,7 @@ def _replay(fresh: Postgres, report: Callable[[str], None]) -> datetime | None:
     try:
         while True:
             if process.poll() is not None:
-                raise CannotStart(_explain(tail(fresh.log, lines=30)))
+                raise CannotStart(_explain(read_tail(fresh.log, lines=30)))
             recovering, last = _progress(fresh)
             if not recovering:
                 return last
@@ -148,11 +148,11 @@ def _explain(log: str) -> str:
     if NOT_REACHED in log:
         return (
             "No archived transaction is later than this time. If you want the last one, use --until"
-            f" latest. The data are as before.\n{_without_refusals(log)}"
+            f" latest. The data are as before.\n{_remove_refusals(log)}"
         )
-    return f"PostgreSQL could not recover. The data are as before.\n{_without_refusals(log)}"
+    return f"PostgreSQL could not recover. The data are as before.\n{_remove_refusals(log)}"
 
 
-def _without_refusals(log: str) -> str:
+def _remove_refusals(log: str) -> str:
     """Return the log without the answers to our own attempts to connect."""
     return "\n".join(line for line in log.splitlines() if "the database system is" not in line)

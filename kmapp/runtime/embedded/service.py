@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from kmapp.runtime import processes
-from kmapp.runtime.processes import CannotStart, Program, tail
+from kmapp.runtime.processes import CannotStart, Program, read_tail
 
 
 class Part(ABC):
@@ -34,7 +34,7 @@ class Part(ABC):
         )
         if process.poll() is not None or not started:
             processes.kill_session(process)
-            raise CannotStart(f"{program.name} did not start:\n{tail(self.log)}")
+            raise CannotStart(f"{program.name} did not start:\n{read_tail(self.log)}")
         return self
 
     def stop(self) -> None:

@@ -57,7 +57,7 @@ def archive_settings(wal: Path) -> dict[str, str]:
 
     After a crash, the server archives a segment again: equal contents are a success.
     """
-    there = f"{_quoted(wal)}/%f"
+    there = f"{_quote(wal)}/%f"
     return {
         "archive_mode": "on",
         "archive_timeout": f"{SWITCH_SECONDS}s",
@@ -66,17 +66,17 @@ def archive_settings(wal: Path) -> dict[str, str]:
     }
 
 
-def restore_command(wal: Path) -> str:
-    there = f"{_quoted(wal)}/%f.gz"
+def build_restore_command(wal: Path) -> str:
+    there = f"{_quote(wal)}/%f.gz"
     # A status above 125 stops the recovery; a lower one means that the archive ends here.
     return f"test -f {there} || exit 1; gzip -dc {there} > %p || exit 255"
 
 
-def _quoted(path: Path) -> str:
+def _quote(path: Path) -> str:
     return shlex.quote(str(path)).replace("%", "%%")
 
 
-def base_backups(root: Path) -> list[BaseBackup]:
+def list_base_backups(root: Path) -> list[BaseBackup]:
     """Return the complete base backups of all clusters, oldest first."""
     backups = [
         BaseBackup(folder, datetime.strptime(folder.name, NAME).replace(tzinfo=UTC))
@@ -88,7 +88,7 @@ def base_backups(root: Path) -> list[BaseBackup]:
 def take_base_backup(url: str, folder: Path) -> BaseBackup:
     """Copy the running cluster into the folder. An interruption leaves nothing of that name."""
     folder.mkdir(mode=0o711, parents=True, exist_ok=True)
-    with _only_one(folder):
+    with _lock_folder(folder):
         draft = folder / "base.part"
         shutil.rmtree(draft, ignore_errors=True)
         options = ["--format=tar", "--gzip", "--wal-method=stream", "--checkpoint=fast"]
@@ -99,10 +99,10 @@ def take_base_backup(url: str, folder: Path) -> BaseBackup:
     return backup
 
 
-def prune(folder: Path, days: int) -> list[BaseBackup]:
+def delete_old_backups(folder: Path, days: int) -> list[BaseBackup]:
     """Delete what no moment of the last `days` needs, and return the deleted base backups."""
     since = datetime.now(UTC) - timedelta(days=days)
-    backups = base_backups_of(folder)
+    backups = list_cluster_backups(folder)
     needed = next((n for n in range(len(backups) - 1, -1, -1) if backups[n].ended <= since), 0)
     for backup in backups[:needed]:
         shutil.rmtree(backup.folder)
@@ -112,12 +112,12 @@ def prune(folder: Path, days: int) -> list[BaseBackup]:
     return backups[:needed]
 
 
-def base_backups_of(folder: Path) -> list[BaseBackup]:
-    return [backup for backup in base_backups(folder.parent) if backup.folder.parent == folder]
+def list_cluster_backups(folder: Path) -> list[BaseBackup]:
+    return [backup for backup in list_base_backups(folder.parent) if backup.folder.parent == folder]
 
 
 @contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
+def _lock_folder(folder: Path) -> Iterator[None]:
     with (folder / "base.lock").open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

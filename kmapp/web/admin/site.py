@@ -33,7 +33,7 @@ class Site(admin.AdminSite):
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # noqa: FBT001, FBT002 - Django's
         """Require staff; render an error for other signed-in people."""
-        checked_view = super().admin_view(_run_in_account(view), cacheable)
+        checked_view = super().admin_view(_wrap_in_account(view), cacheable)
 
         @wraps(view)
         def staff_only(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -54,7 +54,7 @@ class Site(admin.AdminSite):
         return sign_out(request)
 
 
-def _run_in_account(view: View) -> View:
+def _wrap_in_account(view: View) -> View:
     @wraps(view)
     def run_in_account(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         def render_inside(page_request: WebRequest) -> HttpResponseBase | AfterCommit:

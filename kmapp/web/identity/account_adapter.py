@@ -50,7 +50,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return [ours.get(stage, stage) for stage in super().get_login_stages()]
 
     def pre_login(self, request: HttpRequest, user: User, **options: Any) -> HttpResponse | None:
-        """Note whether the person comes from the provider of an account; it limits the session."""
+        """Store whether the person comes from the provider of an account; it limits the session."""
         company = (options.get("signal_kwargs") or {}).get("company")
         store_company_session(request.session, user, company)
         answer: HttpResponse | None = super().pre_login(request, user, **options)

@@ -18,11 +18,11 @@ from rest_framework.request import Request
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import User, list_account_access
 from kmapp.api import throttles
-from kmapp.company_sign_in.admission import admit
+from kmapp.company_sign_in.admission import admit_person
 from kmapp.company_sign_in.assertions import Reason, SignInRefused
 from kmapp.company_sign_in.models import CompanySignIn, OpenSignIn, find_open_sign_in
 from kmapp.company_sign_in.openid_connect import StartedSignIn
-from kmapp.company_sign_in.protocols import read_answer, start_at_provider
+from kmapp.company_sign_in.protocols import parse_answer, start_at_provider
 from kmapp.errors import OverBudget
 from kmapp.web.http import as_web_request, safe_next_url
 from kmapp.web.identity.company_errors import TEXTS
@@ -35,12 +35,12 @@ from kmapp.web.notices import notify_success
 from kmapp.web.page_access import SELECTED_ACCOUNT
 
 STARTED = "company_started"  # session key of the sign-in that waits for its response
-SECONDS = 600  # until it expires
+MAX_SECONDS = 600  # until it expires
 log = structlog.get_logger()
 
 
 def start(request: HttpRequest, slug: str) -> HttpResponse:
-    """Go to the provider. Who is signed in, or does not come from our own page, is asked first."""
+    """Redirect to the provider; ask first who is signed in or comes from another site."""
     company = _get_company(slug)
     next_url = safe_next_url(request, reverse("web:home"))
     user = as_web_request(request).user if request.user.is_authenticated else None
@@ -52,7 +52,7 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
     _count_attempt(request)
     started = StartedSignIn()
     try:
-        url = start_at_provider(_load(company), started, **_own_addresses(request, slug))
+        url = start_at_provider(_load_sign_in(company), started, **_build_own_urls(request, slug))
     except SignInRefused as error:
         return _render_refusal(request, company, error)
     request.session[STARTED] = {
@@ -76,18 +76,18 @@ def finish(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         if stored is None or not _is_current(stored, slug, person):
             raise SignInRefused(Reason.EXPIRED, "response: no sign-in was started")
-        sign_in = _load(company)
+        sign_in = _load_sign_in(company)
         answer = {**request.GET.dict(), **request.POST.dict()}
         started = StartedSignIn.load(stored["secrets"])
-        stated = read_answer(sign_in, started, answer, **_own_addresses(request, slug))
-        user = admit(sign_in, stated, person=person)
+        stated = parse_answer(sign_in, started, answer, **_build_own_urls(request, slug))
+        user = admit_person(sign_in, stated, person=person)
     except SignInRefused as error:
         return _render_refusal(request, company, error)
     log.info("company_sign_in", user=str(user.pk), account=str(company.account_id))
-    return _enter(request, sign_in, user, stored["next"], is_signed_in=person is not None)
+    return _open_account(request, sign_in, user, stored["next"], is_signed_in=person is not None)
 
 
-def _enter(
+def _open_account(
     request: HttpRequest, sign_in: CompanySignIn, user: User, next_url: str, *, is_signed_in: bool
 ) -> HttpResponse:
     """Open the account, in the session of a person who is signed in or in a new one."""
@@ -104,7 +104,7 @@ def _enter(
 
 def _is_current(stored: dict[str, Any], slug: str, person: User | None) -> bool:
     """Return whether the sign-in was started here lately, by who is signed in now."""
-    is_recent = time.time() - float(stored["at"]) < SECONDS
+    is_recent = time.time() - float(stored["at"]) < MAX_SECONDS
     return (
         is_recent and stored["slug"] == slug and stored["user"] == str(person.pk if person else "")
     )
@@ -121,12 +121,12 @@ def _render_question(
         "required": own if own and own.requires_company_sign_in else None,
         "others": [each for each in accesses if each != own and not each.archived_at],
         "next": next_url,
-        "confirmation": _confirmation(request, company.slug),
+        "confirmation": _sign_confirmation(request, company.slug),
     }
     return render(request, "web/session/company.html", context)
 
 
-def _confirmation(request: HttpRequest, slug: str) -> str:
+def _sign_confirmation(request: HttpRequest, slug: str) -> str:
     """Return what only a page of this session knows, for its link."""
     if not request.session.session_key:
         request.session.create()
@@ -138,7 +138,7 @@ def _is_confirmed(request: HttpRequest, slug: str, user: User | None) -> bool:
     if user is None and request.headers.get("Sec-Fetch-Site") == "same-origin":
         return True
     confirmation = request.GET.get("confirmation", "")
-    return hmac.compare_digest(confirmation.encode(), _confirmation(request, slug).encode())
+    return hmac.compare_digest(confirmation.encode(), _sign_confirmation(request, slug).encode())
 
 
 def _render_refusal(
@@ -168,13 +168,13 @@ def _get_company(slug: str) -> OpenSignIn:
     return company
 
 
-def _load(company: OpenSignIn) -> CompanySignIn:
+def _load_sign_in(company: OpenSignIn) -> CompanySignIn:
     account_id: UUID = company.account_id
     with acting(account_id):
         return CompanySignIn.objects.of(account_id).get()
 
 
-def _own_addresses(request: HttpRequest, slug: str) -> dict[str, str]:
+def _build_own_urls(request: HttpRequest, slug: str) -> dict[str, str]:
     return {
         "start_url": request.build_absolute_uri(reverse("company_start", args=[slug])),
         "back_url": request.build_absolute_uri(reverse("company_finish", args=[slug])),
@@ -182,7 +182,7 @@ def _own_addresses(request: HttpRequest, slug: str) -> dict[str, str]:
 
 
 def _count_attempt(request: HttpRequest) -> None:
-    budget = throttles.count("sign_in", throttles.client_address(Request(request)))
+    budget = throttles.count_request("sign_in", throttles.client_address(Request(request)))
     if budget and budget.used > budget.limit:
         raise OverBudget(
             _("Too many attempts. Nothing was changed. Wait a minute, then try again."),

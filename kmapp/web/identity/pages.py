@@ -34,7 +34,7 @@ def public_page(view: View) -> View:
     @require_http_methods(METHODS)
     def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
-            answer = _render(request, view(request, *args, **kwargs))
+            answer = _render_response(request, view(request, *args, **kwargs))
         except DomainError as error:
             return render_error(request, error)
         if answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY:
@@ -81,10 +81,10 @@ def factor_page(view: View) -> View:
 def _render_inside(
     view: View, args: Any, kwargs: dict[str, Any], request: WebRequest
 ) -> HttpResponseBase:
-    return _render(request, view(request, *args, **kwargs))
+    return _render_response(request, view(request, *args, **kwargs))
 
 
-def _render(request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBase:
+def _render_response(request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBase:
     """Render a template response, with status 422 if a submitted form is invalid."""
     if not isinstance(answer, SimpleTemplateResponse):
         return answer
@@ -97,5 +97,5 @@ def _render(request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBase:
 
 
 def list_passkeys(request: HttpRequest) -> HttpResponseBase:
-    """Lead from allauth's list of passkeys to the page that contains it."""
+    """Redirect from allauth's list of passkeys to the page that contains it."""
     return redirect("mfa_index")

@@ -24,7 +24,7 @@ class PasskeySignIn(LoginWebAuthnView):
         return answer
 
 
-def _remove(request: WebRequest, pk: int) -> HttpResponse:
+def _remove_passkey(request: WebRequest, pk: int) -> HttpResponse:
     """Remove a passkey, unless an account of the person requires it."""
     rows = Authenticator.objects.filter(user=request.user, type=Authenticator.Type.WEBAUTHN)
     authenticator = get_object_or_404(rows, pk=pk)
@@ -37,4 +37,4 @@ def _remove(request: WebRequest, pk: int) -> HttpResponse:
     return render_form(request, "mfa/webauthn/remove.html", context, invalid=form.is_bound)
 
 
-remove_passkey: Any = reauthentication_required(app="allauth.mfa")(_remove)
+remove_passkey: Any = reauthentication_required(app="allauth.mfa")(_remove_passkey)

@@ -26,12 +26,12 @@ def find_ids(search: SiteSearch, collection_name: str, rows: "QuerySet[Any]") ->
     if query.required:
         best = find_with_all(collection, query.required, within=within, limit=CAP)
     else:
-        terms = query.terms + _complete(search, collection)
+        terms = query.terms + _complete_last_word(search, collection)
         best = find_with_any(collection, list(dict.fromkeys(terms)), within=within, limit=CAP)
     return [UUID(each) for each in best]
 
 
-def _complete(search: SiteSearch, collection: Collection) -> list[str]:
+def _complete_last_word(search: SiteSearch, collection: Collection) -> list[str]:
     """Return completions of the last word; kinds of objects in one collection share them."""
     if collection.name not in search.completions:
         search.completions[collection.name] = complete_term(collection, search.query.prefix)

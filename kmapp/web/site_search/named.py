@@ -8,8 +8,10 @@ from django.db.models.functions import Coalesce
 
 from kmapp.web.site_search.providers import CAP, SiteSearch
 
-BOUND = 5_000  # newest rows that are read: a trigram index is not used under row-level security
-MOST_WORDS = 6
+MAX_SCANNED = (
+    5_000  # newest rows that are read: a trigram index is not used under row-level security
+)
+MAX_WORDS = 6
 
 
 def find_named(search: SiteSearch, rows: "QuerySet[Any]", *columns: str) -> list[UUID]:
@@ -21,9 +23,9 @@ def find_named(search: SiteSearch, rows: "QuerySet[Any]", *columns: str) -> list
     if not query.plain:
         return list(ids[:CAP])
     everything = rows.model.objects.of(search.account_id)
-    oldest = everything.order_by("-pk").values("pk")[BOUND - 1 : BOUND]
+    oldest = everything.order_by("-pk").values("pk")[MAX_SCANNED - 1 : MAX_SCANNED]
     ids = ids.filter(pk__gte=Coalesce(Subquery(oldest), UUID(int=0)))
-    for word in [*query.words.split()[:MOST_WORDS], *query.phrases]:
+    for word in [*query.words.split()[:MAX_WORDS], *query.phrases]:
         condition = Q()
         for column in columns:
             condition |= Q(**{f"{column}__icontains": word})

@@ -112,7 +112,7 @@ def visible_providers(request: WebRequest) -> list[Provider]:
 def search_everything(request: WebRequest, query: SiteQuery, *, limit: int) -> list[Group]:
     """Return the groups with results. Inside `acting`."""
     providers = visible_providers(request)
-    _refuse_bad_filters(providers, query)
+    _check_filters(providers, query)
     if query.is_empty:
         return []
     search = SiteSearch(request=request, query=query, limit=limit)
@@ -122,10 +122,10 @@ def search_everything(request: WebRequest, query: SiteQuery, *, limit: int) -> l
     return [group for group in groups if group.matches.hits]
 
 
-def filter_values(providers: Sequence[Provider]) -> dict[str, list[str] | None]:
+def list_filter_values(providers: Sequence[Provider]) -> dict[str, list[str] | None]:
     """Return the names of all filters, each with its values, or None for any text."""
     values: dict[str, list[str] | None] = {TYPE: [each.name for each in providers]}
-    for name, choices in _filters(providers):
+    for name, choices in _list_filters(providers):
         earlier = values.setdefault(name, [])
         if choices is None or earlier is None:
             values[name] = None
@@ -134,7 +134,7 @@ def filter_values(providers: Sequence[Provider]) -> dict[str, list[str] | None]:
     return values
 
 
-def _filters(providers: Sequence[Provider]) -> Iterator[tuple[str, Sequence[str] | None]]:
+def _list_filters(providers: Sequence[Provider]) -> Iterator[tuple[str, Sequence[str] | None]]:
     for each in providers:
         yield from each.filters.items()
 
@@ -143,8 +143,8 @@ def _is_valid(value: str, choices: Sequence[str] | None) -> bool:
     return bool(value) and (choices is None or value in choices)
 
 
-def _refuse_bad_filters(providers: Sequence[Provider], query: SiteQuery) -> None:
-    valid = filter_values(providers)
+def _check_filters(providers: Sequence[Provider], query: SiteQuery) -> None:
+    valid = list_filter_values(providers)
     for name, value in query.filters.items():
         if name not in valid:
             names = ", ".join(f"{each}:" for each in valid)

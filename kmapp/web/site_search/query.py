@@ -11,8 +11,8 @@ from kmapp.text.highlight import Piece, find_matches, mark, passage
 from kmapp.text.terms import terms
 
 TYPE = "type"  # the filter that selects a kind of object
-LONGEST = 300  # characters of a search
-MOST_TERMS = 20
+MAX_LENGTH = 300  # characters of a search
+MAX_TERMS = 20
 _PART = re.compile(
     r'(?P<name>[A-Za-z_]{2,}):(?!//)(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s"]+))'
     r'|"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+)'
@@ -31,7 +31,7 @@ class SiteQuery:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        text = text.replace("\x00", "").strip()[:LONGEST]
+        text = text.replace("\x00", "").strip()[:MAX_LENGTH]
         parts = list(_PART.finditer(text))
         words = [part["word"] for part in parts if part["word"]]
         phrases = [part["phrase"].strip() for part in parts if part["phrase"]]
@@ -57,12 +57,12 @@ class SiteQuery:
     def terms(self) -> list[str]:
         """Return the distinct terms of the words and phrases."""
         query_terms = terms(" ".join([self.words, *self.phrases]))
-        return list(dict.fromkeys(query_terms))[:MOST_TERMS]
+        return list(dict.fromkeys(query_terms))[:MAX_TERMS]
 
     @cached_property
     def required(self) -> list[str]:
         """Return the terms that a match must contain: those of the phrases."""
-        return list(dict.fromkeys(terms(" ".join(self.phrases))))[:MOST_TERMS]
+        return list(dict.fromkeys(terms(" ".join(self.phrases))))[:MAX_TERMS]
 
     @property
     def plain(self) -> str:

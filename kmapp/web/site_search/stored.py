@@ -13,34 +13,34 @@ from kmapp.errors import Invalid
 from kmapp.ledger.actions import Recording
 from kmapp.web.models import StoredSearch
 
-MOST_RECENT = 8
-MOST_SAVED = 50
+MAX_RECENT = 8
+MAX_SAVED = 50
 
 
 def list_stored(account_id: UUID, user: User) -> list[StoredSearch]:
     """Return the searches, saved ones first, then the latest. Inside `acting`."""
     rows = StoredSearch.objects.of(account_id).filter(owner=user)
-    return list(rows.order_by("-saved", "-used_at", "-pk")[: MOST_SAVED + MOST_RECENT])
+    return list(rows.order_by("-saved", "-used_at", "-pk")[: MAX_SAVED + MAX_RECENT])
 
 
 def record_search(account_id: UUID, user: User, text: str) -> None:
     """Record a search as the latest one, and delete the oldest that are not saved."""
     rows = StoredSearch.objects.of(account_id).filter(owner=user)
-    _store(account_id, user, text)
+    _upsert_search(account_id, user, text)
     recent = rows.filter(saved=False).order_by("-used_at", "-pk").values("pk")
-    rows.filter(saved=False).exclude(pk__in=recent[:MOST_RECENT]).delete()
+    rows.filter(saved=False).exclude(pk__in=recent[:MAX_RECENT]).delete()
 
 
 def set_saved(account_id: UUID, user: User, text: str, *, saved: bool) -> None:
     rows = StoredSearch.objects.of(account_id).filter(owner=user)
-    if saved and rows.filter(saved=True).exclude(text=text).count() >= MOST_SAVED:
+    if saved and rows.filter(saved=True).exclude(text=text).count() >= MAX_SAVED:
         raise Invalid(
-            _("You have %(most)d saved searches. Remove one first.") % {"most": MOST_SAVED}
+            _("You have %(most)d saved searches. Remove one first.") % {"most": MAX_SAVED}
         )
-    _store(account_id, user, text, saved=saved)
+    _upsert_search(account_id, user, text, saved=saved)
 
 
-def _store(account_id: UUID, user: User, text: str, **values: bool) -> None:
+def _upsert_search(account_id: UUID, user: User, text: str, **values: bool) -> None:
     """Insert or update in one statement, so that concurrent requests do not conflict."""
     row = StoredSearch(
         account_id=account_id, owner=user, text=text, used_at=timezone.now(), **values
@@ -53,19 +53,21 @@ def _store(account_id: UUID, user: User, text: str, **values: bool) -> None:
     )
 
 
-def _naming(account_id: UUID, people: Collection[str]) -> list[UUID]:
+def _find_searches_naming(account_id: UUID, people: Collection[str]) -> list[UUID]:
     """Return the ids of searches that contain the id of a person as a word."""
     words = [re.compile(rf"(?<!\w){re.escape(person)}(?!\w)") for person in people]
     rows = StoredSearch.objects.of(account_id).values_list("pk", "text")
     return [pk for pk, text in rows if any(word.search(text) for word in words)]
 
 
-def _count(account_id: UUID, people: Collection[str]) -> int:
-    return len(_naming(account_id, people))
+def _count_searches(account_id: UUID, people: Collection[str]) -> int:
+    return len(_find_searches_naming(account_id, people))
 
 
-def _erase(account_id: UUID, people: Collection[str], commit: Recording) -> None:
-    StoredSearch.objects.of(account_id).filter(pk__in=_naming(account_id, people)).delete()
+def _erase_searches(account_id: UUID, people: Collection[str], commit: Recording) -> None:
+    StoredSearch.objects.of(account_id).filter(
+        pk__in=_find_searches_naming(account_id, people)
+    ).delete()
 
 
-register_personal_data(PersonalDataHandlers(count=_count, erase=_erase))
+register_personal_data(PersonalDataHandlers(count=_count_searches, erase=_erase_searches))

@@ -57,18 +57,18 @@ def load_demo(actors: DemoActors) -> str:
         day = today - timedelta(days=ago)
         if day < created:
             with acting(account_id):
-                _fill(record_day(account_id, day, is_today=False), ago)
+                _fill_day(record_day(account_id, day, is_today=False), ago)
     record_days(account_id)
     return SUMMARY.format(account=actors.account.name, home=actors.here)
 
 
-def _fill(row: DailyStatistics, ago: int) -> None:
+def _fill_day(row: DailyStatistics, ago: int) -> None:
     """Set the figures of the day that nothing happened for."""
-    row.figures |= {name: row.figures.get(name) or _figure(name, ago) for name in FIGURES}
+    row.figures |= {name: row.figures.get(name) or _compute_figure(name, ago) for name in FIGURES}
     row.save(update_fields=["figures"])
 
 
-def _figure(name: str, ago: int) -> float:
+def _compute_figure(name: str, ago: int) -> float:
     """Return a figure that grows over the month, with a weekly wave."""
     average, phase = FIGURES[name]
     wave = 1 + 0.35 * math.sin(2 * math.pi * (ago + phase) / 7)

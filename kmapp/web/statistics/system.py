@@ -15,8 +15,8 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from kmapp.api.heartbeats import last_seen
-from kmapp.api.metrics_endpoint import host_registry, load_outbox_depth
+from kmapp.api.heartbeats import get_heartbeat_age
+from kmapp.api.metrics_endpoint import build_registry, load_outbox_depth
 from kmapp.database.clock import SteadyTime
 from kmapp.web.models import SystemSample
 
@@ -47,7 +47,7 @@ def take_sample() -> SystemSample:
     now = timezone.now()
     SystemSample.objects.filter(created_at__lt=SteadyTime() - RETENTION).delete()
     values = {
-        **dict(_count()),
+        **dict(_count_all()),
         **_measure_queue(),
         **_measure_processes(),
         **_measure_host(settings.DATA_DIR),
@@ -60,9 +60,9 @@ def take_sample() -> SystemSample:
     )
 
 
-def _count() -> Iterator[tuple[str, float]]:
+def _count_all() -> Iterator[tuple[str, float]]:
     totals = dict.fromkeys(COUNTERS, 0.0)
-    samples = [sample for metric in host_registry().collect() for sample in metric.samples]
+    samples = [sample for metric in build_registry().collect() for sample in metric.samples]
     for name, (metric, counts) in COUNTERS.items():
         totals[name] = sum(
             sample.value for sample in samples if sample.name == metric and counts(sample.labels)
@@ -81,7 +81,7 @@ def _measure_queue() -> dict[str, float]:
 
 def _measure_processes() -> dict[str, float]:
     """Return 1 for each process with a heartbeat, 0 for a silent one."""
-    return {name: float(last_seen(name) is not None) for name in ("worker", "scheduler")}
+    return {name: float(get_heartbeat_age(name) is not None) for name in ("worker", "scheduler")}
 
 
 def _measure_host(folder: Path) -> dict[str, float]:

@@ -131,15 +131,15 @@ def build_system_charts(period: Period, now: datetime | None = None) -> list[Cha
     now = now or timezone.now()
     count = period.length // period.bucket
     start = now - period.length
-    buckets = _aggregate(
+    buckets = _aggregate_samples(
         SystemSample.objects.filter(created_at__gte=start).order_by("created_at"), start, period
     )
     times = [timezone.localtime(start + period.bucket * (n + 1)) for n in range(count)]
     labels = [formats.date_format(moment, period.time_format) for moment in times]
-    return [_build(chart, labels, buckets) for chart in CHARTS]
+    return [_build_chart(chart, labels, buckets) for chart in CHARTS]
 
 
-def _build(chart: SystemChart, labels: Sequence[str], buckets: Mapping[int, Values]) -> Chart:
+def _build_chart(chart: SystemChart, labels: Sequence[str], buckets: Mapping[int, Values]) -> Chart:
     series = [
         Series(
             label=str(label),
@@ -158,7 +158,7 @@ def _build(chart: SystemChart, labels: Sequence[str], buckets: Mapping[int, Valu
     )
 
 
-def _aggregate(
+def _aggregate_samples(
     samples: Iterable[SystemSample], start: datetime, period: Period
 ) -> dict[int, dict[str, float]]:
     """Return by bucket the average of each gauge, and each counter's increase per second."""

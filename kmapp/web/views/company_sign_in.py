@@ -12,7 +12,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from kmapp.accounts.acting import acting
 from kmapp.accounts.permissions import Permission
 from kmapp.company_sign_in.actions import (
-    PROVIDER,
+    PROVIDER_FIELDS,
     delete_company_sign_in,
     disconnect,
     find_company_sign_in,
@@ -20,7 +20,7 @@ from kmapp.company_sign_in.actions import (
 )
 from kmapp.company_sign_in.assertions import Reason, SignInRefused
 from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
-from kmapp.company_sign_in.openid_connect import allowed_providers, find_issuer
+from kmapp.company_sign_in.openid_connect import find_issuer, get_allowed_providers
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.company_sign_in_form import CompanySignInForm, OpenIDConnectForm, SAMLForm
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
@@ -29,7 +29,7 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
 
 PAGE = "web/company_sign_in/index.html"
-REVOKING = (*PROVIDER, "is_active", "checks_second_factor")  # their change ends sessions
+REVOKING = (*PROVIDER_FIELDS, "is_active", "checks_second_factor")  # their change ends sessions
 
 
 @sensitive_post_parameters("client_secret")
@@ -41,7 +41,7 @@ def company_sign_in(request: WebRequest) -> HttpResponse | AfterCommit:
         _check_exit(request, form, row)
         if form.is_valid():
             return AfterCommit(lambda: _save(request, form, row), outside_transaction=True)
-    return _render(request, form, row)
+    return _render_page(request, form, row)
 
 
 def _find_form(request: WebRequest, row: CompanySignIn | None) -> type[CompanySignInForm]:
@@ -53,7 +53,7 @@ def _find_form(request: WebRequest, row: CompanySignIn | None) -> type[CompanySi
 def _check_exit(request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None) -> None:
     """Require that company sign-in works for who makes it the only way."""
     is_required = form.cleaned_data["is_active"] and not form.cleaned_data["allows_password"]
-    is_changed = row is None or row.allows_password or _names_others(form, row)
+    is_changed = row is None or row.allows_password or _changes_identities(form, row)
     works = request.company is not None and request.company.account_id == request.account_id
     if is_required and is_changed and not works:
         form.add_error(
@@ -62,10 +62,10 @@ def _check_exit(request: WebRequest, form: CompanySignInForm, row: CompanySignIn
         )
 
 
-def _names_others(form: CompanySignInForm, row: CompanySignIn) -> bool:
+def _changes_identities(form: CompanySignInForm, row: CompanySignIn) -> bool:
     """Return whether saving disconnects everyone: another provider names other people."""
     values = form.values()
-    return any(values[name] != getattr(row, name) for name in PROVIDER)
+    return any(values[name] != getattr(row, name) for name in PROVIDER_FIELDS)
 
 
 def _save(request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None) -> HttpResponse:
@@ -78,7 +78,7 @@ def _save(request: WebRequest, form: CompanySignInForm, row: CompanySignIn | Non
         except SignInRefused as error:
             form.add_error("issuer", _describe(error))
             with acting(request.account_id):
-                return _render(request, form, row)
+                return _render_page(request, form, row)
     secret = form.cleaned_data.get("client_secret", "")
     is_revoking = row is not None and any(values[name] != getattr(row, name) for name in REVOKING)
     with acting(request.account_id):
@@ -99,13 +99,13 @@ def _end_sessions(request: WebRequest, people: list[UUID]) -> None:
 
 def _describe(error: SignInRefused) -> str:
     if error.reason == Reason.UNREACHABLE:
-        hosts = ", ".join(sorted(allowed_providers().hosts | allowed_providers().private))
+        hosts = ", ".join(sorted(get_allowed_providers().hosts | get_allowed_providers().private))
         text = _("The provider could not be reached: check the URL. Allowed hosts: %(hosts)s")
         return text % {"hosts": hosts}
     return _("No OpenID Connect provider with this issuer answers at this URL.")
 
 
-def _render(
+def _render_page(
     request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None
 ) -> HttpResponse:
     people = CompanyIdentity.objects.of(request.account_id).select_related("user")
@@ -114,7 +114,7 @@ def _render(
         "form": form,
         "row": row,
         "is_saml": isinstance(form, SAMLForm),
-        "is_off": not allowed_providers() and row is None,
+        "is_off": not get_allowed_providers() and row is None,
         "page": paginate(request, people.order_by("user__email", "pk")),
         "redirect_uri": request.build_absolute_uri(reverse("company_finish", args=[slug])),
         "start_url": request.build_absolute_uri(reverse("company_start", args=[slug])),

@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 
 from kmapp.accounts.permissions import Permission
-from kmapp.demo.actions import last_delivery, list_steps, request_demo
+from kmapp.demo.actions import find_last_delivery, list_steps, request_demo
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_polled
@@ -14,7 +14,7 @@ from kmapp.web.responses import render_polled
 def demo(request: WebRequest) -> HttpResponse:
     steps = list_steps(request.account_id)
     context = {
-        "delivery": last_delivery(request.account_id),
+        "delivery": find_last_delivery(request.account_id),
         "steps": steps,
         "done": sum(step.has_data for step in steps),
     }

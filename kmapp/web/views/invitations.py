@@ -66,7 +66,7 @@ def invite_person(request: WebRequest) -> HttpResponse | AfterCommit:
         except Conflict as error:
             form.add_error("email", error.message)
         else:
-            return AfterCommit(lambda: _send(request, row))
+            return AfterCommit(lambda: _send_invitation(request, row))
     context = {"form": form, "sends_mail": bool(settings.EMAIL_HOST)}
     return render_form(request, "web/invitations/form.html", context, invalid=form.is_bound)
 
@@ -77,7 +77,7 @@ def resend(request: WebRequest, pk: UUID) -> AfterCommit:
     row = get_row_or_404(request, Invitation, pk)
     _count_message(request)
     renewed = renew_invitation(row, actor=request.actor)
-    return AfterCommit(lambda: _send(request, renewed))
+    return AfterCommit(lambda: _send_invitation(request, renewed))
 
 
 @page_view("POST", needs=Permission.MEMBERS)
@@ -90,7 +90,7 @@ def revoke(request: WebRequest, pk: UUID) -> HttpResponse:
 
 def _count_message(request: WebRequest) -> None:
     """Raise OverBudget if this account sends too many messages."""
-    budget = throttles.count("invitation", str(request.account_id))
+    budget = throttles.count_request("invitation", str(request.account_id))
     if budget and budget.used > budget.limit:
         raise OverBudget(
             _("Too many invitations. Nothing was sent. Wait a minute, then try again."),
@@ -98,7 +98,7 @@ def _count_message(request: WebRequest) -> None:
         )
 
 
-def _send(request: WebRequest, row: Invitation) -> HttpResponse:
+def _send_invitation(request: WebRequest, row: Invitation) -> HttpResponse:
     """Send the message. The invitation stays without it, so a failure is only reported."""
     path = reverse("web:invitation", args=[sign_link(row)])
     context = {
@@ -117,7 +117,7 @@ def _send(request: WebRequest, row: Invitation) -> HttpResponse:
     return redirect_with_notice(request, text % {"who": row.email}, "web:members")
 
 
-def _public(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def _public_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Make a page for anyone with the link."""
 
     @wraps(view)
@@ -133,7 +133,7 @@ def _public(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 @sensitive_post_parameters("new_password1", "new_password2")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@_public
+@_public_page
 def accept(request: HttpRequest, token: str) -> HttpResponse:
     """Join an account: as the person who is signed in, or with a new login."""
     if request.method == "POST":
@@ -145,13 +145,13 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
     state = _find_state(request, invitation)
     context = {"account": account, "invitation": invitation, "state": state}
     if state == "join" and request.method == "POST":
-        return _join(request, account, invitation, as_web_request(request).user)
+        return _accept_and_enter(request, account, invitation, as_web_request(request).user)
     if state != "new":
         return render(request, PAGE, context)
     login = User(username=invitation.email, email=invitation.email, language=get_language() or "")
     form = NewLoginForm(login, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        return _join(request, account, invitation, form.save(commit=False), is_new=True)
+        return _accept_and_enter(request, account, invitation, form.save(commit=False), is_new=True)
     return render_form(request, PAGE, {**context, "form": form}, invalid=form.is_bound)
 
 
@@ -171,7 +171,7 @@ def _find_state(request: HttpRequest, invitation: Invitation) -> str:
     return "sign_in" if exists else "new"
 
 
-def _join(
+def _accept_and_enter(
     request: HttpRequest,
     account: Account,
     invitation: Invitation,
@@ -182,7 +182,7 @@ def _join(
     """Accept the invitation, and work in the account from now on."""
     with acting(account):
         if is_new:
-            _create(user)
+            _create_user(user)
         accept_invitation(invitation, user)
     log.info("invitation_accepted", user=str(user.pk), account=str(account.pk), new=is_new)
     home = reverse("web:home")
@@ -196,7 +196,7 @@ def _join(
     return answer
 
 
-def _create(user: User) -> None:
+def _create_user(user: User) -> None:
     try:
         with transaction.atomic():
             user.save()
@@ -206,7 +206,7 @@ def _create(user: User) -> None:
 
 
 def _count_attempt(request: HttpRequest) -> None:
-    budget = throttles.count("sign_in", throttles.client_address(Request(request)))
+    budget = throttles.count_request("sign_in", throttles.client_address(Request(request)))
     if budget and budget.used > budget.limit:
         raise OverBudget(
             _("Too many attempts. Nothing was changed. Wait a minute, then try again."),

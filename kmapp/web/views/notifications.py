@@ -21,7 +21,7 @@ from kmapp.accounts.permissions import Permission
 from kmapp.notifications import actions
 from kmapp.notifications.email import parse_unsubscription, unsubscribe
 from kmapp.notifications.kinds import Subject, find_kind, list_kinds
-from kmapp.notifications.lines import Line
+from kmapp.notifications.lines import NotificationLine
 from kmapp.notifications.models import Notification, NotificationQuerySet
 from kmapp.notifications.refresh import load_subjects
 from kmapp.web.badge_counts import count_badge
@@ -32,16 +32,16 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form, render_part
 from kmapp.web.timestamps import format_relative
 
-PAGE = 25
+PAGE_SIZE = 25
 OPEN, UNREAD, RESOLVED = "", "unread", "resolved"
 
 
 @count_badge(NOTIFICATIONS)
 def unread(request: WebRequest) -> NotificationQuerySet:
-    return _visible(request).filter(Q(is_unread=True))
+    return _list_visible(request).filter(Q(is_unread=True))
 
 
-def _visible(request: WebRequest) -> NotificationQuerySet:
+def _list_visible(request: WebRequest) -> NotificationQuerySet:
     rows = Notification.objects.of(request.account_id)
     visible = rows.visible_to(request.user, list_kinds(request.permissions))
     return visible.with_unread(request.user)
@@ -52,12 +52,12 @@ def notifications(request: WebRequest) -> HttpResponse:
     """List the notifications that a person may see, newest first."""
     state, name = request.GET.get("state", OPEN), request.GET.get("kind", "")
     kinds = list_kinds(request.permissions)
-    rows = _visible(request).filter(closed_at__isnull=state != RESOLVED)
+    rows = _list_visible(request).filter(closed_at__isnull=state != RESOLVED)
     if state == UNREAD:
         rows = rows.filter(Q(is_unread=True))
     if name in {kind.name for kind in kinds}:
         rows = rows.filter(kind=name)
-    page = paginate(request, rows.order_by("-last_at", "-pk"), PAGE)
+    page = paginate(request, rows.order_by("-last_at", "-pk"), PAGE_SIZE)
     still_open = load_subjects(request.account_id, [row for row in page if not row.closed_at])
     context = {
         "page": page,
@@ -73,7 +73,7 @@ def notifications(request: WebRequest) -> HttpResponse:
 
 def _describe(row: Notification, subject: Subject | None) -> dict[str, Any]:
     """Return what a line shows; without a subject, the notification is resolved."""
-    line = Line.of(row, subject)
+    line = NotificationLine.of(row, subject)
     return {
         "row": row,
         "kind": line.kind,
@@ -102,7 +102,7 @@ def read_one(request: WebRequest, pk: UUID) -> HttpResponse:
 
 def _get_visible(request: WebRequest, pk: UUID) -> Notification:
     """Return a notification of a kind that this person may see."""
-    return get_object_or_404(_visible(request), pk=pk)
+    return get_object_or_404(_list_visible(request), pk=pk)
 
 
 @page_view("POST", needs=Permission.READ)

@@ -36,7 +36,7 @@ def operations(request: WebRequest) -> HttpResponse:
     context: dict[str, Any] = {
         "behind": behind(account_id),
         "mismatches": list_mismatches(account_id),
-        "queues": _queues(rows.open()),
+        "queues": _list_queues(rows.open()),
         "page": paginate(request, dead),
     }
     if request.user.is_superuser:  # figures of all accounts are for the owner of the installation
@@ -48,7 +48,7 @@ def operations(request: WebRequest) -> HttpResponse:
     return render_part(request, "web/operations/index.html", "list", context)
 
 
-def _queues(open_rows: DeliveryQuerySet) -> list[dict[str, Any]]:
+def _list_queues(open_rows: DeliveryQuerySet) -> list[dict[str, Any]]:
     """Return pending and running jobs by handler, with the age of the oldest."""
     running = Q(lease_token__isnull=False)
     grouped = open_rows.values("handler", "queue").annotate(

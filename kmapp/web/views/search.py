@@ -18,7 +18,7 @@ from kmapp.web.responses import redirect_with_notice, render_part
 from kmapp.web.site_search.pages import find_members, find_pages
 from kmapp.web.site_search.providers import (
     Provider,
-    filter_values,
+    list_filter_values,
     register,
     search_everything,
     visible_providers,
@@ -26,9 +26,9 @@ from kmapp.web.site_search.providers import (
 from kmapp.web.site_search.query import TYPE, SiteQuery
 from kmapp.web.site_search.stored import list_stored, record_search, set_saved
 
-PER_GROUP = 10
-ONE_GROUP = 50  # results if a type is chosen
-IN_PALETTE = 4
+MAX_PER_GROUP = 10
+MAX_IN_ONE_GROUP = 50  # results if a type is chosen
+MAX_IN_PALETTE = 4
 
 register(
     Provider(
@@ -55,13 +55,13 @@ register(
 @page_view("GET")
 def search(request: WebRequest) -> HttpResponse:
     query = SiteQuery.parse(request.GET.get("q", ""))
-    context = _results(request, query, ONE_GROUP if TYPE in query.filters else PER_GROUP)
+    context = _search(request, query, MAX_IN_ONE_GROUP if TYPE in query.filters else MAX_PER_GROUP)
     if context["groups"]:
         record_search(request.account_id, request.user, query.text)
     stored = list_stored(request.account_id, request.user)
     context["stored"] = stored
     context["is_saved"] = any(each.saved and each.text == query.text for each in stored)
-    context["filters"] = filter_values(visible_providers(request)).items()
+    context["filters"] = list_filter_values(visible_providers(request)).items()
     return render_part(request, "web/search/index.html", "results", context)
 
 
@@ -69,14 +69,14 @@ def search(request: WebRequest) -> HttpResponse:
 def palette(request: WebRequest) -> HttpResponse:
     """Return the options for a text, or before there is any: stored searches and all pages."""
     query = SiteQuery.parse(request.GET.get("q", ""))
-    context = _results(request, query, IN_PALETTE)
+    context = _search(request, query, MAX_IN_PALETTE)
     if query.is_empty:
         context["stored"] = list_stored(request.account_id, request.user)
         context["pages"] = list_pages(request)
     return render(request, "web/search/palette.html", context)
 
 
-def _results(request: WebRequest, query: SiteQuery, limit: int) -> dict[str, Any]:
+def _search(request: WebRequest, query: SiteQuery, limit: int) -> dict[str, Any]:
     try:
         groups, error = search_everything(request, query, limit=limit), ""
     except Invalid as refused:

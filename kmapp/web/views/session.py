@@ -37,10 +37,10 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _render_form(request, SignInForm(request))
     address = throttles.client_address(Request(request))
-    budget = throttles.count("sign_in", address)
+    budget = throttles.count_request("sign_in", address)
     if budget and budget.used > budget.limit:
         log.warning("sign_in_throttled", address=address)
-        return _slow_down(request, budget.seconds)
+        return _render_throttled(request, budget.seconds)
     form = SignInForm(request, request.POST)
     if not form.is_valid():
         # The username is not logged, because it may be a password.
@@ -66,7 +66,7 @@ def _render_form(
     return render(request, "web/session/form.html", context, status=status)
 
 
-def _slow_down(request: HttpRequest, seconds: int) -> HttpResponse:
+def _render_throttled(request: HttpRequest, seconds: int) -> HttpResponse:
     """Render the form again without checking the password, so that nothing typed is lost."""
     text = _("Too many attempts from your IP address. Wait %(seconds)d seconds, then try again.")
     form = SignInForm(request, initial={"username": request.POST.get("username", "")})

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 
 from kmapp.api.cache import ValkeyCache
 from kmapp.api.errors import RETRY_AFTER
-from kmapp.api.heartbeats import last_seen
+from kmapp.api.heartbeats import get_heartbeat_age
 from kmapp.search.ttl_cache import Memo
 from kmapp.web.context_processors import chrome
 
@@ -71,12 +71,12 @@ def _load_status() -> Status:
     """Return the status of the last seconds; only one thread of the process checks again."""
     with _lock:
         earlier = recent.get("status")
-        return earlier or recent.put("status", _check(), seconds=SECONDS)
+        return earlier or recent.put("status", _check_parts(), seconds=SECONDS)
 
 
-def _check() -> Status:
+def _check_parts() -> Status:
     parts = {"web": True, "database": _database_responds(), "cache": _cache_responds()}
-    parts["workers"] = last_seen("worker") is not None
+    parts["workers"] = get_heartbeat_age("worker") is not None
     return Status(parts=parts, checked_at=timezone.now())
 
 

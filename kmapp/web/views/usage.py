@@ -9,11 +9,11 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_part
 from kmapp.web.usage_registry import list_usages
 
-LATEST = 10
+MAX_ENTRIES = 10
 
 
 @page_view("GET")
 def usage(request: WebRequest, pk: UUID) -> HttpResponse:
     """Render the uses of an object. Pages of objects load it; an unknown id has none."""
-    usages = list_usages(request.account_id, pk, limit=LATEST)
+    usages = list_usages(request.account_id, pk, limit=MAX_ENTRIES)
     return render_part(request, "web/usage/index.html", "usages", {"usages": usages})

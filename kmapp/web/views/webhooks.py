@@ -17,9 +17,9 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
 from kmapp.webhooks.actions import (
     CreatedWebhook,
-    allowed_receivers,
     create_webhook,
     delete_webhook,
+    get_allowed_receivers,
     update_webhook,
 )
 from kmapp.webhooks.changes import list_event_types
@@ -34,7 +34,7 @@ def webhooks(request: WebRequest) -> HttpResponse:
     rows = Webhook.objects.of(request.account_id).order_by("-created_at")
     labels = list_event_types()
     listed = [(row, [labels.get(name, name) for name in row.event_types]) for row in rows]
-    context = {"webhooks": listed, "is_off": not allowed_receivers()}
+    context = {"webhooks": listed, "is_off": not get_allowed_receivers()}
     return render(request, "web/webhooks/index.html", context)
 
 
@@ -48,7 +48,7 @@ def create(request: WebRequest) -> HttpResponse | AfterCommit:
                 account_id=request.account_id,
                 actor=request.actor,
                 payload_format=form.cleaned_data["payload_format"] or NATIVE,
-                **_values(form),
+                **_get_values(form),
             )
         except DomainError as error:
             form.add_refusal(error)
@@ -62,7 +62,7 @@ def change(request: WebRequest, pk: UUID) -> HttpResponse:
     webhook = get_row_or_404(request, Webhook, pk)
     form = WebhookForm(request.POST or None, initial=WebhookForm.values_of(webhook))
     if request.method == "POST" and form.is_valid():
-        values = {**_values(form), "is_active": form.cleaned_data["is_active"]}
+        values = {**_get_values(form), "is_active": form.cleaned_data["is_active"]}
         try:
             update_webhook(request.account_id, pk, values, actor=request.actor)
         except DomainError as error:
@@ -82,7 +82,7 @@ def delete(request: WebRequest, pk: UUID) -> HttpResponse:
     return redirect_with_notice(request, _("Webhook deleted."), "web:webhooks")
 
 
-def _values(form: WebhookForm) -> dict[str, Any]:
+def _get_values(form: WebhookForm) -> dict[str, Any]:
     return {name: form.cleaned_data[name] for name in ("name", "url", "event_types")}
 
 

@@ -10,11 +10,11 @@ from kmapp.accounts.acting import acting
 from kmapp.database.encryption import DecryptionFailed, unseal
 from kmapp.egress.allowed_addresses import CannotReach
 from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, on
-from kmapp.webhooks.actions import SEND, allowed_receivers
+from kmapp.webhooks.actions import SEND, get_allowed_receivers
 from kmapp.webhooks.changes import get_source
 from kmapp.webhooks.models import Webhook
 from kmapp.webhooks.payloads import Payload, build_payload
-from kmapp.webhooks.sending import NotAccepted, send
+from kmapp.webhooks.sending import NotAccepted, send_request
 
 PAUSE = timedelta(seconds=60)  # between two requests to a receiver that failed
 RECEIVER_FAILED = "receiver_failed"
@@ -31,7 +31,7 @@ def send_webhooks(jobs: Sequence[Job]) -> None:
         webhook = _find_webhook(job)
         payload = webhook and _build_payload(job, webhook)
         if webhook and payload:
-            _send(job, webhook, payload)
+            _send_payload(job, webhook, payload)
 
 
 def _find_webhook(job: Job) -> Webhook | None:
@@ -50,13 +50,15 @@ def _build_payload(job: Job, webhook: Webhook) -> Payload | None:
     return build_payload(webhook.payload_format, change)
 
 
-def _send(job: Job, webhook: Webhook, payload: Payload) -> None:
+def _send_payload(job: Job, webhook: Webhook, payload: Payload) -> None:
     if webhook.last_error and webhook.last_attempt_at:
         left = webhook.last_attempt_at + PAUSE - timezone.now()
         if left > timedelta(0):
             raise RetryLater(RECEIVER_FAILED, seconds=min(left, PAUSE).total_seconds())
     try:
-        send(webhook.url, unseal(webhook.secret), job.event_id, payload, allowed_receivers())
+        send_request(
+            webhook.url, unseal(webhook.secret), job.event_id, payload, get_allowed_receivers()
+        )
     except NotAccepted as error:
         _record_attempt(webhook, str(error))
         raise

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kmapp.management.accounts import account_named
+from kmapp.management.accounts import get_account
 from kmapp.search.variants import DEFAULT, VARIANTS
 from knowledge.actions.folder_sync import build_delivery, list_files
 from knowledge.benchmarks.search_quality import (
@@ -58,7 +58,7 @@ class Command(BaseCommand):
             self._measure_search(options)
 
     def _measure_search(self, options: dict[str, Any]) -> None:
-        account = account_named(options["account"])
+        account = get_account(options["account"])
         folder: Path = options["folder"].resolve()
         name = options["name"] or folder.name
         call_command("knowledge", "sync", folder, name=name, account=options["account"], wait=True)

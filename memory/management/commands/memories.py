@@ -14,7 +14,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import DomainError
-from kmapp.management.accounts import account_named
+from kmapp.management.accounts import get_account
 from kmapp.management.progress import Progress
 from memory.actions.embeddings import rebuild_indexes
 from memory.actions.imports import ImportResult, Line, LineProblem, import_lines
@@ -58,7 +58,7 @@ class Command(BaseCommand):
         add_verb(verbs, "topics", "let topics grow, and list them", has_json=True)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        account = account_named(options["account"])
+        account = get_account(options["account"])
         if options["verb"] in SUBCOMMANDS:
             try:
                 self.stdout.write(run_subcommand(account, options["verb"], options))

@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.accounts import account_named, every_account
-from kmapp.management.confirmation import agreed
+from kmapp.management.accounts import get_account, list_all_accounts
+from kmapp.management.confirmation import confirm
 from kmapp.management.progress import Progress
 from kmapp.runtime.embedded import temporary
 from memory.benchmarks import query_plans
@@ -95,10 +95,10 @@ class Command(BaseCommand):
         for size in options["sizes"]:
             self.seed(number=size - filled, account_share=SHARES, yes=options["yes"])
             filled = size
-            account = account_named(slug_of(SHARES[0]))
+            account = get_account(slug_of(SHARES[0]))
             figures[size] = run_bench(account, options["number"], self.stderr.write)
             for share in SHARES if size >= LARGE else ():
-                whole += query_plans.whole_reads(account_named(slug_of(share)), Viewer())
+                whole += query_plans.whole_reads(get_account(slug_of(share)), Viewer())
         text = page(figures)
         if options["out"]:
             _write(options["out"], text)
@@ -113,7 +113,7 @@ class Command(BaseCommand):
         # One account holds nine tenths of the seeded memories, which is the requested number.
         number = round(options["entries"] * 100 / SHARES[0])
         self.seed(number=number, account_share=SHARES, yes=options["yes"])
-        result = cleared(account_named(slug_of(SHARES[0])), options["number"])
+        result = cleared(get_account(slug_of(SHARES[0])), options["number"])
         self.stdout.write(f"With {options['entries']:,} memories: {format_figures(result)}")
 
     def checkpoints(self, **options: Any) -> None:
@@ -121,7 +121,7 @@ class Command(BaseCommand):
             _elsewhere()
             return
         self.seed(number=100, account_share=SHARES, yes=options["yes"])
-        self.stdout.write(measure_checkpoint_cost(account_named(slug_of(SHARES[0]))))
+        self.stdout.write(measure_checkpoint_cost(get_account(slug_of(SHARES[0]))))
 
     def verify(self, **options: Any) -> None:
         if not options["here"]:
@@ -129,7 +129,7 @@ class Command(BaseCommand):
             return
         number = round(options["entries"] * 100 / SHARES[0])
         self.seed(number=number, account_share=SHARES, yes=options["yes"])
-        account = account_named(slug_of(SHARES[0]))
+        account = get_account(slug_of(SHARES[0]))
         ratio = measure_verify_cost(account, options["number"], self.stdout.write)
         self.stdout.write(f"At most {ratio:.2f} times the search without it.")
 
@@ -173,7 +173,7 @@ def _elsewhere() -> None:
 
 def _confirm_if_needed(*, yes: bool) -> None:
     """Ask for confirmation before seeding real data, which cannot be undone."""
-    others = [account for account in every_account() if not account.slug.startswith(PREFIX)]
+    others = [account for account in list_all_accounts() if not account.slug.startswith(PREFIX)]
     used = 0
     for account in others:
         with acting(account):
@@ -182,7 +182,7 @@ def _confirm_if_needed(*, yes: bool) -> None:
         f"This installation has {used:,} other memories. Synthetic accounts cannot be deleted "
         "because ledgers are permanent, and the vector index may be rebuilt. Continue?"
     )
-    if used and not yes and not agreed(question):
+    if used and not yes and not confirm(question):
         raise CommandError("Nothing was changed.")
 
 
@@ -198,7 +198,7 @@ def _sizes(text: str) -> list[int]:
 
 
 def _chosen(slug: str | None) -> list[Account]:
-    result = [a for a in every_account() if a.slug == slug or (not slug and PREFIX in a.slug)]
+    result = [a for a in list_all_accounts() if a.slug == slug or (not slug and PREFIX in a.slug)]
     if not result:
         raise CommandError(
             "Account not found. Create synthetic accounts with: manage.py perf seed 10000"

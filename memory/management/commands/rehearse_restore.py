@@ -16,7 +16,7 @@ from kmapp.database.backup.dump import restore
 from kmapp.database.provision import CannotProvision
 from kmapp.ledger.fsck import Findings
 from kmapp.management.commands import backup
-from kmapp.management.database import owner_address, server_url
+from kmapp.management.database import get_owner_address, get_server_url
 from kmapp.management.progress import Progress
 from kmapp.runtime import stack
 from kmapp.runtime.processes import CannotStart
@@ -48,7 +48,7 @@ class Command(BaseCommand):
         self.wrong = 0
         try:
             with stack.database_server(), _backup(file) as path:
-                self._rehearse(path, recalls, server_url(url))
+                self._rehearse(path, recalls, get_server_url(url))
         except (BackupError, CannotProvision, CannotStart) as reason:
             raise CommandError(str(reason)) from reason
         if self.wrong:
@@ -60,7 +60,7 @@ class Command(BaseCommand):
             progress, began = Progress("Kilobytes read"), time.monotonic()
             contents = restore(
                 path,
-                owner_address() | {"dbname": name},
+                get_owner_address() | {"dbname": name},
                 report_progress=lambda size: progress.add(size // backup.KILOBYTE),
             )
             progress.end()
@@ -141,5 +141,5 @@ def _backup(file: Path | None) -> Iterator[Path]:
         return
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rehearsal.zip"
-        backup.make(path)
+        backup.create_backup(path)
         yield path

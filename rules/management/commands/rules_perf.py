@@ -13,7 +13,7 @@ from rest_framework.renderers import JSONRenderer
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
-from kmapp.management.benchmark import BenchmarkCommand, seconds, temporary_account
+from kmapp.management.benchmark import BenchmarkCommand, measure_seconds, temporary_account
 from rules.actions.backtests import run_backtest
 from rules.actions.decisions import evaluate_rules, record_selection
 from rules.actions.rules import count_change
@@ -53,7 +53,7 @@ class Command(BenchmarkCommand):
                 serializer = EvaluationSerializer(account.pk, answer, MATCHING)
                 JSONRenderer().render(serializer.serialize_evaluation(include_shadow=True))
 
-            first = seconds(evaluate)
+            first = measure_seconds(evaluate)
             self.stdout.write(f"compiling {options['rules']:,} rules: {1000 * first:.0f} ms")
             number, decisions = options["number"], options["decisions"]
             self.measure("evaluate", evaluate, number)
@@ -61,7 +61,7 @@ class Command(BenchmarkCommand):
                 "select and record", partial(record_selection, account.pk, SYSTEM, question), number
             )
             backtest_id = create_backtest(account.pk, decisions)
-            elapsed = seconds(partial(run_backtest, account.pk, backtest_id))
+            elapsed = measure_seconds(partial(run_backtest, account.pk, backtest_id))
             self.stdout.write(f"backtest over {decisions:,} decisions: {elapsed:.1f} s")
             create_decisions(account.pk, max(0, options["log"] - decisions))
             for query in ("", DEEP, "selected_tool=bash", "kind=differs", "kind=rated"):

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.db import connections
 from pytest_django import DjangoDbBlocker
 
-from kmapp.management.accounts import account_named
+from kmapp.management.accounts import get_account
 from tests import makers
 from tests.conftest import clone, drop, use_database
 from tests.kernel.fsck.fixtures import Ledger, create_history
@@ -63,7 +63,7 @@ def ledger(
         patch.setattr(settings, "CHECKPOINT_KEY_FILE", signed / "checkpoint.ed25519")
         intruder = Intruder(name)
         try:
-            yield Ledger(account_named("acme"), intruder)
+            yield Ledger(get_account("acme"), intruder)
         finally:
             intruder.connection.close()
             drop(name)
