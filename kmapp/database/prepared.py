@@ -32,8 +32,9 @@ def _is_direct(raw: psycopg.Connection[Any]) -> bool:
 
     A statement is prepared in one session. A pooler states another process than the session's.
     """
-    if raw not in _direct:
+    is_direct = _direct.get(raw)
+    if is_direct is None:
         with connection.wrap_database_errors:
             row = raw.execute("SELECT pg_backend_pid()").fetchone()
-        _direct[raw] = row == (raw.info.backend_pid,)
-    return _direct[raw]
+        is_direct = _direct[raw] = row == (raw.info.backend_pid,)
+    return is_direct

@@ -81,7 +81,9 @@ def dotted(trail: Trail) -> str:
 
 
 def _plain(value: Any, trail: Trail, depth: int) -> Any:
-    if value is None or isinstance(value, bool) or _is_plain_text(value):
+    if value is None or isinstance(value, bool):
+        return value
+    if type(value) is str and value.isascii() and "\0" not in value:  # as most values
         return value
     if isinstance(value, int | float | str | datetime | UUID):
         return _leaf(value, trail)
@@ -89,17 +91,16 @@ def _plain(value: Any, trail: Trail, depth: int) -> Any:
         raise Unstorable(dotted(trail), f"is nested deeper than {DEEPEST} levels")
     if isinstance(value, dict):
         return {
-            key if _is_plain_text(key) else _key(key, trail): _plain(item, (trail, key), depth + 1)
+            key if type(key) is str and key.isascii() and "\0" not in key else _key(key, trail): (
+                item
+                if type(item) is str and item.isascii() and "\0" not in item
+                else _plain(item, (trail, key), depth + 1)
+            )
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
         return [_plain(item, (trail, place), depth + 1) for place, item in enumerate(value)]
     raise Unstorable(dotted(trail), f"is a {type(value).__name__}, which has no canonical form")
-
-
-def _is_plain_text(value: Any) -> bool:
-    """Return whether a value is a text in ASCII, as most are, that needs no other check."""
-    return type(value) is str and value.isascii() and "\0" not in value
 
 
 def _leaf(value: float | str | datetime | UUID, trail: Trail) -> float | str:

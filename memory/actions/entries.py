@@ -59,7 +59,10 @@ def write_batch(*, account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
 
 
 def _resolve_ids(account_id: UUID, batch: Batch) -> tuple[list[NewEntry], list[UUID]]:
-    drafts = [replace(draft, scope=draft.scope or batch.scope) for draft in batch.entries]
+    drafts = [
+        draft if draft.scope or not batch.scope else replace(draft, scope=batch.scope)
+        for draft in batch.entries
+    ]
     return drafts, [draft.resolve_id(account_id) for draft in drafts]
 
 

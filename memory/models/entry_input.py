@@ -29,9 +29,9 @@ class NewEntry:
     kind: str = "fact"
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    tags: Sequence[str] = ()
-    entities: Sequence[str] = ()
-    sources: Sequence[Any] = ()
+    tags: Sequence[str] = field(default_factory=list)
+    entities: Sequence[str] = field(default_factory=list)
+    sources: Sequence[Any] = field(default_factory=list)
     raw_ref: str = ""
     evidence_ref: str = ""
     id: UUID | None = None
@@ -54,9 +54,14 @@ class NewEntry:
 
     def redacted(self, kinds: Sequence[str]) -> Self:
         """Return a copy with normalized texts, redacted by the policy of the account."""
-        names = ("text", "metadata", *REDACTED_FIELDS)
-        changes: dict[str, Any] = {name: redact_value(getattr(self, name), kinds) for name in names}
-        return replace(self, **changes)
+        changes: dict[str, Any] = {}
+        for name in ("text", "metadata", *REDACTED_FIELDS):
+            value = getattr(self, name)
+            # A tuple becomes a list, also an empty one: rows have lists.
+            has_more = value or isinstance(value, tuple)
+            if has_more and (stored := redact_value(value, kinds)) != value:
+                changes[name] = stored
+        return replace(self, **changes) if changes else self
 
     def resolve_id(self, account_id: UUID) -> UUID:
         """Return the id; a client id always determines the same one."""

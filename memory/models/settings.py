@@ -1,19 +1,22 @@
 """Memory settings of an account. The defaults apply without a row."""
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator, MaxValueValidator, MinValueValidator
-from django.db import models
+from django.db import connection, models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
+from kmapp.database.prepared import prepared_cursor
 from memory.models.entries import MemoryEntry, unit_interval_field
 from memory.review.similarity import ALIKE, SAME_MEANING, Bounds
 
+M = TypeVar("M", bound=models.Model)
 MAX_INJECTED = 50
 MAX_RETENTION_DAYS = 36_500  # days
 MAX_INSTRUCTIONS_LENGTH = 4_000  # characters of instructions
@@ -47,25 +50,37 @@ def validate_categories(value: Any) -> None:
             raise ValidationError(_("Use a shorter category name."))
 
 
-ACCOUNT_FIELDS = Account._meta.concrete_fields
-_ACCOUNT_COLUMNS = ", ".join(f"a.{each.column} AS its_{each.attname}" for each in ACCOUNT_FIELDS)
-_WITH_ACCOUNT = f"""
-SELECT s.*, s.id IS NULL AS is_default, {_ACCOUNT_COLUMNS}
-FROM accounts_account a LEFT JOIN memory_memorysettings s ON s.account_id = a.id WHERE a.id = %s
-"""  # noqa: S608 - names of columns
+_WITH_ACCOUNT = """
+SELECT {columns}
+FROM accounts_account a LEFT JOIN memory_memorysettings s ON s.account_id = a.id
+WHERE a.id = %s::uuid
+"""
 
 
 class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
     def get_or_default(self, account_id: UUID) -> "MemorySettings":
         """Return the settings with their account, in one query."""
-        [row] = self.raw(_WITH_ACCOUNT, [account_id])
-        columns = vars(row)
-        names = [field.attname for field in ACCOUNT_FIELDS]
-        account = Account.from_db(self.db, names, [columns[f"its_{name}"] for name in names])
-        if columns["is_default"]:
-            return MemorySettings(account=account)
-        row.account = account
-        return row
+        fields = {"a": Account._meta.concrete_fields, "s": MemorySettings._meta.concrete_fields}
+        columns = [f"{table}.{each.column}" for table in fields for each in fields[table]]
+        with prepared_cursor() as cursor:
+            cursor.execute(_WITH_ACCOUNT.format(columns=", ".join(columns)), [account_id])
+            [row] = cursor.fetchall()
+        size = len(fields["a"])
+        account = _from_row(Account, row[:size])
+        is_default = row[size] is None
+        settings = MemorySettings() if is_default else _from_row(MemorySettings, row[size:])
+        settings.account = account
+        return settings
+
+
+def _from_row(model: type[M], values: Sequence[Any]) -> M:
+    """Return an object from the values of all of its columns, as the database returned them."""
+    fields = model._meta.concrete_fields
+    converted = [
+        field.from_db_value(value, None, connection) if hasattr(field, "from_db_value") else value
+        for field, value in zip(fields, values, strict=True)
+    ]
+    return model.from_db(connection.alias, [field.attname for field in fields], converted)
 
 
 class MemorySettings(SealedModel):
