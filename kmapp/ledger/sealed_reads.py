@@ -1,8 +1,9 @@
 """Verification of rows before agents get them, for accounts with `verify_on_read`.
 
 A row is compared with the digest that its last commit sealed, over all sealed columns. A row that
-differs is withheld. One statement reads the seals of all rows; a second one reads the commits that
-this process has not verified yet. `manage.py fsck` also verifies what nobody reads.
+differs is withheld. One statement reads the seals of all rows, unless they were read with their
+`last_seal`; a second one reads the commits that this process has not verified yet.
+`manage.py fsck` also verifies what nobody reads.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from kmapp.ledger.sealed_changes import SealedChanges, is_sealed, load_sealed_ch
 
 Reason = Mismatch.Reason
 R = TypeVar("R", bound=SealedModel)
+ID_LENGTH = len(str(UUID(int=0)))
 log = structlog.get_logger()
 
 WITHHELD = Counter(
@@ -49,6 +51,11 @@ class Key(NamedTuple):
 class Seal(NamedTuple):
     commit_id: UUID
     salt: bytes
+
+    @classmethod
+    def parse(cls, text: str) -> "Seal":
+        """Return the seal that a statement wrote as the id of the commit and the salt in hex."""
+        return cls(UUID(text[:ID_LENGTH]), bytes.fromhex(text[ID_LENGTH:]))
 
 
 # --- Withheld rows of a request -------------------------------------------------------------------
@@ -180,9 +187,14 @@ FROM {table} t WHERE t.account_id = %s AND t.id = ANY (%s::uuid[])
 """
 
 
-def _load_last(account_id: UUID, keys: Iterable[Key]) -> dict[Key, Seal]:
-    types, ids = _columns(keys)
-    return _load_seals(_LAST, [types, ids, account_id])
+def _load_last(account_id: UUID, rows: Mapping[Key, SealedModel]) -> dict[Key, Seal]:
+    """Return the last seal of each row, from the row if it was read with it."""
+    read = {key: row.last_seal for key, row in rows.items() if hasattr(row, "last_seal")}
+    seals = {key: Seal.parse(text) for key, text in read.items() if text}
+    if unread := rows.keys() - read.keys():
+        types, ids = _columns(unread)
+        seals |= _load_seals(_LAST, [types, ids, account_id])
+    return seals
 
 
 def _load_seals_of_commits(account_id: UUID, rows: Mapping[Key, SealedModel]) -> dict[Key, Seal]:

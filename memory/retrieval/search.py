@@ -27,6 +27,7 @@ from memory.models import EntryQuerySet, MemoryEntry, Viewer
 from memory.retrieval.as_of import Past, tellable
 from memory.retrieval.candidates import gather
 from memory.retrieval.indexed_text import words_of
+from memory.retrieval.result_rows import load_rows
 from memory.retrieval.shadow_rankings import Shadow, observe
 
 USUAL = 10  # results
@@ -34,11 +35,6 @@ USUAL = 10  # results
 SURROUNDINGS = frozenset({"context", "window", "near", "run"})
 SPARE = 10  # additional candidates when some results have equal texts
 _LETTERS = re.compile(r"\W+")
-# A constant, because building it takes Django longer than running it takes Postgres.
-_BY_ID = """
-SELECT e.*, (SELECT verify_on_read FROM accounts_account WHERE id = %s) AS verify_on_read
-FROM memory_memoryentry e WHERE e.account_id = %s AND e.id = ANY (%s::uuid[])
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +134,7 @@ def answer(account_id: UUID, request: Search, meaning: Meaning | None) -> list[H
                 rows = MemoryEntry.objects.of(account_id).filter(pk__in=ids)
                 matches = past.entries(rows.with_verify_on_read(account_id))
             else:
-                parameters = [account_id, account_id, Ids(ids).array]
-                matches = list(MemoryEntry.objects.raw(_BY_ID, parameters))
+                matches = load_rows(account_id, ids)
             sealed = withhold(account_id, matches, past=past is not None)
             entries = {str(each.pk): each for each in sealed}
             return [
