@@ -54,13 +54,16 @@ def pytest_configure(config: pytest.Config) -> None:
     data.mkdir(parents=True)
     data.chmod(0o711)  # Postgres may run as another user
     stack.callback(shutil.rmtree, data)
-    make_runtime_dir(embedded.runtime_dir(data))
-    stack.callback(shutil.rmtree, embedded.runtime_dir(data), ignore_errors=True)
+    make_runtime_dir(embedded.get_runtime_dir(data))
+    stack.callback(shutil.rmtree, embedded.get_runtime_dir(data), ignore_errors=True)
     for part in (
         Postgres(
-            data / "postgres", embedded.postgres_sockets(data), data / "postgres.log", durable=False
+            data / "postgres",
+            embedded.get_postgres_sockets(data),
+            data / "postgres.log",
+            durable=False,
         ),
-        Valkey(data / "valkey", embedded.valkey_socket(data), data / "valkey.log"),
+        Valkey(data / "valkey", embedded.get_valkey_socket(data), data / "valkey.log"),
         Embedder(settings.EMBEDDER_QUERY_PORT, data / "embedder.log"),
     ):
         stack.enter_context(part)

@@ -86,7 +86,7 @@ class Typed(serializers.Serializer[Any]):
         if self.shorthand and isinstance(data, str):
             data = {self.shorthand: data}
         if isinstance(data, Mapping):
-            check = _blank if isinstance(data, QueryDict) else _mismatch
+            check = _find_blank_error if isinstance(data, QueryDict) else _find_mismatch
             wrong: dict[Any, Any] = {
                 name: issue
                 for name, field in self.fields.items()
@@ -97,7 +97,7 @@ class Typed(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
-def _blank(field: Any, value: Any) -> list[str]:
+def _find_blank_error(field: Any, value: Any) -> list[str]:
     """Return the error for an empty query parameter, which DRF would treat as missing."""
     allowed = getattr(field, "allow_blank", False)
     return (
@@ -107,21 +107,21 @@ def _blank(field: Any, value: Any) -> list[str]:
     )
 
 
-def _mismatch(field: Any, value: Any) -> list[str] | dict[int | str, Any]:
+def _find_mismatch(field: Any, value: Any) -> list[str] | dict[int | str, Any]:
     """Return the problem with a value's type. DRF checks whether it may be null."""
     if isinstance(value, list) and isinstance(field, serializers.ListField):
-        return _mismatches(field.child, enumerate(value))
+        return _find_mismatches(field.child, enumerate(value))
     if isinstance(value, dict) and isinstance(field, serializers.DictField):
-        return _mismatches(field.child, value.items())
-    word = "" if value is None else _expected_type(field, value)
+        return _find_mismatches(field.child, value.items())
+    word = "" if value is None else _find_expected_type(field, value)
     return [f"Not {word}."] if word else []
 
 
-def _mismatches(child: Any, items: Iterable[tuple[int | str, Any]]) -> dict[int | str, Any]:
-    return {at: issue for at, value in items if (issue := _mismatch(child, value))}
+def _find_mismatches(child: Any, items: Iterable[tuple[int | str, Any]]) -> dict[int | str, Any]:
+    return {at: issue for at, value in items if (issue := _find_mismatch(child, value))}
 
 
-def _expected_type(field: Any, value: Any) -> str:
+def _find_expected_type(field: Any, value: Any) -> str:
     """Return the expected type that the value does not have, or an empty string."""
     if isinstance(field, serializers.BooleanField):
         return "" if isinstance(value, bool) else "true or false"
@@ -146,9 +146,9 @@ class Aliases(Typed):
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
             return super().to_internal_value(data)
-        used = self._used(data)
+        used = self._find_aliases(data)
         try:
-            return super().to_internal_value(self._provided(_renamed(data, used)))
+            return super().to_internal_value(self._remove_nulls(_rename_fields(data, used)))
         except ValidationError as error:
             if not isinstance(error.detail, dict):
                 raise
@@ -157,7 +157,7 @@ class Aliases(Typed):
                 {theirs.get(name, name): detail for name, detail in error.detail.items()}
             ) from None
 
-    def _provided(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _remove_nulls(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Remove nulls of optional fields: models in strict mode send every argument."""
         if isinstance(data, QueryDict):
             return data
@@ -168,7 +168,7 @@ class Aliases(Typed):
         }
         return {name: value for name, value in data.items() if name not in left_out}
 
-    def _used(self, data: Mapping[str, Any]) -> dict[str, str]:
+    def _find_aliases(self, data: Mapping[str, Any]) -> dict[str, str]:
         """Return the aliases that `data` uses for fields that it does not name."""
         used: dict[str, str] = {}
         for alias, ours in self.aliases.items():
@@ -179,7 +179,7 @@ class Aliases(Typed):
         return used
 
 
-def accepted_names(serializer: serializers.Serializer[Any]) -> set[str]:
+def list_accepted_names(serializer: serializers.Serializer[Any]) -> set[str]:
     """Return the names of the fields of a serializer, and all other names that it reads."""
     aliases = getattr(serializer, "aliases", {})
     others = getattr(serializer, "other_names", ())
@@ -192,13 +192,13 @@ class Exact(Aliases):
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
-            accepted = accepted_names(self) | ANYWHERE
+            accepted = list_accepted_names(self) | ANYWHERE
             if unknown := sorted({str(name) for name in data} - accepted):
                 raise ValidationError(dict.fromkeys(unknown, "Unknown field."))
         return super().to_internal_value(data)
 
 
-def _renamed(data: Mapping[str, Any], used: Mapping[str, str]) -> Mapping[str, Any]:
+def _rename_fields(data: Mapping[str, Any], used: Mapping[str, str]) -> Mapping[str, Any]:
     if isinstance(data, QueryDict):
         query = data.copy()
         for alias, ours in used.items():

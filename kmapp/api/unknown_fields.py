@@ -11,7 +11,7 @@ from typing import Any, cast
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kmapp.api.serializers import ANYWHERE, Typed, accepted_names
+from kmapp.api.serializers import ANYWHERE, Typed, list_accepted_names
 from kmapp.errors import Invalid
 
 STRICT_HEADER = "X-KM-Strict"
@@ -70,7 +70,7 @@ def _unknown_fields(
         return
     if isinstance(serializer, Typed) and serializer.is_read_elsewhere(data):
         return
-    accepted = accepted_names(serializer)
+    accepted = list_accepted_names(serializer)
     for name, value in data.items():
         if name not in accepted:
             if name not in ANYWHERE:

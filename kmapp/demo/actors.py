@@ -29,7 +29,7 @@ class DemoActors:
                 account=account,
                 agent=agent,
                 person=person or _get_first_admin(account),
-                here=stack.url(),
+                here=stack.build_url(),
             )
 
 

@@ -65,15 +65,15 @@ class Breaker:
     def guard(self) -> Iterator[None]:
         """Let a call through and record its result, or raise CircuitOpen at once."""
         self._forget_future()
-        with self._admitted():
+        with self._admit_call():
             try:
                 with self._circuit.calling():
                     yield
             except pybreaker.CircuitBreakerError as error:
-                raise self._refusal() from error
+                raise self._build_circuit_open() from error
 
     @contextmanager
-    def _admitted(self) -> Iterator[None]:
+    def _admit_call(self) -> Iterator[None]:
         if self.state == pybreaker.STATE_CLOSED:
             yield
         elif self._probe.acquire(blocking=False):
@@ -82,7 +82,7 @@ class Breaker:
             finally:
                 self._probe.release()
         else:
-            raise self._refusal()
+            raise self._build_circuit_open()
 
     def _forget_future(self) -> None:
         """Do not wait for a time that was set before the clock went back."""
@@ -90,7 +90,7 @@ class Breaker:
         if self._memory.opened_at and self._memory.opened_at > now:
             self._memory.opened_at = now
 
-    def _refusal(self) -> CircuitOpen:
+    def _build_circuit_open(self) -> CircuitOpen:
         left = self._circuit.reset_timeout
         if self._memory.opened_at:
             left -= (datetime.now(UTC) - self._memory.opened_at).total_seconds()

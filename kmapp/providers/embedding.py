@@ -77,7 +77,7 @@ class OpenAIEmbedder:
     def _embed_batch(self, batch: Sequence[str], kind: Kind) -> list[Outcome]:
         """Return the result of each text. After a failed batch, each text is sent alone."""
         try:
-            return self._call(batch, kind)
+            return self._request_embeddings(batch, kind)
         except (Refused, Faulted) as error:
             if self.in_batches and len(batch) > 1:
                 probes = [self._embed_alone(text, kind) for text in batch[:PROBES]]
@@ -90,12 +90,12 @@ class OpenAIEmbedder:
 
     def _embed_alone(self, text: str, kind: Kind) -> Outcome:
         try:
-            [outcome] = self._call([text], kind)
+            [outcome] = self._request_embeddings([text], kind)
         except (Refused, Faulted) as error:
             return Unusable(str(error))
         return outcome
 
-    def _call(self, batch: Sequence[str], kind: Kind) -> list[Outcome]:
+    def _request_embeddings(self, batch: Sequence[str], kind: Kind) -> list[Outcome]:
         circuit = nullcontext() if self.in_batches else get_breaker(self.base_url).guard()
         extra = {"input_type": kind} if self.model.sends_input_type else None
         with record_call("embedding", kind) as call, circuit:
@@ -107,21 +107,21 @@ class OpenAIEmbedder:
                 ),
                 self.seconds,
             )
-            outcomes = self._read(answer, len(batch))
+            outcomes = self._parse_response(answer, len(batch))
             bad = any(isinstance(outcome, Unusable) for outcome in outcomes)
             call.outcome = BadVectors.code if bad else "ok"
             return outcomes
 
-    def _read(self, answer: object, count: int) -> list[Outcome]:
+    def _parse_response(self, answer: object, count: int) -> list[Outcome]:
         try:
             raws = parse_embeddings(answer, count=count)
         except Unusable as bad:
             return [bad] * count
         except ValueError as error:
             raise Faulted(f"The provider's answer is not understood: {error}") from error
-        return [self._vector(raw) for raw in raws]
+        return [self._parse_vector(raw) for raw in raws]
 
-    def _vector(self, raw: object) -> Outcome:
+    def _parse_vector(self, raw: object) -> Outcome:
         try:
             return parse_vector(raw, dimensions=self.model.dimensions)
         except Unusable as bad:

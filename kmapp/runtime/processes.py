@@ -63,7 +63,7 @@ def start(program: Program, log: Path, *, stdout: int | None = None) -> subproce
     order = {
         "argv": [str(word) for word in program.argv],
         "nice": program.nice,
-        "account": account_ids(program.account) if program.account else None,
+        "account": get_account_ids(program.account) if program.account else None,
         "stop_signal": program.stop_signal,
         "parent": os.getpid(),
     }
@@ -98,7 +98,7 @@ def _kill_group(leader: int) -> None:
         os.killpg(leader, signal.SIGKILL)
 
 
-def account_ids(name: str) -> tuple[int, int]:
+def get_account_ids(name: str) -> tuple[int, int]:
     entry = pwd.getpwnam(name)
     return entry.pw_uid, entry.pw_gid
 

@@ -28,27 +28,27 @@ QUEUES = "default,embedding,extraction,clustering,sweep"
 BACKLOG = 2048  # connections that wait while a process is replaced or restarted
 
 
-def parts() -> list[list[Part]]:
+def list_parts() -> list[list[Part]]:
     """Return the embedded parts that no setting replaces, in starting order."""
     data: Path = settings.DATA_DIR
     logs = data / "logs"
-    make_runtime_dir(embedded.runtime_dir(data))
+    make_runtime_dir(embedded.get_runtime_dir(data))
     stages: list[list[Part]] = []
     if not env.text("DATABASE_URL"):
-        stages.append([postgres()])
+        stages.append([build_postgres()])
     if not env.text("REDIS_URL"):
-        socket_path = embedded.valkey_socket(data)
+        socket_path = embedded.get_valkey_socket(data)
         stages.append([Valkey(data / "valkey", socket_path, logs / "valkey.log")])
-    if embedders := _embedders(logs):
+    if embedders := _list_embedders(logs):
         stages.append(embedders)
     return stages
 
 
-def postgres() -> Postgres:
+def build_postgres() -> Postgres:
     data: Path = settings.DATA_DIR
     return Postgres(
         data / "postgres",
-        embedded.postgres_sockets(data),
+        embedded.get_postgres_sockets(data),
         data / "logs" / "postgres.log",
         archive=settings.BACKUPS_DIR / "pitr" if settings.PITR_DAYS else None,
     )
@@ -57,8 +57,8 @@ def postgres() -> Postgres:
 @contextmanager
 def database_server() -> Iterator[None]:
     """Provide the database for one command; start the embedded one if it does not run."""
-    server = postgres()
-    if env.text("DATABASE_URL") or server.answers():
+    server = build_postgres()
+    if env.text("DATABASE_URL") or server.responds():
         yield
         return
     with locked_data_folder(), server:
@@ -69,10 +69,10 @@ def database_server() -> Iterator[None]:
 def locked_data_folder() -> Iterator[None]:
     """Hold the data folder for one command, while kmapp does not run."""
     data: Path = settings.DATA_DIR
-    make_runtime_dir(embedded.runtime_dir(data))
+    make_runtime_dir(embedded.get_runtime_dir(data))
     (data / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
     with lock(data):
-        if postgres().answers():
+        if build_postgres().responds():
             raise CannotStart(f"The PostgreSQL of {data} still runs. Stop it first.")
         yield
 
@@ -81,7 +81,7 @@ def may_provision() -> bool:
     return not env.text("DATABASE_URL") or bool(env.text("DATABASE_SUPERUSER_URL"))
 
 
-def _embedders(logs: Path) -> list[Part]:
+def _list_embedders(logs: Path) -> list[Part]:
     if not settings.EMBEDDING_IS_EMBEDDED:
         return []
     queries = settings.EMBEDDER_QUERY_PORT, logs / "embedder-query.log", "embedder-query"
@@ -91,10 +91,10 @@ def _embedders(logs: Path) -> list[Part]:
     return [Embedder(*queries), Embedder(*batches, polite=True)]
 
 
-def web(listener: socket.socket | None = None) -> Program:
+def build_web(listener: socket.socket | None = None) -> Program:
     """Return the web server; on this socket, or on one of its own."""
     arguments = ["gunicorn", "-c", "python:kmapp.runtime.gunicorn_config"]
-    program = _module("web", *arguments, ready=_answers)
+    program = _build_module_program("web", *arguments, ready=_responds)
     if listener is None:
         return program
     number = listener.fileno()
@@ -102,24 +102,26 @@ def web(listener: socket.socket | None = None) -> Program:
     return replace(program, env=environment, descriptors=[number])
 
 
-def mcp(listener: socket.socket | None = None) -> Program:
+def build_mcp(listener: socket.socket | None = None) -> Program:
     address = ["--host", settings.HOST, "--port", str(settings.MCP_PORT)]
     options = ["--no-access-log", "--log-level", "warning", "--lifespan", "on"]
     arguments = ["uvicorn", "interop.mcp.asgi:application", *address, *options]
-    program = _module("mcp", *arguments, ready=partial(_accepts, settings.MCP_PORT))
+    program = _build_module_program(
+        "mcp", *arguments, ready=partial(_accepts_connections, settings.MCP_PORT)
+    )
     if listener is None:
         return program
     number = listener.fileno()
     return replace(program, argv=[*program.argv, "--fd", str(number)], descriptors=[number])
 
 
-def worker() -> Program:
+def build_worker() -> Program:
     options = ["-c", "2", "-Q", QUEUES, "--without-gossip", "--without-mingle"]
-    return _module("worker", "celery", "-A", "kmapp", "worker", *options)
+    return _build_module_program("worker", "celery", "-A", "kmapp", "worker", *options)
 
 
-def beat() -> Program:
-    program = _module("beat", "celery", "-A", "kmapp", "beat")
+def build_beat() -> Program:
+    program = _build_module_program("beat", "celery", "-A", "kmapp", "beat")
     return replace(program, alone=True)  # its file of times has one user
 
 
@@ -133,21 +135,23 @@ def build_successor(program: Program) -> Program:
     return replace(program, ready=file.exists, env={**program.env, VARIABLE: str(file)})
 
 
-def _module(name: str, *words: str, ready: Callable[[], bool] = lambda: True) -> Program:
+def _build_module_program(
+    name: str, *words: str, ready: Callable[[], bool] = lambda: True
+) -> Program:
     argv = [sys.executable, "-m", *words]
-    return Program(name=name, argv=argv, ready=ready, env=_environment(), grace=30)
+    return Program(name=name, argv=argv, ready=ready, env=_build_environment(), grace=30)
 
 
-def command(*words: str) -> Program:
+def build_command(*words: str) -> Program:
     argv = [sys.executable, "-m", "kmapp", *words]
-    return Program(name=words[0], argv=argv, env=_environment())
+    return Program(name=words[0], argv=argv, env=_build_environment())
 
 
 def clear_state() -> None:
     """Delete the metrics of former processes, whose counters would be added to the new ones."""
     shutil.rmtree(settings.DATA_DIR / "ready", ignore_errors=True)
-    shutil.rmtree(_metrics(), ignore_errors=True)
-    _metrics().mkdir(mode=0o700)
+    shutil.rmtree(_get_metrics_folder(), ignore_errors=True)
+    _get_metrics_folder().mkdir(mode=0o700)
 
 
 def check_ports() -> None:
@@ -203,21 +207,21 @@ def find_health_problem() -> str:
     return "" if well else body.decode()
 
 
-def url(port: int | None = None) -> str:
+def build_url(port: int | None = None) -> str:
     """Return the URL of a port on this machine; by default of the pages and the API."""
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.HOST, settings.HOST)  # noqa: S104
     return f"http://{host}:{port or settings.PORT}"
 
 
-def _answers() -> bool:
+def _responds() -> bool:
     with suppress(OSError):
         _get_health()
         return True
     return False
 
 
-def _accepts(port: int) -> bool:
-    host = url().removeprefix("http://").rpartition(":")[0].strip("[]")
+def _accepts_connections(port: int) -> bool:
+    host = build_url().removeprefix("http://").rpartition(":")[0].strip("[]")
     with suppress(OSError), socket.create_connection((host, port), timeout=1):
         return True
     return False
@@ -226,21 +230,21 @@ def _accepts(port: int) -> bool:
 def _get_health() -> tuple[int, bytes]:
     # Django answers 400 to other host names.
     allowed = settings.ALLOWED_HOSTS[0].lstrip(".") if settings.ALLOWED_HOSTS else "localhost"
-    host, _, port = url().removeprefix("http://").rpartition(":")
+    host, _, port = build_url().removeprefix("http://").rpartition(":")
     headers = {"Host": allowed.replace("*", "localhost")}
     return http_get(host.strip("[]"), int(port), "/v1/health", seconds=5, headers=headers)
 
 
-def _environment() -> dict[str, str]:
+def _build_environment() -> dict[str, str]:
     above = os.environ.get("PYTHONPATH", "")
     return {
         "KMAPP_DATA_DIR": str(settings.DATA_DIR),
-        "PROMETHEUS_MULTIPROC_DIR": str(_metrics()),
+        "PROMETHEUS_MULTIPROC_DIR": str(_get_metrics_folder()),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), above])),
         "PYTHONUNBUFFERED": "1",
     }
 
 
-def _metrics() -> Path:
+def _get_metrics_folder() -> Path:
     path: Path = settings.DATA_DIR / "metrics"
     return path

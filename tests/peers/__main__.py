@@ -66,7 +66,7 @@ def main() -> None:
         fill([*items, *singles], cache)
         rate = embedder_rate(cache)
         queries = f"http://127.0.0.1:{there.environment['EMBEDDER_QUERY_PORT']}/v1"
-        cluster = Cluster(embedded.postgres_sockets(there.home))
+        cluster = Cluster(embedded.get_postgres_sockets(there.home))
         systems: list[System] = [Product(there, cluster, _key())]
         for peer in peers:
             if peer.name in pythons:

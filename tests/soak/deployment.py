@@ -153,4 +153,4 @@ def deployment(more: Mapping[str, str] | None = None) -> Iterator[Deployment]:
         created.stop()
         if started:
             shutil.rmtree(home)
-            shutil.rmtree(embedded.runtime_dir(home), ignore_errors=True)
+            shutil.rmtree(embedded.get_runtime_dir(home), ignore_errors=True)

@@ -25,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         slugs = {account.pk: account.slug for account in list_all_accounts()}
         listed = all_behind()
-        chosen = self._choose(listed, slugs, options)
+        chosen = self._choose_ledgers(listed, slugs, options)
         if chosen and not options["reason"]:
             raise CommandError("Add --reason TEXT. The ledger records it.")
         for each in listed:
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         if not listed:
             self.stdout.write("Every ledger matches its last checkpoint.")
 
-    def _choose(
+    def _choose_ledgers(
         self, listed: list[Behind], slugs: dict[UUID, str], options: dict[str, Any]
     ) -> list[Behind]:
         if options["all"]:

@@ -6,7 +6,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from kmapp.runtime import env, stack
-from kmapp.runtime.embedded.wal_archive import cluster_folder, delete_old_backups, take_base_backup
+from kmapp.runtime.embedded.wal_archive import (
+    delete_old_backups,
+    get_cluster_folder,
+    take_base_backup,
+)
 from kmapp.runtime.processes import CannotStart
 
 MEGABYTE = 1024**2
@@ -20,7 +24,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def handle(self, **_: Any) -> None:
-        server = stack.postgres()
+        server = stack.build_postgres()
         if env.text("DATABASE_URL") or server.archive is None:
             raise CommandError(
                 "Set PITR_DAYS and restart kmapp. For your own PostgreSQL, use its tools: see "
@@ -28,7 +32,7 @@ class Command(BaseCommand):
             )
         try:
             with stack.database_server():
-                folder = cluster_folder(server.archive, server.data)
+                folder = get_cluster_folder(server.archive, server.data)
                 backup = take_base_backup(server.url(), folder)
                 deleted = delete_old_backups(folder, settings.PITR_DAYS)
         except CannotStart as reason:

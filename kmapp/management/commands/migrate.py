@@ -44,7 +44,7 @@ class Command(migrate.Command):
     ) -> None:
         super().migration_progress_callback(action, migration, fake)
         if migration and action in ("apply_start", "unapply_start"):
-            self._sql(f"SET lock_timeout = '{LOCK_TIMEOUT if migration.atomic else 0}'")
+            self._execute(f"SET lock_timeout = '{LOCK_TIMEOUT if migration.atomic else 0}'")
             if action == "apply_start" and not fake:
                 self._drop_invalid_indexes(migration)
         if action.endswith("_success"):
@@ -53,8 +53,8 @@ class Command(migrate.Command):
     def _drop_invalid_indexes(self, migration: Migration) -> None:
         for operation in migration.operations:
             if isinstance(operation, AddIndexConcurrently):
-                self._sql(f"DROP INDEX CONCURRENTLY IF EXISTS {operation.index.name}")
+                self._execute(f"DROP INDEX CONCURRENTLY IF EXISTS {operation.index.name}")
 
-    def _sql(self, statement: str) -> None:
+    def _execute(self, statement: str) -> None:
         with self.connection.cursor() as cursor:
             cursor.execute(statement)

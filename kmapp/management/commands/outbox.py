@@ -43,9 +43,9 @@ class Command(BaseCommand):
     def list(self, **options: Any) -> None:
         for account in list_accounts(options["account"]):
             with acting(account):
-                self._list(account, options)
+                self._list_jobs(account, options)
 
-    def _list(self, account: Account, options: dict[str, Any]) -> None:
+    def _list_jobs(self, account: Account, options: dict[str, Any]) -> None:
         rows = _filter_deliveries(account, options["handler"])
         rows = rows.in_state(options["state"]) if options["state"] else rows.filter(done_at=None)
         self.stdout.write(f"{account.slug}: {rows.count():,} deliveries")

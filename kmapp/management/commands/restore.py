@@ -77,7 +77,7 @@ class Command(BaseCommand):
             self.stdout.write(SECOND)
 
     def _recover(self, until: datetime | None) -> None:
-        server = stack.postgres()
+        server = stack.build_postgres()
         if env.text("DATABASE_URL") or server.archive is None:
             raise CommandError(
                 "--until restores the embedded PostgreSQL, with PITR_DAYS set as when it ran. For "

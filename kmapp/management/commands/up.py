@@ -64,7 +64,7 @@ class Command(BaseCommand):
         try:
             with ExitStack() as self.listeners, supervisor.holding():
                 behind = self._start(supervisor)
-                self._greet(time.monotonic() - began)
+                self._write_greeting(time.monotonic() - began)
                 if behind:
                     self._write_line(
                         BEHIND.format(accounts="\n  ".join(behind), command=settings.COMMAND)
@@ -84,17 +84,17 @@ class Command(BaseCommand):
         stack.check_ports()
         stack.clear_state()
         self._write_line(f"Starting kmapp in {settings.DATA_DIR}")
-        for stage in stack.parts():
+        for stage in stack.list_parts():
             for part in stage:
                 part.prepare()
             supervisor.start(*[part.program() for part in stage])
-        prepared = json.loads(supervisor.run(stack.command("prepare")))
+        prepared = json.loads(supervisor.run(stack.build_command("prepare")))
         _store_login(prepared["made"])
         heartbeats.delete_heartbeat("worker")
-        self.programs = [stack.web(self._listen("PORT", settings.PORT)), stack.worker()]
-        self.programs.append(stack.beat())
+        self.programs = [stack.build_web(self._listen("PORT", settings.PORT)), stack.build_worker()]
+        self.programs.append(stack.build_beat())
         if settings.MCP_PORT:
-            self.programs.append(stack.mcp(self._listen("MCP_PORT", settings.MCP_PORT)))
+            self.programs.append(stack.build_mcp(self._listen("MCP_PORT", settings.MCP_PORT)))
         supervisor.start(*self.programs)
         supervisor.wait("health", stack.find_health_problem)
         supervisor.wait("worker", _find_worker_problem)
@@ -107,15 +107,17 @@ class Command(BaseCommand):
     def _hand_over(self, supervisor: Supervisor) -> None:
         """Migrate, and replace the processes by the version that is installed now."""
         self._write_line("Replacing the processes by the installed version")
-        supervisor.run(stack.command("prepare"))
+        supervisor.run(stack.build_command("prepare"))
         supervisor.replace(*map(stack.build_successor, self.programs))
         self._write_line("All processes run the installed version.")
 
-    def _greet(self, seconds: float) -> None:
+    def _write_greeting(self, seconds: float) -> None:
         unknown = dict.fromkeys(("account", "email", "password", "api_key"), NOT_STORED)
-        mcp = f"{stack.url(settings.MCP_PORT)}/mcp" if settings.MCP_PORT else "(MCP_PORT is 0)"
+        mcp = (
+            f"{stack.build_url(settings.MCP_PORT)}/mcp" if settings.MCP_PORT else "(MCP_PORT is 0)"
+        )
         logs = settings.DATA_DIR / "logs"
-        facts = {"seconds": seconds, "url": stack.url(), "mcp": mcp, "logs": logs}
+        facts = {"seconds": seconds, "url": stack.build_url(), "mcp": mcp, "logs": logs}
         self._write_line(GREETING.format(**unknown | _load_login() | facts))
 
     def _write_line(self, text: str) -> None:

@@ -12,7 +12,7 @@ DATABASE = "kmapp"
 ROLES = {"superuser": "postgres", "owner": "kmapp_owner", "app": "kmapp_app"}
 
 
-def runtime_dir(data_dir: Path) -> Path:
+def get_runtime_dir(data_dir: Path) -> Path:
     """Return the folder of the sockets.
 
     Always below /tmp: a socket's path has at most 103 bytes, and XDG_RUNTIME_DIR or TMPDIR may
@@ -22,22 +22,22 @@ def runtime_dir(data_dir: Path) -> Path:
     return Path("/tmp", f"kmapp-{os.getuid()}-{mark}")  # noqa: S108 - made private in part.py
 
 
-def postgres_sockets(data_dir: Path) -> Path:
+def get_postgres_sockets(data_dir: Path) -> Path:
     """Return a folder for the sockets; as root, Postgres runs as another user."""
-    return runtime_dir(data_dir) / "pg"
+    return get_runtime_dir(data_dir) / "pg"
 
 
-def valkey_socket(data_dir: Path) -> Path:
-    return runtime_dir(data_dir) / "valkey.sock"
+def get_valkey_socket(data_dir: Path) -> Path:
+    return get_runtime_dir(data_dir) / "valkey.sock"
 
 
 def database_url(data_dir: Path, role: str) -> str:
-    return f"postgresql://{ROLES[role]}@/{DATABASE}?host={postgres_sockets(data_dir)}"
+    return f"postgresql://{ROLES[role]}@/{DATABASE}?host={get_postgres_sockets(data_dir)}"
 
 
 def server_url(data_dir: Path) -> str:
-    return f"postgresql://{ROLES['superuser']}@/postgres?host={postgres_sockets(data_dir)}"
+    return f"postgresql://{ROLES['superuser']}@/postgres?host={get_postgres_sockets(data_dir)}"
 
 
 def redis_url(data_dir: Path) -> str:
-    return f"unix://{valkey_socket(data_dir)}"
+    return f"unix://{get_valkey_socket(data_dir)}"

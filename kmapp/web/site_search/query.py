@@ -91,11 +91,11 @@ class SiteQuery:
         )
 
     def mark(self, text: str) -> list[Piece]:
-        return mark(text, find_matches(text, self._marked, self.phrases))
+        return mark(text, find_matches(text, self._highlighted_terms, self.phrases))
 
     def passage(self, text: str) -> list[Piece]:
-        return passage(text, self._marked, self.phrases)
+        return passage(text, self._highlighted_terms, self.phrases)
 
     @property
-    def _marked(self) -> list[str]:
+    def _highlighted_terms(self) -> list[str]:
         return [*self.terms, self.prefix] if self.prefix else self.terms

@@ -164,7 +164,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _elsewhere() -> None:
-    with temporary.running() as there:
+    with temporary.run_servers() as there:
         temporary.prepare(there)
         # A line in the log for each request would be half of the output.
         quiet = there | {"LOG_LEVEL": "WARNING"}
