@@ -1,5 +1,6 @@
 """Every edit of a commit is found in its chain."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmapp.ledger.chain import BEGINNING, GENESIS, Head, Link, commit_hash, verify
+from kmapp.ledger.chain import BEGINNING, GENESIS, Head, Link, commit_hash, open_text, verify
 
 ACCOUNT = UUID(int=1)
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -50,6 +51,15 @@ def test_format_1_never_changes() -> None:
     """Computed by sha256sum from canonical JSON that was written by hand."""
     first, _ = chain(1)[0]
     assert commit_hash(first) == "b321212f08d9e733ebe377bb75c493d058b4e717762801cd5480f6d949b68b3f"
+
+
+def test_text_completed_by_the_database_has_the_hash_of_the_commit() -> None:
+    link, stored = chain(2)[1]
+    begun = open_text(replace(link, seq=0, parent_hash=GENESIS))
+    text = f'{begun}{link.parent_hash}","seq":{link.seq}}}'
+    assert hashlib.sha256(text.encode()).hexdigest() == stored
+    with pytest.raises(ValueError, match="ends with the hash of its parent"):
+        open_text(link)
 
 
 def test_a_chain_can_be_verified_in_pages() -> None:

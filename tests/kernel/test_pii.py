@@ -36,6 +36,11 @@ def test_leaves_other_numbers(text: str) -> None:
     assert redact(text) == (text, [])
 
 
+@pytest.mark.parametrize("word", ["pın", "pİn", "PIN", "PWD", "paſſword", "PASSWORD"])
+def test_case_of_key_words_does_not_matter(word: str) -> None:
+    assert redact(f"My {word}: 47110")[0] == f"My {word}: [secret]"
+
+
 def test_maps_findings_to_full_width_text() -> None:
     text = "１３８００１３８０００ 和 ｋｉｍ＠ｅｘａｍｐｌｅ．ｃｏｍ"
     assert redact(text)[0] == "[phone] 和 [email]"

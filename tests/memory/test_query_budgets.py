@@ -6,6 +6,7 @@ Each count includes the key's look-up, two savepoints and entering and leaving t
 from typing import Any
 
 import pytest
+from django.db import connection
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from tests import makers
@@ -44,6 +45,16 @@ def test_new_memories(warm: Agent, max_queries: MaxQueries) -> None:
     for number in (1, 100):
         with max_queries(11):
             warm.post("memory/write", {"nodes": nodes(number, f"n{number}-")}, 201)
+
+
+def test_inserts_are_prepared(warm: Agent) -> None:
+    for name in ("p", "q"):
+        warm.post("memory/write", {"nodes": nodes(1, name)}, 201)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement FROM pg_prepared_statements")
+        prepared = "".join(statement for [statement] in cursor.fetchall())
+    for table in ("memory_memoryentry", "search_termposting", "ledger_seal", "ledger_commit"):
+        assert f"INSERT INTO {table}" in prepared.replace('"', "")
 
 
 def test_repeated_batch(warm: Agent, max_queries: MaxQueries) -> None:
