@@ -110,7 +110,7 @@ def test_tables_contain_rates_without_embeddings_and_shares_of_gold() -> None:
     # 202 texts in two batches of .25 s without the embedding, each findable after 1 s.
     assert "| first | 4 | 404 | 1000 / 1000 | 101 | 2.00 | 25 |" in page
     assert "| mem0 | in process | 30.0 / 30.0 | 10.0 / 10.0 | 1.0 | 12 |" in page
-    assert "| mem0 | 0.500 | 1.000 |" in page
+    assert "| mem0 | 0.500 | 1.000 | 10.0 |" in page
     assert "Not measured: chroma: no wheel" in page
     assert "infer=False" in page
     assert "- disk: none" in page

@@ -24,6 +24,7 @@ class Figures:
     searches_without_embedding: list[float] = field(default_factory=list)
     recall: dict[str, list[float]] = field(default_factory=dict)  # by file
     hit: dict[str, list[bool]] = field(default_factory=dict)
+    results: list[int] = field(default_factory=list)  # of each search, at most `LIMIT`
     bytes_before: int = 0
     bytes_after: int = 0
     written: int = 0
@@ -40,6 +41,7 @@ class Figures:
     def ask(self, question: Question) -> None:
         ids, timing = self.system.search(question.text, question.user, LIMIT)
         self.searches.append(timing.seconds)
+        self.results.append(len(ids))
         again = self.system.search_again(question.text, question.user, LIMIT)
         without = again if again >= 0 else timing.seconds - timing.embedding
         self.searches_without_embedding.append(without)

@@ -15,7 +15,11 @@ and a second vector for each turn of a conversation; the others are libraries in
 their caller, and none of this is in their figures. kmapp also embeds the date and the
 predecessor of a text. The others have them as metadata only; a caller could put them into the
 text. The search weights of kmapp were tuned on labelled conversations: if the questions above
-are among them, see *held out* in [retrieval](retrieval.md)."""
+are among them, see *held out* in [retrieval](retrieval.md). R@10 of stores that filter by user
+behind an HNSW index varies between runs (mem0: 0.503 and 0.479, langgraph: 0.514 and 0.479 in
+two runs with 3,000 texts): probably because PostgreSQL decides by its statistics whether to use
+the index, which then returns fewer rows of one user. kmapp sets `hnsw.iterative_scan` in its
+sessions against this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,10 +153,12 @@ def _searches(all_figures: Sequence[Figures]) -> str:
 def _quality(all_figures: Sequence[Figures]) -> str:
     files = list(all_figures[0].recall)
     head = ["results", *[f"{name}: {what}" for name in files for what in ("R@10", "hit@10")]]
+    head.append("results a search")
     rows = []
     for each in all_figures:
         cells = [(mean(each.recall[name]), mean(each.hit[name])) for name in files]
-        rows.append([each.system.name, *[f"{figure:.3f}" for pair in cells for figure in pair]])
+        shares = [f"{figure:.3f}" for pair in cells for figure in pair]
+        rows.append([each.system.name, *shares, f"{mean(each.results):.1f}"])
     return table(head, rows)
 
 

@@ -144,13 +144,16 @@ def deployment(more: Mapping[str, str] | None = None) -> Iterator[Deployment]:
         **(more or {}),
     }
     created = Deployment(home, environment, port)
-    started = False
+    keep = False
     try:
-        created.start()
-        started = True
+        try:
+            created.start()
+        except RuntimeError:
+            keep = True
+            raise
         yield created
     finally:
         created.stop()
-        if started:
+        if not keep:
             shutil.rmtree(home)
             shutil.rmtree(embedded.get_runtime_dir(home), ignore_errors=True)
