@@ -68,10 +68,10 @@ def sign_heads_that_move(**_kwargs: Any) -> None:
 
 
 @task_prerun.connect
-def name_task(task_id: str, task: Any, **_kwargs: Any) -> None:
+def bind_task_context(task_id: str, task: Any, **_kwargs: Any) -> None:
     structlog.contextvars.bind_contextvars(task=task.name, task_id=task_id)
 
 
 @task_postrun.connect
-def forget_task(**_kwargs: Any) -> None:
+def clear_task_context(**_kwargs: Any) -> None:
     structlog.contextvars.clear_contextvars()

@@ -42,7 +42,7 @@ def erase_personal_data(account_id: UUID, people: Collection[str], commit: Recor
     summaries.delete()
     erase_archives_in(commit, archives)
     ids = [*report_ids, *summary_ids]
-    IdempotentRequest.objects.of(account_id).naming(ids).forget()
+    IdempotentRequest.objects.of(account_id).naming(ids).erase_responses()
     clear_error_messages(account_id, ids)
 
 

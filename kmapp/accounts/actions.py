@@ -161,7 +161,7 @@ def _save_revoked(key: ApiKey, commit: Recording) -> None:
     commit.add(key, "UPDATE")
 
 
-def touch_key(account_id: UUID, key_id: UUID) -> None:
+def record_key_use(account_id: UUID, key_id: UUID) -> None:
     """Record when a key was last used. A statistic, so it is not in the ledger."""
     with acting(account_id):
         ApiKey.objects.of(account_id).filter(pk=key_id).update(last_used_at=Now())

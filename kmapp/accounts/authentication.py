@@ -14,7 +14,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from kmapp.accounts.actions import touch_key
+from kmapp.accounts.actions import record_key_use
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.scopes import Scope
 
@@ -105,7 +105,7 @@ def _find_principal(key: str) -> KeyPrincipal | None:
     if revoked_at is not None or (expires_at is not None and expires_at <= now):
         return None
     if last_used_at is None or last_used_at < now - LAST_USED_INTERVAL:
-        touch_key(account_id, key_id)
+        record_key_use(account_id, key_id)
     return KeyPrincipal(
         key_id=key_id,
         account_id=account_id,

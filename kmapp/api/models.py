@@ -22,7 +22,7 @@ class IdempotentRequestQuerySet(AccountQuerySet["IdempotentRequest"]):
         """Return the requests whose response names any of these objects."""
         return self.filter(object_ids__overlap=list(objects))
 
-    def forget(self) -> int:
+    def erase_responses(self) -> int:
         """Erase the responses; retries get a 410."""
         forgotten = IdempotentRequest.State.FORGOTTEN
         return self.update(state=forgotten, fingerprint="", answer="", object_ids=[])

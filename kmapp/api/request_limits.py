@@ -30,29 +30,38 @@ ANYTHING: Schema = {
 
 def limit_schema(serializer: Any, name: str, schema: Schema, registry: ComponentRegistry) -> Schema:
     field = serializer.fields[name]
-    schema = _storable(field, schema, registry)
+    schema = _add_storable_limits(field, schema, registry)
     if isinstance(field, Typed) and field.shorthand:
         schema = {"anyOf": [schema, {"type": "string", "pattern": NOT_BLANK}]}
     ignores_null = isinstance(serializer, Aliases) and not field.required
-    return _or_null(schema, may_be=field.allow_null or ignores_null)
+    return _allow_null(schema, may_be=field.allow_null or ignores_null)
 
 
 def unknown_fields_schema(serializer: Any, registry: ComponentRegistry) -> Schema:
     """Return the schema of unknown fields: storable values, or none where they are refused."""
     if isinstance(serializer, Exact):
         return {"additionalProperties": False}
-    return {"propertyNames": {"pattern": STORABLE}, "additionalProperties": _anything(registry)}
+    return {
+        "propertyNames": {"pattern": STORABLE},
+        "additionalProperties": _build_any_schema(registry),
+    }
 
 
-def _storable(field: Any, schema: Schema, registry: ComponentRegistry) -> Schema:
+def _add_storable_limits(field: Any, schema: Schema, registry: ComponentRegistry) -> Schema:
     if isinstance(field, serializers.JSONField):
-        anything = _anything(registry)
+        anything = _build_any_schema(registry)
         return anything if field.allow_null else {"anyOf": ANYTHING["anyOf"][1:]}
     if isinstance(field, serializers.ListField) and "items" in schema:
-        return _list(field, schema, _storable(field.child, schema["items"], registry))
+        return _build_list_schema(
+            field, schema, _add_storable_limits(field.child, schema["items"], registry)
+        )
     if isinstance(field, serializers.DictField) and "additionalProperties" in schema:
         inner = schema["additionalProperties"]
-        inner = _storable(field.child, inner, registry) if inner else _anything(registry)
+        inner = (
+            _add_storable_limits(field.child, inner, registry)
+            if inner
+            else _build_any_schema(registry)
+        )
         names = {"pattern": STORABLE}
         return {**schema, "propertyNames": names, "additionalProperties": inner}
     if isinstance(field, serializers.IntegerField | serializers.FloatField):
@@ -63,7 +72,7 @@ def _storable(field: Any, schema: Schema, registry: ComponentRegistry) -> Schema
     return schema
 
 
-def _list(field: Any, schema: Schema, item: Schema) -> Schema:
+def _build_list_schema(field: Any, schema: Schema, item: Schema) -> Schema:
     least = {} if field.allow_empty else {"minItems": 1}
     if not isinstance(field, OneOrMore):
         return {**least, **schema, "items": item}
@@ -72,7 +81,7 @@ def _list(field: Any, schema: Schema, item: Schema) -> Schema:
     return {**words, "anyOf": [{**least, **inner, "type": "array", "items": item}, item]}
 
 
-def _anything(registry: ComponentRegistry) -> Schema:
+def _build_any_schema(registry: ComponentRegistry) -> Schema:
     component = ResolvedComponent(  # type: ignore[no-untyped-call]
         "JSON", ResolvedComponent.SCHEMA, schema=ANYTHING, object="JSON"
     )
@@ -80,7 +89,7 @@ def _anything(registry: ComponentRegistry) -> Schema:
     return dict(JSON)
 
 
-def _or_null(schema: Schema, *, may_be: bool) -> Schema:
+def _allow_null(schema: Schema, *, may_be: bool) -> Schema:
     """Return the schema with null allowed; `anyOf` keeps formats with their type."""
     if not may_be:
         return schema

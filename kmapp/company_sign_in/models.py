@@ -64,7 +64,7 @@ class CompanySignIn(SealedModel):
             roles.append(Role(self.default_role))
         return max(roles, key=lambda role: len(ROLE_PERMISSIONS[role]), default=None)
 
-    def groups_of(self, role: str) -> list[str]:
+    def get_groups(self, role: str) -> list[str]:
         return sorted(group for group, its_role in self.role_by_group.items() if its_role == role)
 
     def admits_domain(self, email: str) -> bool:

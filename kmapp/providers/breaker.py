@@ -64,7 +64,7 @@ class Breaker:
     @contextmanager
     def guard(self) -> Iterator[None]:
         """Let a call through and record its result, or raise CircuitOpen at once."""
-        self._forget_future()
+        self._limit_opened_at()
         with self._admit_call():
             try:
                 with self._circuit.calling():
@@ -84,7 +84,7 @@ class Breaker:
         else:
             raise self._build_circuit_open()
 
-    def _forget_future(self) -> None:
+    def _limit_opened_at(self) -> None:
         """Do not wait for a time that was set before the clock went back."""
         now = datetime.now(UTC)
         if self._memory.opened_at and self._memory.opened_at > now:

@@ -29,13 +29,13 @@ class QueryVector:
     cached: bool
 
 
-def query_vector(
+def get_query_vector(
     account_id: UUID, text: str, *, model: EmbeddingModel, embedder: Embedder
 ) -> QueryVector:
     """Return the vector of a query from the cache or `embedder`, which may raise."""
     parts = (model.name, str(model.dimensions), model.query_prefix, text)
     key = f"query-vector:{account_id}:{sha256(chr(0).join(parts).encode()).hexdigest()}"
-    cached, is_up = _load(key, model)
+    cached, is_up = _load_vector(key, model)
     if cached:
         return QueryVector(cached, cached=True)
     [vector] = embedder.embed([text], kind="query")
@@ -47,7 +47,7 @@ def query_vector(
     return QueryVector(vector, cached=False)
 
 
-def _load(key: str, model: EmbeddingModel) -> tuple[list[float] | None, bool]:
+def _load_vector(key: str, model: EmbeddingModel) -> tuple[list[float] | None, bool]:
     """Return the cached vector if it is usable, and whether the cache responds."""
     try:
         packed = cache.get(key)

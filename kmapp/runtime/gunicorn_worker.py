@@ -20,15 +20,15 @@ class TimeoutSocket(socket.socket):
     """A connection that breaks when the client is too slow."""
 
     def recv(self, *how: Any) -> bytes:
-        with self._within(SILENCE):
+        with self._limit_time(SILENCE):
             return super().recv(*how)
 
     def sendall(self, *what: Any) -> None:
-        with self._within(UNREAD):
+        with self._limit_time(UNREAD):
             super().sendall(*what)
 
     @contextmanager
-    def _within(self, seconds: float) -> Iterator[None]:
+    def _limit_time(self, seconds: float) -> Iterator[None]:
         if self.gettimeout() is not None:
             yield
             return

@@ -23,7 +23,7 @@ from kmapp.runtime.processes import (
 )
 
 STABLE_SECONDS = 60  # after this time, earlier failures of a program do not count
-LONGEST_PAUSE = 30
+MAX_PAUSE = 30
 LOG_BYTES = 32 * 1024 * 1024
 LOG_CHECK_SECONDS = 60
 HAND_OVER = signal.SIGUSR2
@@ -203,7 +203,7 @@ class Supervisor:
         if child.due is None and not child.running:
             processes.kill_session(child.process)
             child.failures = 1 if now - child.began > STABLE_SECONDS else child.failures + 1
-            pause = min(2 ** (child.failures - 1), LONGEST_PAUSE)
+            pause = min(2 ** (child.failures - 1), MAX_PAUSE)
             child.due = now + pause
             clock = f"{datetime.now():%H:%M:%S}"  # noqa: DTZ005 - local time
             code = child.process.returncode

@@ -11,7 +11,7 @@ from kmapp.providers.active import active_model
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
-from kmapp.providers.query_cache import query_vector
+from kmapp.providers.query_cache import get_query_vector
 from kmapp.search.fusion import Scale
 from kmapp.search.queries import Meaning
 
@@ -22,7 +22,7 @@ def meaning_of(account_id: UUID, query: str, decisions: list[Mapping[str, Any]])
     embedder = OpenAIEmbedder.for_queries(model)
     started = monotonic()
     try:
-        vector = query_vector(account_id, query, model=model, embedder=embedder)
+        vector = get_query_vector(account_id, query, model=model, embedder=embedder)
     except ProviderError as error:
         message = "Keyword search only: the embedder did not respond."
         deadline = settings.EMBEDDING_DEADLINE

@@ -102,14 +102,14 @@ class Chart:
 
     def lines(self) -> Iterator[Line]:
         for series in self.series:
-            steps = list(self._path(series.values))
+            steps = list(self._build_path(series.values))
             yield Line(
                 path=" ".join(command for command, _ in steps),
                 points=" ".join(command for command, is_alone in steps if is_alone),
                 colour=series.colour,
             )
 
-    def _path(self, values: Sequence[Value]) -> Iterator[tuple[str, bool]]:
+    def _build_path(self, values: Sequence[Value]) -> Iterator[tuple[str, bool]]:
         """Yield the commands of a line with gaps at unknown values; whether a point is alone."""
         width, maximum = WIDTH / max(len(values), 1), self.maximum
         neighbours = zip([None, *values], values, [*values[1:], None], strict=False)

@@ -134,7 +134,7 @@ class CompanySignInForm(Styled):
         return {**columns, **dict.fromkeys(self.unused, ""), "role_by_group": self.role_by_group}
 
     def _read_values(self, row: CompanySignIn) -> dict[str, Any]:
-        groups = {f"groups_{role}": "\n".join(row.groups_of(role)) for role in ROLES}
+        groups = {f"groups_{role}": "\n".join(row.get_groups(role)) for role in ROLES}
         columns = {name: getattr(row, name) for name in (*COLUMNS, *self.columns)}
         return {**columns, **groups, "email_domains": ", ".join(row.email_domains)}
 

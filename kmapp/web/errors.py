@@ -21,7 +21,7 @@ Handler = Callable[[HttpRequest, Exception], HttpResponse]
 
 def render_error(request: HttpRequest, error: DomainError) -> HttpResponse:
     """Render a domain error as a page, or for htmx as a notice."""
-    answer = _render(request, HTTPStatus(error.status), text=error.message)
+    answer = _render_page(request, HTTPStatus(error.status), text=error.message)
     if isinstance(error, Waiting):
         answer.headers["Retry-After"] = str(round(error.retry_after))
     return answer
@@ -29,11 +29,11 @@ def render_error(request: HttpRequest, error: DomainError) -> HttpResponse:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     text = _("The request could not be read. Nothing was changed. Go back and try again.")
-    return _render(request, HTTPStatus.BAD_REQUEST, text=text)
+    return _render_page(request, HTTPStatus.BAD_REQUEST, text=text)
 
 
 def denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _render(
+    return _render_page(
         request,
         HTTPStatus.FORBIDDEN,
         text=_(
@@ -48,12 +48,12 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
         "This page does not exist, or it belongs to another account. Check the address "
         "or switch accounts."
     )
-    return _render(request, HTTPStatus.NOT_FOUND, text=text)
+    return _render_page(request, HTTPStatus.NOT_FOUND, text=text)
 
 
 def too_many_requests(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     text = _("Too many attempts. Nothing was changed. Wait a minute, then try again.")
-    answer = _render(request, HTTPStatus.TOO_MANY_REQUESTS, text=text)
+    answer = _render_page(request, HTTPStatus.TOO_MANY_REQUESTS, text=text)
     answer.headers["Retry-After"] = "60"
     return answer
 
@@ -63,7 +63,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         "This form has expired, or cookies are turned off. Nothing was changed. Reload "
         "the page and submit the form again."
     )
-    return _render(request, HTTPStatus.FORBIDDEN, text=text)
+    return _render_page(request, HTTPStatus.FORBIDDEN, text=text)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -97,7 +97,7 @@ def _render_standalone(
     return HttpResponse(page, status=status, headers=headers)
 
 
-def _render(request: HttpRequest, status: HTTPStatus, *, text: str) -> HttpResponse:
+def _render_page(request: HttpRequest, status: HTTPStatus, *, text: str) -> HttpResponse:
     context = _title_context(status) | {"text": text}
     if not getattr(request, "htmx", False):
         return render(request, "web/refusal.html", context, status=status)
@@ -121,16 +121,16 @@ def _title_context(status: HTTPStatus) -> dict[str, object]:
     return {"status": status.value, "title": titles.get(status, _("Request refused"))}
 
 
-def _by_path(for_api: Handler, for_page: Handler) -> Handler:
+def _choose_by_path(for_api: Handler, for_page: Handler) -> Handler:
     def handle(request: HttpRequest, exception: Exception) -> HttpResponse:
         return (for_api if api.is_api(request.path) else for_page)(request, exception)
 
     return handle
 
 
-handler400 = _by_path(api.bad_request, bad_request)
-handler403 = _by_path(api.denied, denied)
-handler404 = _by_path(api.not_found, not_found)
+handler400 = _choose_by_path(api.bad_request, bad_request)
+handler403 = _choose_by_path(api.denied, denied)
+handler404 = _choose_by_path(api.not_found, not_found)
 
 
 def handler500(request: HttpRequest) -> HttpResponse:

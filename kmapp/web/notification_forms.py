@@ -33,43 +33,44 @@ class NotificationSettingsForm(Styled):
         names = ("sends_email", "digest", "hour")
         initial: dict[str, Any] = {name: getattr(settings, name) for name in names}
         for kind in kinds:
-            initial[_page(kind)] = kind.name not in settings.page_off
-            initial[_email(kind)] = settings.email.get(kind.name, kind.email)
+            initial[_build_page_field_name(kind)] = kind.name not in settings.page_off
+            initial[_build_email_field_name(kind)] = settings.email.get(kind.name, kind.email)
         super().__init__(data, initial=initial)
 
     def add_fields(self) -> None:
         for kind in self.kinds:
             where = {"aria-label": f"{kind.label}: {_('On pages')}"}
             how = {"aria-label": f"{kind.label}: {_('By e-mail')}"}
-            self.fields[_page(kind)] = forms.BooleanField(
+            self.fields[_build_page_field_name(kind)] = forms.BooleanField(
                 required=False, widget=forms.CheckboxInput(attrs=where)
             )
-            self.fields[_email(kind)] = forms.ChoiceField(
+            self.fields[_build_email_field_name(kind)] = forms.ChoiceField(
                 choices=Email.choices, widget=forms.Select(attrs=how)
             )
 
     def rows(self) -> Iterator[tuple[EventKind, forms.BoundField, forms.BoundField]]:
         """Yield each kind with its fields."""
         for kind in self.kinds:
-            yield kind, self[_page(kind)], self[_email(kind)]
+            yield kind, self[_build_page_field_name(kind)], self[_build_email_field_name(kind)]
 
     def values(self) -> dict[str, Any]:
         """Return the choices; those of kinds that this person may not see stay as they are."""
         chosen, own = self.cleaned_data, {kind.name for kind in self.kinds}
-        off = {kind.name for kind in self.kinds if not chosen[_page(kind)]}
+        off = {kind.name for kind in self.kinds if not chosen[_build_page_field_name(kind)]}
         others = {name: mode for name, mode in self.settings.email.items() if name not in own}
         return {
             "sends_email": chosen["sends_email"],
             "digest": chosen["digest"],
             "hour": chosen["hour"],
             "page_off": sorted(off | (set(self.settings.page_off) - own)),
-            "email": others | {kind.name: chosen[_email(kind)] for kind in self.kinds},
+            "email": others
+            | {kind.name: chosen[_build_email_field_name(kind)] for kind in self.kinds},
         }
 
 
-def _page(kind: EventKind) -> str:
+def _build_page_field_name(kind: EventKind) -> str:
     return f"page-{kind.name}"
 
 
-def _email(kind: EventKind) -> str:
+def _build_email_field_name(kind: EventKind) -> str:
     return f"email-{kind.name}"

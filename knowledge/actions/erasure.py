@@ -112,4 +112,4 @@ def _erase_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
     seals = Seal.objects.of(account_id).filter(object_id__any_of=Ids(ids))
     notes = Note.objects.of(account_id).filter(commit_id__in=seals.values("commit_id"))
     notes.update(salt=None, input=None, reason="")
-    IdempotentRequest.objects.of(account_id).naming(list(ids)).forget()
+    IdempotentRequest.objects.of(account_id).naming(list(ids)).erase_responses()

@@ -220,7 +220,7 @@ def _delete_rows(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> No
     traces.notes.update(salt=None, input=None, reason="")
     for row in traces.sealed:
         commit.erase(row._meta.label_lower, row.pk)
-    traces.responses.forget()
+    traces.responses.erase_responses()
     clear_error_messages(account_id, ids)
     traces.runs.update(reason="")
     Extraction.objects.of(account_id).filter(memories__overlap=list(ids)).delete()

@@ -24,7 +24,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.database.ids import uuid7
 from kmapp.providers.active import active_model
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
-from kmapp.providers.query_cache import query_vector
+from kmapp.providers.query_cache import get_query_vector
 from kmapp.search.queries import Meaning
 from memory.actions.entries import write_batch
 from memory.benchmarks.query_plans import Statement, overheard
@@ -187,7 +187,7 @@ class Bench:
         """Store a synthetic vector for this query in the cache, and return it."""
         [vector] = self.cloud.draw(1)
         embedder = CachedVectors(vector.tolist())
-        query_vector_result = query_vector(
+        query_vector_result = get_query_vector(
             self.account.pk, text, model=self.model, embedder=embedder
         )
         return Meaning.of(self.model, query_vector_result.vector)

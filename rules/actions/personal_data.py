@@ -25,7 +25,7 @@ def erase_decisions(account_id: UUID, people: Collection[str], commit: Recording
         commit.erase(RuleFeedback._meta.label_lower, pk)
     notes = Note.objects.of(account_id).filter(commit_id__in=commit_by_feedback.values())
     notes.update(salt=None, input=None, reason="")
-    IdempotentRequest.objects.of(account_id).naming([*ids, *commit_by_feedback]).forget()
+    IdempotentRequest.objects.of(account_id).naming([*ids, *commit_by_feedback]).erase_responses()
     feedback.delete()
     RuleObservation.objects.of(account_id).filter(decision_id__in=ids).delete()
     decisions.delete()

@@ -39,11 +39,11 @@ class RuleAdmin(ReadOnlyAdmin):
 
     @admin.action(description=_("Move to shadow"), permissions=["edit"])
     def move_to_shadow(self, request: HttpRequest, rows: Rules) -> AfterCommitResponse | None:
-        return self._move(request, rows, State.SHADOW)
+        return self._change_states(request, rows, State.SHADOW)
 
     @admin.action(description=_("Promote if the evidence gate is met"), permissions=["manage"])
     def promote(self, request: HttpRequest, rows: Rules) -> AfterCommitResponse | None:
-        return self._move(request, rows, State.ACTIVE)
+        return self._change_states(request, rows, State.ACTIVE)
 
     @admin.action(description=_("Roll back"), permissions=["manage"])
     def roll_back(self, request: HttpRequest, rows: Rules) -> AfterCommitResponse | None:
@@ -53,9 +53,11 @@ class RuleAdmin(ReadOnlyAdmin):
 
     @admin.action(description=_("Disable"), permissions=["manage"])
     def disable(self, request: HttpRequest, rows: Rules) -> AfterCommitResponse | None:
-        return self._move(request, rows, State.DISABLED)
+        return self._change_states(request, rows, State.DISABLED)
 
-    def _move(self, request: HttpRequest, rows: Rules, to: str) -> AfterCommitResponse | None:
+    def _change_states(
+        self, request: HttpRequest, rows: Rules, to: str
+    ) -> AfterCommitResponse | None:
         return self.apply_to_each(
             request, rows, lambda rule: change_state(_build_state_change(request, rule), to)
         )

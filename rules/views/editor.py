@@ -65,7 +65,7 @@ def _handle_form(request: WebRequest, rule: Rule | None) -> HttpResponse:
         return _render_page(request, rule, editor, form, invalid=not request.POST.get("step"))
     try:
         with transaction.atomic():
-            saved = _save(request, rule, editor, form)
+            saved = _save_rule(request, rule, editor, form)
     except DomainError as error:
         editor = replace(editor, issues=error.issues)
         form.add_error(None, error.message)
@@ -73,7 +73,7 @@ def _handle_form(request: WebRequest, rule: Rule | None) -> HttpResponse:
     return _redirect_saved(request, rule, saved)
 
 
-def _save(request: WebRequest, rule: Rule | None, editor: EditorState, form: RuleForm) -> Rule:
+def _save_rule(request: WebRequest, rule: Rule | None, editor: EditorState, form: RuleForm) -> Rule:
     account_id, actor, reason = request.account_id, request.actor, form.get_reason()
     values = {**form.values(), **editor.columns()}
     if rule is None:

@@ -207,7 +207,7 @@ def test_erased_response_returns_410(agent: Client, acme: Account) -> None:
     note = _post(agent, "/v1/notes", {"text": "my secret"}).json()
     other = _post(agent, "/v1/notes", {"text": "my other"}, key="two").json()
     with acting(acme):
-        assert IdempotentRequest.objects.of(acme).naming([note["id"]]).forget() == 1
+        assert IdempotentRequest.objects.of(acme).naming([note["id"]]).erase_responses() == 1
         rows = IdempotentRequest.objects.of(acme)
         row = rows.get(idempotency_key="one")
         assert (row.answer, row.fingerprint, row.object_ids) == ("", "", [])

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from kmapp.providers.embedding import Kind
 from kmapp.providers.errors import ProviderTimeout
 from kmapp.providers.models import EmbeddingModel as Form
-from kmapp.providers.query_cache import QueryVector, query_vector
+from kmapp.providers.query_cache import QueryVector, get_query_vector
 from kmapp.providers.vector_validation import pack_vector
 from tests.fake_provider import vector_of
 
@@ -43,9 +43,9 @@ def account() -> UUID:
 
 
 def test_repeated_query_is_a_cache_hit(account: UUID, embedder: Counting, form: Form) -> None:
-    first = query_vector(account, "猫在哪里?", model=form, embedder=embedder)
+    first = get_query_vector(account, "猫在哪里?", model=form, embedder=embedder)
     embedder.down = True
-    second = query_vector(account, "猫在哪里?", model=form, embedder=embedder)
+    second = get_query_vector(account, "猫在哪里?", model=form, embedder=embedder)
     assert (first.cached, second.cached) == (False, True)
     assert second.vector == pytest.approx(first.vector, abs=1e-7)
     assert embedder.asked == ["猫在哪里?"]
@@ -54,7 +54,7 @@ def test_repeated_query_is_a_cache_hit(account: UUID, embedder: Counting, form: 
 def test_cache_key_includes_account_text_and_model(
     account: UUID, embedder: Counting, form: Form
 ) -> None:
-    query_vector(account, "when?", model=form, embedder=embedder)
+    get_query_vector(account, "when?", model=form, embedder=embedder)
     others: list[tuple[UUID, str, Form]] = [
         (uuid4(), "when?", form),
         (account, "when", form),
@@ -62,7 +62,7 @@ def test_cache_key_includes_account_text_and_model(
         (account, "when?", Form(name="fake", dimensions=384, query_prefix="query: ")),
     ]
     for other, text, model in others:
-        assert not query_vector(other, text, model=model, embedder=embedder).cached
+        assert not get_query_vector(other, text, model=model, embedder=embedder).cached
     assert len(embedder.asked) == 5
 
 
@@ -70,8 +70,8 @@ def test_cached_vector_expires(
     account: UUID, embedder: Counting, form: Form, settings: Settings
 ) -> None:
     settings.QUERY_CACHE_SECONDS = 0  # Django: expired at once
-    query_vector(account, "when?", model=form, embedder=embedder)
-    assert not query_vector(account, "when?", model=form, embedder=embedder).cached
+    get_query_vector(account, "when?", model=form, embedder=embedder)
+    assert not get_query_vector(account, "when?", model=form, embedder=embedder).cached
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_invalid_cached_vector_is_a_miss(
     account: UUID, embedder: Counting, form: Form, monkeypatch: pytest.MonkeyPatch, planted: object
 ) -> None:
     monkeypatch.setattr(cache, "get", lambda key: planted)
-    assert not query_vector(account, "when?", model=form, embedder=embedder).cached
+    assert not get_query_vector(account, "when?", model=form, embedder=embedder).cached
     assert embedder.asked == ["when?"]
 
 
@@ -103,7 +103,7 @@ def test_a_broken_cache_never_breaks_a_query(
         raise ConnectionError("no cache")
 
     monkeypatch.setattr(cache, broken, refuse)
-    found = query_vector(account, "when?", model=form, embedder=embedder)
+    found = get_query_vector(account, "when?", model=form, embedder=embedder)
     assert found == QueryVector(vector_of("when?", 384), cached=False)
 
 
@@ -117,7 +117,7 @@ def test_unreachable_cache_is_tried_once(
         }
     }
     before = REGISTRY.get_sample_value("kmapp_query_cache_total", {"outcome": "down"}) or 0
-    assert not query_vector(account, "when?", model=form, embedder=embedder).cached
+    assert not get_query_vector(account, "when?", model=form, embedder=embedder).cached
     after = REGISTRY.get_sample_value("kmapp_query_cache_total", {"outcome": "down"})
     assert after == before + 1
 
@@ -125,6 +125,6 @@ def test_unreachable_cache_is_tried_once(
 def test_failed_embedding_is_not_cached(account: UUID, embedder: Counting, form: Form) -> None:
     embedder.down = True
     with pytest.raises(ProviderTimeout):
-        query_vector(account, "when?", model=form, embedder=embedder)
+        get_query_vector(account, "when?", model=form, embedder=embedder)
     embedder.down = False
-    assert not query_vector(account, "when?", model=form, embedder=embedder).cached
+    assert not get_query_vector(account, "when?", model=form, embedder=embedder).cached

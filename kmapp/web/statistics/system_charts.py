@@ -55,15 +55,15 @@ class SystemChart:
     unit: str | Promise = ""
 
 
-def _average(name: str) -> Callable[[Values], Value]:
+def _build_average(name: str) -> Callable[[Values], Value]:
     return lambda values: values.get(name)
 
 
-def _per_minute(name: str) -> Callable[[Values], Value]:
+def _build_per_minute(name: str) -> Callable[[Values], Value]:
     return lambda values: 60 * values[name] if name in values else None
 
 
-def _ratio(numerator: str, denominator: str, factor: float) -> Callable[[Values], Value]:
+def _build_ratio(numerator: str, denominator: str, factor: float) -> Callable[[Values], Value]:
     def divide(values: Values) -> Value:
         total = values.get(denominator)
         return factor * values[numerator] / total if total else None
@@ -75,27 +75,33 @@ CHARTS = (
     SystemChart(
         name="queue",
         title=_("Jobs in the queue"),
-        series={_("waiting"): _average("jobs_waiting"), _("running"): _average("jobs_running")},
+        series={
+            _("waiting"): _build_average("jobs_waiting"),
+            _("running"): _build_average("jobs_running"),
+        },
     ),
     SystemChart(
         name="age",
         title=_("Age of the oldest job"),
         unit=_("seconds"),
-        series={_("oldest job"): _average("oldest_job_seconds")},
+        series={_("oldest job"): _build_average("oldest_job_seconds")},
     ),
     SystemChart(
         name="throughput",
         title=_("Throughput"),
         unit=_("jobs per minute"),
-        series={_("done"): _per_minute("jobs_done"), _("failed"): _per_minute("jobs_failed")},
+        series={
+            _("done"): _build_per_minute("jobs_done"),
+            _("failed"): _build_per_minute("jobs_failed"),
+        },
     ),
     SystemChart(
         name="latency",
         title=_("Latency"),
         unit=_("milliseconds"),
         series={
-            _("requests"): _ratio("request_seconds", "requests", 1000),
-            _("embeddings"): _ratio("embedding_seconds", "embedding_calls", 1000),
+            _("requests"): _build_ratio("request_seconds", "requests", 1000),
+            _("embeddings"): _build_ratio("embedding_seconds", "embedding_calls", 1000),
         },
     ),
     SystemChart(
@@ -103,24 +109,24 @@ CHARTS = (
         title=_("Errors"),
         unit=_("per minute"),
         series={
-            _("server errors"): _per_minute("server_errors"),
-            _("provider errors"): _per_minute("provider_errors"),
+            _("server errors"): _build_per_minute("server_errors"),
+            _("provider errors"): _build_per_minute("provider_errors"),
         },
     ),
     SystemChart(
         name="host",
         title=_("Memory in use"),
         unit="%",
-        series={_("memory"): _average("memory_used_percent")},
+        series={_("memory"): _build_average("memory_used_percent")},
     ),
-    SystemChart(name="load", title=_("Load average"), series={_("load"): _average("load")}),
+    SystemChart(name="load", title=_("Load average"), series={_("load"): _build_average("load")}),
     SystemChart(
         name="database",
         title=_("Database size"),
         unit="MB",
         series={
-            _("database"): _average("database_megabytes"),
-            _("indexes"): _average("index_megabytes"),
+            _("database"): _build_average("database_megabytes"),
+            _("indexes"): _build_average("index_megabytes"),
         },
     ),
 )

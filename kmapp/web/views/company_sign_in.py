@@ -40,7 +40,7 @@ def company_sign_in(request: WebRequest) -> HttpResponse | AfterCommit:
     if request.method == "POST" and form.is_valid():
         _check_exit(request, form, row)
         if form.is_valid():
-            return AfterCommit(lambda: _save(request, form, row), outside_transaction=True)
+            return AfterCommit(lambda: _save_form(request, form, row), outside_transaction=True)
     return _render_page(request, form, row)
 
 
@@ -68,7 +68,9 @@ def _changes_identities(form: CompanySignInForm, row: CompanySignIn) -> bool:
     return any(values[name] != getattr(row, name) for name in PROVIDER_FIELDS)
 
 
-def _save(request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None) -> HttpResponse:
+def _save_form(
+    request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None
+) -> HttpResponse:
     """Ask the provider for its description, then save. A provider that is down blocks no change."""
     values = form.values()
     is_openid = isinstance(form, OpenIDConnectForm)
