@@ -1,5 +1,6 @@
 """The Debian package faketime: it gives processes another time of day."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -15,6 +16,7 @@ LIBRARY = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
 is_required = pytest.mark.skipif(
     LIBRARY is None, reason="the Debian package faketime is not installed"
 )
+CACHED = 1  # seconds for which a process knows the time
 PRELOADED = {"LD_PRELOAD": str(LIBRARY), "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
 # Python must not sleep until a time; see the module in this folder.
 PYTHON = {"PYTHONPATH": f"{BASE / 'tests/chaos/otherclock'}:{BASE}"}
@@ -27,14 +29,23 @@ class Clock:
     file: Path
 
     def set(self, off: timedelta = timedelta(0)) -> None:
-        """Let the clock be off by this from now on."""
+        """Let the clock be off by this, and wait until all processes see it."""
         new = self.file.with_suffix(".new")  # a process may read while we write
         new.write_text(f"{off.total_seconds():+.0f}")
         new.chmod(0o644)
         new.replace(self.file)
+        time.sleep(2 * CACHED + 1)
 
     def environment(self) -> Mapping[str, str]:
-        return PRELOADED | {"FAKETIME_TIMESTAMP_FILE": str(self.file), "FAKETIME_NO_CACHE": "1"}
+        """Return the environment of a process under this clock.
+
+        The library reads the file when a process asks for the time, which is not safe in a handler
+        of signals, as PostgreSQL has. So it reads rarely.
+        """
+        return PRELOADED | {
+            "FAKETIME_TIMESTAMP_FILE": str(self.file),
+            "FAKETIME_CACHE_DURATION": str(CACHED),
+        }
 
 
 @dataclass

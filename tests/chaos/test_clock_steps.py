@@ -31,6 +31,7 @@ from tests.rules.builders import fill_rules
 
 pytestmark = [
     pytest.mark.chaos,
+    pytest.mark.alone,
     pytest.mark.promise(47),
     pytest.mark.timeout(900),
     faketime.is_required,
@@ -156,7 +157,9 @@ def test_steps_of_the_clock_delete_nothing_and_delay_nothing(
             idle = seconds_until(product.is_idle, 60)
             if off > timedelta(0):  # all hourly tasks are due
                 seconds_until(lambda: {*tasks_run(product)[read:]} >= DELETING, 60)  # noqa: B023
-            measured(f"{off}: signed {signed:.1f} s, jobs done {done + idle:.1f} s after it")
+            measured(
+                f"{off}: signed {signed:.1f} s, jobs done {done:.1f} s, idle {idle:.1f} s after"
+            )
         time.sleep(1)
         for table, ids in before.items():
             assert ids <= host.rows()[table], f"{table} after {step}"
