@@ -50,8 +50,9 @@ def judge(
     with recording(account_id, actor) as commit:
         for row in changed:
             row.judged_by, row.commit_id = str(actor), commit.id
-            row.save(force_insert=row.pk not in existing)
-            commit.add(row, "UPDATE" if row.pk in existing else "ADD")
+            is_new = row.pk not in existing
+            row.save(force_insert=is_new, force_update=not is_new)
+            commit.add(row, "ADD" if is_new else "UPDATE")
     return changed
 
 

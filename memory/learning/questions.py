@@ -100,19 +100,20 @@ def list_questions(account_id: UUID, labels: Iterable[Label]) -> list[LabelledQu
 
 def _successors(account_id: UUID, ids: Collection[UUID]) -> dict[UUID, UUID]:
     """Return the active memory that each of these is today, if there is one."""
-    current = {pk: pk for pk in ids}
-    entries = MemoryEntry.objects.of(account_id)
+    latest = {pk: pk for pk in ids}
+    entries, active = MemoryEntry.objects.of(account_id), set[UUID]()
     for _ in range(MOST_SUCCESSORS):
-        now = set(current.values())
-        superseded = entries.filter(pk__in=now, status=MemoryEntry.Status.SUPERSEDED)
+        unchecked = set(latest.values()) - active
+        active |= set(entries.current().filter(pk__in=unchecked).values_list("pk", flat=True))
+        if not unchecked - active:
+            break
         edges = MemoryEdge.objects.of(account_id).filter(
-            type=MemoryEdge.Type.SUPERSEDES, dst__in=superseded
+            type=MemoryEdge.Type.SUPERSEDES,
+            dst__in=unchecked - active,
+            dst__status=MemoryEntry.Status.SUPERSEDED,
         )
         following = dict(edges.order_by("pk").values_list("dst_id", "src_id"))
         if not following:
             break
-        current = {pk: following.get(last, last) for pk, last in current.items()}
-    active = set(
-        entries.current().filter(pk__in=set(current.values())).values_list("pk", flat=True)
-    )
-    return {pk: last for pk, last in current.items() if last in active}
+        latest = {pk: following.get(last, last) for pk, last in latest.items()}
+    return {pk: last for pk, last in latest.items() if last in active}

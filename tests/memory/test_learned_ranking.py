@@ -9,7 +9,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.actions.shadow_comparisons import store_observations
 from memory.learning.questions import LabelledQuestion, list_labels, list_questions
-from memory.models import MemoryEntry, RankingComparison, Viewer
+from memory.models import Judgement, MemoryEntry, RankingComparison, Viewer
 from tests import makers
 from tests.agent import Agent
 
@@ -182,3 +182,13 @@ def test_no_draft_unless_held_out_questions_improve(agent: Agent) -> None:
     assert (ranking["status"], ranking["weights"]) == ("retired", {})
     assert ranking["evaluation"]["outcome"] == "not_better"
     agent.patch(f"memory/rankings/{ranking['id']}", {"status": "shadow"}, 409)
+
+
+def test_another_judgement_replaces_the_first(agent: Agent, acme: Account) -> None:
+    pk = agent.store("Red.", user_id="mira")
+    judged = {"question": "Colour?", "user_id": "mira", "memory_id": pk}
+    for relevant, label in ((True, "relevant"), (False, "not_relevant"), (None, "withdrawn")):
+        body = {"judgements": [{**judged, "relevant": relevant}]}
+        assert agent.post("memory/judgements", body, 200)["changed"] == 1
+        assert agent.post("memory/judgements", body, 200)["changed"] == 0
+        assert makers.get(Judgement, acme).label == label
