@@ -15,11 +15,10 @@ and a second vector for each turn of a conversation; the others are libraries in
 their caller, and none of this is in their figures. kmapp also embeds the date and the
 predecessor of a text. The others have them as metadata only; a caller could put them into the
 text. The search weights of kmapp were tuned on labelled conversations: if the questions above
-are among them, see *held out* in [retrieval](retrieval.md). R@10 of stores that filter by user
-behind an HNSW index varies between runs (mem0: 0.503 and 0.479, langgraph: 0.514 and 0.479 in
-two runs with 3,000 texts): probably because PostgreSQL decides by its statistics whether to use
-the index, which then returns fewer rows of one user. kmapp sets `hnsw.iterative_scan` in its
-sessions against this."""
+are among them, see *held out* in [retrieval](retrieval.md). R@10 varied between two runs with
+3,000 texts (mem0: 0.503 and 0.479, langgraph: 0.514 and 0.479); the cause is not known. kmapp
+sets `hnsw.iterative_scan` and `hnsw.ef_search` in its sessions; the others search with the
+defaults of pgvector."""
 
 
 @dataclass(frozen=True, kw_only=True)
