@@ -369,6 +369,8 @@ SPECTACULAR_SETTINGS = {
     "ENFORCE_NON_BLANK_FIELDS": True,
     "ENUM_NAME_OVERRIDES": {
         "Kind": "memory.models.MemoryEntry.Kind",
+        "RankingStatus": "memory.models.Ranking.Status",
+        "StatusEnum": "memory.models.MemoryEntry.Status",
         "RuleOutcome": "rules.models.RuleFeedback.Outcome",
         "SourceKind": "knowledge.models.KnowledgeSource.Kind",
     },

@@ -1,7 +1,7 @@
 """Pages of calls: list and detail."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
@@ -29,6 +29,8 @@ from kmapp.web.http import WebRequest, paginate, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, render_part
 from knowledge.views.passages import build_passage_url
+from memory.actions.judgements import load_labels
+from memory.models import Viewer
 
 FIRST_CALL = '{"messages": [{"role": "user", "content": "When does the tea room open?"}]}'
 LARGEST_TOOLS = 10
@@ -85,13 +87,15 @@ def call(request: WebRequest, pk: UUID) -> HttpResponse:
     recorded_calls = load_recorded_calls(account_id, [row])
     draft = replay(recorded_calls[row.pk]).before if row.pk in recorded_calls else None
     steps_, budget_at = build_steps(row.report["decisions"], row.window - row.reserve)
+    question = _question_of(row, recorded_calls.get(row.pk))
     context = {
         "call": row,
         "budget": row.window - row.reserve,
         "bar": label_bar(row, max(row.total, 1)),
         "steps": [{"step": step, "label": _label(step.action)} for step in steps_],
         "budget_at": budget_at,
-        "evidence": _evidence(row.report, recorded_calls.get(row.pk)),
+        "evidence": _evidence(row.report, recorded_calls.get(row.pk), question.get("labels", {})),
+        **question,
         "tools": _largest_tools(row.report),
         "prompt": list_prompt_parts(draft) if draft else (),
         "has_inputs": draft is not None,
@@ -136,7 +140,7 @@ def _compare_sections(row: ContextCostReport, other: ContextCostReport) -> list[
 
 
 def _evidence(
-    report: Mapping[str, Any], recorded_call: RecordedCall | None
+    report: Mapping[str, Any], recorded_call: RecordedCall | None, judged: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Return the retrieved texts of the call; their text only while inputs exist."""
     texts = (
@@ -152,9 +156,34 @@ def _evidence(
             "item": items.get(citation["ref"]),
             "text": texts.get(citation["ref"], ""),
             "url": citation_url(citation),
+            "label": judged.get(citation["ref"]),  # None: not a memory of this account
         }
         for citation in report["citations"]
     ]
+
+
+def _question_of(row: ContextCostReport, recorded_call: RecordedCall | None) -> dict[str, Any]:
+    """Return the question of the call and who asked it, for judgements of its memories."""
+    if recorded_call is None or not recorded_call.query:
+        return {}
+    viewer = Viewer(
+        user_id=row.user_id,
+        agent_id=row.agent_id,
+        app_id=row.app_id,
+        run_id=row.conversation_id,
+        scope=(recorded_call.retrieval or {}).get("scope") or None,
+    )
+    ids = {UUID(one["ref"]) for one in row.report["citations"] if _is_own_memory(one)}
+    stored = load_labels(row.account_id, recorded_call.query, viewer, ids)
+    return {
+        "question": recorded_call.query,
+        "viewer": asdict(viewer),
+        "labels": {str(pk): stored.get(pk, "") for pk in ids},
+    }
+
+
+def _is_own_memory(citation: Mapping[str, Any]) -> bool:
+    return citation["source"] == "memory" and "remote" not in citation
 
 
 def citation_url(citation: Mapping[str, Any]) -> str:

@@ -24,6 +24,8 @@ BADGES = {
     "erased": Badge(_("Erased"), "eraser", "is-struck"),
     "draft": Badge(_("Draft"), "circle-dashed", ""),
     "shadow": Badge(_("Shadow"), "ghost", "is-violet"),
+    "learning": Badge(_("Learning"), "activity", "is-amber"),
+    "retired": Badge(_("Retired"), "archive", ""),
     "disabled": Badge(_("Disabled"), "ban", ""),
     "pinned": Badge(_("Pinned"), "pin", "is-plain"),
     # What a proposal needs from a reviewer.

@@ -104,6 +104,7 @@ OTHER_PAGES = (
     NavItem(url_name="rules:conflicts", label=_("Conflicts between rules"), icon="split"),
     NavItem(url_name="rules:feedback", label=_("Feedback"), icon="thumbs-up"),
     NavItem(url_name="rules:book", label=_("Evidence gate"), icon="shield"),
+    NavItem(url_name="memory:ranking", label=_("Learned rankings"), icon="git-compare"),
     NavItem(url_name="knowledge:documents", label=_("All documents"), icon="files"),
     NavItem(
         url_name="knowledge:write", label=_("New document"), icon="pencil", needs=Permission.EDIT

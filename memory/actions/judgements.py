@@ -56,6 +56,18 @@ def judge(
     return changed
 
 
+def load_labels(
+    account_id: UUID, question: str, viewer: Viewer, entry_ids: Collection[UUID]
+) -> dict[UUID, str]:
+    """Return how people judged these memories for a question. Inside `acting`."""
+    kinds = Account.objects.get(pk=account_id).redact
+    news = [
+        NewJudgement(question=question, entry_id=pk, label="", viewer=viewer) for pk in entry_ids
+    ]
+    ids = [_build(account_id, each, Judgement.Source.PERSON, kinds).pk for each in news]
+    return dict(Judgement.objects.of(account_id).filter(pk__in=ids).values_list("entry", "label"))
+
+
 def _build(
     account_id: UUID, judgement: NewJudgement, source: str, kinds: Sequence[str]
 ) -> Judgement:

@@ -9,6 +9,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redact_text
+from kmapp.database.clock import SteadyTime
 from kmapp.ledger.canonical import canonical
 from memory.models import Ranking, RankingComparison
 from memory.models.learning import OWNER_IDS
@@ -64,7 +65,7 @@ def _build(shadow: Ranking, observation: dict[str, Any], kinds: list[str]) -> Ra
 
 def remove_old_comparisons(account_id: UUID) -> int:
     """Delete the comparisons of agents' questions after their retention. Opens `acting` itself."""
-    limit = timezone.now() - timedelta(days=DAYS)
+    limit = SteadyTime() - timedelta(days=DAYS)
     with acting(account_id):
         old = RankingComparison.objects.of(account_id).filter(created_at__lt=limit)
         return old.filter(origin=RankingComparison.Origin.SHADOW).delete()[0]

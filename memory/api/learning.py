@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, TypedDict
 from uuid import UUID
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -24,7 +25,7 @@ from memory.api.request_serializers import OwnerIds, viewer_of
 from memory.models import Judgement, Ranking, RankingComparison
 
 MOST_JUDGEMENTS = 100
-Status, Label = Ranking.Status, Judgement.Label
+Label = Judgement.Label
 LABELS = {True: Label.RELEVANT, False: Label.NOT_RELEVANT, None: Label.WITHDRAWN}
 RELEVANT: Mapping[str, bool | None] = {label: value for value, label in LABELS.items()}
 
@@ -63,9 +64,7 @@ class ComparisonsInput(PagesInput):
 class StatusInput(Typed):
     """The new status. Retiring the active ranking restores the one that it replaced."""
 
-    status = serializers.ChoiceField(
-        choices=[Status.DRAFT, Status.SHADOW, Status.ACTIVE, Status.RETIRED]
-    )
+    status = serializers.ChoiceField(choices=Ranking.Status.choices)
     reason = serializers.CharField(max_length=500, required=False, allow_blank=True)
 
 
@@ -177,7 +176,7 @@ class Judgements(AgentView):
         for viewer, ids in ids_by_viewer.items():
             rows = readable_entries(self.request.auth, {}).visible_to(viewer)
             if rows.filter(pk__in=ids).count() < len(ids):
-                raise NotFound("Memory not rows_of_page.")
+                raise NotFound(_("Memory not found."))
 
 
 class Rankings(AgentView):

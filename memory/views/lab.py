@@ -19,6 +19,7 @@ from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command
 from memory.actions.feedback import rate_entry
+from memory.actions.judgements import load_labels
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryRating
 from memory.retrieval.lab import Endpoint, LabHit, Missed, Question, Trial, try_out
@@ -83,7 +84,13 @@ def _run_queries(
 
 
 def _render_results(request: WebRequest, context: dict[str, Any]) -> HttpResponse:
-    """Render the results with the person's earlier ratings."""
+    """Render the results with earlier judgements, and the person's ratings."""
+    for trial in context["trials"]:
+        search = trial["trial"].question.search
+        ids = [row["one"].hit.entry.pk for row in trial["results"]]
+        labels = load_labels(request.account_id, search.query, search.viewer, ids)
+        for row in trial["results"]:
+            row["label"] = labels.get(row["one"].hit.entry.pk, "")
     rows = [row for trial in context["trials"] for row in trial["results"]]
     ratings = _load_ratings(request, (row["one"].hit.entry.pk for row in rows))
     for row in rows:
@@ -95,6 +102,7 @@ def _serialize_trial(request: WebRequest, trial: Trial, *, reference: Trial) -> 
     """Return a trial for the page, with the changes of rank from the reference."""
     return {
         "trial": trial,
+        "viewer": {name: getattr(trial.question.search.viewer, name) for name in IDS},
         "results": [_serialize_hit(hit) | _compare_rank(hit, reference) for hit in trial.hits],
         "missed": [_serialize_hit(hit) for hit in trial.missed],
         "decisions": [

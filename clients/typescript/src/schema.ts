@@ -749,6 +749,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/memory/judgements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * @description Judge which memories are relevant to which questions, or export all judgements.
+         *
+         *     Needs the scope `admin`.
+         */
+        get: operations["memory_judgements_get"];
+        put?: never;
+        /**
+         * @description Judge which memories are relevant to which questions, or export all judgements.
+         *
+         *     Needs the scope `memory:write`.
+         */
+        post: operations["memory_judgements"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/memory/list": {
         parameters: {
             query?: never;
@@ -768,6 +794,79 @@ export interface paths {
          *     Needs the scope `memory:read`.
          */
         post: operations["memory_list"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memory/rankings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * @description List the learned rankings, or learn another one from all judgements. Runs in a worker.
+         *
+         *     Needs the scope `admin`.
+         */
+        get: operations["memory_rankings_get"];
+        put?: never;
+        /**
+         * @description List the learned rankings, or learn another one from all judgements. Runs in a worker.
+         *
+         *     Needs the scope `admin`.
+         */
+        post: operations["memory_rankings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memory/rankings/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * @description Return a ranking, or change its status: shadow, active, retired.
+         *
+         *     Needs the scope `admin`.
+         */
+        get: operations["memory_rankings_id_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * @description Return a ranking, or change its status: shadow, active, retired.
+         *
+         *     Needs the scope `admin`.
+         */
+        patch: operations["memory_rankings_id_patch"];
+        trace?: never;
+    };
+    "/v1/memory/rankings/{id}/comparisons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * @description List what a ranking changes, question by question.
+         *
+         *     Needs the scope `admin`.
+         */
+        get: operations["memory_rankings_id_comparisons_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1912,6 +2011,14 @@ export interface components {
             finished_at: string | null;
             summary: components["schemas"]["ComparisonSummary"];
         };
+        /** @description The first ten results of a question without the ranking and with it. */
+        ComparisonAnswer: {
+            question: string;
+            before: string[];
+            after: string[];
+            relevant: string[];
+            changed: number;
+        };
         /** @description One comparison with its progress; `gone` counts calls whose inputs have expired. */
         ComparisonBrief: {
             /** Format: uuid */
@@ -1961,6 +2068,11 @@ export interface components {
             dropped_after: number;
             cost_before: number | null;
             cost_after: number | null;
+        };
+        /** @description Comparisons, the largest change first; `next` is an offset. */
+        ComparisonsAnswer: {
+            results: components["schemas"]["ComparisonAnswer"][];
+            next: number | null;
         };
         /** @description The winning and the losing rules of a conflict, with the reason. */
         ConflictExplained: {
@@ -2424,6 +2536,8 @@ export interface components {
             client_id?: string | null;
             outcome: components["schemas"]["FeedbackInputOutcomeEnum"];
             reason?: string | null;
+            /** @description The question that it was recalled for. Learned rankings use it. */
+            query?: string | null;
             /** @description The run it was used in: each run counts once. */
             used_in?: string | null;
         } & {
@@ -2962,6 +3076,35 @@ export interface components {
         };
         /** @description Any JSON that can be stored: texts without U+0000, numbers within ±(2^53 - 1). */
         JSON: unknown;
+        /** @description The number of judgements that were new or different. */
+        JudgedAnswer: {
+            changed: number;
+        };
+        /** @description Whether a memory is relevant to a question of this owner; null withdraws the judgement. */
+        JudgementInput: {
+            user_id?: string | null;
+            agent_id?: string | null;
+            app_id?: string | null;
+            run_id?: string | null;
+            scope?: string | null;
+            question: string;
+            /** Format: uuid */
+            memory_id: string;
+            relevant: boolean | null;
+        } & {
+            [key: string]: components["schemas"]["JSON"];
+        };
+        /** @description Judgements, newest first; `next` is an offset. */
+        JudgementsAnswer: {
+            results: components["schemas"]["StoredJudgement"][];
+            next: number | null;
+        };
+        /** @description Judgements. Another one of the same memory and question replaces the first. */
+        JudgementsInput: {
+            judgements: components["schemas"]["JudgementInput"][];
+        } & {
+            [key: string]: components["schemas"]["JSON"];
+        };
         /** @description A result that a placeholder replaces. */
         Kept: {
             /** Format: uuid */
@@ -3600,6 +3743,37 @@ export interface components {
             /** Format: double */
             weight: number;
             specificity: number;
+        };
+        /** @description Learned search weights with their results on held-out questions. */
+        RankingAnswer: {
+            /** Format: uuid */
+            id: string;
+            number: number;
+            status: string;
+            weights: {
+                [key: string]: number;
+            };
+            evaluation: {
+                [key: string]: unknown;
+            };
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            shadowed_at: string | null;
+            activated_at: string | null;
+        };
+        /**
+         * @description * `learning` - Learning
+         *     * `draft` - Draft
+         *     * `shadow` - Shadow
+         *     * `active` - Active
+         *     * `retired` - Retired
+         * @enum {string}
+         */
+        RankingStatus: "learning" | "draft" | "shadow" | "active" | "retired";
+        /** @description The rankings of the account, newest first. */
+        RankingsAnswer: {
+            results: components["schemas"]["RankingAnswer"][];
         };
         /** @description A rating, and its effect on the memory. */
         Rating: {
@@ -4400,6 +4574,13 @@ export interface components {
          * @enum {string}
          */
         StatusEnum: "proposed" | "active" | "superseded" | "rejected" | "forgotten" | "draft";
+        /** @description The new status. Retiring the active ranking restores the one that it replaced. */
+        StatusInput: {
+            status: components["schemas"]["RankingStatus"];
+            reason?: string;
+        } & {
+            [key: string]: components["schemas"]["JSON"];
+        };
         /** @description The stored memory; `decisions` lists duplicates and similar memories. */
         StoreAnswer: {
             /** Format: uuid */
@@ -4494,6 +4675,22 @@ export interface components {
             dedupe?: boolean | null;
         } & {
             [key: string]: components["schemas"]["JSON"];
+        };
+        /** @description A judgement. */
+        StoredJudgement: {
+            question: string;
+            user_id: string | null;
+            agent_id: string | null;
+            app_id: string | null;
+            run_id: string | null;
+            scope: string | null;
+            /** Format: uuid */
+            memory_id: string;
+            relevant: boolean | null;
+            source: string;
+            judged_by: string;
+            /** Format: date-time */
+            created_at: string;
         };
         /**
          * @description * `tool` - tool
@@ -5548,6 +5745,7 @@ export interface operations {
                 agent_id?: string | null;
                 /**
                  * @description * `section` - section
+                 *     * `session` - session
                  *     * `agent` - agent
                  *     * `tool` - tool
                  *     * `model` - model
@@ -7910,6 +8108,162 @@ export interface operations {
             };
         };
     };
+    memory_judgements_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: {
+                /** @description Which versions of index and ranking answer. The answer names its own. */
+                "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgementsAnswer"];
+                };
+            };
+            /** @description Invalid request; `issues` lists the invalid fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No API key, or none that is valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key lacks the scope, or the body names another account. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address is longer than 8,190 bytes. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Too many requests. Retry after `Retry-After` seconds. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other refusal, in the same shape. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    memory_judgements: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                "Idempotency-Key"?: string;
+                /** @description Which versions of index and ranking answer. The answer names its own. */
+                "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JudgementsInput"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgedAnswer"];
+                };
+            };
+            /** @description Invalid request; `issues` lists the invalid fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No API key, or none that is valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key lacks the scope, or the body names another account. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests. Retry after `Retry-After` seconds. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other refusal, in the same shape. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     memory_list: {
         parameters: {
             query?: never;
@@ -7959,6 +8313,399 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests. Retry after `Retry-After` seconds. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other refusal, in the same shape. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    memory_rankings_get: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Which versions of index and ranking answer. The answer names its own. */
+                "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RankingsAnswer"];
+                };
+            };
+            /** @description Invalid request; `issues` lists the invalid fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No API key, or none that is valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key lacks the scope, or the body names another account. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address is longer than 8,190 bytes. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Too many requests. Retry after `Retry-After` seconds. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other refusal, in the same shape. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    memory_rankings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes retries safe: the first response is stored for 24 hours. */
+                "Idempotency-Key"?: string;
+                /** @description Which versions of index and ranking answer. The answer names its own. */
+                "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RankingAnswer"];
+                };
+            };
+            /** @description Invalid request; `issues` lists the invalid fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No API key, or none that is valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key lacks the scope, or the body names another account. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests. Retry after `Retry-After` seconds. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other refusal, in the same shape. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    memory_rankings_id_get: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Which versions of index and ranking answer. The answer names its own. */
+                "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RankingAnswer"];
+                };
+            };
+            /** @description Invalid request; `issues` lists the invalid fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No API key, or none that is valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key lacks the scope, or the body names another account. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address is longer than 8,190 bytes. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Too many requests. Retry after `Retry-After` seconds. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other refusal, in the same shape. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    memory_rankings_id_patch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Which versions of index and ranking answer. The answer names its own. */
+                "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StatusInput"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RankingAnswer"];
+                };
+            };
+            /** @description Invalid request; `issues` lists the invalid fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No API key, or none that is valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key lacks the scope, or the body names another account. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests. Retry after `Retry-After` seconds. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other refusal, in the same shape. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    memory_rankings_id_comparisons_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+                /**
+                 * @description * `held_out` - Held out
+                 *     * `learned_on` - Learned from
+                 *     * `shadow` - Asked by an agent
+                 */
+                origin?: "held_out" | "learned_on" | "shadow";
+            };
+            header?: {
+                /** @description Which versions of index and ranking answer. The answer names its own. */
+                "X-KM-Variant"?: "v1" | "v2" | "v3" | "v4";
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparisonsAnswer"];
+                };
+            };
+            /** @description Invalid request; `issues` lists the invalid fields. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No API key, or none that is valid. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The key lacks the scope, or the body names another account. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The address is longer than 8,190 bytes. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
                 };
             };
             /** @description Too many requests. Retry after `Retry-After` seconds. */

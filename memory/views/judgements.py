@@ -1,0 +1,108 @@
+"""Judgements on pages: the two buttons beside a result, and import and export."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from kmapp.accounts.permissions import Permission
+from kmapp.errors import Invalid
+from kmapp.ledger.canonical import Unstorable, check
+from kmapp.web.http import WebRequest, post_text, safe_next_url, uuid_or_404
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice
+from memory.actions.exports import record_export
+from memory.actions.judgements import LONGEST, MOST, NewJudgement, judge
+from memory.models import Judgement, MemoryExport, Viewer
+from memory.models.learning import OWNER_IDS
+
+BUTTONS = "components/judgement.html"
+MOST_BYTES = 5 * 2**20  # of an imported file
+NAMES = (*OWNER_IDS, "scope")
+Label, Source = Judgement.Label, Judgement.Source
+LABELS = {True: Label.RELEVANT, False: Label.NOT_RELEVANT, None: Label.WITHDRAWN}
+RELEVANT: Mapping[str, bool | None] = {label: value for value, label in LABELS.items()}
+
+
+@page_view("POST", needs=Permission.REVIEW)
+def judge_result(request: WebRequest) -> HttpResponse:
+    """Judge whether a memory is relevant to a question."""
+    question, label = post_text(request, "question", LONGEST), request.POST.get("label", "")
+    if not question or label not in Label.values:
+        raise Invalid(_("Choose relevant or not relevant."))
+    ids = {name: post_text(request, name, 200) for name in NAMES}
+    entry_id = uuid_or_404(request.POST.get("entry", ""))
+    new = NewJudgement(question=question, entry_id=entry_id, label=label, viewer=_viewer(ids))
+    judge(request.account_id, request.actor, [new], Source.PERSON)
+    if request.htmx:
+        context = {"question": question, "viewer": ids, "entry_id": entry_id, "label": label}
+        return render(request, BUTTONS, context)
+    text = _("Judgement saved. Learned rankings use it.")
+    return redirect_with_notice(request, text, safe_next_url(request, "memory:ranking"))
+
+
+def _viewer(ids: Mapping[str, Any]) -> Viewer:
+    named = {name: str(ids.get(name) or "")[:200] for name in NAMES}
+    scope = named.pop("scope") or None
+    return Viewer(**named, scope=scope)
+
+
+@page_view("POST", needs=Permission.EDIT)
+def export_judgements(request: WebRequest) -> HttpResponse:
+    """Return all judgements as JSON lines, which `import_judgements` reads. Record the export."""
+    rows = list(Judgement.objects.of(request.account_id).order_by("pk"))
+    record_export(
+        request.account_id,
+        request.actor,
+        form=MemoryExport.Form.NDJSON,
+        query="judgements",
+        number=len(rows),
+    )
+    response = HttpResponse(_lines(rows), content_type="application/x-ndjson")
+    response.headers["Content-Disposition"] = 'attachment; filename="judgements.jsonl"'
+    return response
+
+
+def _lines(rows: Iterable[Judgement]) -> Iterator[str]:
+    for row in rows:
+        owner = {name: value for name in NAMES if (value := getattr(row, name))}
+        judged = {"memory_id": str(row.entry_id), "relevant": RELEVANT[row.label]}
+        line = {"question": row.question, **owner, **judged, "source": row.source}
+        yield json.dumps(line, ensure_ascii=False) + "\n"
+
+
+@page_view("POST", needs=Permission.EDIT)
+def import_judgements(request: WebRequest) -> HttpResponse:
+    """Read judgements from a file of JSON lines, all or none."""
+    file = request.FILES.get("file")
+    if file is None or (file.size or 0) > MOST_BYTES:
+        raise Invalid(_("Choose a file of JSON lines of at most 5 MB."))
+    new = [_read_line(number, line) for number, line in enumerate(file, 1) if line.strip()]
+    changed = 0
+    for first in range(0, len(new), MOST):
+        part = new[first : first + MOST]
+        changed += len(judge(request.account_id, request.actor, part, Source.IMPORT))
+    text = ngettext("%(n)d judgement imported.", "%(n)d judgements imported.", changed)
+    return redirect_with_notice(request, text % {"n": changed}, "memory:ranking")
+
+
+def _read_line(number: int, line: bytes) -> NewJudgement:
+    refused = Invalid(
+        _("Line %(number)d needs a question, a memory_id, and relevant: true, false or null.")
+        % {"number": number}
+    )
+    try:
+        value = json.loads(line)
+        check(value)
+        question, label = str(value["question"]).strip(), LABELS[value["relevant"]]
+        entry_id, viewer = UUID(value["memory_id"]), _viewer(value)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, Unstorable) as error:
+        raise refused from error
+    if not 0 < len(question) <= LONGEST:
+        raise refused
+    return NewJudgement(question=question, entry_id=entry_id, label=label, viewer=viewer)
