@@ -154,7 +154,6 @@ def _database(url: str, *, statement_timeout: str, pooled: bool) -> dict[str, ob
     assert isinstance(options, dict)  # noqa: S101 - for mypy
     session = {**DATABASE_SESSION, "statement_timeout": statement_timeout}
     options["options"] = " ".join(f"-c {name}={value}" for name, value in session.items())
-    options["prepare_threshold"] = 1  # of `kmapp.database.prepared` only
     if pooled:
         # There are more connections than threads, so a wait means that the server is full or away:
         # fail soon and reconnect soon (by default, retries slow down to half a minute and more).

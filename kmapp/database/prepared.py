@@ -4,7 +4,7 @@ PostgreSQL parses, rewrites for row-level security and plans a statement of the 
 the inserts of a new memory that takes longer than running them.
 """
 
-from typing import Any
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -17,14 +17,28 @@ _direct: WeakKeyDictionary[psycopg.Connection[Any], bool] = WeakKeyDictionary()
 def prepared_cursor() -> CursorWrapper:
     """Return a cursor that sends values apart from the statement.
 
-    A connection prepares a statement at its second use (see `prepare_threshold` in the settings).
+    A connection prepares a statement at its second use.
     Give every value a type in the statement, unless its column has one.
     """
     connection.ensure_connection()
     # A log of statements shows values, which a prepared statement does not contain.
     if connection.queries_logged or not _is_direct(connection.connection):
         return connection.cursor()
-    return connection.make_cursor(psycopg.Cursor(connection.connection))  # type: ignore[arg-type]
+    return connection.make_cursor(_PreparingCursor(connection.connection))  # type: ignore[arg-type]
+
+
+class _PreparingCursor(psycopg.Cursor[Any]):
+    def execute(self, *args: Any, **options: Any) -> Self:
+        """Execute a statement, and prepare it if this connection has executed it before.
+
+        The threshold of the connection applies to this cursor only: with one, the connection would
+        also store the statements of other cursors, whose values are part of their text.
+        """
+        self.connection.prepare_threshold = 1
+        try:
+            return super().execute(*args, **options)
+        finally:
+            self.connection.prepare_threshold = None
 
 
 def _is_direct(raw: psycopg.Connection[Any]) -> bool:
