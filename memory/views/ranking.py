@@ -19,7 +19,7 @@ from kmapp.web.http import WebRequest, get_row_or_404, paginate, parse_reason
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part
 from memory.actions.rankings import MIN_QUESTIONS, Move, move, start_learning
-from memory.learning.evaluation import is_certain
+from memory.learning.evaluation import MEASURES, is_certain
 from memory.learning.questions import list_labels, list_questions
 from memory.models import Judgement, MemoryEntry, Ranking, RankingComparison
 from memory.retrieval.score_breakdown import LABELS
@@ -91,7 +91,7 @@ def ranking_detail(request: WebRequest, pk: UUID) -> HttpResponse:
         "ranking": row,
         "outcome": _outcome(row),
         "is_certain": bool(measures) and is_certain(measures),
-        "measures": [{"name": name, **values} for name, values in measures.items()],
+        "measures": [{"name": name, **measures[name]} for name in MEASURES if name in measures],
         "compared_with": row.evaluation.get("compared_with", 0),
         "weights": _weights(row),
         "origins": [{"value": one.value, "label": one.label} for one in Origin],
