@@ -28,6 +28,10 @@ def acting(account: "Account | UUID") -> Iterator[UUID]:
     """Open a transaction in which only this account's rows exist."""
     account_id = account if isinstance(account, UUID) else account.pk
     outer = _acting.get() if connection.in_atomic_block else None
+    if outer == account_id:  # the database knows it already
+        with transaction.atomic():
+            yield account_id
+        return
     nested = connection.in_atomic_block
     token = _acting.set(account_id)
     try:

@@ -243,7 +243,7 @@ def test_query_count(agent: Agent, max_queries: MaxQueries) -> None:
     assemble(agent, messages, sources=[], tools=TOOLS)
     with max_queries(25):
         assemble(agent, messages, sources=[], tools=TOOLS)
-    with max_queries(84):  # 2 of them: the learned rankings, once in 5 seconds
+    with max_queries(82):
         assemble(agent, messages, tools=TOOLS)
 
 
