@@ -1,6 +1,6 @@
 """Judgements: which memories are relevant to which questions."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID, uuid5
 
@@ -19,6 +19,10 @@ from memory.models.learning import OWNER_IDS
 
 MOST = 500  # judgements of one commit
 LONGEST = 4_000  # characters of a question
+Label = Judgement.Label
+# How the API and files of judgements express each label.
+LABELS = {True: Label.RELEVANT, False: Label.NOT_RELEVANT, None: Label.WITHDRAWN}
+RELEVANT: Mapping[str, bool | None] = {label: value for value, label in LABELS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,16 +18,13 @@ from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
-from memory.actions.judgements import LONGEST, NewJudgement, judge
+from memory.actions.judgements import LABELS, LONGEST, RELEVANT, NewJudgement, judge
 from memory.actions.rankings import Move, get_ranking, move, start_learning
 from memory.api.lookup import readable_entries
 from memory.api.request_serializers import OwnerIds, viewer_of
 from memory.models import Judgement, Ranking, RankingComparison
 
 MOST_JUDGEMENTS = 100
-Label = Judgement.Label
-LABELS = {True: Label.RELEVANT, False: Label.NOT_RELEVANT, None: Label.WITHDRAWN}
-RELEVANT: Mapping[str, bool | None] = {label: value for value, label in LABELS.items()}
 
 
 class JudgementInput(OwnerIds):

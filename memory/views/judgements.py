@@ -17,7 +17,7 @@ from kmapp.web.http import WebRequest, post_text, safe_next_url, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from memory.actions.exports import record_export
-from memory.actions.judgements import LONGEST, MOST, NewJudgement, judge
+from memory.actions.judgements import LABELS, LONGEST, MOST, RELEVANT, NewJudgement, judge
 from memory.models import Judgement, MemoryExport, Viewer
 from memory.models.learning import OWNER_IDS
 
@@ -25,8 +25,6 @@ BUTTONS = "components/judgement.html"
 MOST_BYTES = 5 * 2**20  # of an imported file
 NAMES = (*OWNER_IDS, "scope")
 Label, Source = Judgement.Label, Judgement.Source
-LABELS = {True: Label.RELEVANT, False: Label.NOT_RELEVANT, None: Label.WITHDRAWN}
-RELEVANT: Mapping[str, bool | None] = {label: value for value, label in LABELS.items()}
 
 
 @page_view("POST", needs=Permission.REVIEW)
