@@ -1,7 +1,7 @@
 """Labelled question sets, evaluated by the product's functions without a database.
 
-A file holds collections of items (id, run, text, observed_at) and queries (text, and the ids of
-the items that answer it). The vectors are computed as in the product, and cached in a
+A file holds collections of items (id, run, text, observed_at, and optionally speaker and title) and
+queries (text, and the ids of the items that answer it). The vectors are computed as in the product, and cached in a
 file, because computing them takes minutes.
 """
 
@@ -135,7 +135,12 @@ def alone(evaluated: EvaluatedQuestion) -> EvaluatedQuestion:
 
 
 def _passage(item: dict[str, Any]) -> Passage:
-    return Passage(text=item["text"], date=datetime.fromisoformat(item["observed_at"]))
+    return Passage(
+        text=item["text"],
+        date=datetime.fromisoformat(item["observed_at"]),
+        speaker=item.get("speaker", ""),
+        title=item.get("title", ""),
+    )
 
 
 class _Collection:

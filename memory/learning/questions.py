@@ -8,6 +8,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from memory.models import Judgement, MemoryEdge, MemoryEntry, Viewer
+from memory.models.learning import OWNER_IDS
 
 MOST_LABELS = 20_000
 MOST_QUESTIONS = 500  # the newest ones
@@ -56,16 +57,19 @@ def register_labels(source: LabelSource) -> LabelSource:
 def list_labels(account_id: UUID) -> list[Label]:
     """Return all labels of the account, newest first per source. Inside `acting`."""
     rows = Judgement.objects.of(account_id).exclude(label=Judgement.Label.WITHDRAWN)
+    columns = ("question", "entry_id", "label", "source", "created_at", *OWNER_IDS, "scope")
     judged = [
         Label(
-            row.question,
-            row.viewer,
-            row.entry_id,
-            row.label == Judgement.Label.RELEVANT,
-            row.source,
-            row.created_at,
+            question,
+            Viewer(**dict(zip(OWNER_IDS, owner, strict=True)), scope=scope or None),
+            entry_id,
+            label == Judgement.Label.RELEVANT,
+            source,
+            created_at,
         )
-        for row in rows.order_by("-created_at", "-pk")[:MOST_LABELS]
+        for question, entry_id, label, source, created_at, *owner, scope in rows.order_by(
+            "-created_at", "-pk"
+        ).values_list(*columns)[:MOST_LABELS]
     ]
     return judged + [label for source in _sources for label in source(account_id, MOST_LABELS)]
 

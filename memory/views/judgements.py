@@ -1,4 +1,4 @@
-"""Judgements on pages: the two buttons beside a result, and import and export."""
+"""Judgements on pages: the two buttons beside a result, import, and exports."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +18,7 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from memory.actions.exports import record_export
 from memory.actions.judgements import LABELS, LONGEST, MOST, RELEVANT, NewJudgement, judge
+from memory.learning.question_file import build_question_file
 from memory.models import Judgement, MemoryExport, Viewer
 from memory.models.learning import OWNER_IDS
 
@@ -63,6 +64,22 @@ def export_judgements(request: WebRequest) -> HttpResponse:
     )
     response = HttpResponse(_lines(rows), content_type="application/x-ndjson")
     response.headers["Content-Disposition"] = 'attachment; filename="judgements.jsonl"'
+    return response
+
+
+@page_view("POST", needs=Permission.EDIT)
+def export_questions(request: WebRequest) -> HttpResponse:
+    """Return the labelled questions with the memories of their viewers. Record the export."""
+    content, number = build_question_file(request.account_id)
+    record_export(
+        request.account_id,
+        request.actor,
+        form=MemoryExport.Form.NDJSON,
+        query="questions",
+        number=number,
+    )
+    response = HttpResponse(content, content_type="application/gzip")
+    response.headers["Content-Disposition"] = 'attachment; filename="questions.json.gz"'
     return response
 
 

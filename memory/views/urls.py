@@ -49,6 +49,7 @@ urlpatterns = [
     path("lab/", lab.lab, name="lab"),
     path("lab/judge/", judgements.judge_result, name="judge"),
     path("lab/judgements/", judgements.export_judgements, name="judgements_export"),
+    path("lab/questions/", judgements.export_questions, name="questions_export"),
     path("lab/judgements/import/", judgements.import_judgements, name="judgements_import"),
     path("lab/ranking/", ranking.rankings, name="ranking"),
     path("lab/ranking/learn/", ranking.learn_ranking, name="ranking_learn"),

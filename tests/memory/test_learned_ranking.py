@@ -1,17 +1,26 @@
 """A ranking that an account learns from judgements, from the first one to the rollback."""
 
+import gzip
+import json
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.actions.shadow_comparisons import store_observations
+from memory.benchmarks.question_sets import Vectors, questions
 from memory.learning.questions import LabelledQuestion, list_labels, list_questions
-from memory.models import Judgement, MemoryEntry, RankingComparison, Viewer
+from memory.models import Judgement, MemoryEntry, MemoryExport, Ranking, RankingComparison, Viewer
 from tests import makers
 from tests.agent import Agent
+from tests.web.pages import page
 
 pytestmark = pytest.mark.django_db
 
@@ -114,6 +123,68 @@ def test_judgements_become_a_ranking_that_a_rollback_removes(
     assert (
         makers.count(RankingComparison, acme, origin="held_out") == draft["evaluation"]["held_out"]
     )
+
+
+def import_judgements(client: Client, answers: dict[str, str]) -> None:
+    lines = [
+        json.dumps(
+            {"question": question(thing), "user_id": "mira", "memory_id": pk, "relevant": True}
+        )
+        for thing, pk in answers.items()
+    ]
+    file = SimpleUploadedFile("judgements.jsonl", "\n".join(lines).encode())
+    assert client.post(reverse("memory:judgements_import"), {"file": file}).status_code == 302
+
+
+@pytest.mark.usefixtures("provider", "tokenizer")
+def test_pages_lead_from_judgements_to_a_ranking_and_back(
+    agent: Agent, admin: Client, acme: Account, answers: dict[str, str]
+) -> None:
+    makers.settle()
+    before = results(agent)
+    import_judgements(admin, answers)
+    overview = reverse("memory:ranking")
+    assert "Learn a ranking" in page(admin.get(overview))
+    detail = admin.post(reverse("memory:ranking_learn"))["Location"]
+    makers.settle()
+    ranking = makers.get(Ranking, acme)
+    recall = ranking.evaluation["measures"]["R@10"]
+    assert f"{recall['after']:.3f}" in page(admin.get(detail, {"origin": "held_out"}))
+
+    move, few = reverse("memory:ranking_move", args=[ranking.pk]), THINGS[:4]
+    admin.post(move, {"status": "shadow"})
+    assert results(agent, *few) == {thing: before[thing] for thing in few}
+    store_observations(acme.pk)
+    shadow = page(admin.get(detail))
+    for thing in few:
+        assert question(thing) in shadow
+        assert ANSWER.format(thing) in shadow
+
+    admin.post(move, {"status": "active", "reason": "Dates matter here."})
+    after = results(agent)
+    assert recall_of_held_out(after, answers) == pytest.approx(recall["after"], abs=1e-4)
+    assert recall_of_held_out(after, answers) > recall_of_held_out(before, answers)
+    admin.post(move, {"status": "retired"})
+    assert results(agent) == before
+
+
+def test_exported_questions_can_tune_weights(
+    agent: Agent, admin: Client, acme: Account, tmp_path: Path
+) -> None:
+    answer, other = agent.write("The kiln is red.", "The mill is blue.", run_id="r", **OWNED)
+    agent.write("The dairy of another user.", user_id="noor", auto_embed=False)
+    import_judgements(admin, {"kiln": answer})
+    answered = admin.post(reverse("memory:questions_export"))
+    exported = makers.get(MemoryExport, acme, query="questions")
+    assert exported.number == 2
+    file = tmp_path / "questions.json.gz"
+    file.write_bytes(answered.content)
+    [collection] = json.loads(gzip.decompress(answered.content))["collections"]
+    assert [item["id"] for item in collection["items"]] == [answer, other]
+    assert collection["queries"] == [{"text": question("kiln"), "gold": [answer]}]
+    vectors = Vectors(tmp_path / "vectors", lambda texts, _kind: np.eye(384)[: len(texts)].tolist())
+    [read] = questions(file, "{text}", vectors)
+    assert (read.gold_count, len(read.gold), len(read.candidates)) == (1, 1, 2)
 
 
 def labels_of(account: Account) -> list[tuple[str, str, bool]]:
