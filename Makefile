@@ -67,6 +67,7 @@ bench-retrieval: runtime ## measure retrieval quality, with an ablation of each 
 
 bench-tokens: runtime ## measure the evidence in prompt blocks of 300 to 2,400 tokens; DATA="FILES", NUMBER=250
 	@$(PY) manage.py retrieval tokens $(DATA) $(if $(VECTORS),--vectors $(VECTORS)) $(if $(NUMBER),--number $(NUMBER))
+	@$(PY) manage.py context_evidence memories $(DATA) $(if $(VECTORS),--vectors $(VECTORS)) $(if $(NUMBER),--number $(NUMBER))
 
 bench-peers: development ## measure other memory stores beside kmapp; DATA="FILES", NUMBER=10000, OUT=FILE, ONLY="mem0 chroma"
 	@$(ALONE) $(PY) -m tests.peers $(DATA) $(if $(NUMBER),--number $(NUMBER)) $(if $(ONLY),--only $(ONLY)) $(if $(CACHE),--cache $(CACHE)) $(if $(OUT),--out $(OUT))

@@ -178,6 +178,7 @@ def assemble(request: Request, collected: Collected, retrieved: Retrieved) -> As
     material = replace(
         collected.material,
         snippets=retrieved.snippets,
+        query=collected.query,
         bound=retrieved.bound,
         nonce=create_nonce([snippet.text for snippet in retrieved.snippets]),
     )

@@ -105,6 +105,7 @@ def _build_material(
         sections=[Section(**with_text(item)) for item in rest["sections"]],
         tools=[bodies[UUID(pk)] for pk in rest["tools"]],
         snippets=[Snippet(**with_text(item)) for item in rest["snippets"]],
+        query=rest["query"],
         bound=RuleOutcome(**{**bound, "barred": tuple(bound["barred"])}),
         groups=rest["groups"],
         required_tools=tuple(rest["required_tools"]),

@@ -6,7 +6,7 @@ index.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from kmapp.search import bm25
@@ -32,7 +32,7 @@ class Passage:
 def split_passages(text: str) -> list[Passage]:
     result: list[Passage] = []
     start = end = size = 0
-    for piece in _split_sentences(text):
+    for piece in split_sentences(text):
         more = token_estimate(piece)
         if size and (size + more > PASSAGE_TOKENS or end - start + len(piece) > MAX_CHARACTERS):
             result.append(Passage(start, end, text[start:end]))
@@ -43,7 +43,7 @@ def split_passages(text: str) -> list[Passage]:
     return result
 
 
-def _split_sentences(text: str) -> Iterator[str]:
+def split_sentences(text: str) -> Iterator[str]:
     """Yield sentences, cut where they are too long."""
     for match in _BREAK.finditer(text):
         sentence = match[0]
@@ -56,21 +56,14 @@ def score_by_words(passages: Sequence[Passage], query: str) -> dict[int, float]:
     """Return the lexical score of each matching passage, from 0 to 1."""
     term_counts = [Counter(terms(passage.text)) for passage in passages]
     average = max(1.0, sum(words.total() for words in term_counts) / max(1, len(term_counts)))
-    weights = {
-        word: bm25.idf(len(term_counts), sum(word in words for words in term_counts))
-        for word in terms(query)
-    }
+    weights = weigh_terms(query, term_counts)
     maximum = COVERED * sum(weights.values())
     scores = (bm25.score(weights, words, words.total(), average) for words in term_counts)
     return {number: min(1.0, score / maximum) for number, score in enumerate(scores) if score}
 
 
-def select_passages(
-    passages: Sequence[Passage], scores: Mapping[int, float], tokens: Mapping[int, int], most: int
-) -> list[int]:
-    remaining, selected = most, []
-    for number in sorted(scores, key=lambda index: (-scores[index], index)):
-        if tokens[number] <= remaining:
-            selected.append(number)
-            remaining -= tokens[number]
-    return sorted(selected)
+def weigh_terms(query: str, texts: Sequence[Collection[str]]) -> dict[str, float]:
+    """Return the inverse document frequency of each term of a query in these texts."""
+    return {
+        term: bm25.idf(len(texts), sum(term in text for text in texts)) for term in terms(query)
+    }

@@ -10,7 +10,8 @@ from django.db import connection
 from django.db.models import Count, F
 from django.utils import timezone
 
-from context.archives.passages import Passage, score_by_words, select_passages, split_passages
+from context.archives.passage_selection import select_passages
+from context.archives.passages import Passage, score_by_words, split_passages
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
 from context.models.archives import COLLECTION, ArchiveScope
 from kmapp.accounts.acting import acting
@@ -119,16 +120,17 @@ def load_passages(
         cosines = _cosines(account_id, pk, meaning)
     passages = split_passages(archive.result_full)
     scores = _scores(passages, question.text, meaning, cosines)
-    # The tokens of each passage, and of the separator before it.
-    costs = {index: tokens.count(passages[index].text) + 2 for index in scores}
-    selected = select_passages(passages, scores, costs, max_tokens)
+    selected = select_passages(
+        passages, scores, question.text, max_tokens=max_tokens, count=tokens.count
+    )
     while True:
-        scored = [(passages[index], scores[index]) for index in selected]
-        loaded = LoadedPassages(archive=archive, passages=scored)
+        loaded = LoadedPassages(
+            archive=archive, passages=[(each.passage, each.score) for each in selected]
+        )
         if not selected or loaded.tokens <= max_tokens:
             return loaded
         # Joined passages can have more tokens than their sum.
-        selected.remove(min(selected, key=lambda index: scores[index]))
+        selected.remove(min(selected, key=lambda each: each.score))
 
 
 def _scores(

@@ -4,7 +4,7 @@ The steps: drop retrieved snippets, prune old tool results, drop old turns, summ
 narrow the tools. Each step that changes the call is recorded with the tokens before and after.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from context.assembly.messages import Message, Slot, list_calls, replace_texts, 
 from context.assembly.policies import Policy
 from context.assembly.prompt import Part, build_prefix, build_tail, count_tokens
 from context.assembly.pruning import hard_clear, soft_trim
+from context.assembly.snippet_excerpts import select_snippets
 from context.assembly.token_counts import count_message
 from context.assembly.tool_offer import (
     OfferedTool,
@@ -65,7 +66,7 @@ class Draft:
         self.candidates = sorted(material.snippets, key=lambda s: (-s.score, s.source, s.ref))
         self.snippets: list[Snippet] = []
         self.tail: list[Part] = []
-        self.set_snippets(self._select_snippets())
+        self.set_snippets(self._limit_snippets())
 
     def _offer_tools(self) -> None:
         """Offer all tools except those that the rules deny."""
@@ -78,17 +79,20 @@ class Draft:
             change = dict(zip(("tokens_before", "tokens_after"), sizes, strict=True))
             self.decisions.append({"action": "bar_tools", "tools": denied, **change})
 
-    def _select_snippets(self) -> list[Snippet]:
+    def _limit_snippets(self) -> list[Snippet]:
         """Return the best candidates within the limits for retrieval."""
-        limit, size, selected = self.snippet_limit(), 0, []
-        for snippet in self.candidates[: self.policy.most_snippets]:
-            if size + snippet.tokens <= limit:
-                selected.append(snippet)
-                size += snippet.tokens
-        if len(selected) < len(self.candidates):
-            counts = {"found": len(self.candidates), "kept": len(selected), "cap": limit}
-            self.decisions.append({"action": "limit_snippets", **counts})
+        limit = self.snippet_limit()
+        selected = self.select_snippets(limit)
+        shortened = sum(snippet.is_excerpt for snippet in selected)
+        if len(selected) < len(self.candidates) or shortened:
+            counts = {"found": len(self.candidates), "kept": len(selected), "shortened": shortened}
+            self.decisions.append({"action": "limit_snippets", **counts, "cap": limit})
         return selected
+
+    def select_snippets(self, limit: int) -> list[Snippet]:
+        """Return the best candidates within this number of tokens, some as excerpts."""
+        candidates = self.candidates[: self.policy.most_snippets]
+        return select_snippets(candidates, self.material.query, limit)
 
     def snippet_limit(self) -> int:
         """Return the tokens for retrieval, including those that a narrower profile frees."""
@@ -124,16 +128,23 @@ class Draft:
 
 
 def drop_snippets(draft: Draft) -> None:
-    before, remaining, dropped = draft.total, list(draft.snippets), list[Snippet]()
-    while remaining and draft.excess > 0:
-        over = draft.excess
-        while remaining and over > 0:
-            dropped.append(remaining.pop())
-            over -= dropped[-1].tokens
-        draft.set_snippets(list(remaining))
-    if dropped:
+    """Shorten retrieved texts, and drop those with the lowest scores, until the call fits."""
+    before, snippets_before = draft.total, draft.snippets
+    while draft.snippets and draft.excess > 0:
+        current = draft.snippets
+        remaining = draft.select_snippets(max(0, _size(current) - draft.excess))
+        # A joined text can have more tokens than its parts; drop one to make progress.
+        draft.set_snippets(remaining if _size(remaining) < _size(current) else current[:-1])
+    if draft.snippets != snippets_before:
+        kept = {snippet.ref for snippet in draft.snippets}
+        dropped = [snippet for snippet in snippets_before if snippet.ref not in kept]
         refs = [{"source": snippet.source, "ref": snippet.ref} for snippet in dropped]
-        draft.record("drop_memory_results", before, dropped=refs)
+        shortened = sum(snippet.is_excerpt for snippet in draft.snippets)
+        draft.record("drop_memory_results", before, dropped=refs, shortened=shortened)
+
+
+def _size(snippets: Sequence[Snippet]) -> int:
+    return sum(snippet.tokens for snippet in snippets)
 
 
 def prune_tool_results(draft: Draft) -> None:
@@ -243,18 +254,20 @@ def narrow_tools(draft: Draft) -> None:
 
 
 def restore_snippets(draft: Draft) -> None:
-    before, count_before, cap = draft.total, len(draft.snippets), draft.snippet_limit()
-    for snippet in draft.candidates:
-        current = draft.snippets
-        size = sum(snippet.tokens for snippet in current)
-        if snippet in current or size + snippet.tokens > cap:
-            continue
-        draft.set_snippets([*current, snippet])
-        if draft.excess > 0:
-            draft.set_snippets(current)
-    if len(draft.snippets) > count_before:
-        restored = len(draft.snippets) - count_before
-        draft.record("restore_memory_results", before, restored=restored, cap=cap)
+    """Restore retrieved texts with the tokens that remain, within the limits for retrieval."""
+    if draft.excess >= 0:
+        return
+    before, snippets_before, cap = draft.total, draft.snippets, draft.snippet_limit()
+    limit = min(cap, _size(snippets_before) - draft.excess)
+    draft.set_snippets(draft.select_snippets(limit))
+    while draft.excess > 0 and limit > 0:
+        limit -= draft.excess
+        draft.set_snippets(draft.select_snippets(limit))
+    if _size(draft.snippets) <= _size(snippets_before):
+        draft.set_snippets(snippets_before)
+        return
+    restored = len(draft.snippets) - len(snippets_before)
+    draft.record("restore_memory_results", before, restored=restored, cap=cap)
 
 
 STEPS = (drop_snippets, prune_tool_results, limit_turns, compact_history, narrow_tools)

@@ -33,6 +33,7 @@ class Snippet:
     why: Mapping[str, Any]
     citation: Mapping[str, Any]
     made_of: Sequence[str] = ()  # ids of the objects whose texts it joins, if several
+    is_excerpt: bool = False  # whether sentences are left out
 
     @property
     def item(self) -> Item:
@@ -71,6 +72,7 @@ class Material:
     sections: Sequence[Section] = ()
     tools: Sequence[Mapping[str, Any]] = ()
     snippets: Sequence[Snippet] = ()
+    query: str = ""  # that the snippets answer
     bound: RuleOutcome = field(default_factory=RuleOutcome)
     groups: Mapping[str, str] = field(default_factory=dict)  # tool name -> group
     required_tools: tuple[str, ...] = ()

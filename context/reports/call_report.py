@@ -88,6 +88,7 @@ def _tail_items(part: Part, snippets: Sequence[Snippet]) -> list[Item]:
             "score": snippet.score,
             "trust": snippet.trust,
             "why": dict(snippet.why),
+            "state": "excerpt" if snippet.is_excerpt else "whole",
             "tokens": snippet.tokens,
         }
         for snippet in snippets

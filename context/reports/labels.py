@@ -11,7 +11,7 @@ SECTIONS = {
     "memory_knowledge": _("Memory and knowledge"),
 }
 ACTIONS = {
-    "drop_memory_results": _("Retrieved texts dropped"),
+    "drop_memory_results": _("Retrieved texts shortened or dropped"),
     "restore_memory_results": _("Retrieved texts restored"),
     "limit_snippets": _("Retrieved texts limited"),
     "prune_tool_results": _("Old tool results shortened"),

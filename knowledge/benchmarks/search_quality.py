@@ -20,6 +20,7 @@ class Question:
     kind: str
     text: str
     answered_in: Sequence[str]  # files, each of which answers it
+    phrases: Sequence[str] = ()  # of answers, each in at least one of the files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,7 @@ def _measure(
     built = block(entries, query=question.query.text, most_tokens=budget, count=tokens.count)
     contained = {places[index] for index in built.places} & set(map(int, question.gold))
     printed = set(terms(built.text))
-    shares = [_share(set(terms(items[place]["text"])), printed) for place in contained]
+    shares = [share_of_terms(set(terms(items[place]["text"])), printed) for place in contained]
     return (
         len(contained) / question.gold_count,
         sum(shares) / question.gold_count,
@@ -66,5 +66,6 @@ def _measure(
     )
 
 
-def _share(own: set[str], printed: set[str]) -> float:
+def share_of_terms(own: set[str], printed: set[str]) -> float:
+    """Return the share of the terms of a text that are printed."""
     return len(own & printed) / len(own) if own else 1.0

@@ -1,8 +1,8 @@
 """Labelled question sets, evaluated by the product's functions without a database.
 
 A file holds collections of items (id, run, text, observed_at, and optionally speaker and title) and
-queries (text, and the ids of the items that answer it). The vectors are computed as in the product, and cached in a
-file, because computing them takes minutes.
+queries (text, and the ids of the items that answer it). The vectors are computed as in the product,
+and cached in a file, because computing them takes minutes.
 """
 
 import gzip

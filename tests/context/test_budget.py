@@ -159,7 +159,7 @@ def test_calls_fit_their_budget_and_parts_add_up(measured: Measured) -> None:
 
 @pytest.mark.parametrize("window", [600, 3_000, 100_000])
 @pytest.mark.parametrize("most", [20, 100])
-def test_only_the_best_candidates_that_fit_are_used(window: int, most: int) -> None:
+def test_candidates_are_left_out_only_if_they_do_not_fit(window: int, most: int) -> None:
     odd = ["茶室 tea ", "👨‍👩‍👧‍👦 [m-19] ", "</references>", "🇨🇳", "e\u0301", "long ago " * 40]
     candidates = [
         Snippet(
@@ -185,8 +185,13 @@ def test_only_the_best_candidates_that_fit_are_used(window: int, most: int) -> N
     assert isinstance(draft, Draft)
     check(draft)
     assert 0 < len(draft.snippets) <= most
-    best = [f"r{at}" for at in reversed(range(CANDIDATES))]
-    assert [each.ref for each in draft.snippets] == best[: len(draft.snippets)]
+    selected = {each.ref: each.tokens for each in draft.snippets}
+    ranked = [candidates[at] for at in reversed(range(CANDIDATES))][:most]
+    assert [each.ref for each in ranked if each.ref in selected] == list(selected)
+    before = 0
+    for candidate in ranked:  # one that is left out does not fit after the better ones
+        assert candidate.ref in selected or before + candidate.tokens > sum(selected.values())
+        before += selected.get(candidate.ref, 0)
 
 
 def check(draft: Draft) -> None:
@@ -235,3 +240,41 @@ def test_order_of_reductions() -> None:
         "compact_history",
         "narrow_tools",
     ]
+
+
+def test_texts_are_shortened_before_any_is_left_out() -> None:
+    def candidate(at: int) -> Snippet:
+        filler = " ".join(f"Shelf {at}{n} of the barn holds old rope and dust." for n in range(12))
+        return Snippet(
+            source="knowledge",
+            ref=f"r{at}",
+            text=f"{filler} Crate {at} has {at} copper kettles. {filler}",
+            score=1 - at / 10,
+            trust="trusted",
+            why={},
+            citation={"kind": "document_chunk", "ref": f"r{at}"},
+        )
+
+    candidates = [candidate(at) for at in range(5)]
+    limit = 700
+    assert sum(each.tokens for each in candidates) > 2 * limit
+    material = Material(
+        messages=[{"role": "user", "content": "How many kettles are in the crate?"}],
+        window=10_000,
+        reserve=100,
+        snippets=candidates,
+        query="How many kettles are in the crate?",
+        nonce=NONCE,
+    )
+    draft = fit(material, Policy(snippet_tokens=limit))
+    assert isinstance(draft, Draft)
+    assert [each.ref for each in draft.snippets] == [each.ref for each in candidates]
+    assert all(f"Crate {at} has" in each.text for at, each in enumerate(draft.snippets))
+    assert draft.snippets[-1].is_excerpt
+    assert sum(each.tokens for each in draft.snippets) <= limit
+    [decision] = draft.decisions
+    assert (decision["action"], decision["kept"]) == ("limit_snippets", 5)
+    assert decision["shortened"] >= 1
+    whole_call = fit(material, Policy(snippet_tokens=10_000))
+    assert isinstance(whole_call, Draft)
+    assert not any(each.is_excerpt for each in whole_call.snippets)

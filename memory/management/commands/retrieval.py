@@ -2,20 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from kmapp.providers.actions import TEMPLATE
-from kmapp.providers.embedding import Kind, OpenAIEmbedder
-from kmapp.providers.models import EmbeddingModel
-from kmapp.runtime.embedded import temporary
-from kmapp.runtime.embedded.embedder import Embedder
 from kmapp.search import weights as search_weights
 from memory.benchmarks import ablation_table, weight_tuning
 from memory.benchmarks.confidence import (
@@ -25,6 +20,7 @@ from memory.benchmarks.confidence import (
     load_cases,
     load_facts,
 )
+from memory.benchmarks.embedder import serve_embedder
 from memory.benchmarks.prompt_tokens import evidence_lines
 from memory.benchmarks.question_sets import Vectors, questions
 from memory.benchmarks.score_calibration import calibration_lines
@@ -58,7 +54,7 @@ class Command(BaseCommand):
         table.add_argument("--out", type=Path, help="write Markdown to this file")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with _embedding() as embed, TemporaryDirectory() as folder:
+        with serve_embedder() as embed, TemporaryDirectory() as folder:
             file = options.get("vectors") or Path(folder) / "vectors.sqlite"
             getattr(self, f"_{options['verb']}")(Vectors(file, embed), options)
 
@@ -118,28 +114,3 @@ class Command(BaseCommand):
 def _cases(vectors: Vectors, files: Iterable[Path]) -> list[Case]:
     cases = [case for file in files for case in load_cases(file, TEMPLATE, vectors)]
     return [*cases, *load_facts(TEMPLATE, vectors)]
-
-
-@contextmanager
-def _embedding() -> Iterator[Callable[[Sequence[str], str], Sequence[Sequence[float]]]]:
-    """Return the embedder for passages and queries: embedded or configured."""
-    model = EmbeddingModel(
-        name=settings.EMBEDDING_MODEL,
-        dimensions=settings.EMBEDDING_DIMENSIONS,
-        sends_input_type=settings.EMBEDDING_IS_EMBEDDED,
-    )
-    with ExitStack() as stack:
-        base = settings.EMBEDDING_BATCH_BASE_URL
-        if settings.EMBEDDING_IS_EMBEDDED:
-            log = Path(stack.enter_context(TemporaryDirectory())) / "embedder.log"
-            part = Embedder(temporary.free_port(), log, polite=True)
-            stack.enter_context(part)
-            base = part.url()
-        client = OpenAIEmbedder(
-            model=model,
-            base_url=base,
-            api_key=settings.EMBEDDING_API_KEY,
-            seconds=settings.EMBEDDING_BATCH_DEADLINE,
-            in_batches=True,
-        )
-        yield lambda texts, kind: client.embed(texts, kind=cast(Kind, kind))

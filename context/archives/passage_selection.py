@@ -1,0 +1,94 @@
+"""Selection of the passages of a tool result that answer a query, within a token budget. Pure.
+
+If a passage takes a large share of the budget, it is first reduced to the sentences around its best
+one, so that a small budget holds several passages. Then the best ones are extended to whole
+passages as far as the budget allows.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from context.archives.passages import Passage, split_sentences, weigh_terms
+from kmapp.text.terms import terms
+
+MAX_SHARE = 0.25  # of the budget, for one reduced passage
+SEPARATOR_TOKENS = 2  # before each passage
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPassage:
+    passage: Passage
+    score: float
+    tokens: int  # with the separator before it
+
+
+def select_passages(
+    passages: Sequence[Passage],
+    scores: Mapping[int, float],
+    query: str,
+    *,
+    max_tokens: int,
+    count: Count,
+) -> list[ScoredPassage]:
+    """Return the best passages that fit, in the order of the text. `scores` are by index."""
+    best_first = sorted(scores, key=lambda index: (-scores[index], index))
+    measured = [_measure(passages[index], scores[index], count) for index in best_first]
+    limit = int(MAX_SHARE * max_tokens)
+    weights: Mapping[str, float] = {}
+    if any(whole.tokens > limit for whole in measured):
+        weights = weigh_terms(query, [frozenset(terms(passage.text)) for passage in passages])
+    selected: list[tuple[ScoredPassage, ScoredPassage]] = []
+    used = 0
+    for whole in measured:
+        reduced = _reduce(whole, weights, limit, count) if whole.tokens > limit else whole
+        if used + reduced.tokens <= max_tokens:
+            selected.append((reduced, whole))
+            used += reduced.tokens
+    chosen: list[ScoredPassage] = []
+    for reduced, whole in selected:
+        fits = used + whole.tokens - reduced.tokens <= max_tokens
+        used += whole.tokens - reduced.tokens if fits else 0
+        chosen.append(whole if fits else reduced)
+    return sorted(chosen, key=lambda each: each.passage.start)
+
+
+def _measure(passage: Passage, score: float, count: Count) -> ScoredPassage:
+    return ScoredPassage(passage, score, count(passage.text) + SEPARATOR_TOKENS)
+
+
+def _reduce(
+    whole: ScoredPassage, weights: Mapping[str, float], limit: int, count: Count
+) -> ScoredPassage:
+    """Return the best sentence of a passage with as many neighbours as fit into the limit.
+
+    The best sentence remains even if it is longer.
+    """
+    sentences = _sentences(whole.passage)
+    worth = [sum(weights.get(term, 0.0) for term in {*terms(each.text)}) for each in sentences]
+    first = last = worth.index(max(worth))
+    best = _measure(sentences[first], whole.score, count)
+    is_growing = True
+    while is_growing:
+        is_growing = False
+        for start, end in ((first, last + 1), (first - 1, last)):
+            if start >= 0 and end < len(sentences):
+                wider = _measure(_join(sentences[start : end + 1]), whole.score, count)
+                if wider.tokens <= limit:
+                    best, first, last, is_growing = wider, start, end, True
+                    break
+    return best
+
+
+def _sentences(passage: Passage) -> list[Passage]:
+    sentences, start = [], passage.start
+    for text in split_sentences(passage.text):
+        sentences.append(Passage(start, start + len(text), text))
+        start += len(text)
+    return sentences
+
+
+def _join(sentences: Sequence[Passage]) -> Passage:
+    text = "".join(each.text for each in sentences)
+    return Passage(sentences[0].start, sentences[-1].end, text)

@@ -1,0 +1,117 @@
+"""Share of the evidence among the retrieved texts of a call, by their limit in tokens."""
+
+import gzip
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+from uuid import UUID
+
+from context.assembly.calls import Snippet
+from context.assembly.citations import knowledge_snippet
+from context.assembly.snippet_excerpts import select_snippets
+from kmapp.search.fusion import fuse
+from kmapp.search.variants import DEFAULT
+from kmapp.text.terms import terms
+from knowledge.benchmarks.search_quality import Question
+from knowledge.retrieval.search import Search, search
+from memory.benchmarks.prompt_tokens import BUDGETS, share_of_terms
+from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, evaluate_questions
+
+MAX_MEMORIES = 50
+MAX_PASSAGES = 20
+ID = "01900000-0000-7000-8000-{:012}"
+
+
+def memory_lines(file: Path, template: str, vectors: Vectors, number: int) -> Iterator[str]:
+    """Yield a table of `number` questions, distributed over the file.
+
+    Its columns are those of `memory.benchmarks.prompt_tokens`.
+    """
+    with gzip.open(file, "rt", encoding="utf-8") as opened:
+        collections = json.load(opened)["collections"]
+    items = {str(each["id"]): each["items"] for each in collections}
+    questions = evaluate_questions(collections, template, vectors)
+    questions = questions[:: max(1, len(questions) // number)]
+    yield f"{file.name}: {len(questions):,} questions"
+    yield ""
+    yield "| tokens | evidence | text | memories |"
+    yield "| ---: | ---: | ---: | ---: |"
+    for budget in BUDGETS:
+        rows = [_measure_memories(each, items[each.group], budget) for each in questions]
+        evidence, text, count = (fmean(column) for column in zip(*rows, strict=True))
+        yield f"| {budget:,} | {evidence:.3f} | {text:.3f} | {count:.0f} |"
+
+
+def _measure_memories(
+    question: EvaluatedQuestion, items: Sequence[dict[str, Any]], budget: int
+) -> tuple[float, float, int]:
+    ranked = fuse(question.query, question.candidates)[:MAX_MEMORIES]
+    candidates = [_memory(items[int(each.id)]["text"], int(each.id), each.score) for each in ranked]
+    selected = select_snippets(candidates, question.query.text, budget)
+    relevant = {ID.format(int(key)) for key in question.gold}
+    printed = set(terms(" ".join(each.text for each in selected)))
+    whole = {each.ref: each.text for each in candidates}
+    shares = [
+        share_of_terms(set(terms(whole[each.ref])), printed)
+        for each in selected
+        if each.ref in relevant
+    ]
+    number = question.gold_count
+    return len(shares) / number, sum(shares) / number, len(selected)
+
+
+def _memory(text: str, number: int, score: float) -> Snippet:
+    return Snippet(
+        source="memory",
+        ref=ID.format(number),
+        text=text,
+        score=score,
+        trust="semi_trusted",
+        why={},
+        citation={},
+    )
+
+
+def document_lines(account_id: UUID, source: str, questions: Sequence[Question]) -> Iterator[str]:
+    """Yield a table of the questions about a source. Opens `acting` itself.
+
+    `evidence` is the share of questions with a passage of an answering file, `phrase` the share of
+    those with a phrase of the answer in the text.
+    """
+    found = [(question, _search_documents(account_id, source, question)) for question in questions]
+    yield f"{source}: {len(questions):,} questions"
+    yield ""
+    yield "| tokens | evidence | phrase | passages |"
+    yield "| ---: | ---: | ---: | ---: |"
+    for budget in BUDGETS:
+        rows = [_measure_documents(question, passages, budget) for question, passages in found]
+        evidence, phrase, count = (fmean(column) for column in zip(*rows, strict=True))
+        yield f"| {budget:,} | {evidence:.3f} | {phrase:.3f} | {count:.0f} |"
+
+
+def _search_documents(
+    account_id: UUID, source: str, question: Question
+) -> list[tuple[str, Snippet]]:
+    """Return the best passages, each with the file of its document."""
+    request = Search(query=question.text, limit=MAX_PASSAGES, sources=(source,), variant=DEFAULT)
+    return [
+        (each.chunks[0].document.ref, knowledge_snippet(each, DEFAULT))
+        for each in search(account_id, request).snippets
+    ]
+
+
+def _measure_documents(
+    question: Question, passages: Sequence[tuple[str, Snippet]], budget: int
+) -> tuple[float, float, int]:
+    files = {snippet.ref: file for file, snippet in passages}
+    selected = select_snippets([snippet for _, snippet in passages], question.text, budget)
+    answering = [each.text for each in selected if files[each.ref] in question.answered_in]
+    return bool(answering), contains_any(answering, question.phrases), len(selected)
+
+
+def contains_any(texts: Iterable[str], phrases: Collection[str]) -> bool:
+    """Return whether a text contains one of the phrases, whatever its spaces and case are."""
+    normalized = [" ".join(text.split()).casefold() for text in texts]
+    return any(phrase.casefold() in text for text in normalized for phrase in phrases)
