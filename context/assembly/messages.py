@@ -31,7 +31,8 @@ def check_messages(messages: Sequence[Any]) -> None:
     for index, message in enumerate(messages):
         if not isinstance(message, Mapping):
             raise InvalidMessages(f"messages.{index}", "is not an object")
-        if message.get("role") not in ROLES:
+        role = message.get("role")
+        if not isinstance(role, str) or role not in ROLES:
             reason = f"is not one of {', '.join(sorted(ROLES))}"
             raise InvalidMessages(f"messages.{index}.role", reason)
         _check_content(index, message)

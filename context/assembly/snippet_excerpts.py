@@ -11,7 +11,9 @@ from context.assembly.calls import Snippet
 from kmapp.text import tokens
 from kmapp.text.excerpts import Excerpts
 
-MIN_TOKENS = 24  # to which a text is shortened at most
+# To which a text is shortened at most: with its tags, an excerpt of fewer tokens saves little of a
+# memory, and omits much of it.
+MIN_TOKENS = 80
 
 
 def select_snippets(candidates: Sequence[Snippet], query: str, limit: int) -> list[Snippet]:

@@ -11,7 +11,7 @@ _PARTS = {
     "minItems": 1,
     "items": {
         "type": "object",
-        "properties": {"type": {"const": "text"}, "text": {"type": "string"}},
+        "properties": {"type": {"type": "string"}, "text": {"type": "string"}},
         "required": ["text"],
     },
 }
@@ -23,9 +23,13 @@ def content_text(content: Any) -> str | None:
         return content
     if not isinstance(content, list) or not content:
         return None
-    parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+    parts = [_part_text(part) if isinstance(part, Mapping) else part for part in content]
     texts = [part for part in parts if isinstance(part, str)]
     return "\n".join(texts) if len(texts) == len(parts) else None
+
+
+def _part_text(part: Mapping[str, Any]) -> Any:
+    return part.get("text") if isinstance(part.get("type", "text"), str) else None
 
 
 @extend_schema_field(

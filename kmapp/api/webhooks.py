@@ -16,21 +16,28 @@ from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from kmapp.webhooks.actions import create_webhook, delete_webhook, update_webhook
+from kmapp.webhooks.changes import list_event_types
 from kmapp.webhooks.models import Webhook
-from kmapp.webhooks.payloads import NATIVE
+from kmapp.webhooks.payloads import NATIVE, list_formats
 
 MAX_URL_LENGTH = 2_000
 
 
+class EventTypesField(serializers.ListField):
+    """Names of event types. All apps have registered theirs when this module is imported."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        names = serializers.ChoiceField(choices=list(list_event_types()))
+        super().__init__(child=names, min_length=1, max_length=50, **kwargs)
+
+
 class WebhookInput(Typed):
-    """A webhook. `payload_format` is kmapp, slack or mem0."""
+    """A webhook."""
 
     name = serializers.CharField(max_length=100)
     url = serializers.CharField(max_length=MAX_URL_LENGTH)
-    event_types = serializers.ListField(
-        child=serializers.CharField(max_length=50), min_length=1, max_length=50
-    )
-    payload_format = serializers.CharField(max_length=20, default=NATIVE)
+    event_types = EventTypesField()
+    payload_format = serializers.ChoiceField(choices=list_formats(), default=NATIVE)
 
 
 class WebhookChanges(Typed):
@@ -38,9 +45,7 @@ class WebhookChanges(Typed):
 
     name = serializers.CharField(max_length=100, required=False)
     url = serializers.CharField(max_length=MAX_URL_LENGTH, required=False)
-    event_types = serializers.ListField(
-        child=serializers.CharField(max_length=50), min_length=1, max_length=50, required=False
-    )
+    event_types = EventTypesField(required=False)
     is_active = serializers.BooleanField(required=False)
 
 

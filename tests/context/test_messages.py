@@ -73,6 +73,7 @@ def test_only_the_given_slot_is_replaced() -> None:
     [
         ("hello", "messages.0"),
         ({"role": "robot", "content": ""}, "messages.0.role"),
+        ({"role": {}, "content": ""}, "messages.0.role"),
         ({"role": "user", "content": 3}, "messages.0.content"),
         ({"role": "user", "content": ["a"]}, "messages.0.content"),
         ({"role": "tool", "content": "x"}, "messages.0.tool_call_id"),

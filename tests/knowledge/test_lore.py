@@ -90,7 +90,13 @@ def test_messages_fire_entries(agent: Agent, acme: Account, lorebook: KnowledgeS
     later = {"messages": [MESSAGE, "And then?"], "scan_depth": 1}
     stays = agent.post("knowledge/lorebook/evaluate", {**later, "state": answer["state"]})
     assert stays["build_report"]["fired"][0]["reason"] == "sticky"
-    for invalid in ({"messages": "x"}, {"messages": [1] * 501}, {**body, "budget": -1}):
+    typed = {"content": [{"type": {}, "text": "x"}]}
+    for invalid in (
+        {"messages": "x"},
+        {"messages": [1] * 501},
+        {"messages": [typed]},
+        {**body, "budget": -1},
+    ):
         agent.post("knowledge/lorebook/evaluate", invalid, 400)
 
 

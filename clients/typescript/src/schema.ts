@@ -2476,6 +2476,21 @@ export interface components {
             } | null;
             deliveries: components["schemas"]["DeliveryShown"][];
         };
+        /**
+         * @description * `job.failed` - job.failed
+         *     * `budget.exceeded` - budget.exceeded
+         *     * `ledger.broken` - ledger.broken
+         *     * `proposals.waiting` - proposals.waiting
+         *     * `contradiction.found` - contradiction.found
+         *     * `promotion.requested` - promotion.requested
+         *     * `ledger.mismatch` - ledger.mismatch
+         *     * `memory.added` - memory.added
+         *     * `memory.updated` - memory.updated
+         *     * `memory.deleted` - memory.deleted
+         *     * `memory.proposed` - memory.proposed
+         * @enum {string}
+         */
+        EventTypesEnum: "job.failed" | "budget.exceeded" | "ledger.broken" | "proposals.waiting" | "contradiction.found" | "promotion.requested" | "ledger.mismatch" | "memory.added" | "memory.updated" | "memory.deleted" | "memory.proposed";
         /** @description The evidence of a rule in shadow, and the result of the gate. */
         EvidenceAnswer: {
             /** Format: uuid */
@@ -3354,8 +3369,7 @@ export interface components {
             messages: (string | {
                 role?: string;
                 content: string | {
-                    /** @constant */
-                    type?: "text";
+                    type?: string;
                     text: string;
                 }[];
             })[];
@@ -3617,6 +3631,13 @@ export interface components {
         } & {
             [key: string]: components["schemas"]["JSON"];
         };
+        /**
+         * @description * `kmapp` - kmapp
+         *     * `slack` - slack
+         *     * `mem0` - mem0
+         * @enum {string}
+         */
+        PayloadFormatEnum: "kmapp" | "slack" | "mem0";
         /** @description A conversation, and which results to load. */
         PrepareInput: {
             conversation_id?: string | null;
@@ -4989,18 +5010,18 @@ export interface components {
         WebhookChanges: {
             name?: string;
             url?: string;
-            event_types?: string[];
+            event_types?: components["schemas"]["EventTypesEnum"][];
             is_active?: boolean;
         } & {
             [key: string]: components["schemas"]["JSON"];
         };
-        /** @description A webhook. `payload_format` is kmapp, slack or mem0. */
+        /** @description A webhook. */
         WebhookInput: {
             name: string;
             url: string;
-            event_types: string[];
+            event_types: components["schemas"]["EventTypesEnum"][];
             /** @default kmapp */
-            payload_format?: string;
+            payload_format?: components["schemas"]["PayloadFormatEnum"];
         } & {
             [key: string]: components["schemas"]["JSON"];
         };
