@@ -192,7 +192,8 @@ def test_refuses_unknown_events_and_formats(
     agent: Agent, receiver: Receiver, change: dict[str, Any]
 ) -> None:
     body = {"name": "n", "url": receiver.url, "event_types": ALL, **change}
-    assert agent.post("webhooks", body, 400)["issues"][0]["path"] == next(iter(change))
+    [name] = change
+    assert agent.post("webhooks", body, 400)["issues"][0]["path"].split(".")[0] == name
 
 
 def test_webhooks_belong_to_one_account_and_to_admins(
