@@ -34,14 +34,14 @@ def select_passages(
 ) -> list[ScoredPassage]:
     """Return the best passages that fit, in the order of the text. `scores` are by index."""
     best_first = sorted(scores, key=lambda index: (-scores[index], index))
-    measured = [_measure(passages[index], scores[index], count) for index in best_first]
+    wholes = [_measure(passages[index], scores[index], count) for index in best_first]
     limit = int(MAX_SHARE * max_tokens)
     weights: Mapping[str, float] = {}
-    if any(whole.tokens > limit for whole in measured):
+    if any(whole.tokens > limit for whole in wholes):
         weights = weigh_terms(query, [frozenset(terms(passage.text)) for passage in passages])
     selected: list[tuple[ScoredPassage, ScoredPassage]] = []
     used = 0
-    for whole in measured:
+    for whole in wholes:
         reduced = _reduce(whole, weights, limit, count) if whole.tokens > limit else whole
         if used + reduced.tokens <= max_tokens:
             selected.append((reduced, whole))

@@ -136,8 +136,8 @@ def drop_snippets(draft: Draft) -> None:
         # A joined text can have more tokens than its parts; drop one to make progress.
         draft.set_snippets(remaining if _size(remaining) < _size(current) else current[:-1])
     if draft.snippets != snippets_before:
-        kept = {snippet.ref for snippet in draft.snippets}
-        dropped = [snippet for snippet in snippets_before if snippet.ref not in kept]
+        selected = {snippet.ref for snippet in draft.snippets}
+        dropped = [snippet for snippet in snippets_before if snippet.ref not in selected]
         refs = [{"source": snippet.source, "ref": snippet.ref} for snippet in dropped]
         shortened = sum(snippet.is_excerpt for snippet in draft.snippets)
         draft.record("drop_memory_results", before, dropped=refs, shortened=shortened)

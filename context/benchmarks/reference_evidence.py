@@ -80,13 +80,15 @@ def document_lines(account_id: UUID, source: str, questions: Sequence[Question])
     `evidence` is the share of questions with a passage of an answering file, `phrase` the share of
     those with a phrase of the answer in the text.
     """
-    found = [(question, _search_documents(account_id, source, question)) for question in questions]
+    searches = [
+        (question, _search_documents(account_id, source, question)) for question in questions
+    ]
     yield f"{source}: {len(questions):,} questions"
     yield ""
     yield "| tokens | evidence | phrase | passages |"
     yield "| ---: | ---: | ---: | ---: |"
     for budget in BUDGETS:
-        rows = [_measure_documents(question, passages, budget) for question, passages in found]
+        rows = [_measure_documents(question, passages, budget) for question, passages in searches]
         evidence, phrase, count = (fmean(column) for column in zip(*rows, strict=True))
         yield f"| {budget:,} | {evidence:.3f} | {phrase:.3f} | {count:.0f} |"
 
