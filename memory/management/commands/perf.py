@@ -16,6 +16,7 @@ from kmapp.runtime.embedded import temporary
 from memory.benchmarks import query_plans
 from memory.benchmarks.bench_page import page
 from memory.benchmarks.checkpoint_cost import measure_checkpoint_cost
+from memory.benchmarks.embedding_jobs import measure_embedding_jobs
 from memory.benchmarks.product_bench import run_bench
 from memory.benchmarks.review_session import cleared, format_figures
 from memory.benchmarks.seed_accounts import PREFIX, SHARES, seed, slug_of
@@ -58,9 +59,12 @@ class Command(BaseCommand):
         verifying = verbs.add_parser("verify", help="measure searches with verify_on_read")
         verifying.add_argument("--entries", type=int, default=10_000, help="number of memories")
         verifying.add_argument("--number", type=int, default=60, help="number of queries")
-        for verb in (seeding, measuring, clearing, signing, verifying):
+        embedding = verbs.add_parser("jobs", help="measure the jobs that follow new memories")
+        embedding.add_argument("--entries", type=int, default=10_000, help="other memories")
+        embedding.add_argument("--number", type=int, default=2_000, help="number of new memories")
+        for verb in (seeding, measuring, clearing, signing, verifying, embedding):
             verb.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-        for verb in (measuring, clearing, signing, verifying):
+        for verb in (measuring, clearing, signing, verifying, embedding):
             verb.add_argument(
                 "--here",
                 action="store_true",
@@ -132,6 +136,16 @@ class Command(BaseCommand):
         account = get_account(slug_of(SHARES[0]))
         ratio = measure_verify_cost(account, options["number"], self.stdout.write)
         self.stdout.write(f"At most {ratio:.2f} times the search without it.")
+
+    def jobs(self, **options: Any) -> None:
+        if not options["here"]:
+            _elsewhere()
+            return
+        number = round(options["entries"] * 100 / SHARES[0])
+        self.seed(number=number, account_share=SHARES, yes=options["yes"])
+        account = get_account(slug_of(SHARES[0]))
+        for line in measure_embedding_jobs(account, options["number"]):
+            self.stdout.write(line)
 
     def explain(self, **options: Any) -> None:
         slow = []
