@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from time import monotonic
 from typing import Any
 from uuid import UUID
@@ -12,10 +11,8 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F
 from django.db.models.functions import Now
 from opentelemetry.trace import SpanKind, StatusCode
-from prometheus_client import Counter
 
 from kmapp.accounts.acting import acting
 from kmapp.database.bulk_insert import Insert
@@ -26,13 +23,11 @@ from kmapp.ledger.canonical import canonical
 from kmapp.outbox.host_lock import HostLocks
 from kmapp.outbox.lease_renewal import renew_leases
 from kmapp.outbox.models import Delivery, OutboxEvent
+from kmapp.outbox.outcomes import store_outcomes
 from kmapp.outbox.registry import (
     Job,
-    PermanentFailure,
     RetryLater,
     Subscription,
-    delay_after,
-    report_failure,
     subscribers,
     subscription,
     subscriptions,
@@ -40,7 +35,6 @@ from kmapp.outbox.registry import (
 from kmapp.runtime import tracing
 
 log = structlog.get_logger()
-DELIVERIES = Counter("kmapp_deliveries", "Processed deliveries by their outcome.", ["outcome"])
 
 # Wakes a worker after an event is committed. `kmapp.outbox.tasks` sets it; without it, the sweep
 # finds the work.
@@ -203,8 +197,7 @@ def _deliver(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:
     died = RuntimeError("Its worker died each time.")
     answers |= {job.id: died for job in jobs if job.attempt > most}
     with acting(account_id):
-        for job in jobs:
-            _store_outcome(subscribed, job, token, answers.get(job.id))
+        store_outcomes(subscribed, jobs, token, answers)
 
 
 def _jobs(account_id: UUID, ids: list[UUID]) -> list[Job]:
@@ -240,33 +233,6 @@ def _run(subscribed: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
         kind = type(error).__name__  # the message may quote a memory; only the delivery has it
         log.warning("handler_failed", handler=subscribed.name, jobs=len(jobs), error=kind)
         return {job.id: error for job in jobs}
-
-
-def _store_outcome(
-    subscribed: Subscription, job: Job, token: UUID, error: Exception | None
-) -> None:
-    """Store the outcome, unless the lease has lapsed and another worker took over."""
-    mine = Delivery.objects.of(job.account_id).filter(pk=job.id, lease_token=token, done_at=None)
-    if error is None:
-        outcome, values = "done", {"done_at": Now(), "last_error": "", "reason": ""}
-    elif isinstance(error, RetryLater):
-        due_at = Now() + timedelta(seconds=error.seconds)
-        outcome = "postponed"
-        values = {"due_at": due_at, "attempts": F("attempts") - 1, "reason": error.reason}
-    else:
-        most = 0 if isinstance(error, PermanentFailure) else settings.OUTBOX_MAX_ATTEMPTS
-        delay = delay_after(job.attempt, most=most)
-        outcome = "failed" if delay is None else "retried"
-        values = {"failed_at": Now()} if delay is None else {"due_at": Now() + delay}
-        values |= {"last_error": f"{type(error).__name__}: {error}"[:1000], "reason": ""}
-    changed = mine.update(**values, lease_token=None, lease_until=None)
-    DELIVERIES.labels(outcome).inc()
-    if not changed:
-        log.warning("delivery_fenced", delivery=str(job.id), fenced=1)
-    elif outcome == "failed":
-        report_failure(job, subscribed.name)
-        if subscribed.on_permanent_failure:
-            subscribed.on_permanent_failure(job)
 
 
 def replay(account_id: UUID, deliveries: Sequence[UUID] | None = None) -> int:

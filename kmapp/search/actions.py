@@ -3,12 +3,12 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.utils import timezone
+from pgvector.django import HalfVectorField
 
 from kmapp.database.bulk_insert import Insert
 from kmapp.database.ids import uuid7
@@ -156,15 +156,36 @@ def insert_pending(
         yield Insert(_INSERT_PENDING, [account_id, collection, model_id, *columns])
 
 
-def _key(collection: str, model_id: int, part: Part) -> dict[str, Any]:
-    return {"collection": collection, "model_id": model_id, **asdict(part)}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedPart:
     part: Part
     embedding: Sequence[float] | None = None
     error: str = ""
+
+
+# The pending row of a part becomes its vector: an UPDATE checks no foreign keys, and a DELETE with
+# an INSERT leaves as many dead rows.
+_STORE = """
+WITH parts AS (
+  SELECT * FROM unnest(%s::uuid[], %s::uuid[], %s::int[], %s::text[], %s::text[], %s::text[])
+    AS p (id, object_id, part, sha256, embedding, error)
+), former AS (
+  DELETE FROM search_vector v
+   WHERE v.account_id = %s::uuid AND v.collection = %s::text AND v.model_id = %s::bigint
+     AND v.object_id = ANY (%s::uuid[])
+     AND (v.object_id, v.part) NOT IN (SELECT p.object_id, p.part FROM parts p)
+)
+INSERT INTO search_vector AS v
+  (id, account_id, collection, model_id, object_id, part, text_sha256, state, embedding, error,
+   ready_at)
+SELECT p.id, %s::uuid, %s::text, %s::bigint, p.object_id, p.part, p.sha256,
+       CASE WHEN p.embedding IS NULL THEN 'FAILED' ELSE 'READY' END, p.embedding::halfvec, p.error,
+       CASE WHEN p.embedding IS NOT NULL THEN statement_timestamp() END
+FROM parts p
+ON CONFLICT (account_id, collection, object_id, part, model_id) DO UPDATE
+  SET text_sha256 = excluded.text_sha256, state = excluded.state, embedding = excluded.embedding,
+      error = excluded.error, ready_at = excluded.ready_at
+"""
 
 
 def store_vectors(
@@ -174,21 +195,22 @@ def store_vectors(
 
     The caller has locked the objects and checked that their texts have not changed.
     """
-    object_ids = {each.part.object_id for each in embedded_parts}
-    drop_vectors(account_id, [collection], list(object_ids), model_id=model_id)
-    now = timezone.now()
-    vectors = [
-        Vector(
-            account_id=account_id,
-            **_key(collection, model_id, each.part),
-            state=Vector.State.FAILED if each.embedding is None else Vector.State.READY,
-            embedding=None if each.embedding is None else list(each.embedding),
-            error=each.error[:200],
-            ready_at=None if each.embedding is None else now,
+    rows = [
+        (
+            uuid7(),
+            each.part.object_id,
+            each.part.part,
+            each.part.text_sha256,
+            None if each.embedding is None else HalfVectorField().get_prep_value([*each.embedding]),
+            each.error[:200],
         )
         for each in embedded_parts
     ]
-    Vector.objects.bulk_create(vectors, batch_size=1000)
+    if rows:
+        key = (account_id, collection, model_id)
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        with connection.cursor() as cursor:
+            cursor.execute(_STORE, [*columns, *key, columns[1], *key])
 
 
 def find_vectors_of_equal_texts(

@@ -1,0 +1,86 @@
+"""Storing the outcomes of deliveries whose lease is still held."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import connection
+from django.db.models import F
+from django.db.models.functions import Now
+from prometheus_client import Counter
+
+from kmapp.outbox.models import Delivery
+from kmapp.outbox.registry import (
+    Job,
+    PermanentFailure,
+    RetryLater,
+    Subscription,
+    delay_after,
+    report_failure,
+)
+
+log = structlog.get_logger()
+DELIVERIES = Counter("kmapp_deliveries", "Processed deliveries by their outcome.", ["outcome"])
+
+_COMPLETE = """
+UPDATE outbox_delivery
+   SET done_at = statement_timestamp(), last_error = '', reason = '',
+       lease_token = NULL, lease_until = NULL
+ WHERE account_id = %s::uuid AND id = ANY (%s::uuid[]) AND lease_token = %s::uuid
+   AND done_at IS NULL
+RETURNING id
+"""
+
+
+def store_outcomes(
+    subscribed: Subscription, jobs: Sequence[Job], token: UUID, errors: Mapping[UUID, Exception]
+) -> None:
+    """Store the outcomes of jobs, except those whose lease lapsed and which another worker took.
+
+    Those without an error are completed in one statement. Inside `acting`.
+    """
+    _complete([job for job in jobs if job.id not in errors], token)
+    for job in jobs:
+        if job.id in errors:
+            _store_error(subscribed, job, token, errors[job.id])
+
+
+def _complete(jobs: Sequence[Job], token: UUID) -> None:
+    if not jobs:
+        return
+    ids = [job.id for job in jobs]
+    with connection.cursor() as cursor:
+        cursor.execute(_COMPLETE, [jobs[0].account_id, ids, token])
+        completed = {pk for [pk] in cursor.fetchall()}
+    DELIVERIES.labels("done").inc(len(jobs))
+    for pk in ids:
+        if pk not in completed:
+            _log_fenced(pk)
+
+
+def _store_error(subscribed: Subscription, job: Job, token: UUID, error: Exception) -> None:
+    mine = Delivery.objects.of(job.account_id).filter(pk=job.id, lease_token=token, done_at=None)
+    if isinstance(error, RetryLater):
+        due_at = Now() + timedelta(seconds=error.seconds)
+        outcome = "postponed"
+        values = {"due_at": due_at, "attempts": F("attempts") - 1, "reason": error.reason}
+    else:
+        most = 0 if isinstance(error, PermanentFailure) else settings.OUTBOX_MAX_ATTEMPTS
+        delay = delay_after(job.attempt, most=most)
+        outcome = "failed" if delay is None else "retried"
+        values = {"failed_at": Now()} if delay is None else {"due_at": Now() + delay}
+        values |= {"last_error": f"{type(error).__name__}: {error}"[:1000], "reason": ""}
+    changed = mine.update(**values, lease_token=None, lease_until=None)
+    DELIVERIES.labels(outcome).inc()
+    if not changed:
+        _log_fenced(job.id)
+    elif outcome == "failed":
+        report_failure(job, subscribed.name)
+        if subscribed.on_permanent_failure:
+            subscribed.on_permanent_failure(job)
+
+
+def _log_fenced(delivery: UUID) -> None:
+    log.warning("delivery_fenced", delivery=str(delivery), fenced=1)
