@@ -213,7 +213,12 @@ class Meaning:
 
 
 def nearest(
-    collection: Collection, meaning: Meaning, *, within: Within, limit: int
+    collection: Collection,
+    meaning: Meaning,
+    *,
+    within: Within,
+    limit: int,
+    other_than: UUID | None = None,
 ) -> dict[IdText, float]:
     """Return the objects with the nearest vectors and the cosine of their best part.
 
@@ -222,11 +227,13 @@ def nearest(
     """
     # With `+ 0`, the expression does not match the index.
     scan = "+ 0" if _is_scan_faster(collection, within) else ""
+    parameters = [collection.account_id, collection.name, *within.parameters, other_than, limit]
     rows = _finite(
         f"SELECT object_id::text, ({meaning.distance}) {scan} AS far FROM search_vector "  # noqa: S608 - see above
         f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = %s "
-        f"AND state = 'READY' AND object_id IN ({within.sql}) ORDER BY far LIMIT %s",
-        [meaning.literal, collection.account_id, collection.name, *within.parameters, limit],
+        f"AND state = 'READY' AND object_id IN ({within.sql}) "
+        "AND object_id IS DISTINCT FROM %s::uuid ORDER BY far LIMIT %s",
+        [meaning.literal, *parameters],
     )
     best: dict[IdText, float] = {}
     for object_id, distance in rows:

@@ -6,8 +6,9 @@ memories always have the same audience, so that an edge reveals nothing about th
 people. Deriving the edges again changes nothing.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from itertools import groupby
 from uuid import UUID
 
 from django.db.models import Q
@@ -15,6 +16,7 @@ from django.db.models import Q
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import AccountQuerySet
 from kmapp.database.advisory_locks import lock_until_commit
+from kmapp.database.ids import IdText
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.models import Vector
@@ -51,87 +53,144 @@ def derive_edges(account_id: UUID, ids: Sequence[UUID]) -> int:
     Opens `acting` itself. Only one job of an account runs at a time: two jobs would not see each
     other's edges and would join the same memories in both directions.
     """
-    model = active_model()
+    model, audiences = active_model(), _Audiences(account_id)
     with acting(account_id):
         lock_until_commit(f"relate:{account_id}")
         current = MemoryEntry.objects.of(account_id).current()
         entries = list(current.filter(pk__in=ids).order_by("pk"))
-        removed = [pk for pk in ids if pk not in {entry.pk for entry in entries}]
-        _replace_edges(account_id, removed, {})
+        _replace_edges(account_id, list({*ids} - {entry.pk for entry in entries}), {})
         number = 0
-        for entry in entries:
-            weights = _weigh_related(entry, model) | _weigh_mentions(entry)
-            _replace_edges(account_id, [entry.pk], weights)
+        # An entity alone: its mentions are those of the memories before it, too.
+        for _entity, group in groupby(entries, lambda each: each.kind == Kind.ENTITY and each.pk):
+            together = list(group)
+            weights = _weigh_related(account_id, _list_close(together, audiences, model))
+            for entry in together:
+                weights |= _weigh_mentions(entry, audiences)
+            _replace_edges(account_id, [entry.pk for entry in together], weights)
             number += len(weights)
         return number
 
 
-def _same_audience(entry: MemoryEntry) -> EntryQuerySet:
-    current = MemoryEntry.objects.of(entry.account_id).current()
-    return current.filter(**Audience.of_entry(entry).fields).exclude(pk=entry.pk)
+class _Audiences:
+    """The memories that may be joined with those of an audience, for one run of `derive_edges`."""
+
+    def __init__(self, account_id: UUID) -> None:
+        self._account_id = account_id
+        self.simple = cache(self._select_simple)
+        self.entities = cache(self._list_entities)
+
+    def rows(self, entry: MemoryEntry) -> EntryQuerySet:
+        return self._rows(Audience.of_entry(entry))
+
+    def _rows(self, audience: Audience) -> EntryQuerySet:
+        current = MemoryEntry.objects.of(self._account_id).current()
+        return current.filter(**audience.fields)
+
+    def _select_simple(self, audience: Audience) -> Within:
+        return Within.of(self._rows(audience).exclude(kind__in=COMPOSITE_KINDS))
+
+    def _list_entities(self, audience: Audience) -> list[tuple[UUID, str]]:
+        """Return the newest entities and their names."""
+        rows = self._rows(audience).filter(kind=Kind.ENTITY).order_by("-pk")
+        entities = rows.values_list("pk", "title", "content")[:MAX_ENTITIES]
+        return [(pk, title or content) for pk, title, content in entities]
 
 
-def _weigh_related(entry: MemoryEntry, model: EmbeddingModel) -> _Weights:
-    meaning = None if entry.kind in COMPOSITE_KINDS else load_meaning(entry, model)
-    if meaning is None:
-        return {}
-    collection = Collection(account_id=entry.account_id, name=COLLECTION)
-    within = Within.of(_same_audience(entry).exclude(kind__in=COMPOSITE_KINDS))
-    cosines = nearest(collection, meaning, within=within, limit=NEAREST)
+def _list_close(
+    entries: Sequence[MemoryEntry], audiences: _Audiences, model: EmbeddingModel
+) -> dict[UUID, dict[UUID, float]]:
+    """Return the nearest memories of each entry and their closeness, nearest first."""
+    meanings = load_meanings([each for each in entries if each.kind not in COMPOSITE_KINDS], model)
     scale = scale_of(model)
-    close = {
-        UUID(pk): score
-        for pk, cosine in cosines.items()
-        if (score := closeness(cosine, low=scale.low, high=scale.high)) >= MIN_CLOSENESS
-    }
-    edges = MemoryEdge.objects.of(entry.account_id).filter(type=Type.RELATED_TO)
-    reverse = set(edges.filter(dst=entry.pk, src__in=close).values_list("src_id", flat=True))
-    others = edges.filter(dst__in=close).exclude(src=entry.pk)
-    incoming = Counter(others.values_list("dst_id", flat=True))
-    available = [pk for pk in close if pk not in reverse and incoming[pk] < MAX_INCOMING]
-    return {
-        (entry.pk, pk, Type.RELATED_TO.value): round(RELATED_WEIGHT * close[pk], 3)
-        for pk in available[:MAX_RELATED]
-    }
+    close: dict[UUID, dict[UUID, float]] = {}
+    for entry in entries:
+        cosines: Mapping[IdText, float] = {}
+        if meaning := meanings.get(entry.pk):
+            collection = Collection(account_id=entry.account_id, name=COLLECTION)
+            within = audiences.simple(Audience.of_entry(entry))
+            cosines = nearest(
+                collection, meaning, within=within, limit=NEAREST, other_than=entry.pk
+            )
+        close[entry.pk] = {
+            UUID(pk): score
+            for pk, cosine in cosines.items()
+            if (score := closeness(cosine, low=scale.low, high=scale.high)) >= MIN_CLOSENESS
+        }
+    return close
+
+
+def _weigh_related(account_id: UUID, close: Mapping[UUID, Mapping[UUID, float]]) -> _Weights:
+    """Return related memories, one entry after the other: each considers the edges before it."""
+    ends = {*close, *(pk for scores in close.values() for pk in scores)}
+    incoming: dict[UUID, set[UUID]] = {pk: set() for pk in ends}
+    derived: dict[UUID, set[UUID]] = {pk: set() for pk in ends}  # outgoing, to be replaced
+    edges = MemoryEdge.objects.of(account_id).filter(type=Type.RELATED_TO, dst__in=ends)
+    for src, dst, origin in edges.values_list("src_id", "dst_id", "origin"):
+        incoming[dst].add(src)
+        if origin == MemoryEdge.Origin.DERIVED and src in derived:
+            derived[src].add(dst)
+    weights: _Weights = {}
+    for pk, scores in close.items():
+        for dst in derived[pk]:
+            incoming[dst].discard(pk)
+        available = [
+            dst
+            for dst in scores
+            if dst not in incoming[pk] and len(incoming[dst] - {pk}) < MAX_INCOMING
+        ]
+        for dst in available[:MAX_RELATED]:
+            incoming[dst].add(pk)
+            weights[pk, dst, Type.RELATED_TO.value] = round(RELATED_WEIGHT * scores[dst], 3)
+    return weights
 
 
 def load_meaning(entry: MemoryEntry, model: EmbeddingModel) -> Meaning | None:
     """Return the vector of an entry for a model, or None while it has none."""
-    vectors = Vector.objects.of(entry.account_id).filter(
-        collection=COLLECTION, object_id=entry.pk, model=model, part=0, state=Vector.State.READY
+    return load_meanings([entry], model).get(entry.pk)
+
+
+def load_meanings(entries: Sequence[MemoryEntry], model: EmbeddingModel) -> dict[UUID, Meaning]:
+    """Return the vectors of entries of one account for a model, by id. Some may have none."""
+    if not entries:
+        return {}
+    vectors = Vector.objects.of(entries[0].account_id).filter(
+        collection=COLLECTION, model=model, part=0, state=Vector.State.READY
     )
-    vector = vectors.values_list("embedding", flat=True).first()
-    return None if vector is None else Meaning.of(model, list(vector))
+    rows = vectors.filter(object_id__in=[entry.pk for entry in entries])
+    return {
+        pk: Meaning.of(model, embedding)
+        for pk, embedding in rows.values_list("object_id", "embedding")
+        if embedding is not None
+    }
 
 
-def _weigh_mentions(entry: MemoryEntry) -> _Weights:
+def _weigh_mentions(entry: MemoryEntry, audiences: _Audiences) -> _Weights:
     """Return the edges to the entities that a memory names, or those to an entity."""
     if entry.kind == Kind.ENTITY:
-        pairs = [(pk, entry.pk) for pk in _list_mentioning(entry)]
+        pairs = [(pk, entry.pk) for pk in _list_mentioning(entry, audiences)]
     elif entry.kind == Kind.TOPIC:
         pairs = []
     else:
-        pairs = [(entry.pk, pk) for pk in _list_mentioned(entry)]
+        pairs = [(entry.pk, pk) for pk in _list_mentioned(entry, audiences)]
     return {(src, dst, Type.MENTIONS.value): MENTION_WEIGHT for src, dst in pairs}
 
 
-def _list_mentioned(entry: MemoryEntry) -> list[UUID]:
-    rows = _same_audience(entry).filter(kind=Kind.ENTITY).order_by("-pk")
+def _list_mentioned(entry: MemoryEntry, audiences: _Audiences) -> list[UUID]:
     is_named = named_in(f"{entry.title}\n{entry.content}", entry.entities)
-    entities = rows.values_list("pk", "title", "content")[:MAX_ENTITIES]
-    return [pk for pk, title, content in entities if is_named(title or content)][:MAX_MENTIONS]
+    entities = audiences.entities(Audience.of_entry(entry))
+    return [pk for pk, name in entities if is_named(name)][:MAX_MENTIONS]
 
 
-def _list_mentioning(entity: MemoryEntry) -> list[UUID]:
+def _list_mentioning(entity: MemoryEntry, audiences: _Audiences) -> list[UUID]:
     name = entity.title or entity.content
     collection = Collection(account_id=entity.account_id, name=COLLECTION)
-    within = Within.of(_same_audience(entity).exclude(kind__in=COMPOSITE_KINDS))
+    within = audiences.simple(Audience.of_entry(entity))
     words = weigh(collection, terms(name))
     candidates = best_by_words(collection, words, within=within, limit=MENTION_CANDIDATES)
     # Existing edges are checked as well: the entity may have another name now.
     edges = MemoryEdge.objects.of(entity.account_id).filter(dst=entity, type=Type.MENTIONS)
     existing = edges.filter(origin=MemoryEdge.Origin.DERIVED).values_list("src_id", flat=True)
-    rows = _same_audience(entity).filter(pk__in={*candidates, *existing}).order_by("pk")
+    rows = audiences.rows(entity).filter(pk__in={*candidates, *existing}).order_by("pk")
     return [row.pk for row in rows if named_in(f"{row.title}\n{row.content}", row.entities)(name)]
 
 
