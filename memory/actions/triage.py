@@ -95,10 +95,12 @@ def find_similar(entry: MemoryEntry) -> list[Finding]:
 
 
 def enqueue_triage_of_embedded(account_id: UUID, ids: Sequence[UUID], cause: UUID) -> None:
-    """Enqueue triage of proposals whose vectors are ready, to compare them by meaning."""
-    with acting(account_id):
-        waiting = MemoryEntry.objects.of(account_id).awaiting_review().filter(pk__in=ids)
-        enqueue_entries(account_id, TRIAGE, waiting.values_list("pk", flat=True), cause)
+    """Enqueue triage of proposals whose vectors are ready, to compare them by meaning.
+
+    Inside `acting`.
+    """
+    waiting = MemoryEntry.objects.of(account_id).awaiting_review().filter(pk__in=ids)
+    enqueue_entries(account_id, TRIAGE, waiting.values_list("pk", flat=True), cause)
 
 
 def _store(entry: MemoryEntry, findings: Sequence[Finding], *, by_meaning: bool) -> Triage:

@@ -1,5 +1,6 @@
 """The jobs that follow new memories, with an embedder that answers at once."""
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +23,6 @@ from memory.models.entry_input import Batch, NewEntry
 
 BATCH = 200  # memories of one write, which are one run
 QUEUES = ("embedding", "default", "clustering")  # vectors; order of the run; triage and edges
-TICKS = 100  # of a processor's time per second, in /proc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class _Counter:
         return Usage(
             elapsed=time.perf_counter(),
             process=time.process_time(),
-            postgres=(int(user) + int(system)) / TICKS,
+            postgres=(int(user) + int(system)) / os.sysconf("SC_CLK_TCK"),
             statements=self.statements,
         )
 
@@ -72,7 +72,8 @@ def measure_embedding_jobs(account: Account, number: int) -> list[str]:
     cloud, writer = Cloud(active_model().dimensions, rng), Writer(rng)
 
     def embed(_self: OpenAIEmbedder, texts: Sequence[str], *, kind: Kind) -> list[list[float]]:
-        return cloud.draw(len(texts)).tolist()
+        vectors: list[list[float]] = cloud.draw(len(texts)).tolist()
+        return vectors
 
     texts = writer.texts(number)
     for start in range(0, number, BATCH):

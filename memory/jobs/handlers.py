@@ -49,8 +49,8 @@ def embed(jobs: Sequence[Job]) -> JobErrors:
     failed = _embed(embed_entries, jobs)
     done = [entry for entry in entries if entry not in failed]
     if done:  # not for failed ones: a job key can be published only once
-        enqueue_triage_of_embedded(account_id, done, cause)
         with acting(account_id):
+            enqueue_triage_of_embedded(account_id, done, cause)
             enqueue_edge_derivation(account_id, done, cause)
     return _errors_by_job(jobs, failed)
 

@@ -30,6 +30,12 @@ def test_bench_writes_a_table(committed: str, tmp_path: Path) -> None:
     assert "make bench" in result
 
 
+def test_jobs_are_measured_by_queue(committed: str) -> None:
+    result = perf("jobs", "--here", "--entries=100", "--number=20").splitlines()
+    assert [line.partition(":")[0] for line in result] == ["embedding", "default", "clustering"]
+    assert all("memories a second" in line for line in result)
+
+
 def test_explain_prints_plans(committed: str) -> None:
     perf("seed", "300")
     result = perf("explain", "--account=perf-90", "--user=user-0001")

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
+from kmapp.outbox.actions import deliver_due
 from tests import makers
 from tests.agent import Agent
 
@@ -55,6 +56,15 @@ def test_inserts_are_prepared(warm: Agent) -> None:
         prepared = "".join(statement for [statement] in cursor.fetchall())
     for table in ("memory_memoryentry", "search_termposting", "ledger_seal", "ledger_commit"):
         assert f"INSERT INTO {table}" in prepared.replace('"', "")
+
+
+def test_jobs_of_new_memories(warm: Agent, max_queries: MaxQueries) -> None:
+    """Edges need one search for each memory; all other statements are for the whole batch."""
+    for number in (2, 32):
+        warm.post("memory/write", {"nodes": nodes(number, f"j{number}-")}, 201)
+        for queue, most in (("embedding", 67), ("default", 23), ("clustering", 23 + number)):
+            with max_queries(most):
+                assert deliver_due(queue) > 0
 
 
 def test_repeated_batch(warm: Agent, max_queries: MaxQueries) -> None:
