@@ -42,7 +42,10 @@ def select_passages(
     selected: list[tuple[ScoredPassage, ScoredPassage]] = []
     used = 0
     for whole in wholes:
-        reduced = _reduce(whole, weights, limit, count) if whole.tokens > limit else whole
+        reduced = whole
+        if whole.tokens > limit:
+            best = find_best_sentences(whole.passage, weights, limit - SEPARATOR_TOKENS, count)
+            reduced = _measure(best, whole.score, count)
         if used + reduced.tokens <= max_tokens:
             selected.append((reduced, whole))
             used += reduced.tokens
@@ -58,27 +61,26 @@ def _measure(passage: Passage, score: float, count: Count) -> ScoredPassage:
     return ScoredPassage(passage, score, count(passage.text) + SEPARATOR_TOKENS)
 
 
-def _reduce(
-    whole: ScoredPassage, weights: Mapping[str, float], limit: int, count: Count
-) -> ScoredPassage:
-    """Return the best sentence of a passage with as many neighbours as fit into the limit.
+def find_best_sentences(
+    passage: Passage, weights: Mapping[str, float], limit: int, count: Count
+) -> Passage:
+    """Return the best sentence of a passage with as many neighbours as fit into `limit` tokens.
 
-    The best sentence remains even if it is longer.
+    `weights` are of the terms of the query. The best sentence remains even if it is longer.
     """
-    sentences = _sentences(whole.passage)
+    sentences = _sentences(passage)
     worth = [sum(weights.get(term, 0.0) for term in {*terms(each.text)}) for each in sentences]
     first = last = worth.index(max(worth))
-    best = _measure(sentences[first], whole.score, count)
     is_growing = True
     while is_growing:
         is_growing = False
         for start, end in ((first, last + 1), (first - 1, last)):
-            if start >= 0 and end < len(sentences):
-                wider = _measure(_join(sentences[start : end + 1]), whole.score, count)
-                if wider.tokens <= limit:
-                    best, first, last, is_growing = wider, start, end, True
-                    break
-    return best
+            if start < 0 or end == len(sentences):
+                continue
+            if count(_join(sentences[start : end + 1]).text) <= limit:
+                first, last, is_growing = start, end, True
+                break
+    return _join(sentences[first : last + 1])
 
 
 def _sentences(passage: Passage) -> list[Passage]:

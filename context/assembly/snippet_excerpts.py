@@ -1,19 +1,22 @@
 """Retrieved texts within a number of tokens, as excerpts where they do not fit. Pure.
 
-If not all texts fit, each is shortened to the sentences that say most about the query, so that more
-of them fit. Then the best ones are whole again as far as the limit allows.
+If not all texts fit, each is shortened to the sentences around the one that says most about the
+query, so that more of them fit. Then the best ones are whole again as far as the limit allows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from context.archives.passage_selection import find_best_sentences
+from context.archives.passages import Passage, weigh_terms
 from context.assembly.calls import Snippet
 from kmapp.text import tokens
-from kmapp.text.excerpts import Excerpts
+from kmapp.text.terms import terms
 
 # To which a text is shortened at most: with its tags, an excerpt of fewer tokens saves little of a
 # memory, and omits much of it.
 MIN_TOKENS = 80
+LEFT_OUT = "…"
 
 
 def select_snippets(candidates: Sequence[Snippet], query: str, limit: int) -> list[Snippet]:
@@ -21,7 +24,7 @@ def select_snippets(candidates: Sequence[Snippet], query: str, limit: int) -> li
     sizes = [snippet.tokens for snippet in candidates]
     if sum(sizes) <= max(0, limit):
         return list(candidates)
-    excerpts = _shorten(candidates, query, limit)
+    excerpts = _shorten_all(candidates, query, limit)
     chosen: list[int] = []
     used = 0
     for index, excerpt in enumerate(excerpts):
@@ -37,14 +40,21 @@ def select_snippets(candidates: Sequence[Snippet], query: str, limit: int) -> li
     return selected
 
 
-def _shorten(candidates: Sequence[Snippet], query: str, limit: int) -> list[Snippet]:
+def _shorten_all(candidates: Sequence[Snippet], query: str, limit: int) -> list[Snippet]:
     """Return excerpts of about equal size, which fit into the limit together if they can."""
-    excerpts = Excerpts(query, [snippet.text for snippet in candidates])
+    weights = weigh_terms(query, [frozenset(terms(snippet.text)) for snippet in candidates])
     tags = [snippet.tokens - tokens.count(snippet.text) for snippet in candidates]
     most = max(MIN_TOKENS, (limit - sum(tags)) // len(candidates))
-    shortened = []
-    for snippet in candidates:
-        text = excerpts.shortened(snippet.text, most, tokens.count)
-        is_excerpt = text != snippet.text and tokens.count(text) < tokens.count(snippet.text)
-        shortened.append(replace(snippet, text=text, is_excerpt=True) if is_excerpt else snippet)
-    return shortened
+    return [_shorten(snippet, weights, most) for snippet in candidates]
+
+
+def _shorten(snippet: Snippet, weights: Mapping[str, float], most: int) -> Snippet:
+    text = snippet.text
+    if tokens.count(text) <= most:
+        return snippet
+    best = find_best_sentences(Passage(0, len(text), text), weights, most, tokens.count)
+    if best.text.strip() == text.strip():
+        return snippet
+    before = f"{LEFT_OUT} " if best.start else ""
+    after = f" {LEFT_OUT}" if best.end < len(text) else ""
+    return replace(snippet, text=f"{before}{best.text.strip()}{after}", is_excerpt=True)

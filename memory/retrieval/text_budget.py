@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from kmapp.text.excerpts import Excerpts
 from kmapp.text.terms import chinese_share, terms
+from memory.retrieval.excerpts import Excerpts
 from memory.review.contradictions import contrast
 
 HEADING = "## Relevant Memory"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kmapp.text.excerpts import Excerpts
+from memory.retrieval.excerpts import Excerpts
 from memory.retrieval.text_budget import BlockEntry, block
 
 

@@ -1,7 +1,7 @@
-"""Excerpts of retrieved texts: the sentences that a prompt needs, without small talk. Pure.
+"""Excerpts of memories: the sentences that a prompt needs, without small talk. Pure.
 
 How much a sentence says is measured by its terms: those of the query count most, and a term counts
-less the more of the retrieved texts contain it, so that greetings and reactions count little
+less the more of the retrieved memories contain it, so that greetings and reactions count little
 whatever their words are.
 """
 
@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from kmapp.text.terms import terms
 
-COMMON = 0.2  # share of the texts from which a term counts as common
+COMMON = 0.2  # share of the memories from which a term counts as common
 LITTLE = 2  # uncommon terms that a sentence without a term of the query needs
 IN_QUERY = 2.0  # weight of a term of the query, against another
 ANCHORED = 1.5  # worth of a sentence with a number, a date or a relative time
@@ -43,7 +43,7 @@ class _Sentence:
 
 
 class Excerpts:
-    """Excerpts of the texts that were retrieved for one query."""
+    """Excerpts of the memories that were retrieved for one query."""
 
     def __init__(self, query: str, texts: Sequence[str]) -> None:
         self.query = frozenset(terms(query))
