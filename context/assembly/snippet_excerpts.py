@@ -13,9 +13,8 @@ from context.assembly.calls import Snippet
 from kmapp.text import tokens
 from kmapp.text.terms import terms
 
-# To which a text is shortened at most: with its tags, an excerpt of fewer tokens saves little of a
-# memory, and omits much of it.
-MIN_TOKENS = 80
+# To which a text is shortened at most. With fewer, more texts fit, but fewer of their answers do.
+MIN_TOKENS = 160
 LEFT_OUT = "…"
 
 
