@@ -6,6 +6,7 @@ The keys of `context_cost` follow agent frameworks. `total` is `system` + `histo
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from context.assembly.budget import Draft, MessageRow
@@ -107,6 +108,16 @@ def list_citations(draft: Draft) -> list[Mapping[str, Any]]:
     ]
     rules = draft.material.bound.citations
     return [*citations, *({**rule, "source": "rules", "trust": "trusted"} for rule in rules)]
+
+
+def pair_citations(report: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], Item | None]]:
+    """Return each citation with its item; those of rules have none.
+
+    Both are in the order of the prompt. A passage is cited by its document, so that the citation
+    has another `ref` than the item.
+    """
+    items = [item for item in report["items"] if item["kind"] == "snippet"]
+    return list(zip_longest(report["citations"], items))
 
 
 def tokens_by_tool(items: Iterable[Item]) -> dict[str, int]:

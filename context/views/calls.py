@@ -21,7 +21,7 @@ from context.assembly.messages import (
 from context.assembly.token_counts import encode_json
 from context.models import ContextCostReport
 from context.reports import labels
-from context.reports.call_report import SECTIONS
+from context.reports.call_report import SECTIONS, pair_citations
 from context.reports.chart_data import build_bar, build_steps
 from context.views.filters import CallFilter
 from kmapp.web.actor_names import list_actor_names
@@ -148,17 +148,16 @@ def _evidence(
         if recorded_call
         else {}
     )
-    items = {i["ref"]: i for i in report["items"] if i["kind"] == "snippet"}
     return [
         {
             "citation": citation,
             "source": labels.SOURCES[citation["source"]],
-            "item": items.get(citation["ref"]),
-            "text": texts.get(citation["ref"], ""),
+            "item": item,
+            "text": texts.get(item["ref"], "") if item else "",
             "url": citation_url(citation),
             "label": judged.get(citation["ref"]),  # None: not a memory of this account
         }
-        for citation in report["citations"]
+        for citation, item in pair_citations(report)
     ]
 
 

@@ -10,6 +10,7 @@ from django.utils.dateparse import parse_datetime
 
 from context.models import ContextCostReport
 from context.reports import labels
+from context.reports.call_report import pair_citations
 from context.reports.citations import load_cited_texts
 from context.reports.sessions import ITEMS, Item, list_sessions, load_timeline, load_totals
 from context.views.calls import citation_url, label_bar
@@ -87,16 +88,15 @@ def _describe(item: Item, largest: int, texts: Mapping[str, str]) -> dict[str, A
 def _describe_call(
     row: ContextCostReport, largest: int, texts: Mapping[str, str]
 ) -> dict[str, Any]:
-    scores = {i["ref"]: i["score"] for i in row.report["items"] if i["kind"] == "snippet"}
     citations = [
         {
             "source": labels.SOURCES[citation["source"]],
             "ref": citation["ref"],
             "text": texts.get(citation["ref"], ""),
             "url": citation_url(citation),
-            "score": scores.get(citation["ref"]),
+            "score": item["score"] if item else None,
         }
-        for citation in row.report["citations"]
+        for citation, item in pair_citations(row.report)
     ]
     return {
         "bar": label_bar(row, largest),

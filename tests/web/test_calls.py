@@ -14,6 +14,7 @@ from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
 from tests import makers
 from tests.context.builders import call, fill_calls, set_prices, talk, tool
+from tests.knowledge.deliveries import deliver
 from tests.makers import missing, settle
 from tests.web.pages import html, page
 
@@ -67,6 +68,15 @@ def test_retrieved_text_is_shown(reviewer: Client, acme: Account) -> None:
     text = html(reviewer.get(f"/calls/{new.report_id}/"))
     assert f"/memory/{entry.pk}/" in text
     assert "The kiln is &lt;b&gt;by&lt;/b&gt; the pond." in text
+
+
+def test_excerpt_of_a_document_is_shown_with_its_tokens(reviewer: Client, acme: Account) -> None:
+    rest = " ".join(f"Shelf {number} holds old rope and dust." for number in range(60))
+    deliver(acme, {"kiln.md": f"# Kiln\n\n{rest} The kiln reaches 1,280 degrees. {rest}"})
+    message = {"role": "user", "content": "How hot is the kiln?"}
+    report = call(acme, [message], sources=("knowledge",), policy={"snippet_tokens": 300})
+    text = html(reviewer.get(f"/calls/{report.report_id}/"))
+    assert "sent as an excerpt" in text
 
 
 def test_call_is_compared_with_the_previous_one(reviewer: Client, acme: Account) -> None:
