@@ -1,6 +1,7 @@
 """Embedding of archived tool results, passage by passage."""
 
 from collections.abc import Iterator, Sequence
+from time import monotonic
 from uuid import UUID
 
 from django.db.models import Value
@@ -9,18 +10,31 @@ from django.db.models.functions import Coalesce, Left, NullIf
 from context.archives.passages import split_passages
 from context.models import ArchiveQuerySet, ToolResultArchive
 from context.models.archives import COLLECTION
+from kmapp.outbox.registry import RetryLater
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.embed_jobs import Text, embed_for_all_models, embed_objects
 from kmapp.search.passages import Passage, Template
 from kmapp.search.registry import embeds
 
 EXAMPLE = 80  # characters
+MAX_SECONDS = 60  # until no further archive of a job is started
 MOST_PARTS = 500  # passages of one result; the rest is found by terms only
 
 
 def embed_archives(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception]:
-    """Embed archives for every model in use. Return the failed ones with the error."""
-    return embed_for_all_models(account_id, [COLLECTION], ids, embed_for)
+    """Embed archives for every model in use. Return those without vectors with the reason.
+
+    They are embedded one by one, because the passages of several could take longer than a job may.
+    Those that no time is left for are postponed.
+    """
+    errors: dict[UUID, Exception] = {}
+    until = monotonic() + MAX_SECONDS
+    for number, pk in enumerate(ids):
+        if number and monotonic() >= until:
+            errors[pk] = RetryLater("time_limit", seconds=0)
+        else:
+            errors |= embed_for_all_models(account_id, [COLLECTION], [pk], embed_for)
+    return errors
 
 
 def _findable(account_id: UUID) -> ArchiveQuerySet:

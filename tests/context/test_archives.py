@@ -18,6 +18,7 @@ from kmapp.accounts.models import Account
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.models import Note
 from kmapp.ledger.verify import verify
+from kmapp.outbox.actions import deliver_due
 from kmapp.outbox.models import Delivery
 from kmapp.search.models import TermPosting, Vector
 from tests import makers
@@ -135,6 +136,26 @@ def test_list_is_paginated_and_filtered(agent: Agent) -> None:
     assert "result_full" not in first["results"][0]
     assert len(agent.get("tool-results", conversation_id="c1", thread_id="t0")["results"]) == 3
     assert len(agent.get("tool-results", conversation_id="c1", tool_name="tool1")["results"]) == 2
+
+
+@pytest.mark.usefixtures("provider")
+def test_archives_are_embedded_one_by_one_when_time_is_short(
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job that stops after the first archive keeps its vectors; the others use no attempt."""
+    monkeypatch.setattr("context.actions.embeddings.MAX_SECONDS", 0)
+    for number in range(3):
+        send(agent, f"{LONG} {number}")
+    jobs = {"handler": "context.handlers.embed"}
+    deliver_due("embedding", seconds=0.001)
+    states = sorted(
+        (job.done_at is None, job.attempts) for job in makers.rows(Delivery, acme, **jobs)
+    )
+    assert states == [(False, 1), (True, 0), (True, 0)]
+    makers.settle()
+    assert all(job.done_at for job in makers.rows(Delivery, acme, **jobs))
+    vectors = makers.rows(Vector, acme, collection="context.archive", state="READY")
+    assert len({vector.object_id for vector in vectors}) == 3
 
 
 def test_expired_archives_are_erased(agent: Agent, acme: Account) -> None:
