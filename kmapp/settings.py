@@ -7,7 +7,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.management.utils import get_random_secret_key
 
-from kmapp.database.silence import bounded
+from kmapp.database.response_timeout import build_connection_class
 from kmapp.runtime import embedded, env
 
 BASE_DIR = Path(__file__).resolve().parent.parent  # the checkout, or site-packages
@@ -162,7 +162,7 @@ def _database(url: str, *, statement_timeout: str, pooled: bool) -> dict[str, ob
             "max_size": 8,
             "timeout": 2,
             "reconnect_timeout": 2,
-            "connection_class": bounded(statement_timeout),
+            "connection_class": build_connection_class(statement_timeout),
         }
         options.setdefault("connect_timeout", 3)
     return {**entry, "ATOMIC_REQUESTS": False, "CONN_MAX_AGE": 0}

@@ -9,7 +9,7 @@ from context.actions.settings import change_settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from kmapp.ledger.checkpoints import checkpoint
+from kmapp.ledger.checkpoints import sign_all_heads
 from kmapp.ledger.models import Mismatch
 from kmapp.notifications.actions import mark_read, notify, save_settings
 from kmapp.notifications.kernel_kinds import JOB_FAILED
@@ -113,7 +113,7 @@ def create_full_account(name: str) -> FullAccount:
     fill_calls(account, 1, word=word)
     makers.settle()
     record_days(account.pk)
-    checkpoint()
+    sign_all_heads()
     return FullAccount(account=account, admin=admin, word=word)
 
 

@@ -19,7 +19,7 @@ from kmapp.ledger.actions import recording
 from kmapp.outbox.actions import deliver_due, resting
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
-from kmapp.search.weights import LEARNED
+from kmapp.search.weights import LEARNED_WEIGHTS
 from kmapp.webhooks.actions import create_webhook, update_webhook
 from kmapp.webhooks.models import Webhook
 from memory.actions.entries import write_batch
@@ -117,7 +117,7 @@ def write(
 def learned_ranking(entry: MemoryEntry, **values: Any) -> Ranking:
     """A ranking in shadow with one judgement about a memory and one comparison."""
     account_id, question = entry.account_id, f"Where is {entry.content}"
-    weights = dict.fromkeys(LEARNED, 1 / len(LEARNED))
+    weights = dict.fromkeys(LEARNED_WEIGHTS, 1 / len(LEARNED_WEIGHTS))
     status = {"status": "shadow", "shadowed_at": entry.created_at, "number": 1} | values
     with acting(account_id), recording(account_id, SYSTEM) as commit:
         ranking = Ranking.objects.create(

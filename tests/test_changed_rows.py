@@ -14,7 +14,7 @@ from memory.actions import review, tiers
 from memory.actions.retention import apply_retention
 from memory.api.extraction_results import extracted
 from memory.models import Extraction, MemoryEntry, MemorySettings
-from memory.retrieval.access_counters import accessed
+from memory.retrieval.access_counters import count_accesses
 from tests import makers
 from tests.agent import Agent
 from tests.kernel.fsck.tampering import Intruder
@@ -97,7 +97,7 @@ def test_jobs_skip_changed_rows(
         assert tiers.demote_unused_entries(acme.pk) == 1
         assert (read(changed), read(other)) == (("hot", "active"), ("cold", "active"))
         intruder.run("UPDATE memory_memoryentry SET tier = 'cold' WHERE id = %s", changed)
-        accessed(acme.pk, [UUID(changed), UUID(other)])
+        count_accesses(acme.pk, [UUID(changed), UUID(other)])
         assert tiers.flush_access_counts(acme.pk) == 2
         assert (read(changed), read(other)) == (("cold", "active"), ("warm", "active"))
         assert apply_retention(acme.pk) == 1

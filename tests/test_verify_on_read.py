@@ -12,8 +12,8 @@ from django.urls import reverse
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit, Mismatch
-from kmapp.ledger.sealed_changes import forget_commits
-from kmapp.ledger.sealed_reads import WITHHELD, withhold
+from kmapp.ledger.sealed_changes import clear_commit_cache
+from kmapp.ledger.sealed_reads import WITHHELD_ROWS, withhold_mismatches
 from kmapp.outbox.models import OutboxEvent
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, LorebookEntry
 from knowledge.retrieval import sealed_chunks
@@ -143,16 +143,16 @@ def test_change_between_two_statements_is_no_mismatch(acme: Account, agent: Agen
         rows = list(MemoryEntry.objects.of(acme).with_verify_on_read(acme.pk))
     agent.post("memory/update", {"id": pk, "text": "The spare key is lost.", **MINE}, 200)
     with acting(acme):
-        assert withhold(acme.pk, rows) == rows
+        assert withhold_mismatches(acme.pk, rows) == rows
         rows[0].content = "Sold."
-        assert withhold(acme.pk, rows) == []
+        assert withhold_mismatches(acme.pk, rows) == []
 
 
 def test_edited_commit_and_commit_beside_the_chain_prove_nothing(
     acme: Account, agent: Agent, intruder: Intruder
 ) -> None:
     pk = agent.store(TEXT, **MINE)
-    forget_commits()  # as in a new process
+    clear_commit_cache()  # as in a new process
     with edited(
         intruder,
         "ledger_commit",
@@ -250,11 +250,11 @@ def test_mismatch_is_counted_reported_and_shown(
     pk = agent.store(TEXT, **MINE)
     makers.webhook(acme, "alerts")
     intruder.run("UPDATE webhooks_webhook SET is_active = true, event_types = '{ledger.mismatch}'")
-    before = WITHHELD.labels("memory.memoryentry", "changed")._value.get()  # noqa: SLF001
+    before = WITHHELD_ROWS.labels("memory.memoryentry", "changed")._value.get()  # noqa: SLF001
     with edited(intruder, "memory_memoryentry", pk, "content = 'The spare key was sold.'"):
         for _ in range(2):
             agent.post("memory/search", {"query": QUERY, **MINE}, 200)
-    assert WITHHELD.labels("memory.memoryentry", "changed")._value.get() == before + 2  # noqa: SLF001
+    assert WITHHELD_ROWS.labels("memory.memoryentry", "changed")._value.get() == before + 2  # noqa: SLF001
     [mismatch] = makers.rows(Mismatch, acme)
     [event] = makers.rows(OutboxEvent, acme, topic="webhooks.send")
     assert event.payload["reference"] == str(mismatch.pk)

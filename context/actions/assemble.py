@@ -33,7 +33,7 @@ from context.reports.call_report import build_report
 from context.reports.stored_inputs import body_digest
 from kmapp.accounts.acting import acting
 from kmapp.errors import TooLarge
-from kmapp.search.variants import DEFAULT, VARIANTS, Variant
+from kmapp.search.variants import DEFAULT_VARIANT, VARIANTS, Variant
 from kmapp.text import tokens
 
 MIN_ARCHIVED = 1_000  # characters of a tool result that is archived when it is cleared
@@ -115,7 +115,7 @@ def _choose_variant(request: Request, settings: ContextSettings) -> tuple[Varian
     if request.variant:
         return request.variant, "asked"
     name = assign_variant(request.account_id, request.within.conversation_id, settings.variants)
-    return (VARIANTS[name], "assigned") if name else (DEFAULT, "default")
+    return (VARIANTS[name], "assigned") if name else (DEFAULT_VARIANT, "default")
 
 
 def _may_exceed_budget(request: Request, size: int, policy: Policy) -> bool:

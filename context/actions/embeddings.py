@@ -14,7 +14,7 @@ from kmapp.outbox.registry import RetryLater
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.embed_jobs import Text, embed_for_all_models, embed_objects
 from kmapp.search.passages import Passage, Template
-from kmapp.search.registry import embeds
+from kmapp.search.registry import register_source
 
 EXAMPLE = 80  # characters
 MAX_SECONDS = 60  # until no further archive of a job is started
@@ -48,7 +48,7 @@ def _examples(account_id: UUID, number: int) -> dict[UUID, str]:
     return dict(rows.values_list("pk", text)[:number])
 
 
-@embeds(COLLECTION, findable=_findable, examples=_examples)
+@register_source(COLLECTION, findable=_findable, examples=_examples)
 def embed_for(
     model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, Exception]:

@@ -21,7 +21,7 @@ from context.models.settings import DEFAULT_INPUTS_DAYS
 from kmapp.accounts.acting import acting
 from kmapp.accounts.personal_data import register_erase_handler
 from kmapp.database.clock import steady_time
-from kmapp.database.silence import extend_statement_timeout
+from kmapp.database.response_timeout import extend_statement_timeout
 
 BATCH = 1_000
 FULL_SCAN = 60  # seconds for a scan of all parts of the account

@@ -11,13 +11,13 @@ from context.models import ContextSettings
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redact_reason
-from kmapp.database.encryption import seal
+from kmapp.database.encryption import encrypt_text
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
 from kmapp.ledger.settings_changes import (
-    Changed,
+    ChangedValues,
     assign_values,
-    changes_input,
+    build_changes_input,
     save_settings,
     validate_fields,
 )
@@ -36,7 +36,7 @@ def change_settings(
     actor: Actor,
     version: int | None = None,
     reason: str = "",
-) -> Changed:
+) -> ChangedValues:
     """Change settings. Return the previous and the new value by name."""
     values = _prepare_remote(values, ContextSettings.objects.get_or_default(account_id))
     account = Account.objects.select_for_update(no_key=True).get(pk=account_id)
@@ -61,7 +61,7 @@ def change_settings(
         before, after = ("•••" if value else "" for value in changed["remote_key"])
         logged = {**changed, "remote_key": (before, after)}
     stored_reason = redact_reason(account_id, reason)
-    logged_input = changes_input(INPUT, logged)
+    logged_input = build_changes_input(INPUT, logged)
     with recording(account_id, actor, input=logged_input, reason=stored_reason) as commit:
         save_settings(settings, commit)
     return changed
@@ -88,7 +88,7 @@ def _prepare_remote(values: Mapping[str, Any], present: ContextSettings) -> dict
             issues=[{"path": "remote_url", "message": "must be one of REMOTE_BASE_URLS"}],
         )
     if key:
-        prepared["remote_key"] = seal(key)
+        prepared["remote_key"] = encrypt_text(key)
     elif url != present.remote_url:
         raise Invalid(
             _("Enter the API key for this address."),

@@ -11,7 +11,7 @@ from context.models.archives import ArchiveScope
 from context.models.settings import MAX_LENGTH, Language
 from kmapp.api.message_content import content_text
 from kmapp.api.serializers import Aliases, IdField, OptionalText, Typed, alias_help
-from kmapp.ledger.canonical import LARGEST_INTEGER
+from kmapp.ledger.canonical import MAX_INTEGER
 
 MAX_MESSAGES = 5_000
 
@@ -93,8 +93,8 @@ class LoadInput(Conversation):
 
     query = serializers.CharField(max_length=4000, required=False)
     max_tokens = serializers.IntegerField(min_value=50, max_value=100_000, default=2_000)
-    start = serializers.IntegerField(min_value=0, max_value=LARGEST_INTEGER, required=False)
-    end = serializers.IntegerField(min_value=0, max_value=LARGEST_INTEGER, required=False)
+    start = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER, required=False)
+    end = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Reject a range together with a query, and an empty range."""

@@ -19,10 +19,10 @@ from kmapp.errors import Denied, Invalid, NotFound
 from kmapp.providers.active import active_model
 from kmapp.search import queries
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.fusion import Candidate, Query, fuse
+from kmapp.search.fusion import Candidate, Query, rank_candidates
 from kmapp.search.models import TermPosting
-from kmapp.search.queries import Collection, Meaning, Words
-from kmapp.search.query_vector import meaning_of, scale_of
+from kmapp.search.queries import Collection, QueryVector, WeightedTerms
+from kmapp.search.query_vector import build_cosine_scale, load_query_vector
 from kmapp.text import tokens
 from kmapp.text.terms import chinese_share, terms
 
@@ -106,8 +106,8 @@ class Question:
     decisions: list[Mapping[str, Any]] = field(default_factory=list)
 
     @cached_property
-    def meaning(self) -> Meaning | None:
-        return meaning_of(self.account_id, self.text, self.decisions)
+    def meaning(self) -> QueryVector | None:
+        return load_query_vector(self.account_id, self.text, self.decisions)
 
 
 def load_passages(
@@ -134,28 +134,31 @@ def load_passages(
 
 
 def _scores(
-    passages: Sequence[Passage], query: str, meaning: Meaning | None, cosines: Mapping[int, float]
+    passages: Sequence[Passage],
+    query: str,
+    meaning: QueryVector | None,
+    cosines: Mapping[int, float],
 ) -> dict[int, float]:
     words = score_by_words(passages, query)
     if meaning is None or not cosines:
         return words
-    scale = scale_of(meaning.model)
+    scale = build_cosine_scale(meaning.model)
     share = MEANING_SHARE + (CHINESE_MEANING_SHARE - MEANING_SHARE) * chinese_share(query)
     scores = {
         index: (1 - share) * words.get(index, 0.0)
-        + share * (scale.of(cosines[index]) if index in cosines else 0.0)
+        + share * (scale.normalize(cosines[index]) if index in cosines else 0.0)
         for index in range(len(passages))
     }
     return {index: score for index, score in scores.items() if score > MIN_SCORE}
 
 
-def _cosines(account_id: UUID, pk: UUID, meaning: Meaning | None) -> dict[int, float]:
+def _cosines(account_id: UUID, pk: UUID, meaning: QueryVector | None) -> dict[int, float]:
     """Return the cosine of each passage that has a vector. Inside `acting`."""
     if meaning is None:
         return {}
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT part, 1 - ({meaning.distance}) FROM search_vector "  # noqa: S608 - ours
+            f"SELECT part, 1 - ({meaning.distance_sql}) FROM search_vector "  # noqa: S608 - ours
             "WHERE account_id = %s AND model_id = %s AND collection = %s AND object_id = %s "
             "AND state = 'READY'",
             [meaning.literal, account_id, meaning.model.pk, COLLECTION, pk],
@@ -170,7 +173,7 @@ class Relevance:
 
 
 def measure_relevance(
-    account_id: UUID, query: str, meaning: Meaning | None, rows: ArchiveQuerySet
+    account_id: UUID, query: str, meaning: QueryVector | None, rows: ArchiveQuerySet
 ) -> dict[UUID, Relevance]:
     """Measure each archive on its own, without normalising over the others. Inside `acting`."""
     query_terms = set(terms(query))
@@ -180,15 +183,17 @@ def measure_relevance(
     )
     words = dict(postings.values_list("document").annotate(Count("term")))
     collection = Collection(account_id=account_id, name=COLLECTION)
-    no_words = Words(idf={}, average_length=1.0)
+    no_words = WeightedTerms(idf={}, average_length=1.0)
     measures = load_exact_scores(
         collection, no_words, meaning, map(str, pks), context_collection=NO_FALLBACK
     )
-    scale = scale_of(meaning.model if meaning else active_model())
+    scale = build_cosine_scale(meaning.model if meaning else active_model())
     return {
         pk: Relevance(
             words=words.get(pk, 0) / len(query_terms) if query_terms else 0.0,
-            meaning=0.0 if (cosine := measures.cosine.get(str(pk))) is None else scale.of(cosine),
+            meaning=0.0
+            if (cosine := measures.cosine.get(str(pk))) is None
+            else scale.normalize(cosine),
         )
         for pk in pks
     }
@@ -214,7 +219,7 @@ def search_archives(
     with acting(account_id):
         rows = searchable_archives(account_id, within, across=across)
     decisions: list[Mapping[str, Any]] = []
-    meaning = meaning_of(account_id, query, decisions)
+    meaning = load_query_vector(account_id, query, decisions)
     with acting(account_id):
         ranked = rank_archives(account_id, query, meaning, rows)[:limit]
         archives = ToolResultArchive.objects.of(account_id).in_bulk([pk for pk, _ in ranked])
@@ -233,16 +238,16 @@ def _best_passage(archive: ToolResultArchive, query: str) -> Passage:
 
 
 def rank_archives(
-    account_id: UUID, query: str, meaning: Meaning | None, rows: ArchiveQuerySet
+    account_id: UUID, query: str, meaning: QueryVector | None, rows: ArchiveQuerySet
 ) -> list[tuple[UUID, float]]:
     """Return the archives with their scores, best first. Inside `acting`."""
     collection = Collection(account_id=account_id, name=COLLECTION)
-    within = queries.Within.of(rows)
-    words = queries.weigh(collection, terms(query))
-    lexical_ids = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
+    within = queries.AllowedObjects.from_queryset(rows)
+    words = queries.load_weighted_terms(collection, terms(query))
+    lexical_ids = queries.find_best_by_words(collection, words, within=within, limit=CANDIDATES)
     nearest = {}
     if meaning:
-        nearest = queries.nearest(collection, meaning, within=within, limit=4 * CANDIDATES)
+        nearest = queries.find_nearest(collection, meaning, within=within, limit=4 * CANDIDATES)
     ids = {*lexical_ids, *nearest}
     measures = load_exact_scores(collection, words, meaning, ids, context_collection=NO_FALLBACK)
     candidates = [
@@ -250,10 +255,10 @@ def rank_archives(
             id=pk,
             cosine=measures.cosine.get(pk),
             bm25=measures.bm25.get(pk, 0.0),
-            holds=measures.holds.get(pk, 0),
+            term_mask=measures.term_mask.get(pk, 0),
         )
         for pk in ids
     ]
     fusion_query = Query(text=query, idf=words.idf)
-    scale = scale_of(meaning.model if meaning else active_model())
-    return [(UUID(one.id), one.score) for one in fuse(fusion_query, candidates, scale)]
+    scale = build_cosine_scale(meaning.model if meaning else active_model())
+    return [(UUID(one.id), one.score) for one in rank_candidates(fusion_query, candidates, scale)]

@@ -13,13 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from context.assembly.calls import Snippet
 from context.assembly.retrieval_requests import Remote, RetrievalRequest
-from kmapp.database.encryption import DecryptionFailed, unseal
+from kmapp.database.encryption import DecryptionFailed, decrypt_text
 from kmapp.prompt_injection import detect_flags
 from kmapp.providers.breaker import get_breaker
 from kmapp.providers.client import build_post, post_json
 from kmapp.providers.errors import Faulted, ProviderError
 from kmapp.providers.metrics import record_call
-from kmapp.search.variants import HEADER
+from kmapp.search.variants import VARIANT_HEADER
 
 TEXT = 100_000  # characters of one result
 CITATION = 8_000  # of its citation, as JSON
@@ -50,11 +50,11 @@ def search_remote(
     if remote.base_url not in settings.REMOTE_BASE_URLS:
         raise ProviderError("This installation no longer allows this address.")
     try:
-        key = unseal(remote.sealed_key)
+        key = decrypt_text(remote.sealed_key)
     except DecryptionFailed as error:
         raise ProviderError("The stored key cannot be decrypted. Set it again.") from error
     path = f"/{name}/search"
-    post = build_post(path, _build_query(name, request), {HEADER: request.variant.name})
+    post = build_post(path, _build_query(name, request), {VARIANT_HEADER: request.variant.name})
     # One breaker per account: a wrong setting of one account must not block another.
     circuit = get_breaker(f"{remote.base_url}{path}?account={request.account_id}").guard()
     with record_call("remote", name) as call, circuit:

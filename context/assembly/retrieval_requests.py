@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from kmapp.search.variants import DEFAULT, Variant
+from kmapp.search.variants import DEFAULT_VARIANT, Variant
 
 PERCENT = 100
 REMOTE_SOURCES = ("memory", "knowledge")  # sources that another kmapp can serve
@@ -41,7 +41,7 @@ class RetrievalRequest:
     recent_messages: Sequence[str] = ()  # the last messages, for lore
     rules_context: Mapping[str, Any] = field(default_factory=dict)
     tools: tuple[str, ...] = ()
-    variant: Variant = DEFAULT
+    variant: Variant = DEFAULT_VARIANT
     remote: Remote | None = None  # another kmapp, which is queried first
     count_access: bool = True  # whether results count as accessed
 

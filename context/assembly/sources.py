@@ -29,18 +29,18 @@ from context.assembly.token_counts import encode_json
 from kmapp.accounts.acting import acting
 from kmapp.providers.breaker import get_breaker
 from kmapp.providers.errors import ProviderError, ProviderTimeout
-from kmapp.search.queries import Meaning
-from kmapp.search.query_vector import meaning_of
+from kmapp.search.queries import QueryVector
+from kmapp.search.query_vector import load_query_vector
 from knowledge.lore.evaluate import evaluate_entries, load_entries
 from knowledge.lore.triggers import TriggerSettings
 from knowledge.retrieval import search as documents
 from memory.actions.messages import MessageContext, enqueue_conversation
 from memory.extraction.conversation import Message as Said
 from memory.models import MemorySettings, Viewer
-from memory.retrieval.access_counters import accessed
-from memory.retrieval.prompt_block import OFF, both_halves
-from memory.retrieval.rankings import with_rankings
-from memory.retrieval.search import Search as MemorySearch
+from memory.retrieval.access_counters import count_accesses
+from memory.retrieval.prompt_block import MEMORY_OFF_DECISION, search_both_halves
+from memory.retrieval.rankings import apply_rankings
+from memory.retrieval.search import SearchRequest as MemorySearch
 from rules.actions.decisions import evaluate_rules
 from rules.editing.rule_input import parse_scope
 from rules.evaluation.evaluate import Question, select_tool
@@ -63,7 +63,7 @@ class Retrieved:
     bound: RuleOutcome = field(default_factory=RuleOutcome)
     decisions: list[dict[str, Any]] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)  # milliseconds
-    meaning: Meaning | None = None  # of the query
+    meaning: QueryVector | None = None  # of the query
     cached: bool = False  # the query vector came from the cache
 
 
@@ -72,7 +72,7 @@ def retrieve(request: RetrievalRequest) -> Retrieved:
     results, started = Retrieved(), monotonic()
     if request.query and {"memory", "knowledge"} & set(request.sources):
         decisions: list[Mapping[str, Any]] = []
-        results.meaning = meaning_of(request.account_id, request.query, decisions)
+        results.meaning = load_query_vector(request.account_id, request.query, decisions)
         results.cached = QUERY_VECTOR_CACHED in {decision["code"] for decision in decisions}
         results.decisions += [
             {"action": decision["code"], **decision}
@@ -163,7 +163,7 @@ def _statement_timeout(account_id: UUID, left: float) -> Iterator[None]:
 def search_memory(request: RetrievalRequest, results: Retrieved) -> None:
     policy = MemorySettings.objects.get_or_default(request.account_id)
     if not policy.memory_enabled:
-        results.decisions.append({"action": OFF["code"], "source": "memory"})
+        results.decisions.append({"action": MEMORY_OFF_DECISION["code"], "source": "memory"})
         return
     if not request.query:
         return
@@ -175,10 +175,10 @@ def search_memory(request: RetrievalRequest, results: Retrieved) -> None:
         min_score=max(request.min_score, policy.min_score),
         variant=request.variant,
     )
-    search = with_rankings(request.account_id, search, watched=request.count_access)
-    hits = both_halves(request.account_id, search, results.meaning)
+    search = apply_rankings(request.account_id, search, with_shadow=request.count_access)
+    hits = search_both_halves(request.account_id, search, results.meaning)
     if request.count_access:
-        accessed(request.account_id, [hit.entry.pk for hit in hits])
+        count_accesses(request.account_id, [hit.entry.pk for hit in hits])
     results.snippets += [memory_snippet(hit, search.variant) for hit in hits]
 
 

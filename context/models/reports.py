@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from context.models.archives import Extractive, NewestFirstQuerySet
 from kmapp.accounts.models import AccountOwned, SameAccountKey
-from kmapp.search.lookups import Ids
+from kmapp.search.lookups import IdArray
 
 
 class ReportQuerySet(NewestFirstQuerySet["ContextCostReport"]):
@@ -37,7 +37,7 @@ class ReportQuerySet(NewestFirstQuerySet["ContextCostReport"]):
 
     def citing(self, ids: Sequence[UUID]) -> Self:
         """Return the calls that cite one of these objects."""
-        refs: dict[str, Any] = {"ref": ids[0]} if len(ids) == 1 else {"ref__any_of": Ids(ids)}
+        refs: dict[str, Any] = {"ref": ids[0]} if len(ids) == 1 else {"ref__any_of": IdArray(ids)}
         citations = ContextCitation.objects.filter(account_id=OuterRef("account_id"), **refs)
         return self.filter(Exists(citations.filter(report_id=OuterRef("pk"))))
 

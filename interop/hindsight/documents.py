@@ -13,7 +13,7 @@ from interop.hindsight.banks import BankReport, BankView
 from interop.hindsight.memories import document_filter
 from interop.list_pages import list_all
 from kmapp.errors import NotFound
-from kmapp.ledger.sealed_reads import withhold
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from memory.models import EntryQuerySet
 
 MAX_ENTRIES = 10_000  # memories whose entities one request counts
@@ -91,7 +91,7 @@ class OneEntity(EntityReport):
             if output["id"] == str(_uuid(parts["entity"])):
                 rows = entries.filter(entities__contains=[name]).order_by("-created_at")
                 newest = list(rows.with_verify_on_read(self.account)[:20])
-                sealed = withhold(self.account, newest)
+                sealed = withhold_mismatches(self.account, newest)
                 texts = [{"text": row.content, "mentioned_at": row.created_at} for row in sealed]
                 return {**output, "observations": texts}
         raise NotFound("Entity not found.")

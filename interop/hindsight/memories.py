@@ -12,7 +12,7 @@ from interop.field_errors import field_error
 from interop.forget_owner import forget_owned
 from interop.hindsight.banks import PROFILE_KIND, BankReport, BankView
 from interop.hindsight.embedding_wait import wait_for_embeddings
-from kmapp.ledger.sealed_reads import withhold
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.text import tokens
 from memory.api.serialize import entry_output
 from memory.models import EntryQuerySet
@@ -247,7 +247,7 @@ class MemoryList(BankReport):
             others = Q(kind__in=[*EXPERIENCE, *OBSERVATION])
             entries = entries.filter(Q(kind__in=kinds[kind]) if kind in kinds else ~others)
         page = entries.order_by("-created_at", "-pk").with_verify_on_read(self.account)
-        sealed = withhold(self.account, list(page[offset : offset + limit]))
+        sealed = withhold_mismatches(self.account, list(page[offset : offset + limit]))
         items = [_list_item(entry_output(entry)) for entry in sealed]
         return {"items": items, "total": entries.count(), "limit": limit, "offset": offset}
 

@@ -21,11 +21,11 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView
 from kmapp.errors import Invalid
-from kmapp.ledger.sealed_reads import withhold
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from memory.api.list_entries import listable_entries
 from memory.api.serialize import entry_output
 from memory.models import EntryQuerySet, MemoryEntry
-from memory.retrieval.filters import condition
+from memory.retrieval.filters import parse_filter
 
 LISTED = (MemoryEntry.Status.ACTIVE, MemoryEntry.Status.PROPOSED)
 MAX_PAGE_SIZE = 200
@@ -78,7 +78,7 @@ class ListMemories(AgentView):
             paginator = Paginator(rows, page["page_size"])
             entries = list(paginator.get_page(page["page"]).object_list)
             in_range = page["page"] <= paginator.num_pages
-            sealed = withhold(self.account, entries if in_range else [])
+            sealed = withhold_mismatches(self.account, entries if in_range else [])
             results = [serialize.memory_item(entry_output(entry)) for entry in sealed]
             return page_response(request, paginator.count, page, results)
 
@@ -91,7 +91,7 @@ class ListMemories(AgentView):
                 raise
             parts = [filters]
         querysets = [
-            listable_entries(principal, {"filters": part}, None).filter(condition(part))
+            listable_entries(principal, {"filters": part}, None).filter(parse_filter(part))
             for part in parts
         ]
         rows: EntryQuerySet = reduce(or_, querysets).filter(status__in=LISTED)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kmapp.errors import Invalid
-from memory.retrieval.filters import IDS, fixed_ids
+from memory.retrieval.filters import OWNER_FIELDS, extract_owner_ids
 
 MAX_OWNERS = 20  # native searches for one request
 
@@ -24,7 +24,7 @@ def split_by_owner(filters: Any) -> list[Filters]:
         raise _invalid("Send filters with a user_id, agent_id, app_id or run_id.")
     parts: list[Filters] = []
     for part in _alternatives(_conjuncts(filters)):
-        if not fixed_ids(part):
+        if not extract_owner_ids(part):
             raise _invalid(
                 "Every alternative of the filters must name a user_id, agent_id, app_id or "
                 "run_id. The wildcard * is accepted only for listing, with an admin key."
@@ -53,7 +53,7 @@ def _conjuncts(filters: Filters) -> list[Filters]:
 def _alternatives(conjuncts: list[Filters]) -> Iterator[Filters]:
     """Expand the first condition that offers several owners, until every part names one."""
     whole = {"AND": conjuncts}
-    choice = None if fixed_ids(whole) else _find_choice(conjuncts)
+    choice = None if extract_owner_ids(whole) else _find_choice(conjuncts)
     if choice is None:
         yield whole
         return
@@ -70,7 +70,7 @@ def _find_choice(conjuncts: list[Filters]) -> tuple[int, list[Filters]] | None:
         if name == "OR" and isinstance(value, list) and all(isinstance(v, Mapping) for v in value):
             return index, value
         values = value.get("in") if isinstance(value, Mapping) else value
-        if name in IDS and isinstance(values, list):
+        if name in OWNER_FIELDS and isinstance(values, list):
             return index, [{name: each} for each in values]
     return None
 

@@ -69,7 +69,7 @@ class Checkpoints(AgentView):
 
     @extend_schema(responses={200: CheckpointsAnswer})
     def get(self, request: Request) -> Response:
-        newest = load_peer_file(self.account).missing_from({})
+        newest = load_peer_file(self.account).list_missing_from({})
         return Response({"checkpoints": [each.record() for each in newest]})
 
     @extend_schema(request=CheckpointsInput, responses={200: CheckpointsAnswer})

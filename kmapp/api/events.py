@@ -13,7 +13,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.response_types import serialize_as
 from kmapp.api.views import AgentView
 from kmapp.errors import NotFound
-from kmapp.outbox.job_results import outcome
+from kmapp.outbox.job_results import load_outcome
 from kmapp.outbox.models import Delivery, OutboxEvent
 
 
@@ -72,7 +72,7 @@ def _find_worst_state(states: set[Delivery.State]) -> str:
 def serialize_event(event: OutboxEvent) -> EventShown:
     deliveries = sorted(event.deliveries.all(), key=lambda each: each.handler)
     state = _find_worst_state({each.state for each in deliveries})
-    result = outcome(event.account_id, event.topic, event.payload).result
+    result = load_outcome(event.account_id, event.topic, event.payload).result
     return serialize_as(
         EventShown,
         event,

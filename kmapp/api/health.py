@@ -32,7 +32,7 @@ from kmapp.api.cache import ValkeyCache
 from kmapp.api.errors import RETRY_AFTER
 from kmapp.api.heartbeats import get_heartbeat_age
 from kmapp.api.views import AlwaysJSON
-from kmapp.ledger.checkpoint_status import behind, unsigned_since
+from kmapp.ledger.checkpoint_status import find_deviation, find_unsigned_since
 from kmapp.ledger.copy_thread import load_copy_status
 from kmapp.providers import breaker
 
@@ -120,10 +120,10 @@ def check_embedder(_account_id: UUID) -> Report:
 @check("ledger")
 def check_ledger(account_id: UUID) -> Report:
     """Check the account's chain against its signed checkpoints outside the database."""
-    if chain := behind(account_id):
-        facts = {"signed": chain.signed, "ends": chain.ends, "message": chain.explanation}
+    if chain := find_deviation(account_id):
+        facts = {"signed": chain.signed_seq, "ends": chain.last_seq, "message": chain.explanation}
         return Report(ok=False, facts=facts)
-    since = unsigned_since(account_id)
+    since = find_unsigned_since(account_id)
     if since and timezone.now() - since > CHECKPOINTS_LATE:
         return Report(ok=False, facts={"unsigned_since": since, "message": NOT_SIGNED})
     copies = load_copy_status()

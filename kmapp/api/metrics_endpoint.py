@@ -24,7 +24,7 @@ from rest_framework.request import Request
 
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView
-from kmapp.outbox.registry import subscription
+from kmapp.outbox.registry import get_subscription
 
 log = structlog.get_logger()
 
@@ -47,7 +47,7 @@ class OutboxCollector(Collector):
             for state, number in (("waiting", waiting), ("running", running), ("dead", dead)):
                 depth.add_metric([handler, state], number)
             oldest.add_metric([handler], seconds)
-            registered = subscription(handler)
+            registered = get_subscription(handler)
             if registered:
                 lag[registered.queue] = max(lag[registered.queue], seconds)
         yield depth

@@ -6,13 +6,13 @@ from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 from rest_framework import serializers
 
 from kmapp.api.serializers import Aliases, Exact, OneOrMore, Typed
-from kmapp.ledger.canonical import LARGEST_INTEGER
+from kmapp.ledger.canonical import MAX_INTEGER
 
 Schema = dict[str, Any]
 
 STORABLE = r"^[^\u0000]*$"
 NOT_BLANK = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
-BOUNDS = {"minimum": -LARGEST_INTEGER, "maximum": LARGEST_INTEGER}
+BOUNDS = {"minimum": -MAX_INTEGER, "maximum": MAX_INTEGER}
 WORDS = ("description", "default", "title", "deprecated")  # of a property of any type
 JSON = {"$ref": "#/components/schemas/JSON"}
 ANYTHING: Schema = {

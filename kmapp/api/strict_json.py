@@ -11,12 +11,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from kmapp.ledger.canonical import LARGEST_INTEGER, Trail, dotted, find_unstorable_character
+from kmapp.ledger.canonical import MAX_INTEGER, Trail, find_unstorable_character, format_path
 
 # Strings are skipped whole, closed or not: with the closing quote required, an open string would be
 # scanned again from each quote in it. Possessive, so nothing is tried twice.
 _STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{\]},]', re.DOTALL)
-_DIGITS = len(str(LARGEST_INTEGER))
+_DIGITS = len(str(MAX_INTEGER))
 
 
 class Refused(ValueError):
@@ -53,7 +53,7 @@ class _InvalidValue:
     key: str = ""
 
 
-_TOO_LARGE = _InvalidValue(f"is a number beyond ±{LARGEST_INTEGER}", "number")
+_TOO_LARGE = _InvalidValue(f"is a number beyond ±{MAX_INTEGER}", "number")
 
 
 def parse(body: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
@@ -115,14 +115,14 @@ def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _InvalidValu
 
 def _parse_integer(text: str) -> int | _InvalidValue:
     # The length first: int() of a long string is slow, and refused by Python past 4,300 digits.
-    if len(text.lstrip("-")) > _DIGITS or abs(int(text)) > LARGEST_INTEGER:
+    if len(text.lstrip("-")) > _DIGITS or abs(int(text)) > MAX_INTEGER:
         return _TOO_LARGE
     return int(text)
 
 
 def _parse_float(text: str) -> float | _InvalidValue:
     number = float(text)
-    if not math.isfinite(number) or abs(number) > LARGEST_INTEGER:
+    if not math.isfinite(number) or abs(number) > MAX_INTEGER:
         return _TOO_LARGE
     return number
 
@@ -137,6 +137,6 @@ def _check_values(value: Any, trail: Trail) -> None:
         for place, item in enumerate(value):
             _check_values(item, (trail, place))
     elif isinstance(value, _InvalidValue):
-        raise Refused(dotted(trail), value.reason, value.code, key=value.key)
+        raise Refused(format_path(trail), value.reason, value.code, key=value.key)
     elif isinstance(value, str) and (reason := find_unstorable_character(value)):
-        raise Refused(dotted(trail), reason, "character")
+        raise Refused(format_path(trail), reason, "character")

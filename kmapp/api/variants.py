@@ -4,10 +4,10 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from kmapp.errors import Invalid
-from kmapp.search.variants import HEADER, VARIANTS, Variant
+from kmapp.search.variants import VARIANT_HEADER, VARIANTS, Variant
 
 VARIANT = OpenApiParameter(
-    HEADER,
+    VARIANT_HEADER,
     str,
     OpenApiParameter.HEADER,
     description="Which versions of index and ranking answer. The answer names its own.",
@@ -18,7 +18,7 @@ TAGS = frozenset({"memory", "knowledge", "context", "tool-results"})
 
 
 def get_requested_variant(request: Request) -> Variant | None:
-    name = request.headers.get(HEADER)
+    name = request.headers.get(VARIANT_HEADER)
     if name is None:
         return None
     if name not in VARIANTS:
@@ -26,6 +26,6 @@ def get_requested_variant(request: Request) -> Variant | None:
         raise Invalid(
             f"Unknown variant {name[:50]!r}. Use one of {names}.",
             code="unknown_variant",
-            issues=[{"path": HEADER, "message": f"is none of {names}"}],
+            issues=[{"path": VARIANT_HEADER, "message": f"is none of {names}"}],
         )
     return VARIANTS[name]

@@ -29,7 +29,7 @@ from kmapp.errors import Denied, DomainError
 from kmapp.ledger.sealed_reads import Withheld, collect_withheld
 from kmapp.notifications.causes import report_refusal
 from kmapp.notifications.mismatches import report_mismatches
-from kmapp.search.variants import DEFAULT, HEADER, Variant
+from kmapp.search.variants import DEFAULT_VARIANT, VARIANT_HEADER, Variant
 
 log = structlog.get_logger()
 
@@ -67,7 +67,7 @@ class AgentView(APIView):
     request: AgentRequest
     account: UUID
     actor: Actor
-    variant: Variant = DEFAULT  # the variant of the response
+    variant: Variant = DEFAULT_VARIANT  # the variant of the response
     requested_variant: Variant | None = None  # the variant that the request names
     budget: Budget | None = None
     claim: idempotency.Claim | None = None
@@ -100,7 +100,7 @@ class AgentView(APIView):
         check_account(request, principal)
         choose_scheme(request)
         self.requested_variant = get_requested_variant(request)
-        self.variant = self.requested_variant or DEFAULT
+        self.variant = self.requested_variant or DEFAULT_VARIANT
         key = request.headers.get(idempotency.HEADER)
         if key is not None and self.idempotent and request.method == "POST":
             self._claim(key, principal)
@@ -135,7 +135,7 @@ class AgentView(APIView):
     ) -> Response:
         """Add headers, warnings about unknown fields, and the number of withheld results."""
         response = super().finalize_response(request, response, *args, **kwargs)
-        response.headers.setdefault(HEADER, self.variant.name)
+        response.headers.setdefault(VARIANT_HEADER, self.variant.name)
         if self.warnings and isinstance(response.data, dict) and is_success(response.status_code):
             earlier = response.data.get("warnings", [])
             response.data = {**response.data, "warnings": [*earlier, *self.warnings]}

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import User
 from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
-from kmapp.database.encryption import seal
+from kmapp.database.encryption import encrypt_text
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
 
@@ -50,7 +50,7 @@ def save_company_sign_in(
     if "issuer" in changes or row.uses_saml:
         row.client_secret = ""
     if client_secret:
-        row.client_secret = seal(client_secret)
+        row.client_secret = encrypt_text(client_secret)
     row.updated_at = timezone.now()
     with recording(account_id, actor, input={"company_sign_in": changes}) as commit:
         if not is_new and any(name in changes for name in PROVIDER_FIELDS):

@@ -19,7 +19,7 @@ from django.conf import settings
 from kmapp.company_sign_in.assertions import Assertion, Reason, SignInRefused
 from kmapp.company_sign_in.id_tokens import parse_claims, verify_id_token
 from kmapp.company_sign_in.models import CompanySignIn
-from kmapp.database.encryption import DecryptionFailed, unseal
+from kmapp.database.encryption import DecryptionFailed, decrypt_text
 from kmapp.egress.allowed_addresses import PORTS, AllowedSites, CannotReach, validate_address
 from kmapp.egress.json_requests import request_json
 
@@ -156,7 +156,7 @@ def _request_tokens(
     }
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     try:
-        secret = unseal(sign_in.client_secret)
+        secret = decrypt_text(sign_in.client_secret)
     except DecryptionFailed as error:
         raise SignInRefused(Reason.INVALID, "the client secret cannot be decrypted") from error
     if provider.takes_secret_in_body:

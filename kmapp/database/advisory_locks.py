@@ -2,10 +2,10 @@
 
 from django.db import connection
 
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
+ADVISORY_LOCK_SQL = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 
 
 def lock_until_commit(name: str) -> None:
     """Wait for the lock with this name, and hold it until the transaction ends."""
     with connection.cursor() as cursor:
-        cursor.execute(LOCK, [name])
+        cursor.execute(ADVISORY_LOCK_SQL, [name])

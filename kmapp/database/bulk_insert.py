@@ -27,30 +27,33 @@ class Insert:
     values: Sequence[Any]
 
 
-def insert_rows(*tables: Sequence[Model], then: str = "", parameters: Sequence[Any] = ()) -> None:
+def insert_rows(
+    *tables: Sequence[Model], then_select: str = "", parameters: Sequence[Any] = ()
+) -> None:
     """Insert rows with all of their columns; each sequence has the rows of one model.
 
-    `then` is a SELECT that runs in the same statement, after the rows are inserted.
+    `then_select` is a SELECT that runs in the same statement, after the rows are inserted.
     """
-    filled = [rows for rows in tables if rows]
-    if not filled:
+    nonempty_tables = [rows for rows in tables if rows]
+    if not nonempty_tables:
         return
     inserts = [
-        f"t{i} AS ({insert_sql(type(rows[0]))} RETURNING 1)" for i, rows in enumerate(filled)
+        f"t{i} AS ({build_insert_sql(type(rows[0]))} RETURNING 1)"
+        for i, rows in enumerate(nonempty_tables)
     ]
-    counts = " + ".join(f"(SELECT count(*) FROM t{i})" for i in range(len(filled)))  # noqa: S608 - as below
+    counts = " + ".join(f"(SELECT count(*) FROM t{i})" for i in range(len(nonempty_tables)))  # noqa: S608 - as below
     with prepared_cursor() as cursor:
         cursor.execute(
             f"WITH {', '.join(inserts)}, inserted AS MATERIALIZED (SELECT {counts} AS rows) "  # noqa: S608 - names of tables and columns
-            f"{then or 'SELECT rows FROM inserted'}",
-            [*map(encode_rows, filled), *parameters],
+            f"{then_select or 'SELECT rows FROM inserted'}",
+            [*map(encode_rows, nonempty_tables), *parameters],
         )
-    for row in (row for rows in filled for row in rows):
+    for row in (row for rows in nonempty_tables for row in rows):
         mark_inserted(row)
 
 
 @cache
-def insert_sql(model: type[Model]) -> str:
+def build_insert_sql(model: type[Model]) -> str:
     """Return an INSERT of rows that `encode_rows` encoded."""
     quote = connection.ops.quote_name
     columns = ", ".join(quote(str(field.column)) for field in model._meta.concrete_fields)

@@ -2,8 +2,9 @@
 
 The clock of a host can be wrong by an hour or a day until somebody corrects it. What an hour or a
 day of error would delete is lost, so deletions by age use `SteadyTime` instead of `Now`. It is the
-database's time, as long as that agrees with the time that the hosts measured since they started. A
-jump forward is followed when the hosts have run for `PATIENCE` since, and a jump back at once.
+database's time, as long as that agrees with the time that the hosts measured since they started.
+After a jump forward it follows when the hosts have run for `FORWARD_JUMP_DELAY`, after a jump back
+at once.
 """
 
 import time
@@ -15,17 +16,17 @@ from uuid import UUID, uuid4
 from django.db import connection
 from django.db.models import DateTimeField, Func
 
-TOLERANCE = timedelta(minutes=1)
-PATIENCE = timedelta(days=1)
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")  # as old as the monotonic clock
+MAX_CLOCK_DRIFT = timedelta(minutes=1)
+FORWARD_JUMP_DELAY = timedelta(days=1)
+BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")  # as old as the monotonic clock
 
 
 def _read_boot_id() -> UUID:
     """Return what identifies the monotonic clock: all processes of a Linux host share it."""
-    return UUID(BOOT_ID.read_text().strip()) if BOOT_ID.exists() else uuid4()
+    return UUID(BOOT_ID_PATH.read_text().strip()) if BOOT_ID_PATH.exists() else uuid4()
 
 
-HOST = _read_boot_id()
+BOOT_ID = _read_boot_id()
 
 
 class SteadyTime(Func):
@@ -36,9 +37,9 @@ class SteadyTime(Func):
     output_field: Any = DateTimeField()
 
 
-def advance_clock(*, patience: timedelta = PATIENCE) -> bool:
+def advance_clock(*, forward_delay: timedelta = FORWARD_JUMP_DELAY) -> bool:
     """Move the steady time on. Return whether the clock went back since the last call."""
-    values: list[Any] = [HOST, time.monotonic(), TOLERANCE, patience]
+    values: list[Any] = [BOOT_ID, time.monotonic(), MAX_CLOCK_DRIFT, forward_delay]
     with connection.cursor() as cursor:
         cursor.execute("SELECT advance_clock(%s, %s, %s, %s)", values)
         return bool(cursor.fetchone()[0])

@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 
-def count_each(querysets: Mapping[str, QuerySet[Any, Any]]) -> dict[str, int]:
+def count_querysets(querysets: Mapping[str, QuerySet[Any, Any]]) -> dict[str, int]:
     """Return the number of rows of each queryset. A slice limits what is counted. One query."""
     statements: list[str] = []
     params: list[Any] = []

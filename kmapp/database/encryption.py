@@ -17,19 +17,19 @@ class DecryptionFailed(Exception):
     """A secret was encrypted with a SECRET_KEY that this installation no longer has."""
 
 
-def seal(text: str) -> str:
-    return _ciphers().encrypt(text.encode()).decode()
+def encrypt_text(text: str) -> str:
+    return _build_ciphers().encrypt(text.encode()).decode()
 
 
-def unseal(sealed: str) -> str:
+def decrypt_text(encrypted: str) -> str:
     """Decrypt a text. Raise DecryptionFailed if no key fits."""
     try:
-        return _ciphers().decrypt(sealed.encode()).decode()
+        return _build_ciphers().decrypt(encrypted.encode()).decode()
     except InvalidToken as error:
         raise DecryptionFailed("It was sealed with another SECRET_KEY.") from error
 
 
-def _ciphers() -> MultiFernet:
+def _build_ciphers() -> MultiFernet:
     """Return the ciphers: the present key encrypts, former keys can still decrypt."""
     ciphers = []
     for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):

@@ -11,7 +11,7 @@ import psycopg
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-_direct: WeakKeyDictionary[psycopg.Connection[Any], bool] = WeakKeyDictionary()
+_is_direct_by_connection: WeakKeyDictionary[psycopg.Connection[Any], bool] = WeakKeyDictionary()
 
 
 def prepared_cursor() -> CursorWrapper:
@@ -46,9 +46,9 @@ def _is_direct(raw: psycopg.Connection[Any]) -> bool:
 
     A statement is prepared in one session. A pooler states another process than the session's.
     """
-    is_direct = _direct.get(raw)
+    is_direct = _is_direct_by_connection.get(raw)
     if is_direct is None:
         with connection.wrap_database_errors:
             row = raw.execute("SELECT pg_backend_pid()").fetchone()
-        is_direct = _direct[raw] = row == (raw.info.backend_pid,)
+        is_direct = _is_direct_by_connection[raw] = row == (raw.info.backend_pid,)
     return is_direct

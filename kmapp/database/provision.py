@@ -37,21 +37,23 @@ def provision(
             "sees all rows."
         )
     with psycopg.connect(superuser_url, autocommit=True) as server:
-        make_role(server, owner)
-        make_role(server, app)
-        make_database(server, database, owner)
+        create_role(server, owner)
+        create_role(server, app)
+        create_database(server, database, owner)
     with psycopg.connect(superuser_url, dbname=database, autocommit=True) as inside:
-        grant(inside, owner=owner, app=app)
-        set_for_role(inside, app, session or {})
+        grant_privileges(inside, owner=owner, app=app)
+        set_role_defaults(inside, app, session or {})
 
 
-def make_role(server: psycopg.Connection, login: Login) -> None:
+def create_role(server: psycopg.Connection, login: Login) -> None:
     """Create a role under row-level security, and set its password if there is one."""
     row = server.execute(
         "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = %s", [login.name]
     ).fetchone()
     if row is None:
-        _run(server, "CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS", Identifier(login.name))
+        _run_statements(
+            server, "CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS", Identifier(login.name)
+        )
     elif row[0]:
         raise CannotProvision(
             f"The role {login.name} is a superuser or bypasses row-level security. Use another "
@@ -62,34 +64,36 @@ def make_role(server: psycopg.Connection, login: Login) -> None:
         secret = server.pgconn.encrypt_password(
             login.password.encode(), login.name.encode(), b"scram-sha-256"
         ).decode()
-        _run(server, "ALTER ROLE {} PASSWORD {}", Identifier(login.name), Literal(secret))
+        _run_statements(
+            server, "ALTER ROLE {} PASSWORD {}", Identifier(login.name), Literal(secret)
+        )
 
 
-def make_database(server: psycopg.Connection, name: str, owner: Login) -> None:
+def create_database(server: psycopg.Connection, name: str, owner: Login) -> None:
     query = "SELECT rolsuper FROM pg_roles WHERE rolname = CURRENT_USER"
     if server.execute(query).fetchone() != (True,):  # the administrator of a managed server
-        _run(server, "GRANT {} TO CURRENT_USER", Identifier(owner.name))
+        _run_statements(server, "GRANT {} TO CURRENT_USER", Identifier(owner.name))
     if not server.execute("SELECT FROM pg_database WHERE datname = %s", [name]).rowcount:
         text = "CREATE DATABASE {} OWNER {} ENCODING 'UTF8' TEMPLATE template0"
-        _run(server, text, Identifier(name), Identifier(owner.name))
+        _run_statements(server, text, Identifier(name), Identifier(owner.name))
 
 
-def grant(inside: psycopg.Connection, *, owner: Login, app: Login) -> None:
+def grant_privileges(inside: psycopg.Connection, *, owner: Login, app: Login) -> None:
     """Create the extension and grant privileges, in a connection to the database."""
     names = {
         "database": Identifier(inside.info.dbname),
         "owner": Identifier(owner.name),
         "app": Identifier(app.name),
     }
-    for text in GRANTS:
+    for text in GRANTS_SQL:
         inside.execute(sql.SQL(text).format(**names))
 
 
-def set_for_role(inside: psycopg.Connection, login: Login, session: Mapping[str, str]) -> None:
+def set_role_defaults(inside: psycopg.Connection, login: Login, session: Mapping[str, str]) -> None:
     """Set defaults of the role's sessions in this database, which apply behind a pooler too."""
     inside.execute("SELECT '[1]'::vector")  # loads pgvector, which defines its settings
     for name, value in session.items():
-        _run(
+        _run_statements(
             inside,
             "ALTER ROLE {} IN DATABASE {} SET {} = {}",
             *(Identifier(login.name), Identifier(inside.info.dbname)),
@@ -97,7 +101,7 @@ def set_for_role(inside: psycopg.Connection, login: Login, session: Mapping[str,
         )
 
 
-GRANTS = (
+GRANTS_SQL = (
     "CREATE EXTENSION IF NOT EXISTS vector",
     "REVOKE ALL ON DATABASE {database} FROM PUBLIC",
     "GRANT CONNECT ON DATABASE {database} TO {app}",
@@ -115,5 +119,5 @@ GRANTS = (
 )
 
 
-def _run(server: psycopg.Connection, text: str, *names: sql.Composable) -> None:
+def _run_statements(server: psycopg.Connection, text: str, *names: sql.Composable) -> None:
     server.execute(sql.SQL(text).format(*names))

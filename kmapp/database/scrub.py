@@ -11,13 +11,13 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 from redis import Redis
 
-from kmapp.database.backup.dump import TABLES
-from kmapp.database.backup.pg_tools import PATIENT, Address, connect
+from kmapp.database.backup.dump import LIST_TABLES_SQL
+from kmapp.database.backup.pg_tools import WITHOUT_TIMEOUTS, Address, connect
 
-PATIENCE = 60  # seconds for a table lock or a transaction; the product needs much less
+MAX_WAIT_SECONDS = 60  # seconds for a table lock or a transaction; the product needs much less
 # Snapshots of this database, and transactions of all databases, because a new snapshot here reaches
 # back to them. The snapshot of a lazy vacuum retains no rows.
-EARLIER_TRANSACTIONS = """
+COUNT_EARLIER_TRANSACTIONS_SQL = """
     SELECT count(*) FROM (
         SELECT greatest(age(backend_xid), CASE
             WHEN coalesce(datname, current_database()) = current_database()
@@ -27,13 +27,13 @@ EARLIER_TRANSACTIONS = """
         UNION ALL SELECT greatest(age(xmin), age(catalog_xmin)) FROM pg_replication_slots
     ) AS seen (age) WHERE age > age(%s::xid)
 """
-LATER_SEGMENTS = (
+COUNT_LATER_SEGMENTS_SQL = (
     "SELECT count(*) FROM pg_ls_waldir()"
     " WHERE name ~ '^[0-9A-F]{24}$' AND name > pg_walfile_name(pg_current_wal_lsn())"
 )
-EARLIER_SEGMENTS = LATER_SEGMENTS.replace("name >", "name <")
-TRIES = 5
-CHUNK = 500
+COUNT_EARLIER_SEGMENTS_SQL = COUNT_LATER_SEGMENTS_SQL.replace("name >", "name <")
+MAX_ATTEMPTS = 5
+KEYS_PER_CALL = 500
 ReportProgress = Callable[[str], None]
 
 
@@ -45,12 +45,12 @@ def rewrite_tables(owner: Address, report_progress: ReportProgress) -> None:
     """Rewrite every table with its indexes and statistics."""
     with connect(owner) as server:
         server.autocommit = True
-        server.execute(SQL("SET lock_timeout = {}").format(f"{PATIENCE}s"))
+        server.execute(SQL("SET lock_timeout = {}").format(f"{MAX_WAIT_SECONDS}s"))
         _wait_for_older_transactions(server, report_progress)
-        for (table,) in server.execute(TABLES).fetchall():
-            began = time.monotonic()
+        for (table,) in server.execute(LIST_TABLES_SQL).fetchall():
+            started = time.monotonic()
             server.execute(SQL("VACUUM (FULL, ANALYZE) {}").format(Identifier(table)))
-            report_progress(f"{table}: {time.monotonic() - began:.1f} s")
+            report_progress(f"{table}: {time.monotonic() - started:.1f} s")
         _wait_for_older_transactions(server, report_progress)
         server.execute("VACUUM (FULL) pg_catalog.pg_statistic")
 
@@ -59,28 +59,28 @@ def _wait_for_older_transactions(
     server: psycopg.Connection, report_progress: ReportProgress
 ) -> None:
     """Wait for older transactions, because VACUUM copies deleted rows that they can see."""
-    [(now,)] = server.execute("SELECT pg_current_xact_id()::xid::text").fetchall()
-    patient_until = time.monotonic() + PATIENCE
-    reported = 0
-    while number := _count(server, EARLIER_TRANSACTIONS, now):
-        if time.monotonic() > patient_until:
+    [(transaction_id,)] = server.execute("SELECT pg_current_xact_id()::xid::text").fetchall()
+    deadline = time.monotonic() + MAX_WAIT_SECONDS
+    reported_count = 0
+    while count := _fetch_count(server, COUNT_EARLIER_TRANSACTIONS_SQL, transaction_id):
+        if time.monotonic() > deadline:
             raise ScrubError(
-                f"{number} older transactions can still see erased rows. Wait until they end, or "
+                f"{count} older transactions can still see erased rows. Wait until they end, or "
                 "terminate them. See pg_stat_activity (backend_xid, backend_xmin), "
                 "pg_prepared_xacts and pg_replication_slots."
             )
-        if number != reported:
-            report_progress(f"transactions from before that have to end first: {number}")
-        reported = number
+        if count != reported_count:
+            report_progress(f"transactions from before that have to end first: {count}")
+        reported_count = count
         time.sleep(0.1)
 
 
 def renew_write_ahead_log(superuser_url: str) -> None:
     """Remove all old segments, and fill those that were recycled."""
-    with psycopg.connect(superuser_url, autocommit=True, options=PATIENT) as server:
-        _set(server, "ALTER SYSTEM SET wal_recycle = off")
+    with psycopg.connect(superuser_url, autocommit=True, options=WITHOUT_TIMEOUTS) as server:
+        _change_setting(server, "ALTER SYSTEM SET wal_recycle = off")
         try:
-            for _ in range(TRIES):
+            for _ in range(MAX_ATTEMPTS):
                 if _remove_segments(server):
                     return
             raise ScrubError(
@@ -88,25 +88,25 @@ def renew_write_ahead_log(superuser_url: str) -> None:
                 "archive still needs them. See pg_replication_slots and archive_status."
             )
         finally:
-            _set(server, "ALTER SYSTEM RESET wal_recycle")
+            _change_setting(server, "ALTER SYSTEM RESET wal_recycle")
 
 
 def _remove_segments(server: psycopg.Connection) -> bool:
     server.execute("CHECKPOINT")
-    for _ in range(_count(server, LATER_SEGMENTS) + 1):
+    for _ in range(_fetch_count(server, COUNT_LATER_SEGMENTS_SQL) + 1):
         server.execute("SELECT pg_logical_emit_message(false, 'scrub', '')")
         server.execute("SELECT pg_switch_wal()")
     server.execute("SELECT pg_logical_emit_message(false, 'scrub', '')")
     server.execute("CHECKPOINT")
-    return _count(server, EARLIER_SEGMENTS) == 0
+    return _fetch_count(server, COUNT_EARLIER_SEGMENTS_SQL) == 0
 
 
-def _set(server: psycopg.Connection, statement: str) -> None:
+def _change_setting(server: psycopg.Connection, statement: str) -> None:
     server.execute(statement)
     server.execute("SELECT pg_reload_conf()")
 
 
-def _count(server: psycopg.Connection, query: str, *values: str) -> int:
+def _fetch_count(server: psycopg.Connection, query: str, *values: str) -> int:
     [(number,)] = server.execute(query, values).fetchall()
     return int(number)
 
@@ -116,9 +116,9 @@ def rewrite_append_only_file(valkey: Redis) -> bool:
 
     Vectors of recent queries are deleted first; their keys are digests of the queries.
     """
-    keys = list(valkey.scan_iter(match="*query-vector:*", count=CHUNK))
-    for start in range(0, len(keys), CHUNK):
-        valkey.unlink(*keys[start : start + CHUNK])
+    keys = list(valkey.scan_iter(match="*query-vector:*", count=KEYS_PER_CALL))
+    for start in range(0, len(keys), KEYS_PER_CALL):
+        valkey.unlink(*keys[start : start + KEYS_PER_CALL])
     if not valkey.info("persistence")["aof_enabled"]:
         return False
     valkey.bgrewriteaof()

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.database.counts import count_each
+from kmapp.database.counts import count_querysets
 from kmapp.demo.actors import DemoActors
 from kmapp.errors import Conflict
 from kmapp.ledger.models import Commit
@@ -47,7 +47,9 @@ def is_empty(account_id: UUID) -> bool:
 
 def _count_data(account_id: UUID) -> dict[str, int]:
     """Return 1 for each loader whose app has data in this account, else 0. One query."""
-    return count_each({each.__name__: each.list_data(account_id)[:1] for each in import_loaders()})
+    return count_querysets(
+        {each.__name__: each.list_data(account_id)[:1] for each in import_loaders()}
+    )
 
 
 def request_demo(account_id: UUID, actor: Actor) -> None:

@@ -11,7 +11,7 @@ from kmapp.accounts.row_level_security import get_app_role
 from kmapp.doctor.database import fetch_rows
 from kmapp.doctor.registry import Finding, check, error, join_names, ok
 from kmapp.providers.active import models_in_use
-from kmapp.search.model_switch import indexes_of
+from kmapp.search.model_switch import list_indexes
 
 
 @check("migrations", needs="database")
@@ -76,7 +76,7 @@ def _list_expected_names() -> set[str]:
     return {
         *(each.name for model in models for each in model._meta.indexes),
         *(each.name for model in models for each in model._meta.constraints),
-        *(index.name for model in models_in_use() for index in indexes_of(model)),
+        *(index.name for model in models_in_use() for index in list_indexes(model)),
     }
 
 

@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from kmapp.accounts.models import account_ids
 from kmapp.doctor.registry import Finding, check, error, ok, warning
-from kmapp.ledger.checkpoint_status import all_behind, unsigned_since
+from kmapp.ledger.checkpoint_status import find_unsigned_since, list_deviations
 from kmapp.ledger.fsck import Findings
-from kmapp.ledger.fsck.checkpoints import public_keys, read
-from kmapp.ledger.signing import public_path
+from kmapp.ledger.fsck.checkpoints import load_public_keys, read_checkpoints
+from kmapp.ledger.signing import get_public_keys_path
 from kmapp.runtime import env
 from kmapp.runtime.embedded.wal_archive import list_base_backups
 
@@ -93,8 +93,10 @@ def check_archive() -> Iterator[Finding]:
 def check_signatures() -> Iterator[Finding]:
     """Verify the signature of each checkpoint with the code of fsck."""
     findings = Findings()
-    path = public_path(settings.CHECKPOINT_KEY_FILE)
-    read(settings.CHECKPOINT_FILE, public_keys([path] if path.exists() else []), findings)
+    path = get_public_keys_path(settings.CHECKPOINT_KEY_FILE)
+    read_checkpoints(
+        settings.CHECKPOINT_FILE, load_public_keys([path] if path.exists() else []), findings
+    )
     if findings.found:
         first = findings.problems[0].message
         yield error(
@@ -108,7 +110,7 @@ def check_signatures() -> Iterator[Finding]:
 @check("ledger", needs="migrations")
 def check_ledger() -> Iterator[Finding]:
     """Compare all chains with their signed heads, and look for commits that wait for one."""
-    behind = all_behind()
+    behind = list_deviations()
     for chain in behind:
         yield error(
             f"account {chain.account_id} {chain}",
@@ -117,7 +119,7 @@ def check_ledger() -> Iterator[Finding]:
         )
     broken = {chain.account_id for chain in behind}
     times = [
-        time for each in account_ids() if each not in broken and (time := unsigned_since(each))
+        time for each in account_ids() if each not in broken and (time := find_unsigned_since(each))
     ]
     oldest = timezone.now() - min(times) if times else timedelta(0)
     if oldest > CHECKPOINT_AGE:

@@ -10,9 +10,16 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, account_ids
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
-from kmapp.ledger.chain import BEGINNING, Head
-from kmapp.ledger.checkpoint_status import behind, last_signed
-from kmapp.ledger.signing import Statement, append, next_time, one_signer, sign, signing_key
+from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head
+from kmapp.ledger.checkpoint_status import find_deviation, find_last_signed
+from kmapp.ledger.signing import (
+    Statement,
+    append_statements,
+    compute_next_time,
+    load_signing_key,
+    lock_for_signing,
+    sign_statement,
+)
 
 
 def accept_loss(account_id: UUID, actor: Actor, *, reason: str) -> Statement:
@@ -21,24 +28,31 @@ def accept_loss(account_id: UUID, actor: Actor, *, reason: str) -> Statement:
     Outside any transaction: the head is signed after it is committed. An account that is missing
     altogether has no ledger to record it in; the signed statement remains.
     """
-    with one_signer(settings.CHECKPOINT_FILE):
-        chain, signed = behind(account_id), last_signed(account_id)
-        if chain is None or signed is None:
+    with lock_for_signing(settings.CHECKPOINT_FILE):
+        deviation, signed = find_deviation(account_id), find_last_signed(account_id)
+        if deviation is None or signed is None:
             raise Conflict(_("The ledger matches its last checkpoint. There is nothing to accept."))
         replaced = signed.head
-        head = BEGINNING
+        head = EMPTY_CHAIN_HEAD
         if account_id in account_ids():
-            head = _record(account_id, actor, reason, replaced=replaced, ends=chain.ends)
+            head = _record_loss(
+                account_id, actor, reason, replaced=replaced, last_seq=deviation.last_seq
+            )
         statement = Statement(
-            account=account_id, created_at=next_time(signed), replaces=replaced, **head._asdict()
+            account=account_id,
+            created_at=compute_next_time(signed),
+            replaces=replaced,
+            **head._asdict(),
         )
-        key = signing_key(settings.CHECKPOINT_KEY_FILE)
-        append(settings.CHECKPOINT_FILE, [sign(key, statement)])
+        key = load_signing_key(settings.CHECKPOINT_KEY_FILE)
+        append_statements(settings.CHECKPOINT_FILE, [sign_statement(key, statement)])
     return statement
 
 
-def _record(account_id: UUID, actor: Actor, reason: str, *, replaced: Head, ends: int) -> Head:
-    facts = {"replaced": replaced._asdict(), "ends": ends}
+def _record_loss(
+    account_id: UUID, actor: Actor, reason: str, *, replaced: Head, last_seq: int
+) -> Head:
+    facts = {"replaced": replaced._asdict(), "ends": last_seq}
     with acting(account_id):
         account = Account.objects.get(pk=account_id)
         with recording(account_id, actor, input=facts, reason=reason, accepts_loss=True) as commit:

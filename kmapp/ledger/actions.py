@@ -12,20 +12,20 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, SealedModel
-from kmapp.database.advisory_locks import LOCK
+from kmapp.database.advisory_locks import ADVISORY_LOCK_SQL
 from kmapp.database.bulk_insert import insert_rows, mark_inserted
 from kmapp.database.ids import uuid7
 from kmapp.database.prepared import prepared_cursor
-from kmapp.ledger.canonical import SALT_BYTES, canonical, digest, digest_encoded
-from kmapp.ledger.chain import BEGINNING, GENESIS, open_text
-from kmapp.ledger.checkpoint_status import Behind, last_signed
+from kmapp.ledger.canonical import SALT_BYTES, digest, digest_encoded, encode_canonical
+from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, GENESIS_HASH, build_hash_prefix
+from kmapp.ledger.checkpoint_status import ChainDeviation, find_last_signed
 from kmapp.ledger.models import Commit, Note, Seal
 
 Sealable = SealedModel | Account
-LOCK_AFTER_INSERT = f"{LOCK} FROM inserted"
+LOCK_AFTER_INSERT = f"{ADVISORY_LOCK_SQL} FROM inserted"
 # The database completes the hash of `chain.commit_hash`, since one statement in the lock is shorter
 # than two and the computation between them. It inserts nothing into a chain that is not signed.
-APPEND = """
+APPEND_COMMIT_SQL = """
 WITH head AS (
   SELECT seq, commit_hash FROM ledger_commit WHERE account_id = %s::uuid ORDER BY seq DESC LIMIT 1
 ), link AS (
@@ -72,7 +72,7 @@ class Recording:
             salt=salt,
         )
         self.seals.append(seal)
-        sealed = digest_encoded(salt, canonical(row.body()) if body is None else body)
+        sealed = digest_encoded(salt, encode_canonical(row.body()) if body is None else body)
         self._add_change(seal.object_type, row.pk, op, sealed)
 
     def add_all(self, rows: Iterable[Sealable], op: str) -> None:
@@ -107,10 +107,10 @@ def recording(
     )
     yield draft
     if draft.diff:
-        _write(draft)
+        _write_commit(draft)
 
 
-def _write(draft: Recording) -> None:
+def _write_commit(draft: Recording) -> None:
     seals = draft.seals
     if draft.erased:
         insert_rows(seals)
@@ -120,33 +120,47 @@ def _write(draft: Recording) -> None:
     salt = urandom(SALT_BYTES)
     note = Note(account_id=draft.account_id, commit_id=draft.id, salt=salt, **contents)
     # One writer per chain until the transaction ends: without the lock, chains fork.
-    insert_rows(seals, [note], then=LOCK_AFTER_INSERT, parameters=[f"ledger:{draft.account_id}"])
+    insert_rows(
+        seals, [note], then_select=LOCK_AFTER_INSERT, parameters=[f"ledger:{draft.account_id}"]
+    )
     draft.commit = Commit(
         id=draft.id,
         account_id=draft.account_id,
         seq=0,
-        parent_hash=GENESIS,
+        parent_hash=GENESIS_HASH,
         actor=str(draft.actor),
         created_at=timezone.now(),
         input_digest=digest(salt, contents),
         diff=draft.diff,
     )
-    _append(draft.commit, accepts_loss=draft.accepts_loss)
+    _append_commit(draft.commit, accepts_loss=draft.accepts_loss)
 
 
-def _append(commit: Commit, *, accepts_loss: bool) -> None:
+def _append_commit(commit: Commit, *, accepts_loss: bool) -> None:
     """Append a commit in a statement of its own, which sees what the lock waited for."""
     account_id = commit.account_id
-    signed = last_signed(account_id)  # before the statement, which therefore sees this commit
-    head = signed.head if signed else BEGINNING
-    values: list[Any] = [account_id, GENESIS, commit.pk, account_id, commit.format, commit.actor]
+    signed = find_last_signed(account_id)  # before the statement, which therefore sees this commit
+    head = signed.head if signed else EMPTY_CHAIN_HEAD
+    values: list[Any] = [
+        account_id,
+        GENESIS_HASH,
+        commit.pk,
+        account_id,
+        commit.format,
+        commit.actor,
+    ]
     values += [commit.created_at, commit.input_digest, json.dumps(commit.diff)]
-    values += [open_text(commit.link()), accepts_loss or head == BEGINNING, account_id, *head]
+    values += [
+        build_hash_prefix(commit.link()),
+        accepts_loss or head == EMPTY_CHAIN_HEAD,
+        account_id,
+        *head,
+    ]
     with prepared_cursor() as cursor:
-        cursor.execute(APPEND, values)
+        cursor.execute(APPEND_COMMIT_SQL, values)
         row = cursor.fetchone()
     if row is None:
-        ends = Commit.objects.of(account_id).last_seq()
-        raise Behind(account_id=account_id, signed=head.seq, ends=ends).error()
+        last_seq = Commit.objects.of(account_id).last_seq()
+        raise ChainDeviation(account_id=account_id, signed_seq=head.seq, last_seq=last_seq).error()
     commit.seq, commit.parent_hash, commit.commit_hash = row
     mark_inserted(commit)

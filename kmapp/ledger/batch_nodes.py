@@ -26,50 +26,50 @@ class ForeignNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostedNode:
-    """A node as its own app stored it. `fresh`: it did not exist before."""
+    """A node as its own app stored it."""
 
     id: UUID
     client_id: str | None
     kind: str
     status: str
     written_in: UUID
-    fresh: bool
+    is_new: bool  # it did not exist before
 
 
-Write = Callable[[Account, str, Sequence[Any], Recording], Sequence[HostedNode]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rated:
-    """The answer of the kind's app to feedback. `fresh`: the feedback is new."""
-
-    answer: Mapping[str, Any]
-    fresh: bool
-
-
-Rate = Callable[[UUID, Actor, Any], Rated]
+WriteNodes = Callable[[Account, str, Sequence[Any], Recording], Sequence[HostedNode]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """A kind of node. Feedback has its id in the field `named`; `rate` is called in `acting`."""
+class FeedbackResult:
+    """The response of the kind's app to feedback."""
+
+    response: Mapping[str, Any]
+    is_new: bool  # the feedback was not given before
+
+
+SaveFeedback = Callable[[UUID, Actor, Any], FeedbackResult]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeKind:
+    """A kind of node. Feedback has its id in the field `id_field`; `rate` is called in `acting`."""
 
     name: str
     scope: Scope  # required to write it
     read: Callable[[Mapping[str, Any]], Any]
-    write: Write
-    named: str
-    rate: Rate
+    write: WriteNodes
+    id_field: str
+    rate: SaveFeedback
 
 
-_kinds: dict[str, Kind] = {}
+_kinds: dict[str, NodeKind] = {}
 
 
-def register(kind: Kind) -> None:
+def register_kind(kind: NodeKind) -> None:
     _kinds[kind.name] = kind
 
 
-def kind_of(node: Any) -> Kind | None:
+def find_kind(node: Any) -> NodeKind | None:
     """Return the kind of a node in a request, or None if it is the handling app's own."""
     if not isinstance(node, Mapping):
         return None
@@ -77,24 +77,26 @@ def kind_of(node: Any) -> Kind | None:
     return _kinds.get(name) if isinstance(name, str) else None
 
 
-def find_rated_kind(value: Any) -> Kind | None:
+def find_rated_kind(value: Any) -> NodeKind | None:
     """Return the kind of the node in feedback, or None if it is the handling app's own."""
     if not isinstance(value, Mapping):
         return None
-    return next((kind for kind in _kinds.values() if value.get(kind.named) is not None), None)
+    return next((kind for kind in _kinds.values() if value.get(kind.id_field) is not None), None)
 
 
-def write_all(
-    guests: Sequence[ForeignNode], account: Account, scope: str, commit: Recording
+def write_nodes(
+    nodes: Sequence[ForeignNode], account: Account, scope: str, commit: Recording
 ) -> dict[int, HostedNode]:
-    """Write all guests into this commit. Return the nodes by place."""
-    written: dict[int, HostedNode] = {}
-    for name in dict.fromkeys(guest.kind for guest in guests):
-        mine = [guest for guest in guests if guest.kind == name]
-        results = _kinds[name].write(account, scope, [guest.value for guest in mine], commit)
-        written |= {guest.position: node for guest, node in zip(mine, results, strict=True)}
-    return written
+    """Write the nodes into this commit. Return the stored nodes by position."""
+    nodes_by_position: dict[int, HostedNode] = {}
+    for name in dict.fromkeys(node.kind for node in nodes):
+        nodes_of_kind = [node for node in nodes if node.kind == name]
+        results = _kinds[name].write(account, scope, [node.value for node in nodes_of_kind], commit)
+        nodes_by_position |= {
+            node.position: stored for node, stored in zip(nodes_of_kind, results, strict=True)
+        }
+    return nodes_by_position
 
 
-def scopes_of(guests: Sequence[ForeignNode]) -> set[Scope]:
-    return {_kinds[guest.kind].scope for guest in guests}
+def list_required_scopes(nodes: Sequence[ForeignNode]) -> set[Scope]:
+    return {_kinds[node.kind].scope for node in nodes}

@@ -2,7 +2,7 @@
 
 A digest is computed before a value is stored and again from what the database returns, so only
 values that do not change in between are allowed: jsonb turns 1e16 into an integer and -0.0 into 0,
-and stores no NUL. `check` applies the same rule to input, where a refusal is still cheap.
+and stores no NUL. `check_storable` applies the same rule to input, where a refusal is still cheap.
 """
 
 import hashlib
@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 from uuid import UUID
 
-LARGEST_INTEGER = 2**53 - 1  # larger integers are not exact as doubles
-DEEPEST = 128  # twice what the API accepts: rows and diffs wrap their input
+MAX_INTEGER = 2**53 - 1  # larger integers are not exact as doubles
+MAX_DEPTH = 128  # twice what the API accepts: rows and diffs wrap their input
 SALT_BYTES = 16
-LONGEST_STEP = 100  # characters of one step of a path in messages
+MAX_STEP_LENGTH = 100  # characters of one step of a path in messages
 
 # The path of a value as a linked list, last step first. Joining text at every step would take
 # quadratic time for a long key above many items.
@@ -36,23 +36,23 @@ _ENCODER = json.JSONEncoder(
 )
 
 
-def canonical(value: Any) -> bytes:
+def encode_canonical(value: Any) -> bytes:
     """Encode a value with keys sorted by code point, without spaces, in UTF-8."""
-    return _ENCODER.encode(_plain(value, None, 0)).encode()
+    return _ENCODER.encode(_normalize(value, None, 0)).encode()
 
 
-def check(value: Any, path: str = "") -> None:
+def check_storable(value: Any, path: str = "") -> None:
     """Raise Unstorable unless the value at `path` has a canonical form."""
-    _plain(value, (None, path) if path else None, 0)
+    _normalize(value, (None, path) if path else None, 0)
 
 
 def digest(salt: bytes, value: Any) -> str:
     """Return the salted digest of a value. It reveals nothing once the salt is deleted."""
-    return digest_encoded(salt, canonical(value))
+    return digest_encoded(salt, encode_canonical(value))
 
 
 def digest_encoded(salt: bytes, encoded: bytes) -> str:
-    """Return the digest of a value that `canonical` has encoded."""
+    """Return the digest of a value that `encode_canonical` has encoded."""
     if len(salt) < SALT_BYTES:
         raise ValueError(f"A salt needs at least {SALT_BYTES} bytes; this one has {len(salt)}.")
     return hashlib.sha256(salt + encoded).hexdigest()
@@ -70,75 +70,81 @@ def find_unstorable_character(text: str) -> str | None:
     return None
 
 
-def dotted(trail: Trail) -> str:
+def format_path(trail: Trail) -> str:
     """Return a path in the notation of the API: nodes.3.slots."""
     steps = []
     while trail:
         trail, step = trail
         text = str(step)
-        steps.append(text if len(text) <= LONGEST_STEP else f"{text[:LONGEST_STEP]}…")
+        steps.append(text if len(text) <= MAX_STEP_LENGTH else f"{text[:MAX_STEP_LENGTH]}…")
     return ".".join(reversed(steps))
 
 
-def _plain(value: Any, trail: Trail, depth: int) -> Any:
+def _normalize(value: Any, trail: Trail, depth: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if type(value) is str and value.isascii() and "\0" not in value:  # as most values
         return value
     if isinstance(value, int | float | str | datetime | UUID):
-        return _leaf(value, trail)
-    if depth >= DEEPEST:
-        raise Unstorable(dotted(trail), f"is nested deeper than {DEEPEST} levels")
+        return _normalize_scalar(value, trail)
+    if depth >= MAX_DEPTH:
+        raise Unstorable(format_path(trail), f"is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
         return {
-            key if type(key) is str and key.isascii() and "\0" not in key else _key(key, trail): (
+            key
+            if type(key) is str and key.isascii() and "\0" not in key
+            else _normalize_key(key, trail): (
                 item
                 if type(item) is str and item.isascii() and "\0" not in item
-                else _plain(item, (trail, key), depth + 1)
+                else _normalize(item, (trail, key), depth + 1)
             )
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_plain(item, (trail, place), depth + 1) for place, item in enumerate(value)]
-    raise Unstorable(dotted(trail), f"is a {type(value).__name__}, which has no canonical form")
+        return [
+            _normalize(item, (trail, position), depth + 1) for position, item in enumerate(value)
+        ]
+    raise Unstorable(
+        format_path(trail), f"is a {type(value).__name__}, which has no canonical form"
+    )
 
 
-def _leaf(value: float | str | datetime | UUID, trail: Trail) -> float | str:
+def _normalize_scalar(value: float | str | datetime | UUID, trail: Trail) -> float | str:
     if isinstance(value, str):
-        return _text(value, trail)
+        return _normalize_text(value, trail)
     if isinstance(value, int | float):
-        return _number(value, trail)
-    return _time(value, trail) if isinstance(value, datetime) else str(value)
+        return _normalize_number(value, trail)
+    return _normalize_time(value, trail) if isinstance(value, datetime) else str(value)
 
 
-def _text(value: str, trail: Trail) -> str:
-    if flaw := find_unstorable_character(value):
-        raise Unstorable(dotted(trail), flaw)
+def _normalize_text(value: str, trail: Trail) -> str:
+    if reason := find_unstorable_character(value):
+        raise Unstorable(format_path(trail), reason)
     return str.__str__(value)  # an Enum's own str() is its name
 
 
-def _number(value: float, trail: Trail) -> float:
+def _normalize_number(value: float, trail: Trail) -> float:
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise Unstorable(dotted(trail), "is not a finite number")
+            raise Unstorable(format_path(trail), "is not a finite number")
         if not value.is_integer():
             return float(value)
-    if not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
-        raise Unstorable(dotted(trail), f"is a number beyond ±{LARGEST_INTEGER}")
+    if not -MAX_INTEGER <= value <= MAX_INTEGER:
+        raise Unstorable(format_path(trail), f"is a number beyond ±{MAX_INTEGER}")
     return int(value)
 
 
-def _time(value: datetime, trail: Trail) -> str:
+def _normalize_time(value: datetime, trail: Trail) -> str:
     if value.tzinfo is None:
-        raise Unstorable(dotted(trail), "is a time without a time zone")
+        raise Unstorable(format_path(trail), "is a time without a time zone")
     try:
         utc = value.astimezone(UTC)
     except OverflowError:
-        raise Unstorable(dotted(trail), "is a time outside the years 1 to 9999") from None
+        raise Unstorable(format_path(trail), "is a time outside the years 1 to 9999") from None
     return utc.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
-def _key(key: Any, trail: Trail) -> str:
+def _normalize_key(key: Any, trail: Trail) -> str:
     if not isinstance(key, str):
-        raise Unstorable(dotted(trail), f"has a key that is a {type(key).__name__}, not text")
-    return _text(key, trail)
+        raise Unstorable(format_path(trail), f"has a key that is a {type(key).__name__}, not text")
+    return _normalize_text(key, trail)

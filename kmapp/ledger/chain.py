@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 
-FORMAT = 1
+COMMIT_FORMAT = 1
 
 
 class Head(NamedTuple):
@@ -23,15 +23,15 @@ class Head(NamedTuple):
     commit_hash: str
 
 
-GENESIS = "0" * 64  # the parent of the first commit
-BEGINNING = Head(0, GENESIS)
+GENESIS_HASH = "0" * 64  # the parent of the first commit
+EMPTY_CHAIN_HEAD = Head(0, GENESIS_HASH)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
     """One commit: all columns of its row except the hash."""
 
-    format: int = FORMAT
+    format: int = COMMIT_FORMAT
     id: UUID
     account: UUID
     seq: int
@@ -42,13 +42,13 @@ class Link:
     diff: Any
 
 
-def open_text(link: Link) -> str:
+def build_hash_prefix(link: Link) -> str:
     """Return what is hashed of a link up to the parent's hash, for which it must have GENESIS.
 
     The parent's hash and the number come last, so that the database can complete the text.
     """
-    rest = f'{GENESIS}","seq":{link.seq}}}'
-    text = canonical(_row(link)).decode()
+    rest = f'{GENESIS_HASH}","seq":{link.seq}}}'
+    text = encode_canonical(_serialize_link(link)).decode()
     if not text.endswith(rest):
         raise ValueError("The text of a link ends with the hash of its parent and its number.")
     return text.removesuffix(rest)
@@ -61,18 +61,20 @@ class Problem:
     message: str
 
 
-def commit_hash(link: Link) -> str:
+def compute_commit_hash(link: Link) -> str:
     """Return the hash that the next commit names as its parent."""
-    if link.format != FORMAT:
+    if link.format != COMMIT_FORMAT:
         raise ValueError(f"Commit format {link.format} is unknown.")
-    return hashlib.sha256(canonical(_row(link))).hexdigest()
+    return hashlib.sha256(encode_canonical(_serialize_link(link))).hexdigest()
 
 
-def _row(link: Link) -> dict[str, Any]:
+def _serialize_link(link: Link) -> dict[str, Any]:
     return {field.name: getattr(link, field.name) for field in fields(Link)}
 
 
-def verify(links: Iterable[tuple[Link, str]], *, after: Head = BEGINNING) -> Iterator[Problem]:
+def verify_links(
+    links: Iterable[tuple[Link, str]], *, after: Head = EMPTY_CHAIN_HEAD
+) -> Iterator[Problem]:
     """Yield the problems of links in order, each with its stored hash; `after` precedes the first.
 
     Each link is compared with the stored hash of the previous one: one edit is one problem, and the
@@ -80,7 +82,7 @@ def verify(links: Iterable[tuple[Link, str]], *, after: Head = BEGINNING) -> Ite
     """
     account: UUID | None = None
     head = after
-    for link, stored in links:
+    for link, stored_hash in links:
         if account not in (None, link.account):
             yield Problem(link.seq, "account", f"belongs to account {link.account}")
         account = account or link.account
@@ -88,13 +90,13 @@ def verify(links: Iterable[tuple[Link, str]], *, after: Head = BEGINNING) -> Ite
             yield Problem(link.seq, "gap", f"follows number {head.seq}")
         if link.parent_hash != head.commit_hash:
             yield Problem(link.seq, "parent", "does not name the commit before it")
-        if not _sealed(link, stored):
+        if not _has_hash(link, stored_hash):
             yield Problem(link.seq, "hash", "differs from its sealed state")
-        head = Head(link.seq, stored)
+        head = Head(link.seq, stored_hash)
 
 
-def _sealed(link: Link, stored: str) -> bool:
+def _has_hash(link: Link, stored_hash: str) -> bool:
     try:
-        return commit_hash(link) == stored
+        return compute_commit_hash(link) == stored_hash
     except ValueError:  # an unknown format, or a value without a canonical form
         return False

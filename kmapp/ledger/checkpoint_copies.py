@@ -13,19 +13,19 @@ from typing import Any, Protocol
 import httpcore2
 from django.conf import settings
 
-from kmapp.ledger.canonical import canonical
-from kmapp.ledger.checkpoint_file import CheckpointFile, shared_file
+from kmapp.ledger.canonical import encode_canonical
+from kmapp.ledger.checkpoint_file import CheckpointFile, get_shared_file
 from kmapp.ledger.signing import (
     Signed,
-    append,
+    append_statements,
     is_countersigned_by,
-    one_signer,
-    parse,
-    public_keys,
+    load_public_keys,
+    lock_for_signing,
+    parse_line,
 )
 
-MOST = 500  # statements in one request
-SECONDS = 10.0  # for each step of a request
+MAX_STATEMENTS = 500  # statements in one request
+STEP_TIMEOUT_SECONDS = 10.0  # for each step of a request
 
 
 class CopyFailed(Exception):
@@ -42,7 +42,7 @@ class Copy(Protocol):
         """Store statements. Those that are stored already are skipped."""
 
 
-def configured_copies() -> list[Copy]:
+def list_configured_copies() -> list[Copy]:
     copies: list[Copy] = []
     if settings.CHECKPOINT_COPY_FILE:
         copies.append(FileCopy(Path(settings.CHECKPOINT_COPY_FILE)))
@@ -63,14 +63,14 @@ class FileCopy:
         self.file = CheckpointFile(self.path)
 
     def load(self) -> Sequence[Signed]:
-        return self.file.missing_from({})
+        return self.file.list_missing_from({})
 
     def store(self, statements: Sequence[Signed]) -> None:
-        with one_signer(self.path):
+        with lock_for_signing(self.path):
             stored = self.file.all()
             new = [each for each in statements if stored.get(each.statement.account) != each]
             if new:
-                append(self.path, new)
+                append_statements(self.path, new)
                 self.file.rotate_if_long()
 
 
@@ -87,21 +87,21 @@ class Peer:
 
     def store(self, statements: Sequence[Signed]) -> None:
         """Store the countersignatures next to the checkpoint file."""
-        for start in range(0, len(statements), MOST):
-            records = [each.record() for each in statements[start : start + MOST]]
+        for start in range(0, len(statements), MAX_STATEMENTS):
+            records = [each.record() for each in statements[start : start + MAX_STATEMENTS]]
             answer = self._request("POST", {"checkpoints": records})
             countersigned = parse_records(answer)
             self._verify(countersigned)
             path = settings.CHECKPOINT_FILE.with_name("countersigned.ndjson")
-            with one_signer(path):
-                append(path, countersigned)
-                shared_file(path).rotate_if_long()
+            with lock_for_signing(path):
+                append_statements(path, countersigned)
+                get_shared_file(path).rotate_if_long()
 
     def _verify(self, countersigned: Sequence[Signed]) -> None:
         """Raise CopyFailed unless the peer signed these, if its public keys are configured."""
         if not settings.CHECKPOINT_PEER_PUBLIC_KEYS:
             return
-        keys = public_keys(Path(settings.CHECKPOINT_PEER_PUBLIC_KEYS))
+        keys = load_public_keys(Path(settings.CHECKPOINT_PEER_PUBLIC_KEYS))
         if not all(is_countersigned_by(keys, each) for each in countersigned):
             raise CopyFailed("A countersignature is not of the peer's key.")
 
@@ -110,7 +110,7 @@ class Peer:
             "Authorization": f"Bearer {self.key}",
             "Content-Type": "application/json",
         }
-        timeout = dict.fromkeys(("connect", "read", "write", "pool"), SECONDS)
+        timeout = dict.fromkeys(("connect", "read", "write", "pool"), STEP_TIMEOUT_SECONDS)
         try:
             answer = httpcore2.request(
                 method,
@@ -125,14 +125,16 @@ class Peer:
         except (OSError, ValueError, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             raise CopyFailed("The peer could not be reached.") from error
         except httpcore2.TimeoutException as error:
-            raise CopyFailed(f"The peer did not respond within {SECONDS:.0f} seconds.") from error
+            raise CopyFailed(
+                f"The peer did not respond within {STEP_TIMEOUT_SECONDS:.0f} seconds."
+            ) from error
 
 
-def parse_records(answer: Any) -> list[Signed]:
+def parse_records(body: Any) -> list[Signed]:
     """Return the statements of a response or a request; raise CopyFailed if one is damaged."""
-    records: Iterable[Any] = answer.get("checkpoints", ()) if isinstance(answer, dict) else ()
+    records: Iterable[Any] = body.get("checkpoints", ()) if isinstance(body, dict) else ()
     try:
-        statements = [parse(canonical(record) + b"\n") for record in records]
+        statements = [parse_line(encode_canonical(record) + b"\n") for record in records]
     except (ValueError, TypeError, RecursionError):  # a value without a canonical form
         statements = [None]
     if None in statements:

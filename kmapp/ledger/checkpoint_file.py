@@ -11,10 +11,10 @@ from uuid import UUID
 
 from django.conf import settings
 
-from kmapp.ledger.signing import Signed, append, parse, replace_file
+from kmapp.ledger.signing import Signed, append_statements, parse_line, replace_file
 
-ROTATED_LINES = 10_000  # a longer file is rotated, which keeps fsck and every start fast
-OLD_FILES = 20  # rotated files that are stored
+MAX_LINES = 10_000  # a longer file is rotated, which keeps fsck and every start fast
+MAX_ROTATED_FILES = 20  # rotated files that are stored
 
 
 @dataclass
@@ -24,9 +24,11 @@ class CheckpointFile:
     path: Path
     inode: int = 0
     offset: int = 0
-    lines: int = 0
+    line_count: int = 0
     newest: dict[UUID, Signed] = field(default_factory=dict)
-    accepted: dict[UUID, Signed] = field(default_factory=dict)  # the last loss that was accepted
+    accepted_losses: dict[UUID, Signed] = field(
+        default_factory=dict
+    )  # the last loss that was accepted
     lock: Lock = field(default_factory=Lock)
 
     def get(self, account_id: UUID) -> Signed | None:
@@ -43,23 +45,23 @@ class CheckpointFile:
         try:
             status = self.path.stat()
         except FileNotFoundError:
-            self._forget(inode=0)
+            self._reset(inode=0)
             return
         if (status.st_ino, status.st_size) != (self.inode, self.offset):
             with self.path.open("rb") as file:
-                self._read(file)
+                self._read_from_offset(file)
 
-    def _read(self, file: BufferedReader) -> None:
+    def _read_from_offset(self, file: BufferedReader) -> None:
         status = os.fstat(file.fileno())
         if status.st_ino != self.inode or status.st_size < self.offset:  # another file
-            self._forget(status.st_ino)
+            self._reset(status.st_ino)
         file.seek(self.offset)
         for line in file:
             if not line.endswith(b"\n"):  # being written, or cut short by a crash
                 break
             self.offset += len(line)
-            self.lines += 1
-            if signed := parse(line):
+            self.line_count += 1
+            if signed := parse_line(line):
                 self._add(signed)
 
     def _add(self, signed: Signed) -> None:
@@ -68,16 +70,16 @@ class CheckpointFile:
         if before is None or statement.replaces or statement.seq >= before.statement.seq:
             self.newest[statement.account] = signed
         if statement.replaces:
-            self.accepted[statement.account] = signed
+            self.accepted_losses[statement.account] = signed
 
-    def _forget(self, inode: int) -> None:
-        self.inode, self.offset, self.lines = inode, 0, 0
-        self.newest, self.accepted = {}, {}
+    def _reset(self, inode: int) -> None:
+        self.inode, self.offset, self.line_count = inode, 0, 0
+        self.newest, self.accepted_losses = {}, {}
 
-    def lacks(self, signed: Signed) -> bool:
+    def is_missing(self, signed: Signed) -> bool:
         """Return whether this statement of ours is later than the file, and was not given up."""
         statement, account_id = signed.statement, signed.statement.account
-        newest, accepted = self.get(account_id), self.accepted.get(account_id)
+        newest, accepted = self.get(account_id), self.accepted_losses.get(account_id)
         if newest is None:
             return True
         if accepted and signed.created_at <= accepted.created_at:
@@ -85,11 +87,11 @@ class CheckpointFile:
         later = signed.created_at > newest.created_at
         return later or statement.seq > newest.statement.seq
 
-    def missing_from(self, copy: Mapping[UUID, Signed]) -> list[Signed]:
+    def list_missing_from(self, copy: Mapping[UUID, Signed]) -> list[Signed]:
         """Return the statements, in order, that a copy with these newest ones lacks."""
         missing = []
         for account_id, newest in self.all().items():
-            stored, accepted = copy.get(account_id), self.accepted.get(account_id)
+            stored, accepted = copy.get(account_id), self.accepted_losses.get(account_id)
             if stored == newest:
                 continue
             if accepted and (not stored or stored.created_at < accepted.created_at):
@@ -105,17 +107,17 @@ class CheckpointFile:
         every moment.
         """
         newest = self.all()
-        if self.lines <= max(ROTATED_LINES, 4 * len(newest)):
+        if self.line_count <= max(MAX_LINES, 4 * len(newest)):
             return
         name = f"{self.path.stem}-{datetime.now(UTC):%Y%m%dT%H%M%S%f}{self.path.suffix}"
         draft = self.path.with_name(self.path.name + ".new")
         draft.unlink(missing_ok=True)  # of a rotation that was interrupted
-        append(draft, self.missing_from({}))
+        append_statements(draft, self.list_missing_from({}))
         replace_file(self.path, draft, old=self.path.with_name(name))
-        for path in self.rotated()[:-OLD_FILES]:
+        for path in self.list_rotated()[:-MAX_ROTATED_FILES]:
             path.unlink()
 
-    def rotated(self) -> list[Path]:
+    def list_rotated(self) -> list[Path]:
         """Return the rotated files, oldest first."""
         return sorted(self.path.parent.glob(f"{self.path.stem}-*{self.path.suffix}"))
 
@@ -123,11 +125,11 @@ class CheckpointFile:
 _files: dict[Path, CheckpointFile] = {}
 
 
-def checkpoint_file() -> CheckpointFile:
+def get_checkpoint_file() -> CheckpointFile:
     """Return the configured file; it need not exist."""
-    return shared_file(settings.CHECKPOINT_FILE)
+    return get_shared_file(settings.CHECKPOINT_FILE)
 
 
-def shared_file(path: Path) -> CheckpointFile:
+def get_shared_file(path: Path) -> CheckpointFile:
     """Return the file at a path, as this process has read it."""
     return _files.setdefault(path, CheckpointFile(path))

@@ -14,37 +14,37 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.errors import ReadOnly
-from kmapp.ledger.chain import BEGINNING, Head
-from kmapp.ledger.checkpoint_file import checkpoint_file
+from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head
+from kmapp.ledger.checkpoint_file import get_checkpoint_file
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.signing import Statement
 
-RETRY_AFTER = 60  # seconds for clients of a read-only account, which waits for a person
+RETRY_AFTER_SECONDS = 60  # seconds for clients of a read-only account, which waits for a person
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Behind:
+class ChainDeviation:
     """An account whose chain is not the one that was signed. It is read-only."""
 
     account_id: UUID
-    signed: int  # the number of the last signed commit
-    ends: int  # the number of the last commit in the database
+    signed_seq: int  # the number of the last signed commit
+    last_seq: int  # the number of the last commit in the database
 
     def __str__(self) -> str:
-        if self.ends < self.signed:
-            return f"ends at commit {self.ends}, but commit {self.signed} was signed"
-        return f"has a commit {self.signed} that differs from the signed one"
+        if self.last_seq < self.signed_seq:
+            return f"ends at commit {self.last_seq}, but commit {self.signed_seq} was signed"
+        return f"has a commit {self.signed_seq} that differs from the signed one"
 
     @property
     def explanation(self) -> str:
         """What happened and what to do, for operators and agents."""
-        numbers = {"signed": self.signed, "ends": self.ends}
+        numbers = {"signed": self.signed_seq, "ends": self.last_seq}
         cause = (
             _(
                 "The ledger ends at commit %(ends)s, but commit %(signed)s was signed. An older "
                 "copy of the database was put back, or commits were deleted."
             )
-            if self.ends < self.signed
+            if self.last_seq < self.signed_seq
             else _(
                 "Commit %(signed)s of the ledger differs from the signed one. The ledger was "
                 "rewritten, or an older copy of the database was put back and then changed."
@@ -57,27 +57,31 @@ class Behind:
         return f"{cause % numbers} {remedy}"
 
     def error(self) -> ReadOnly:
-        facts = {"signed": self.signed, "ends": self.ends}
-        return ReadOnly(self.explanation, retry_after=RETRY_AFTER, details=facts)
+        facts = {"signed": self.signed_seq, "ends": self.last_seq}
+        return ReadOnly(self.explanation, retry_after=RETRY_AFTER_SECONDS, details=facts)
 
 
-def behind(account_id: UUID) -> Behind | None:
+def find_deviation(account_id: UUID) -> ChainDeviation | None:
     """Return what is missing of an account's chain. One query if nothing is missing."""
-    signed = last_signed(account_id)
-    if signed is None or signed.head == BEGINNING:  # the loss of the whole account was accepted
+    signed = find_last_signed(account_id)
+    if (
+        signed is None or signed.head == EMPTY_CHAIN_HEAD
+    ):  # the loss of the whole account was accepted
         return None
     with acting(account_id):
         commits = Commit.objects.of(account_id)
         if commits.at(signed.head).exists():
             return None
-        return Behind(account_id=account_id, signed=signed.seq, ends=commits.last_seq())
+        return ChainDeviation(
+            account_id=account_id, signed_seq=signed.seq, last_seq=commits.last_seq()
+        )
 
 
-def all_behind() -> list[Behind]:
+def list_deviations() -> list[ChainDeviation]:
     """Return what is missing of every account, including missing ones."""
-    signed, heads = checkpoint_file().all(), load_heads()
+    signed, heads = get_checkpoint_file().all(), load_heads()
     suspects = [each for each in sorted(signed) if signed[each].statement.head != heads.get(each)]
-    return [chain for account_id in suspects if (chain := behind(account_id))]
+    return [deviation for account_id in suspects if (deviation := find_deviation(account_id))]
 
 
 def load_heads() -> dict[UUID, Head]:
@@ -87,24 +91,24 @@ def load_heads() -> dict[UUID, Head]:
         return {account_id: Head(*head) for account_id, *head in cursor.fetchall()}
 
 
-def last_signed(account_id: UUID) -> Statement | None:
+def find_last_signed(account_id: UUID) -> Statement | None:
     """Return the last signed head of an account, from the configured file."""
-    signed = checkpoint_file().get(account_id)
+    signed = get_checkpoint_file().get(account_id)
     return signed.statement if signed else None
 
 
-def newest_checkpoint(account_id: UUID) -> Statement | Checkpoint | None:
+def find_newest_checkpoint(account_id: UUID) -> Statement | Checkpoint | None:
     """Return the last signed head, or its copy in the database if the file was lost.
 
     Inside `acting`.
     """
     copies = Checkpoint.objects.of(account_id).order_by("-seq")
-    return last_signed(account_id) or copies.first()
+    return find_last_signed(account_id) or copies.first()
 
 
-def unsigned_since(account_id: UUID) -> datetime | None:
+def find_unsigned_since(account_id: UUID) -> datetime | None:
     """Return the time of the first commit after the last signed one."""
-    signed = last_signed(account_id)
+    signed = find_last_signed(account_id)
     with acting(account_id):
         later = Commit.objects.of(account_id).filter(seq=signed.seq + 1 if signed else 1)
         return later.values_list("created_at", flat=True).first()

@@ -13,14 +13,14 @@ from django.db import connection
 from prometheus_client import Counter, Gauge
 
 from kmapp.ledger.chain import Problem
-from kmapp.ledger.checkpoints import checkpoint_moved, report_problem
+from kmapp.ledger.checkpoints import report_problem, sign_moved_heads
 
-LAST = Gauge(
+LAST_CHECKPOINT_TIME = Gauge(
     "kmapp_checkpoint_time_seconds",
     "Unix time at which all heads were last compared with their checkpoints.",
     multiprocess_mode="mostrecent",
 )
-BEHIND = Gauge(
+DEVIATING_ACCOUNTS = Gauge(
     "kmapp_ledger_accounts_behind",
     "Accounts whose ledger is not the one that was signed.",
     multiprocess_mode="mostrecent",
@@ -49,7 +49,7 @@ class CheckpointThread(threading.Thread):
                 connection.close()
 
     def run_once(self) -> None:
-        outcomes = checkpoint_moved()
+        outcomes = sign_moved_heads()
         problems = {each.account_id: each.problem for each in outcomes if each.problem}
         for account_id, problem in problems.items():
             if self.reported.get(account_id) != problem:
@@ -61,8 +61,8 @@ class CheckpointThread(threading.Thread):
                 )
                 report_problem(account_id, problem)
         self.reported = problems
-        BEHIND.set(len(problems))
-        LAST.set(time.time())
+        DEVIATING_ACCOUNTS.set(len(problems))
+        LAST_CHECKPOINT_TIME.set(time.time())
 
 
 def start_checkpoint_thread() -> None:

@@ -13,14 +13,21 @@ from django.conf import settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
 from kmapp.accounts.sweep import sweep
-from kmapp.ledger.chain import BEGINNING, Head, Problem, verify
-from kmapp.ledger.checkpoint_file import checkpoint_file
-from kmapp.ledger.checkpoint_status import last_signed, load_heads
+from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head, Problem, verify_links
+from kmapp.ledger.checkpoint_file import get_checkpoint_file
+from kmapp.ledger.checkpoint_status import find_last_signed, load_heads
 from kmapp.ledger.models import Checkpoint, Commit
-from kmapp.ledger.signing import Statement, append, next_time, one_signer, sign, signing_key
-from kmapp.ledger.verify import commit_blocks
+from kmapp.ledger.signing import (
+    Statement,
+    append_statements,
+    compute_next_time,
+    load_signing_key,
+    lock_for_signing,
+    sign_statement,
+)
+from kmapp.ledger.verify import stream_commit_blocks
 
-MOST_COMMITS = 10_000  # of one chain in one round of signing, so that others do not wait for it
+MAX_COMMITS = 10_000  # of one chain in one round of signing, so that others do not wait for it
 
 log = structlog.get_logger()
 
@@ -28,7 +35,7 @@ ProblemObserver = Callable[[UUID, Problem], None]
 _problem_observers: list[ProblemObserver] = []
 
 
-def observe_problems(observer: ProblemObserver) -> ProblemObserver:
+def register_problem_observer(observer: ProblemObserver) -> ProblemObserver:
     """Call this function with the account and the problem of a chain that cannot be signed."""
     _problem_observers.append(observer)
     return observer
@@ -40,7 +47,7 @@ def report_problem(account_id: UUID, problem: Problem) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signing:
+class SigningResult:
     """A head to sign; with a problem, nothing is signed."""
 
     account_id: UUID
@@ -48,9 +55,9 @@ class Signing:
     problem: Problem | None = None
 
 
-def checkpoint() -> list[Signing]:
+def sign_all_heads() -> list[SigningResult]:
     """Sign every head that moved into the file, and copy the last statements to the database."""
-    outcomes: list[Signing] = []
+    outcomes: list[SigningResult] = []
     try:
         outcomes = _sign_heads(account_ids(), limit=float("inf"))
         for each in outcomes:
@@ -62,56 +69,60 @@ def checkpoint() -> list[Signing]:
     return outcomes
 
 
-def checkpoint_moved() -> list[Signing]:
+def sign_moved_heads() -> list[SigningResult]:
     """Sign the heads that moved since the last statement in the file. One query if none did."""
     # The file first, so that an account that is signed meanwhile has a head.
-    signed = {account_id: each.statement for account_id, each in checkpoint_file().all().items()}
+    signed = {
+        account_id: each.statement for account_id, each in get_checkpoint_file().all().items()
+    }
     heads = load_heads()
     moved = [each for each in heads if each not in signed or heads[each] != signed[each].head]
-    outcomes = _sign_heads(moved, limit=MOST_COMMITS) if moved else []
+    outcomes = _sign_heads(moved, limit=MAX_COMMITS) if moved else []
     return outcomes + [
-        Signing(
+        SigningResult(
             account_id=account_id,
             head=signed[account_id].head,
             problem=Problem(signed[account_id].seq, "account", "belongs to a missing account"),
         )
         for account_id in signed.keys() - heads.keys()
-        if signed[account_id].head != BEGINNING  # otherwise the loss was accepted
+        if signed[account_id].head != EMPTY_CHAIN_HEAD  # otherwise the loss was accepted
     ]
 
 
 def find_problem(account_id: UUID) -> Problem | None:
     """Return why an account's chain cannot be signed, or None."""
-    due = _signings_due(account_id, limit=MOST_COMMITS)
+    due = _find_unsigned_head(account_id, limit=MAX_COMMITS)
     return due[0].problem if due else None
 
 
-def _sign_heads(accounts: Iterable[UUID], *, limit: float) -> list[Signing]:
+def _sign_heads(accounts: Iterable[UUID], *, limit: float) -> list[SigningResult]:
     """Sign the heads of accounts with at most `limit` new commits of each."""
-    key = signing_key(settings.CHECKPOINT_KEY_FILE)
-    outcomes: list[Signing] = []
-    with one_signer(settings.CHECKPOINT_FILE):
+    key = load_signing_key(settings.CHECKPOINT_KEY_FILE)
+    outcomes: list[SigningResult] = []
+    with lock_for_signing(settings.CHECKPOINT_FILE):
         try:
-            sweep(lambda each: outcomes.extend(_signings_due(each, limit)), accounts)
+            sweep(lambda each: outcomes.extend(_find_unsigned_head(each, limit)), accounts)
         finally:
             statements = [
                 Statement(
                     account=each.account_id,
-                    created_at=next_time(last_signed(each.account_id)),
+                    created_at=compute_next_time(find_last_signed(each.account_id)),
                     **each.head._asdict(),
                 )
                 for each in outcomes
                 if not each.problem
             ]
             if statements:
-                append(settings.CHECKPOINT_FILE, [sign(key, each) for each in statements])
-                checkpoint_file().rotate_if_long()
+                append_statements(
+                    settings.CHECKPOINT_FILE, [sign_statement(key, each) for each in statements]
+                )
+                get_checkpoint_file().rotate_if_long()
     return outcomes
 
 
 def _copy_to_database(account_id: UUID) -> None:
     """Store the last statement of an account in the database, if its chain has this head."""
-    signed = checkpoint_file().get(account_id)
+    signed = get_checkpoint_file().get(account_id)
     if signed is None or signed.statement.replaces:  # the table has no such column
         return
     head, created_at = signed.statement.head, signed.statement.created_at
@@ -128,27 +139,27 @@ def _copy_to_database(account_id: UUID) -> None:
             )
 
 
-def _signings_due(account_id: UUID, limit: float) -> list[Signing]:
+def _find_unsigned_head(account_id: UUID, limit: float) -> list[SigningResult]:
     """Return the head of a chain that moved, or the first problem since the last checkpoint."""
-    head = before = _last_signed(account_id)
-    if head != BEGINNING:
+    head = before = _find_last_signed(account_id)
+    if head != EMPTY_CHAIN_HEAD:
         with acting(account_id):
             if not Commit.objects.of(account_id).at(head).exists():
                 message = "is not the commit that was signed"
                 problem = Problem(head.seq, "rewritten", message)
-                return [Signing(account_id=account_id, head=head, problem=problem)]
-    for rows in commit_blocks(account_id, head.seq, limit=limit):
+                return [SigningResult(account_id=account_id, head=head, problem=problem)]
+    for rows in stream_commit_blocks(account_id, head.seq, limit=limit):
         links = ((row.link(), row.commit_hash) for row in rows)
-        if first_problem := next(verify(links, after=head), None):
-            return [Signing(account_id=account_id, head=head, problem=first_problem)]
+        if first_problem := next(verify_links(links, after=head), None):
+            return [SigningResult(account_id=account_id, head=head, problem=first_problem)]
         head = Head(rows[-1].seq, rows[-1].commit_hash)
-    return [] if head == before else [Signing(account_id=account_id, head=head)]
+    return [] if head == before else [SigningResult(account_id=account_id, head=head)]
 
 
-def _last_signed(account_id: UUID) -> Head:
+def _find_last_signed(account_id: UUID) -> Head:
     """Return the last signed head from the file, or from the database if the file was lost."""
-    if signed := last_signed(account_id):
+    if signed := find_last_signed(account_id):
         return signed.head
     with acting(account_id):
         copy = Checkpoint.objects.of(account_id).order_by("-seq").first()
-    return Head(copy.seq, copy.commit_hash) if copy else BEGINNING
+    return Head(copy.seq, copy.commit_hash) if copy else EMPTY_CHAIN_HEAD

@@ -11,12 +11,19 @@ from django.conf import settings
 from django.core.cache import cache
 from prometheus_client import Counter
 
-from kmapp.ledger.checkpoint_copies import Copy, configured_copies
-from kmapp.ledger.checkpoint_file import checkpoint_file
-from kmapp.ledger.signing import Signed, append, is_signed_by, one_signer, public_keys, public_path
+from kmapp.ledger.checkpoint_copies import Copy, list_configured_copies
+from kmapp.ledger.checkpoint_file import get_checkpoint_file
+from kmapp.ledger.signing import (
+    Signed,
+    append_statements,
+    get_public_keys_path,
+    is_signed_by,
+    load_public_keys,
+    lock_for_signing,
+)
 
-COMPARED_SECONDS = 60.0  # between two comparisons with what the copy has
-LONGEST_PAUSE = 60.0
+COMPARE_INTERVAL_SECONDS = 60.0  # between two comparisons with what the copy has
+MAX_PAUSE_SECONDS = 60.0
 STATUS_SECONDS = 600  # after which the state of a copy is unknown
 
 FAILURES = Counter("kmapp_checkpoint_copy_failures", "Failed rounds of copying.", ["copy"])
@@ -31,13 +38,13 @@ class CopyThread(threading.Thread):
         self.copy = copy
         self.stopping = threading.Event()
         self.stored: dict[UUID, Signed] = {}
-        self.compared = -COMPARED_SECONDS
+        self.compared = -COMPARE_INTERVAL_SECONDS
         self.failed = 0
 
     def run(self) -> None:
         while True:
             self.run_once()
-            pause = min(settings.CHECKPOINT_SECONDS * 2**self.failed, LONGEST_PAUSE)
+            pause = min(settings.CHECKPOINT_SECONDS * 2**self.failed, MAX_PAUSE_SECONDS)
             if self.stopping.wait(pause):
                 return
 
@@ -45,12 +52,12 @@ class CopyThread(threading.Thread):
         """Compare if it is due, and send what is new. A failure is counted and tried again."""
         try:
             self._compare()
-            if new := checkpoint_file().missing_from(self.stored):
+            if new := get_checkpoint_file().list_missing_from(self.stored):
                 self.copy.store(new)
                 self.stored |= {each.statement.account: each for each in new}
         except Exception as error:  # noqa: BLE001 - the next round tries again
             self.failed = min(self.failed + 1, 6)
-            self.compared = -COMPARED_SECONDS
+            self.compared = -COMPARE_INTERVAL_SECONDS
             FAILURES.labels(self.copy.name).inc()
             log.warning("checkpoint_copy_failed", copy=self.copy.name, error=str(error))
             cache.set(f"checkpoint-copy:{self.copy.name}", {"error": str(error)}, STATUS_SECONDS)
@@ -60,21 +67,21 @@ class CopyThread(threading.Thread):
             cache.set(f"checkpoint-copy:{self.copy.name}", status, STATUS_SECONDS)
 
     def _compare(self) -> None:
-        if time.monotonic() - self.compared < COMPARED_SECONDS:
+        if time.monotonic() - self.compared < COMPARE_INTERVAL_SECONDS:
             return
         statements = self.copy.load()
-        adopt(statements, self.copy.name)
+        restore_lost_statements(statements, self.copy.name)
         self.stored = {each.statement.account: each for each in statements}
         self.compared = time.monotonic()
 
 
-def adopt(stored: Sequence[Signed], name: str) -> None:
+def restore_lost_statements(stored: Sequence[Signed], name: str) -> None:
     """Add statements of ours that the file has lost. Chains that lack them become read-only."""
-    with one_signer(settings.CHECKPOINT_FILE):
-        path = public_path(settings.CHECKPOINT_KEY_FILE)
-        keys = public_keys(path) if path.exists() else {}
+    with lock_for_signing(settings.CHECKPOINT_FILE):
+        path = get_public_keys_path(settings.CHECKPOINT_KEY_FILE)
+        keys = load_public_keys(path) if path.exists() else {}
         lost = []
-        for signed in filter(checkpoint_file().lacks, stored):
+        for signed in filter(get_checkpoint_file().is_missing, stored):
             account = str(signed.statement.account)
             if is_signed_by(keys, signed):
                 log.error("checkpoint_file_older_than_copy", copy=name, account=account)
@@ -82,12 +89,12 @@ def adopt(stored: Sequence[Signed], name: str) -> None:
             else:
                 log.error("checkpoint_copy_forged", copy=name, account=account)
         if lost:
-            append(settings.CHECKPOINT_FILE, lost)
+            append_statements(settings.CHECKPOINT_FILE, lost)
 
 
 def start_copy_threads() -> None:
     """Start the threads; each has compared its copy once when this returns, or failed to."""
-    for copy in configured_copies():
+    for copy in list_configured_copies():
         thread = CopyThread(copy)
         thread.run_once()
         thread.start()
@@ -98,5 +105,5 @@ def load_copy_status() -> dict[str, dict[str, Any]]:
     unknown = {"error": "Its state is unknown. Check that beat runs."}
     return {
         copy.name: cache.get(f"checkpoint-copy:{copy.name}") or unknown
-        for copy in configured_copies()
+        for copy in list_configured_copies()
     }

@@ -7,15 +7,21 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from kmapp.errors import Conflict
-from kmapp.ledger.checkpoint_file import CheckpointFile, shared_file
-from kmapp.ledger.signing import Signed, append, countersign_statement, one_signer, signing_key
+from kmapp.ledger.checkpoint_file import CheckpointFile, get_shared_file
+from kmapp.ledger.signing import (
+    Signed,
+    append_statements,
+    countersign_statement,
+    load_signing_key,
+    lock_for_signing,
+)
 
-MOST_ACCOUNTS = 10_000  # accounts of other installations in one file
+MAX_ACCOUNTS = 10_000  # accounts of other installations in one file
 
 
 def load_peer_file(account_id: UUID) -> CheckpointFile:
     """Return the file with the statements that keys of this account sent."""
-    return shared_file(settings.CHECKPOINT_FILE.parent / "peers" / f"{account_id}.ndjson")
+    return get_shared_file(settings.CHECKPOINT_FILE.parent / "peers" / f"{account_id}.ndjson")
 
 
 def countersign(account_id: UUID, statements: Sequence[Signed]) -> list[Signed]:
@@ -28,7 +34,7 @@ def countersign(account_id: UUID, statements: Sequence[Signed]) -> list[Signed]:
     one does not keep the others from being stored.
     """
     file, refused = load_peer_file(account_id), None
-    with one_signer(file.path):
+    with lock_for_signing(file.path):
         stored = dict(file.all())
         new = []
         for each in statements:
@@ -44,21 +50,21 @@ def countersign(account_id: UUID, statements: Sequence[Signed]) -> list[Signed]:
             stored[each.statement.account] = each
             new.append(each)
         if new:
-            append(file.path, new)
+            append_statements(file.path, new)
             file.rotate_if_long()
     if refused:
         raise refused
-    key = signing_key(settings.CHECKPOINT_KEY_FILE)
+    key = load_signing_key(settings.CHECKPOINT_KEY_FILE)
     return [countersign_statement(key, each.statement) for each in statements]
 
 
 def _require_space(before: Signed | None, stored: int) -> None:
-    if before is None and stored >= MOST_ACCOUNTS:
+    if before is None and stored >= MAX_ACCOUNTS:
         message = _(
             "Checkpoints of too many accounts are stored here. Send those of more"
             " accounts with a key of another account."
         )
-        raise Conflict(message, details={"most_accounts": MOST_ACCOUNTS})
+        raise Conflict(message, details={"most_accounts": MAX_ACCOUNTS})
 
 
 def _require_progress(signed: Signed, before: Signed | None) -> None:

@@ -14,18 +14,18 @@ from uuid import UUID
 
 from django.db import connection
 
-from kmapp.ledger.chain import GENESIS
-from kmapp.ledger.fsck.hashing import TIME, Commit, hash_of, loaded
+from kmapp.ledger.chain import GENESIS_HASH
+from kmapp.ledger.fsck.hashing import FORMAT_TIME_SQL, Commit, compute_commit_hash, parse_jsonb
 
-MOST_BYTES = 32 * 2**20
-PACKED = 16  # bytes of a change
-COMMIT = 400  # bytes that a cached commit takes in addition to its changes
+MAX_CACHE_BYTES = 32 * 2**20
+CHANGE_BYTES = 16  # bytes of a change
+COMMIT_OVERHEAD_BYTES = 400  # bytes that a cached commit takes in addition to its changes
 
 SealedChanges = bytes  # packed changes, one after the other
 # A commit is part of the chain if its parent is: the database allows one child for each parent.
-_COMMITS = f"""
+_COMMITS_SQL = f"""
 SELECT c.id::text, c.format, c.seq, c.parent_hash, c.commit_hash, c.actor,
-  {TIME.format("c.created_at")}, c.input_digest, c.diff::text, NULL, NULL, '',
+  {FORMAT_TIME_SQL.format("c.created_at")}, c.input_digest, c.diff::text, NULL, NULL, '',
   CASE WHEN c.seq = 1 THEN c.parent_hash = %s ELSE EXISTS (
     SELECT FROM ledger_commit p WHERE p.account_id = c.account_id AND p.seq = c.seq - 1
        AND p.commit_hash = c.parent_hash) END
@@ -53,22 +53,22 @@ class _Cache:
             for pk, changes in commits.items():
                 if pk not in self.commits:
                     self.commits[pk] = changes
-                    self.size += len(changes) + COMMIT
-            while self.size > MOST_BYTES:
-                self.size -= len(self.commits.popitem(last=False)[1]) + COMMIT
+                    self.size += len(changes) + COMMIT_OVERHEAD_BYTES
+            while self.size > MAX_CACHE_BYTES:
+                self.size -= len(self.commits.popitem(last=False)[1]) + COMMIT_OVERHEAD_BYTES
 
 
 _cache = _Cache()
 
 
-def forget_commits() -> None:
+def clear_commit_cache() -> None:
     global _cache  # noqa: PLW0603 - the state of this process
     _cache = _Cache()
 
 
 def is_sealed(changes: SealedChanges, name: str, digest: str) -> bool:
     """Return whether a commit with these changes sealed an object with this digest."""
-    return _pack(name, digest) in changes
+    return _pack_change(name, digest) in changes
 
 
 def load_sealed_changes(
@@ -77,30 +77,30 @@ def load_sealed_changes(
     """Return the changes of each valid commit. No query if all are cached. Inside `acting`."""
     verified = _cache.find(commit_ids)
     if missing := set(commit_ids) - verified.keys():
-        fresh = _load(account_id, missing)
-        _cache.store(fresh)
-        verified |= fresh
+        loaded = _load(account_id, missing)
+        _cache.store(loaded)
+        verified |= loaded
     return verified
 
 
 def _load(account_id: UUID, commit_ids: Iterable[UUID]) -> dict[UUID, SealedChanges]:
     with connection.cursor() as cursor:
-        cursor.execute(_COMMITS, [GENESIS, account_id, list(commit_ids)])
+        cursor.execute(_COMMITS_SQL, [GENESIS_HASH, account_id, list(commit_ids)])
         rows = cursor.fetchall()
     verified = {}
     for *columns, is_linked in rows:
         commit = Commit(*columns)
-        diff = loaded(commit.diff)
-        if is_linked and hash_of(str(account_id), commit, diff) == commit.commit_hash:
-            verified[UUID(commit.id)] = _pack_all(diff)
+        diff = parse_jsonb(commit.diff)
+        if is_linked and compute_commit_hash(str(account_id), commit, diff) == commit.commit_hash:
+            verified[UUID(commit.id)] = _pack_changes(diff)
     return verified
 
 
-def _pack_all(diff: Any) -> SealedChanges:
+def _pack_changes(diff: Any) -> SealedChanges:
     return b"".join(
-        _pack(change["object"], change["digest"]) for change in diff if change["digest"]
+        _pack_change(change["object"], change["digest"]) for change in diff if change["digest"]
     )
 
 
-def _pack(name: str, digest: str) -> bytes:
-    return blake2b(f"{name} {digest}".encode(), digest_size=PACKED).digest()
+def _pack_change(name: str, digest: str) -> bytes:
+    return blake2b(f"{name} {digest}".encode(), digest_size=CHANGE_BYTES).digest()

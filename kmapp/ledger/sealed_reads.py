@@ -18,7 +18,7 @@ from django.db import connection
 from prometheus_client import Counter
 
 from kmapp.accounts.models import SealedModel
-from kmapp.ledger.canonical import canonical, digest_encoded
+from kmapp.ledger.canonical import digest_encoded, encode_canonical
 from kmapp.ledger.models import Mismatch
 from kmapp.ledger.sealed_changes import SealedChanges, is_sealed, load_sealed_changes
 
@@ -27,7 +27,7 @@ R = TypeVar("R", bound=SealedModel)
 ID_LENGTH = len(str(UUID(int=0)))
 log = structlog.get_logger()
 
-WITHHELD = Counter(
+WITHHELD_ROWS = Counter(
     "kmapp_ledger_withheld",
     "Rows withheld from agents because they differ from their seal.",
     ["object_type", "reason"],
@@ -87,7 +87,7 @@ def record_withheld(results: Iterable[UUID], mismatches: Mapping[Key, Reason]) -
     """Count and log mismatches, and add them to those of the request."""
     for key, reason in mismatches.items():
         log.error("row_withheld", object=str(key), reason=reason.value)
-        WITHHELD.labels(key.object_type, reason.value).inc()
+        WITHHELD_ROWS.labels(key.object_type, reason.value).inc()
     if collected := _withheld.get():
         collected.results.update(results)
         collected.mismatches.update(mismatches)
@@ -96,15 +96,15 @@ def record_withheld(results: Iterable[UUID], mismatches: Mapping[Key, Reason]) -
 # --- Verification ---------------------------------------------------------------------------------
 
 
-def withhold(account_id: UUID, rows: Sequence[R], *, past: bool = False) -> list[R]:
+def withhold_mismatches(account_id: UUID, rows: Sequence[R], *, is_past: bool = False) -> list[R]:
     """Return the rows that are as the ledger sealed them; all if the account does not verify.
 
-    The rows are of one model and from a queryset `with_verify_on_read`. With `past`, they are
+    The rows are of one model and from a queryset `with_verify_on_read`. With `is_past`, they are
     earlier states. Inside `acting`.
     """
     if not rows or not rows[0].verify_on_read:
         return list(rows)
-    verdict = verify_rows(account_id, rows, past=past)
+    verdict = verify_rows(account_id, rows, is_past=is_past)
     if not verdict.mismatches and not verdict.erased:
         return list(rows)
     record_withheld((key.object_id for key in verdict.mismatches), verdict.mismatches)
@@ -122,38 +122,46 @@ class Verdict:
         return key not in self.mismatches and key not in self.erased
 
 
-def verify_rows(account_id: UUID, rows: Iterable[SealedModel], *, past: bool = False) -> Verdict:
+def verify_rows(account_id: UUID, rows: Iterable[SealedModel], *, is_past: bool = False) -> Verdict:
     """Compare rows with their seals. Two statements if all commits are cached and nothing differs.
 
     A row must refer to its last commit, so that an older state does not pass.
     """
-    by_key = {Key.of(row): row for row in rows}
-    seals = _load_seals_of_commits(account_id, by_key) if past else _load_last(account_id, by_key)
+    rows_by_key = {Key.of(row): row for row in rows}
+    seals = (
+        _load_seals_of_commits(account_id, rows_by_key)
+        if is_past
+        else _load_last_seals(account_id, rows_by_key)
+    )
     verdict = Verdict()
-    doubtful = [key for key, row in by_key.items() if _find_commit(seals, key) != row.commit_id]
-    if doubtful:
-        present = _load_present(account_id, by_key, doubtful)
-        verdict.erased = set(doubtful) - present.keys()
-        if past:
-            verdict.mismatches = dict.fromkeys(present, Reason.UNSEALED)
+    differing_keys = [
+        key for key, row in rows_by_key.items() if _find_commit(seals, key) != row.commit_id
+    ]
+    if differing_keys:
+        present_commits = _load_present_commits(account_id, rows_by_key, differing_keys)
+        verdict.erased = set(differing_keys) - present_commits.keys()
+        if is_past:
+            verdict.mismatches = dict.fromkeys(present_commits, Reason.UNSEALED)
         else:
-            seals |= _load_seals_of_commits(account_id, {key: by_key[key] for key in present})
-            verdict.mismatches = dict(_check_again(by_key, present, seals))
-    passed = {key: row for key, row in by_key.items() if verdict.passes(key)}
-    commits = load_sealed_changes(account_id, {row.commit_id for row in passed.values()})
-    for key, row in passed.items():
-        if reason := _compare(row, seals[key], commits.get(row.commit_id), key):
+            seals |= _load_seals_of_commits(
+                account_id, {key: rows_by_key[key] for key in present_commits}
+            )
+            verdict.mismatches = dict(_recheck_rows(rows_by_key, present_commits, seals))
+    passed_rows = {key: row for key, row in rows_by_key.items() if verdict.passes(key)}
+    commits = load_sealed_changes(account_id, {row.commit_id for row in passed_rows.values()})
+    for key, row in passed_rows.items():
+        if reason := _find_mismatch(row, seals[key], commits.get(row.commit_id), key):
             verdict.mismatches[key] = reason
     return verdict
 
 
-def _compare(
+def _find_mismatch(
     row: SealedModel, seal: Seal, changes: SealedChanges | None, key: Key
 ) -> Reason | None:
     if changes is None:
         return Reason.COMMIT
     try:
-        digest = digest_encoded(seal.salt, canonical(row.body()))
+        digest = digest_encoded(seal.salt, encode_canonical(row.body()))
     except ValueError:  # a value or a salt that the writer would have refused
         return Reason.CHANGED
     return None if is_sealed(changes, str(key), digest) else Reason.CHANGED
@@ -163,7 +171,7 @@ def _find_commit(seals: Mapping[Key, Seal], key: Key) -> UUID | None:
     return seals[key].commit_id if key in seals else None
 
 
-_LAST = """
+_LAST_SEALS_SQL = """
 SELECT DISTINCT ON (s.object_type, s.object_id) s.object_type, s.object_id, s.commit_id, s.salt
 FROM unnest(%s::text[], %s::uuid[]) AS r (object_type, object_id)
 JOIN ledger_seal s
@@ -171,13 +179,13 @@ JOIN ledger_seal s
 JOIN ledger_commit c ON c.account_id = s.account_id AND c.id = s.commit_id
 ORDER BY s.object_type, s.object_id, c.seq DESC
 """
-_OF_COMMITS = """
+_SEALS_OF_COMMITS_SQL = """
 SELECT s.object_type, s.object_id, s.commit_id, s.salt
 FROM unnest(%s::text[], %s::uuid[], %s::uuid[]) AS r (object_type, object_id, commit_id)
 JOIN ledger_seal s ON s.account_id = %s AND s.object_type = r.object_type
  AND s.object_id = r.object_id AND s.commit_id = r.commit_id
 """
-_PRESENT = """
+_PRESENT_COMMITS_SQL = """
 SELECT t.id, t.commit_id, (
   SELECT s.commit_id FROM ledger_seal s
   JOIN ledger_commit c ON c.account_id = s.account_id AND c.id = s.commit_id
@@ -187,23 +195,23 @@ FROM {table} t WHERE t.account_id = %s AND t.id = ANY (%s::uuid[])
 """
 
 
-def _load_last(account_id: UUID, rows: Mapping[Key, SealedModel]) -> dict[Key, Seal]:
+def _load_last_seals(account_id: UUID, rows: Mapping[Key, SealedModel]) -> dict[Key, Seal]:
     """Return the last seal of each row, from the row if it was read with it."""
-    read = {key: row.last_seal for key, row in rows.items() if hasattr(row, "last_seal")}
-    seals = {key: Seal.parse(text) for key, text in read.items() if text}
-    if unread := rows.keys() - read.keys():
-        types, ids = _columns(unread)
-        seals |= _load_seals(_LAST, [types, ids, account_id])
+    seal_texts = {key: row.last_seal for key, row in rows.items() if hasattr(row, "last_seal")}
+    seals = {key: Seal.parse(text) for key, text in seal_texts.items() if text}
+    if keys_without_seal := rows.keys() - seal_texts.keys():
+        types, ids = _split_keys(keys_without_seal)
+        seals |= _load_seals(_LAST_SEALS_SQL, [types, ids, account_id])
     return seals
 
 
 def _load_seals_of_commits(account_id: UUID, rows: Mapping[Key, SealedModel]) -> dict[Key, Seal]:
-    types, ids = _columns(rows)
+    types, ids = _split_keys(rows)
     commits = [row.commit_id for row in rows.values()]
-    return _load_seals(_OF_COMMITS, [types, ids, commits, account_id])
+    return _load_seals(_SEALS_OF_COMMITS_SQL, [types, ids, commits, account_id])
 
 
-def _columns(keys: Iterable[Key]) -> tuple[list[str], list[UUID]]:
+def _split_keys(keys: Iterable[Key]) -> tuple[list[str], list[UUID]]:
     pairs = list(keys)
     return [key.object_type for key in pairs], [key.object_id for key in pairs]
 
@@ -217,7 +225,7 @@ def _load_seals(query: str, parameters: list[Any]) -> dict[Key, Seal]:
         }
 
 
-def _load_present(
+def _load_present_commits(
     account_id: UUID, rows: Mapping[Key, SealedModel], keys: Sequence[Key]
 ) -> dict[Key, tuple[UUID, UUID | None]]:
     """Return the commit that each row refers to now, and the last commit that sealed it.
@@ -229,21 +237,21 @@ def _load_present(
     for model in {type(rows[key]) for key in keys}:
         kind = model._meta.label_lower
         ids = [key.object_id for key in keys if key.object_type == kind]
-        query = _PRESENT.format(table=connection.ops.quote_name(model._meta.db_table))
+        query = _PRESENT_COMMITS_SQL.format(table=connection.ops.quote_name(model._meta.db_table))
         with connection.cursor() as cursor:
             cursor.execute(query, [kind, account_id, ids])
             present |= {Key(kind, pk): (refers_to, last) for pk, refers_to, last in cursor}
     return present
 
 
-def _check_again(
+def _recheck_rows(
     rows: Mapping[Key, SealedModel],
-    present: Mapping[Key, tuple[UUID, UUID | None]],
+    present_commits: Mapping[Key, tuple[UUID, UUID | None]],
     seals: Mapping[Key, Seal],
 ) -> Iterator[tuple[Key, Reason]]:
     """Yield the rows that were put back, and not those that changed after they were read."""
-    for key, (refers_to, last) in present.items():
-        if last is None:
+    for key, (present_commit, last_commit) in present_commits.items():
+        if last_commit is None:
             yield key, Reason.UNSEALED
-        elif refers_to != last or _find_commit(seals, key) != rows[key].commit_id:
+        elif present_commit != last_commit or _find_commit(seals, key) != rows[key].commit_id:
             yield key, Reason.OUTDATED

@@ -9,10 +9,10 @@ from kmapp.accounts.models import Account, SealedModel
 from kmapp.errors import Invalid, list_issues
 from kmapp.ledger.actions import Recording
 
-Changed = dict[str, tuple[Any, Any]]  # the previous and the new value by name
+ChangedValues = dict[str, tuple[Any, Any]]  # the previous and the new value by name
 
 
-def assign_values(row: SealedModel | Account, values: Mapping[str, Any]) -> Changed:
+def assign_values(row: SealedModel | Account, values: Mapping[str, Any]) -> ChangedValues:
     """Set the values that differ from those of the row. The order of a list has no meaning."""
     changed = {}
     for name, value in values.items():
@@ -34,7 +34,7 @@ def validate_fields(rows: Collection[SealedModel | Account], message: str) -> No
         raise Invalid(message, issues=list_issues(error.message_dict)) from error
 
 
-def changes_input(key: str, changed: Changed) -> dict[str, Any]:
+def build_changes_input(key: str, changed: ChangedValues) -> dict[str, Any]:
     """Return the input of the commit, from which pages list the history of the settings."""
     return {key: {name: {"before": old, "after": new} for name, (old, new) in changed.items()}}
 

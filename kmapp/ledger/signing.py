@@ -26,14 +26,14 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from django.utils import timezone
 
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.chain import Head
 
 _PEM = serialization.Encoding.PEM
-_TOO_OPEN = 0o037  # others may do nothing, the group may at most read
-_LONGEST_TEXT = 128  # characters of a signature, a key ID or a hash
+_FORBIDDEN_MODE = 0o037  # others may do nothing, the group may at most read
+_MAX_TEXT_LENGTH = 128  # characters of a signature, a key ID or a hash
 # The body of a statement starts with "{", so no countersignature is also a signature of ours.
-_COUNTERSIGN = b"kmapp countersignature\n"
+_COUNTERSIGNATURE_PREFIX = b"kmapp countersignature\n"
 
 
 class KeyExposed(Exception):
@@ -68,7 +68,7 @@ class Statement:
             del fields["replaces"]
         else:
             fields["replaces"] = self.replaces._asdict()
-        return canonical(fields)
+        return encode_canonical(fields)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,69 +84,69 @@ class Signed:
         return self.statement.created_at
 
     def line(self) -> bytes:
-        return canonical(self.record())
+        return encode_canonical(self.record())
 
     def record(self) -> dict[str, Any]:
         fields = json.loads(self.statement.body())
         return {"key": self.key_id, "signature": self.signature, "statement": fields}
 
 
-def key_id(public: Ed25519PublicKey) -> str:
+def compute_key_id(public: Ed25519PublicKey) -> str:
     """Return a short name of a key: the start of the SHA-256 of its raw bytes."""
     return hashlib.sha256(public.public_bytes_raw()).hexdigest()[:16]
 
 
-def public_pem(public: Ed25519PublicKey) -> str:
+def format_public_key(public: Ed25519PublicKey) -> str:
     return public.public_bytes(_PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode()
 
 
-def signing_key(path: Path) -> Ed25519PrivateKey:
+def load_signing_key(path: Path) -> Ed25519PrivateKey:
     if not path.exists():
-        _make_key(path)
-    if path.stat().st_mode & _TOO_OPEN:
+        _create_key(path)
+    if path.stat().st_mode & _FORBIDDEN_MODE:
         raise KeyExposed(f"{path} is open to others: chmod 600 {path}")
     key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     if not isinstance(key, Ed25519PrivateKey):
         raise TypeError(f"{path} contains a {type(key).__name__}, not an Ed25519 key.")
-    _publish(key.public_key(), public_path(path))
+    _write_public_key(key.public_key(), get_public_keys_path(path))
     return key
 
 
-def public_path(path: Path) -> Path:
+def get_public_keys_path(path: Path) -> Path:
     """Return the file with the public keys of the private key at `path`."""
     return path.with_name(path.name + ".pub")
 
 
-def public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
-    """Return the public keys in a PEM file, by key id. See `public_path`."""
-    return _keys_in(path.read_text(), path.name)
+def load_public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
+    """Return the public keys in a PEM file, by key id. See `get_public_keys_path`."""
+    return _parse_public_keys(path.read_text(), path.name)
 
 
 def store_public_keys(pem: bytes, path: Path) -> None:
-    for key in _keys_in(pem.decode(), "The other file").values():
+    for key in _parse_public_keys(pem.decode(), "The other file").values():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _publish(key, path)
+        _write_public_key(key, path)
 
 
-def _keys_in(text: str, name: str) -> dict[str, Ed25519PublicKey]:
+def _parse_public_keys(text: str, name: str) -> dict[str, Ed25519PublicKey]:
     end = "-----END PUBLIC KEY-----\n"
     keys = {}
     for block in text.split(end)[:-1]:
         key = serialization.load_pem_public_key((block + end).encode())
         if not isinstance(key, Ed25519PublicKey):
             raise TypeError(f"{name} contains a {type(key).__name__}, not an Ed25519 key.")
-        keys[key_id(key)] = key
+        keys[compute_key_id(key)] = key
     return keys
 
 
-def sign(key: Ed25519PrivateKey, statement: Statement) -> Signed:
+def sign_statement(key: Ed25519PrivateKey, statement: Statement) -> Signed:
     """Sign a statement about a chain of this installation."""
     return _sign(key, statement, b"")
 
 
 def countersign_statement(key: Ed25519PrivateKey, statement: Statement) -> Signed:
     """Sign a statement of another installation. The result is not a checkpoint of this one."""
-    return _sign(key, statement, _COUNTERSIGN)
+    return _sign(key, statement, _COUNTERSIGNATURE_PREFIX)
 
 
 def is_signed_by(keys: Mapping[str, Ed25519PublicKey], signed: Signed) -> bool:
@@ -156,7 +156,7 @@ def is_signed_by(keys: Mapping[str, Ed25519PublicKey], signed: Signed) -> bool:
 
 def is_countersigned_by(keys: Mapping[str, Ed25519PublicKey], signed: Signed) -> bool:
     """Return whether one of these keys countersigned exactly this."""
-    return _verify(keys, signed, _COUNTERSIGN)
+    return _verify(keys, signed, _COUNTERSIGNATURE_PREFIX)
 
 
 def _sign(key: Ed25519PrivateKey, statement: Statement, prefix: bytes) -> Signed:
@@ -164,7 +164,7 @@ def _sign(key: Ed25519PrivateKey, statement: Statement, prefix: bytes) -> Signed
     return Signed(
         statement=statement,
         signature=base64.b64encode(signature).decode(),
-        key_id=key_id(key.public_key()),
+        key_id=compute_key_id(key.public_key()),
     )
 
 
@@ -177,14 +177,14 @@ def _verify(keys: Mapping[str, Ed25519PublicKey], signed: Signed, prefix: bytes)
     return True
 
 
-def next_time(before: Statement | None) -> datetime:
+def compute_next_time(before: Statement | None) -> datetime:
     """Return the time for a statement that follows another one, even if the clock was set back."""
     now = timezone.now()
     return max(now, before.created_at + timedelta(microseconds=1)) if before else now
 
 
 @contextmanager
-def one_signer(path: Path) -> Iterator[None]:
+def lock_for_signing(path: Path) -> Iterator[None]:
     """Let one thread of all processes sign into the file; others wait for it."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with path.with_name(path.name + ".lock").open("a") as file:
@@ -192,7 +192,7 @@ def one_signer(path: Path) -> Iterator[None]:
         yield
 
 
-def append(path: Path, records: Iterable[Signed]) -> None:
+def append_statements(path: Path, records: Iterable[Signed]) -> None:
     """Append statements to the file and wait until they are on disk.
 
     A line that a crash cut short is removed first, so that the next line does not continue it.
@@ -200,7 +200,7 @@ def append(path: Path, records: Iterable[Signed]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with path.open("a+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        whole = _end_of_last_line(file.fileno())
+        whole = _find_end_of_last_line(file.fileno())
         if whole != os.fstat(file.fileno()).st_size:
             file.truncate(whole)
         file.write(b"".join(record.line() + b"\n" for record in records))
@@ -219,7 +219,7 @@ def replace_file(path: Path, new: Path, *, old: Path) -> None:
     sync_folder(path.parent)
 
 
-def parse(line: bytes) -> Signed | None:
+def parse_line(line: bytes) -> Signed | None:
     """Parse one line of the file, or return None. Its signature is not verified."""
     try:
         record = json.loads(line)
@@ -236,7 +236,7 @@ def parse(line: bytes) -> Signed | None:
         numbers = [head.seq for head in statement.heads]
         if {*map(type, texts)} != {str} or {*map(type, numbers)} != {int}:
             return None
-        if max(map(len, texts)) > _LONGEST_TEXT:
+        if max(map(len, texts)) > _MAX_TEXT_LENGTH:
             return None
         # A statement has one representation, so that a line contains nothing unsigned.
         return signed if signed.line() + b"\n" == line else None
@@ -244,7 +244,7 @@ def parse(line: bytes) -> Signed | None:
         return None
 
 
-def _make_key(path: Path) -> None:
+def _create_key(path: Path) -> None:
     """Write a new key, complete or not at all; of two processes, the first one wins."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     secret = Ed25519PrivateKey.generate().private_bytes(
@@ -263,13 +263,13 @@ def _make_key(path: Path) -> None:
     sync_folder(path.parent)
 
 
-def _publish(public: Ed25519PublicKey, path: Path) -> None:
-    if not path.exists() or key_id(public) not in public_keys(path):
+def _write_public_key(public: Ed25519PublicKey, path: Path) -> None:
+    if not path.exists() or compute_key_id(public) not in load_public_keys(path):
         with path.open("a") as file:
-            file.write(public_pem(public))
+            file.write(format_public_key(public))
 
 
-def _end_of_last_line(descriptor: int) -> int:
+def _find_end_of_last_line(descriptor: int) -> int:
     position = os.fstat(descriptor).st_size
     while position:
         start = max(0, position - 4096)

@@ -8,76 +8,75 @@ from uuid import UUID
 
 from kmapp.accounts.acting import acting
 from kmapp.ledger.canonical import digest
-from kmapp.ledger.chain import BEGINNING, Head, commit_hash
-from kmapp.ledger.chain import verify as verify_links
-from kmapp.ledger.checkpoint_status import behind, newest_checkpoint
+from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head, compute_commit_hash, verify_links
+from kmapp.ledger.checkpoint_status import find_deviation, find_newest_checkpoint
 from kmapp.ledger.models import Commit, Seal
 
-BLOCK = 2000  # commits a transaction
-MOST_PROBLEMS = 20  # after these, reading stops
-LONG = 50_000  # commits that are read in one request
+BLOCK_COMMITS = 2000  # commits a transaction
+MAX_PROBLEMS = 20  # after these, reading stops
+MAX_COMMITS = 50_000  # commits that are read in one request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class VerificationResult:
     commits: int  # the number of the last commit that was read
     head: str
     problems: tuple[str, ...]
     checkpoint: dict[str, Any] | None
     after: int = 0  # the number of the signed commit before the first that was read
-    rest: int = 0  # later commits that were not read
+    unread_commits: int = 0  # later commits that were not read
 
     @property
     def ok(self) -> bool:
         return not self.problems
 
     @property
-    def read(self) -> int:
+    def read_commits(self) -> int:
         return self.commits - self.after
 
 
-def verify(account_id: UUID) -> Checked:
+def verify_account(account_id: UUID) -> VerificationResult:
     """Check every number, parent and hash of the account's chain, and its last signed head.
 
-    A request waits for the result, so at most LONG commits are read, and of a longer chain only
-    those after the last signed head. Signing continues where it stopped; `manage.py fsck` reads
-    everything.
+    A request waits for the result, so it reads at most MAX_COMMITS commits, and of a longer chain
+    only those after the last signed head. Signing continues where it stopped; `manage.py fsck`
+    reads everything.
     """
-    chain = behind(account_id)
-    problems = [chain.explanation] if chain else []
+    deviation = find_deviation(account_id)
+    problems = [deviation.explanation] if deviation else []
     with acting(account_id):
         commits = Commit.objects.of(account_id)
-        signed = newest_checkpoint(account_id)
-        signed_head = Head(signed.seq, signed.commit_hash) if signed else BEGINNING
-        if signed and not chain and not commits.at(signed_head).exists():
+        signed = find_newest_checkpoint(account_id)
+        signed_head = Head(signed.seq, signed.commit_hash) if signed else EMPTY_CHAIN_HEAD
+        if signed and not deviation and not commits.at(signed_head).exists():
             problems.append(f"commit {signed.seq} differs from the signed one")
-        last = commits.last_seq()
-    after = head = signed_head if last > LONG and not problems else BEGINNING
-    for rows in commit_blocks(account_id, after.seq, limit=LONG):
-        verdict = verify_links(((row.link(), row.commit_hash) for row in rows), after=head)
+        last_seq = commits.last_seq()
+    after = head = signed_head if last_seq > MAX_COMMITS and not problems else EMPTY_CHAIN_HEAD
+    for rows in stream_commit_blocks(account_id, after.seq, limit=MAX_COMMITS):
+        chain_problems = verify_links(((row.link(), row.commit_hash) for row in rows), after=head)
         problems += [
             f"commit {each.seq} {each.message}"
-            for each in islice(verdict, MOST_PROBLEMS - len(problems))
+            for each in islice(chain_problems, MAX_PROBLEMS - len(problems))
         ]
         head = Head(rows[-1].seq, rows[-1].commit_hash)
-        if len(problems) >= MOST_PROBLEMS:
+        if len(problems) >= MAX_PROBLEMS:
             break
-    return Checked(
+    return VerificationResult(
         commits=head.seq,
         head=head.commit_hash,
         problems=tuple(problems),
         checkpoint={**signed_head._asdict(), "created_at": signed.created_at} if signed else None,
         after=after.seq,
-        rest=max(0, last - head.seq),
+        unread_commits=max(0, last_seq - head.seq),
     )
 
 
-def commit_blocks(
+def stream_commit_blocks(
     account_id: UUID, after: int, *, limit: float = float("inf")
 ) -> Iterator[list[Commit]]:
     """Yield the commits after this number, one block and transaction at a time, up to `limit`."""
     while limit > 0:
-        size = int(min(BLOCK, limit))
+        size = int(min(BLOCK_COMMITS, limit))
         with acting(account_id):
             later = Commit.objects.of(account_id).filter(seq__gt=after)
             rows = list(later.order_by("seq")[:size])
@@ -101,10 +100,10 @@ class Proof:
     """Whether a commit sealed a state; without the commit, it did not."""
 
     commit: Commit | None
-    holds: bool
+    is_sealed: bool
 
 
-def proven(
+def verify_claims(
     account_id: UUID,
     object_type: str,
     object_id: UUID,
@@ -114,24 +113,26 @@ def proven(
 
     One query, and a second one if a seal is missing.
     """
-    claimed = {claim.commit_id: claim.state for claim in claims}
+    states = {claim.commit_id: claim.state for claim in claims}
     rows = Seal.objects.of(account_id).filter(object_type=object_type, object_id=object_id)
     seals = {
-        seal.commit_id: seal for seal in rows.filter(commit_id__in=claimed).select_related("commit")
+        seal.commit_id: seal for seal in rows.filter(commit_id__in=states).select_related("commit")
     }
     commits = {pk: seal.commit for pk, seal in seals.items()}
-    if unsealed := claimed.keys() - commits.keys():
-        commits |= Commit.objects.of(account_id).in_bulk(list(unsealed))
+    if commit_ids_without_seal := states.keys() - commits.keys():
+        commits |= Commit.objects.of(account_id).in_bulk(list(commit_ids_without_seal))
     name = f"{object_type}:{object_id}"
     return {
         pk: Proof(
             commit=commits.get(pk),
-            holds=pk in seals and _sealed(commits[pk], name, bytes(seals[pk].salt), state),
+            is_sealed=pk in seals and _is_sealed(commits[pk], name, bytes(seals[pk].salt), state),
         )
-        for pk, state in claimed.items()
+        for pk, state in states.items()
     }
 
 
-def _sealed(commit: Commit, name: str, salt: bytes, state: Mapping[str, Any]) -> bool:
+def _is_sealed(commit: Commit, name: str, salt: bytes, state: Mapping[str, Any]) -> bool:
     digests = [change["digest"] for change in commit.diff if change["object"] == name]
-    return commit_hash(commit.link()) == commit.commit_hash and digest(salt, state) in digests
+    return (
+        compute_commit_hash(commit.link()) == commit.commit_hash and digest(salt, state) in digests
+    )

@@ -6,7 +6,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.ledger.chain import Problem
-from kmapp.ledger.checkpoints import observe_problems
+from kmapp.ledger.checkpoints import register_problem_observer
 from kmapp.notifications.actions import notify
 from kmapp.notifications.kernel_kinds import (
     BUDGET_EXCEEDED,
@@ -15,21 +15,21 @@ from kmapp.notifications.kernel_kinds import (
     LEDGER_BROKEN,
     REFUSALS,
 )
-from kmapp.outbox.registry import Job, observe_failures
-from kmapp.search.ttl_cache import Memo
+from kmapp.outbox.registry import Job, register_failure_observer
+from kmapp.search.ttl_cache import TtlCache
 
 REPEAT_SECONDS = 60  # seconds in which this process records the same refusal once
 
-_recorded: Memo[bool] = Memo()
+_recorded: TtlCache[bool] = TtlCache()
 
 
-@observe_failures
+@register_failure_observer
 def report_failed_job(job: Job, handler: str) -> None:
     """Record that a job failed permanently. In the transaction that stores its outcome."""
     notify(job.account_id, JOB_FAILED, handler)
 
 
-@observe_problems
+@register_problem_observer
 def report_broken_chain(account_id: UUID, _problem: Problem) -> None:
     with acting(account_id):
         if Account.objects.filter(pk=account_id).exists():  # it may be missing from an older copy

@@ -31,7 +31,7 @@ class BackgroundEvaluation(AccountOwned):
         abstract = True
 
     @property
-    def is_going(self) -> bool:
+    def is_unfinished(self) -> bool:
         return self.status in (self.Status.PENDING, self.Status.RUNNING)
 
     def store(self, **values: Any) -> None:

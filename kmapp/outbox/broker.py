@@ -18,12 +18,12 @@ from redis.retry import Retry
 
 log = structlog.get_logger()
 
-ENOUGH = 100  # messages in one queue
-FAILURE_PAUSE = 1.0  # seconds after a failure
-PAUSE = 0.05  # seconds between two messages: a thousand writes need few messages
+MAX_QUEUED_MESSAGES = 100  # messages in one queue
+FAILURE_PAUSE_SECONDS = 1.0  # seconds after a failure
+PAUSE_SECONDS = 0.05  # seconds between two messages: a thousand writes need few messages
 
 
-def waiting(queues: Iterable[str]) -> int:
+def count_messages(queues: Iterable[str]) -> int:
     """Return the number of messages that no worker took yet, or 0 if the broker is away."""
     no_retries = Retry(NoBackoff(), 0)
     with Redis.from_url(settings.REDIS_URL, socket_timeout=2, retry=no_retries) as broker:
@@ -34,10 +34,10 @@ def waiting(queues: Iterable[str]) -> int:
 
 
 def is_crowded(queue: str) -> bool:
-    return waiting([queue]) >= ENOUGH
+    return count_messages([queue]) >= MAX_QUEUED_MESSAGES
 
 
-class Messenger:
+class AsyncPublisher:
     """Calls `send` with names of queues in a thread; repeated names are sent once.
 
     The broker may be slow or unreachable (Celery needs 6 s to notice), so callers do not wait.
@@ -46,10 +46,10 @@ class Messenger:
 
     def __init__(self, send: Callable[[str], object]) -> None:
         self._send = send
-        self._begin()
-        os.register_at_fork(after_in_child=self._begin)
+        self._reset()
+        os.register_at_fork(after_in_child=self._reset)
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         """Start empty, because a child process has no thread."""
         self._queues: set[str] = set()
         self._changed = threading.Condition()
@@ -59,7 +59,9 @@ class Messenger:
         with self._changed:
             self._queues.update(queues)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="messenger", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run, name="broker_publisher", daemon=True
+                )
                 self._thread.start()
             self._changed.notify()
 
@@ -72,5 +74,5 @@ class Messenger:
                 self._send(queue)
             except Exception as error:  # noqa: BLE001 - only the message is lost
                 log.warning("broker_unreachable", queue=queue, error=repr(error))
-                time.sleep(FAILURE_PAUSE)
-            time.sleep(PAUSE)
+                time.sleep(FAILURE_PAUSE_SECONDS)
+            time.sleep(PAUSE_SECONDS)

@@ -18,33 +18,37 @@ import structlog
 from celery.worker import state
 from django.conf import settings
 
-from kmapp.outbox.broker import waiting
+from kmapp.outbox.broker import count_messages
 
 log = structlog.get_logger()
 
-CHECK_INTERVAL = 5.0  # seconds
-PATIENCE = 30.0  # seconds for an idle worker
-MARGIN = 60.0  # seconds beyond the time limit of a task
+CHECK_SECONDS = 5.0  # seconds
+IDLE_TIMEOUT_SECONDS = 30.0  # seconds for an idle worker
+BUSY_MARGIN_SECONDS = 60.0  # seconds beyond the time limit of a task
 
 
 @dataclass(kw_only=True)
 class ConsumerWatchdog:
     """Detects that messages have waited for a while and none was received."""
 
-    waiting: Callable[[], int]  # messages in the queues of this worker; 0 if unknown
-    received: Callable[[], int]  # messages since the start
-    busy: Callable[[], bool]
+    count_waiting: Callable[[], int]  # messages in the queues of this worker; 0 if unknown
+    count_received: Callable[[], int]  # messages since the start
+    is_busy: Callable[[], bool]
     clock: Callable[[], float] = time.monotonic
     _received: int = field(default=-1, init=False)
     _since: float = field(default=0.0, init=False)
 
     def is_stalled(self) -> bool:
         """Call it regularly. A busy worker receives nothing, for at most the time of a task."""
-        now, received = self.clock(), self.received()
-        if received != self._received or not self.waiting():
+        now, received = self.clock(), self.count_received()
+        if received != self._received or not self.count_waiting():
             self._received, self._since = received, now
-        longest = settings.CELERY_TASK_TIME_LIMIT + MARGIN if self.busy() else PATIENCE
-        return now - self._since >= longest
+        timeout = (
+            settings.CELERY_TASK_TIME_LIMIT + BUSY_MARGIN_SECONDS
+            if self.is_busy()
+            else IDLE_TIMEOUT_SECONDS
+        )
+        return now - self._since >= timeout
 
 
 def start_watchdog(
@@ -52,9 +56,9 @@ def start_watchdog(
 ) -> threading.Thread:
     """Watch the worker of this process; `children` are the processes of its pool."""
     watchdog = ConsumerWatchdog(
-        waiting=lambda: waiting(queues),
-        received=lambda: sum(state.total_count.values()),
-        busy=lambda: bool(state.reserved_requests),
+        count_waiting=lambda: count_messages(queues),
+        count_received=lambda: sum(state.total_count.values()),
+        is_busy=lambda: bool(state.reserved_requests),
     )
 
     def check_forever() -> None:
@@ -62,9 +66,9 @@ def start_watchdog(
             if watchdog.is_stalled():
                 log.error("worker_deaf", queues=list(queues))
                 restart_process(children())
-            time.sleep(CHECK_INTERVAL)
+            time.sleep(CHECK_SECONDS)
 
-    thread = threading.Thread(target=check_forever, name="watchman", daemon=True)
+    thread = threading.Thread(target=check_forever, name="consumer_watchdog", daemon=True)
     thread.start()
     return thread
 

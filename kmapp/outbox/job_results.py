@@ -15,19 +15,19 @@ class Outcome:
 
 
 ResultFunction = Callable[[UUID, Mapping[str, Any]], Outcome]  # by account and the event's payload
-_outcomes: dict[str, ResultFunction] = {}
+_result_functions: dict[str, ResultFunction] = {}
 
 
-def outcome_of(topic: str) -> Callable[[ResultFunction], ResultFunction]:
+def register_result_function(topic: str) -> Callable[[ResultFunction], ResultFunction]:
     """Register the function that returns outcomes of a topic's events, called inside `acting`."""
 
     def register(result_function: ResultFunction) -> ResultFunction:
-        _outcomes[topic] = result_function
+        _result_functions[topic] = result_function
         return result_function
 
     return register
 
 
-def outcome(account_id: UUID, topic: str, payload: Mapping[str, Any]) -> Outcome:
-    result_function = _outcomes.get(topic)
+def load_outcome(account_id: UUID, topic: str, payload: Mapping[str, Any]) -> Outcome:
+    result_function = _result_functions.get(topic)
     return result_function(account_id, payload) if result_function else Outcome()

@@ -21,7 +21,7 @@ def renew_leases(account_id: UUID, token: UUID) -> Iterator[None]:
     """Renew the leases of this token by a thread while the block runs."""
     stop = threading.Event()
 
-    def beat() -> None:
+    def renew_until_stopped() -> None:
         try:
             while not stop.wait(settings.OUTBOX_HEARTBEAT.total_seconds()):
                 with acting(account_id):
@@ -33,7 +33,7 @@ def renew_leases(account_id: UUID, token: UUID) -> Iterator[None]:
         finally:
             connection.close()
 
-    thread = threading.Thread(target=beat, name="lease-heartbeat", daemon=True)
+    thread = threading.Thread(target=renew_until_stopped, name="lease-heartbeat", daemon=True)
     thread.start()
     try:
         yield

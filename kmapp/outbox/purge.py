@@ -13,7 +13,7 @@ from kmapp.outbox.models import Delivery, OutboxEvent
 PURGE_BLOCK = 5_000
 
 
-def purge(account_id: UUID, *, older_than: timedelta) -> int:
+def purge_block(account_id: UUID, *, older_than: timedelta) -> int:
     """Delete a block of old events whose deliveries are all done. Return the number of events."""
     undone = Delivery.objects.of(account_id).filter(event_id=OuterRef("pk"), done_at=None)
     done = OutboxEvent.objects.of(account_id).filter(created_at__lt=SteadyTime() - older_than)
@@ -26,7 +26,7 @@ def purge_account(account_id: UUID, older_than: timedelta) -> int:
     total = 0
     while True:
         with acting(account_id):
-            dropped = purge(account_id, older_than=older_than)
+            dropped = purge_block(account_id, older_than=older_than)
         total += dropped
         if dropped < PURGE_BLOCK:
             return total

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 QUEUES = ("default", "embedding", "extraction", "clustering")
-CEILING = timedelta(minutes=10)  # of the delay before a retry
+MAX_RETRY_DELAY = timedelta(minutes=10)  # of the delay before a retry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +51,9 @@ FailureObserver = Callable[[Job, str], None]
 class Subscription:
     """A handler: `run` receives up to `batch` due jobs of one account, outside transactions.
 
-    One process per host runs a heavy handler (`alone`). `on_permanent_failure` is called inside
-    `acting` to record the failure for those who wait for the job.
+    With `one_per_host`, one process of each host runs the handler, because it is heavy.
+    `on_permanent_failure` is called inside `acting` to record the failure for those who wait for
+    the job.
     """
 
     name: str
@@ -60,7 +61,7 @@ class Subscription:
     run: Handler
     batch: int
     queue: str
-    alone: bool
+    one_per_host: bool
     on_permanent_failure: FailureHook | None
 
 
@@ -74,7 +75,7 @@ def on(
     name: str = "",
     batch: int = 1,
     queue: str = "default",
-    alone: bool = False,
+    one_per_host: bool = False,
     on_permanent_failure: FailureHook | None = None,
 ) -> Callable[[Handler], Handler]:
     """Subscribe a handler to a topic.
@@ -93,7 +94,7 @@ def on(
             run=run,
             batch=batch,
             queue=queue,
-            alone=alone,
+            one_per_host=one_per_host,
             on_permanent_failure=on_permanent_failure,
         )
         return run
@@ -101,7 +102,7 @@ def on(
     return subscribe
 
 
-def observe_failures(observer: FailureObserver) -> FailureObserver:
+def register_failure_observer(observer: FailureObserver) -> FailureObserver:
     """Call this function with each job that failed permanently, and the name of its handler.
 
     It runs inside `acting`, in the transaction that stores the failure.
@@ -115,18 +116,20 @@ def report_failure(job: Job, handler: str) -> None:
         observer(job, handler)
 
 
-def subscribers(topic: str) -> list[Subscription]:
+def list_subscribers(topic: str) -> list[Subscription]:
     return [each for each in _subscriptions.values() if each.topic == topic]
 
 
-def subscription(name: str) -> Subscription | None:
+def get_subscription(name: str) -> Subscription | None:
     return _subscriptions.get(name)
 
 
-def subscriptions(queue: str | None = None) -> list[Subscription]:
+def list_subscriptions(queue: str | None = None) -> list[Subscription]:
     return [each for each in _subscriptions.values() if queue in (None, each.queue)]
 
 
-def delay_after(attempts: int, *, most: int) -> timedelta | None:
+def compute_retry_delay(attempts: int, *, max_attempts: int) -> timedelta | None:
     """Return the delay after this many failures, or None after the last attempt."""
-    return None if attempts >= most else min(timedelta(seconds=2**attempts), CEILING)
+    return (
+        None if attempts >= max_attempts else min(timedelta(seconds=2**attempts), MAX_RETRY_DELAY)
+    )

@@ -8,12 +8,12 @@ from uuid import UUID
 from celery import shared_task
 
 from kmapp.outbox import actions, purge
-from kmapp.outbox.broker import Messenger, is_crowded
+from kmapp.outbox.broker import AsyncPublisher, is_crowded
 from kmapp.outbox.clock_steps import follow_clock
 from kmapp.outbox.registry import QUEUES
 
 # Tasks are short, because a worker that stops finishes its tasks, and queues take turns.
-SLICE = 5.0  # seconds
+SLICE_SECONDS = 5.0  # seconds
 RETENTION = timedelta(days=7)  # of events that are done, so that their outcome can be requested
 
 
@@ -23,7 +23,7 @@ def deliver(self: Any, queue: str) -> int:
     if self.request.delivery_info.get("redelivered"):
         actions.release(task)
     wake_another = partial(actions.wake, {queue})
-    return actions.deliver_due(queue, task=task, seconds=SLICE, wake_another=wake_another)
+    return actions.deliver_due(queue, task=task, seconds=SLICE_SECONDS, wake_another=wake_another)
 
 
 @shared_task
@@ -39,7 +39,7 @@ def send(queue: str) -> None:
         deliver.apply_async((queue,), queue=queue, retry=False)
 
 
-actions.wake = Messenger(send).publish
+actions.wake = AsyncPublisher(send).publish
 
 
 @shared_task

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from kmapp.text.terms import chinese_share
 
 # Minimum confidence in a response. Nine of ten questions with an answer have at least this.
-CONFIDENT = 0.3
-NEXT = 10  # results after the best that scores are compared with
-UNRELATED = 0.35  # score of unrelated memories, for those that a small account lacks
+MIN_CONFIDENCE = 0.3
+COMPARED_RESULTS = 10  # results after the best that scores are compared with
+UNRELATED_SCORE = 0.35  # score of unrelated memories, for those that a small account lacks
 
 
 class Logistic(NamedTuple):
@@ -27,7 +27,7 @@ class Logistic(NamedTuple):
     slope: float
     distance: float
 
-    def at(self, score: float, level: float) -> float:
+    def compute_log_odds(self, score: float, level: float) -> float:
         return self.offset + self.slope * score + self.distance * (score - level)
 
 
@@ -38,19 +38,28 @@ class Calibration(NamedTuple):
     chinese: Logistic
 
     def probability(self, score: float, level: float, query: str) -> float:
-        """Return the probability of an event, to three decimals. For `level` see `level_of`."""
+        """Return the probability of an event, to three decimals.
+
+        For `level` see `compute_level`.
+        """
         share = chinese_share(query)
-        odds = (1 - share) * self.english.at(score, level) + share * self.chinese.at(score, level)
-        return round(1 / (1 + math.exp(-odds)), 3)
+        log_odds = (1 - share) * self.english.compute_log_odds(
+            score, level
+        ) + share * self.chinese.compute_log_odds(score, level)
+        return round(1 / (1 + math.exp(-log_odds)), 3)
 
 
-def level_of(scores: Sequence[float]) -> float:
+def compute_level(scores: Sequence[float]) -> float:
     """Return the mean score of the results after the best one; `scores` are in their order."""
-    following = list(scores[1 : NEXT + 1])
-    return fmean([*following, *[UNRELATED] * (NEXT - len(following))])
+    following = list(scores[1 : COMPARED_RESULTS + 1])
+    return fmean([*following, *[UNRELATED_SCORE] * (COMPARED_RESULTS - len(following))])
 
 
 # That a result is relevant.
-RESULT = Calibration(english=Logistic(-9.03, 8.37, 32.54), chinese=Logistic(-7.6, 5.11, 26.82))
+RESULT_CALIBRATION = Calibration(
+    english=Logistic(-9.03, 8.37, 32.54), chinese=Logistic(-7.6, 5.11, 26.82)
+)
 # That any of the first ten results is relevant, from the best score.
-RESPONSE = Calibration(english=Logistic(-7.65, 9.5, 24.08), chinese=Logistic(-3.89, 0.67, 24.08))
+RESPONSE_CALIBRATION = Calibration(
+    english=Logistic(-7.65, 9.5, 24.08), chinese=Logistic(-3.89, 0.67, 24.08)
+)

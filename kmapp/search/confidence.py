@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-Z = 1.959963984540054  # 95 %
+Z_SCORE_95 = 1.959963984540054  # 95 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,6 @@ class Interval:
 
     def _bound(self, sign: int) -> float:
         n, p = self.total, self.share
-        middle = p + Z * Z / (2 * n)
-        spread = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n))
-        return (middle + sign * spread) / (1 + Z * Z / n)
+        middle = p + Z_SCORE_95 * Z_SCORE_95 / (2 * n)
+        spread = Z_SCORE_95 * math.sqrt(p * (1 - p) / n + Z_SCORE_95 * Z_SCORE_95 / (4 * n * n))
+        return (middle + sign * spread) / (1 + Z_SCORE_95 * Z_SCORE_95 / n)

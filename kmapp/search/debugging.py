@@ -8,7 +8,7 @@ from uuid import UUID
 
 from kmapp.search.models import Vector
 
-PREVIEW = 8  # numbers
+PREVIEW_VALUES = 8  # numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,6 @@ def load_vector_previews(
         previews[row.object_id] = VectorPreview(
             dimensions=len(numbers),
             sha256=hashlib.sha256(packed).hexdigest(),
-            preview=[round(number, 4) for number in numbers[:PREVIEW]],
+            preview=[round(number, 4) for number in numbers[:PREVIEW_VALUES]],
         )
     return previews

@@ -17,7 +17,7 @@ from kmapp.search.actions import (
     find_vectors_of_equal_texts,
     store_vectors,
 )
-from kmapp.search.registry import Embed
+from kmapp.search.registry import EmbedObjects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Read(Protocol):
 
 
 def embed_for_all_models(
-    account_id: UUID, collections: Sequence[str], ids: Sequence[UUID], embed: Embed
+    account_id: UUID, collections: Sequence[str], ids: Sequence[UUID], embed: EmbedObjects
 ) -> dict[UUID, Exception]:
     """Embed objects for every model in use. Return the error of each object that failed."""
     failed: dict[UUID, Exception] = {}

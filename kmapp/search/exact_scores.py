@@ -9,77 +9,86 @@ from typing import Any
 from django.db import connection
 
 from kmapp.database.ids import IdText
-from kmapp.search.fusion import TERMS
-from kmapp.search.lookups import Ids
-from kmapp.search.queries import SCORE, Collection, Meaning, Words, bm25_parameters
+from kmapp.search.fusion import MAX_MASK_TERMS
+from kmapp.search.lookups import IdArray
+from kmapp.search.queries import (
+    SCORE_SQL,
+    Collection,
+    QueryVector,
+    WeightedTerms,
+    build_bm25_parameters,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measures:
+class ExactScores:
     """Exact scores of objects; objects without a word or a ready vector are left out."""
 
     bm25: Mapping[IdText, float]
-    holds: Mapping[IdText, int]  # a bit for each of the first terms of the query
+    term_mask: Mapping[IdText, int]  # a bit for each of the first terms of the query
     cosine: Mapping[IdText, float]  # of the best part
     context_collection: Mapping[IdText, float]  # cosine of the vector in a second collection
 
 
 def load_exact_scores(
     collection: Collection,
-    words: Words,
-    meaning: Meaning | None,
+    words: WeightedTerms,
+    meaning: QueryVector | None,
     objects: Iterable[IdText],
     *,
     context_collection: str,
-    approximate: Mapping[IdText, float] = MappingProxyType({}),
-) -> Measures:
-    """Return every score of these objects; `approximate` has cosines that are already computed."""
+    computed_cosines: Mapping[IdText, float] = MappingProxyType({}),
+) -> ExactScores:
+    """Return every score of these objects, except cosines that `computed_cosines` already has."""
     object_ids = list(objects)
-    cosine = {each: approximate[each] for each in object_ids if each in approximate}
-    unknown = [each for each in object_ids if each not in cosine]
-    with_clause, arms = "WITH these (ids) AS (SELECT %s::uuid[])", [_BM25_OF]
-    parameters: list[Any] = [Ids(object_ids).array]
-    query_parameters = bm25_parameters(collection, words)
+    cosines = {each: computed_cosines[each] for each in object_ids if each in computed_cosines}
+    unknown_ids = [each for each in object_ids if each not in cosines]
+    with_clause, selects = "WITH these (ids) AS (SELECT %s::uuid[])", [_BM25_SQL]
+    parameters: list[Any] = [IdArray(object_ids).array]
+    query_parameters = build_bm25_parameters(collection, words)
     if meaning:
         with_clause += (
-            f", unknown (ids) AS (SELECT %s::uuid[]), query (v) AS (SELECT %s::{meaning.size})"
+            f", unknown (ids) AS (SELECT %s::uuid[]), query (v) AS (SELECT %s::{meaning.sql_type})"
         )
-        parameters += [Ids(unknown).array, meaning.literal]
+        parameters += [IdArray(unknown_ids).array, meaning.literal]
         for name, ids in {context_collection: "these", collection.name: "unknown"}.items():
-            arms.append(_COSINES_OF.format(type=meaning.size, model=meaning.model.pk, ids=ids))
+            selects.append(
+                _COSINES_SQL.format(type=meaning.sql_type, model=meaning.model.pk, ids=ids)
+            )
             query_parameters += [collection.account_id, name]
     scores_by_collection: dict[str, dict[IdText, float]] = {
         "": {},
         context_collection: {},
-        collection.name: cosine,
+        collection.name: cosines,
     }
-    holds: dict[IdText, int] = {}
-    statement = f"{with_clause} {' UNION ALL '.join(arms)}"
+    term_masks: dict[IdText, int] = {}
+    statement = f"{with_clause} {' UNION ALL '.join(selects)}"
     with connection.cursor() as cursor:
         cursor.execute(statement, [*parameters, *query_parameters])
-        for name, each, figure, term_bits in cursor.fetchall():
-            if math.isfinite(figure):
-                scores_by_collection[name][each] = figure
+        for name, each, score, term_bits in cursor.fetchall():
+            if math.isfinite(score):
+                scores_by_collection[name][each] = score
             if term_bits:
-                holds[each] = term_bits
-    return Measures(
+                term_masks[each] = term_bits
+    return ExactScores(
         bm25=scores_by_collection[""],
-        holds=holds,
-        cosine=cosine,
+        term_mask=term_masks,
+        cosine=cosines,
         context_collection=scores_by_collection[context_collection],
     )
 
 
 # Ids and the vector are sent once, because Postgres takes longer to parse them than to use them.
 # Ids are in a subquery, because of a visible array Postgres estimates each element while it plans.
-_BM25_OF = (
-    f"SELECT '', p.document::text, {SCORE}, "  # noqa: S608 - constants
-    f"coalesce(bit_or(1::bigint << (q.place - 1)::int) FILTER (WHERE q.place <= {TERMS}), 0) "
+_BM25_SQL = (
+    f"SELECT '', p.document::text, {SCORE_SQL}, "  # noqa: S608 - constants
+    f"coalesce(bit_or(1::bigint << (q.place - 1)::int) FILTER (WHERE q.place <= {MAX_MASK_TERMS}), "
+    "0) "
     "FROM unnest(%s::text[], %s::float8[]) WITH ORDINALITY AS q (term, idf, place) "
     "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
     "WHERE p.document = ANY ((SELECT ids FROM these)::uuid[]) GROUP BY p.document"
 )
-_COSINES_OF = (
+_COSINES_SQL = (
     "SELECT collection, object_id::text, 1 - min(embedding::{type} <=> (SELECT v FROM query)), 0 "
     "FROM search_vector WHERE account_id = %s AND model_id = {model:d} AND collection = %s "
     "AND state = 'READY' AND object_id = ANY ((SELECT ids FROM {ids})::uuid[]) "

@@ -16,13 +16,13 @@ from django.db.models import ForeignKey, Lookup, UUIDField
 from kmapp.database.ids import IdText
 
 
-class Ids:
+class IdArray:
     """Ids as an array literal of Postgres. Not iterable, because Django would inspect each id."""
 
     __slots__ = ("array",)
 
-    def __init__(self, these: Iterable[UUID | IdText]) -> None:
-        self.array = "{" + ",".join(map(str, these)) + "}"
+    def __init__(self, ids: Iterable[UUID | IdText]) -> None:
+        self.array = "{" + ",".join(map(str, ids)) + "}"
 
 
 @ForeignKey.register_lookup

@@ -9,12 +9,12 @@ from kmapp.accounts.acting import acting
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.model_switch import Coverage
-from kmapp.search.queries import Collection, Meaning, Within, nearest
+from kmapp.search.queries import AllowedObjects, Collection, QueryVector, find_nearest
 from kmapp.search.registry import Source
 
-TOP = 10
+COMPARED_RESULTS = 10
 MAX_EXAMPLES = 5
-WIDTH = 60
+MAX_TEXT_WIDTH = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,27 +45,27 @@ class ModelAnswers:
         return [abs(place - places[a]) for place, a in enumerate(self.before) if a in places]
 
 
-def compare(
+def compare_models(
     source: Source,
     account_id: UUID,
     models: tuple[EmbeddingModel, EmbeddingModel],
     questions: Sequence[Question],
 ) -> list[ModelAnswers]:
-    before, after = (_answers(source, account_id, model, questions) for model in models)
+    before, after = (_find_answers(source, account_id, model, questions) for model in models)
     return [
         ModelAnswers(question=question, before=old, after=new)
         for question, old, new in zip(questions, before, after, strict=True)
     ]
 
 
-def examples(source: Source, account_id: UUID, number: int) -> list[Question]:
+def load_example_questions(source: Source, account_id: UUID, number: int) -> list[Question]:
     """Return questions from the account's texts, each of which should find its own object."""
     with acting(account_id):
         texts = source.examples(account_id, number)
     return [Question(text=text, expected=expected) for expected, text in texts.items()]
 
 
-def _answers(
+def _find_answers(
     source: Source, account_id: UUID, model: EmbeddingModel, questions: Sequence[Question]
 ) -> list[list[UUID]]:
     texts = [question.text for question in questions]
@@ -73,10 +73,15 @@ def _answers(
     answers = []
     for vector in OpenAIEmbedder.for_passages(model).embed(texts, kind="query"):
         with acting(account_id):
-            within = Within.of(source.findable(account_id))
+            within = AllowedObjects.from_queryset(source.findable(account_id))
             # A long text has several parts, of which the best counts.
-            results = nearest(collection, Meaning.of(model, vector), within=within, limit=2 * TOP)
-        answers.append([UUID(each) for each in results][:TOP])
+            results = find_nearest(
+                collection,
+                QueryVector.from_floats(model, vector),
+                within=within,
+                limit=2 * COMPARED_RESULTS,
+            )
+        answers.append([UUID(each) for each in results][:COMPARED_RESULTS])
     return answers
 
 
@@ -93,7 +98,8 @@ def render_report(
     lines += [
         "",
         f"Queries                              {len(answers):,}",
-        f"Results of the first {TOP} in common       {fmean(a.overlap for a in answers):.0%}",
+        f"Results of the first {COMPARED_RESULTS} in common       "
+        f"{fmean(a.overlap for a in answers):.0%}",
         f"Places that a shared answer moved    {fmean(moves) if moves else 0:.1f}",
     ]
     if labelled := [answer for answer in answers if answer.question.expected]:
@@ -107,10 +113,10 @@ def render_report(
         ]
     changed = sorted(answers, key=lambda answer: answer.overlap)[:MAX_EXAMPLES]
     lines += ["", "Least agreement:"]
-    lines += [f"  {a.overlap:4.0%}  {_clipped(a.question.text)}" for a in changed]
+    lines += [f"  {a.overlap:4.0%}  {_clip_text(a.question.text)}" for a in changed]
     return "\n".join(lines)
 
 
-def _clipped(text: str) -> str:
+def _clip_text(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= WIDTH else f"{line[:WIDTH]}…"
+    return line if len(line) <= MAX_TEXT_WIDTH else f"{line[:MAX_TEXT_WIDTH]}…"

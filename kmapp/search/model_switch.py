@@ -21,16 +21,16 @@ from django.db.models import Count, Exists, OuterRef
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
 from kmapp.errors import Conflict
-from kmapp.outbox.registry import delay_after
+from kmapp.outbox.registry import compute_retry_delay
 from kmapp.providers import actions as models
 from kmapp.providers.actions import OWNER
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.models import Vector
-from kmapp.search.registry import Source, sources
+from kmapp.search.registry import Source, list_sources
 
-BLOCK = 64  # objects per query for missing vectors
-DROP_BLOCK = 5_000
+BLOCK_OBJECTS = 64  # objects per query for missing vectors
+DROP_BLOCK_ROWS = 5_000
 READY, FAILED = str(Vector.State.READY), str(Vector.State.FAILED)
 ReportProgress = Callable[[int], None]
 
@@ -47,7 +47,7 @@ class Coverage:
         return 100.0 if not self.texts else 100.0 * (self.texts - self.missing) / self.texts
 
 
-_COVERAGE = """
+_COVERAGE_SQL = """
 SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (
   SELECT FROM search_vector b WHERE b.account_id = a.account_id AND b.collection = a.collection
      AND b.object_id = a.object_id AND b.part = 0 AND b.model_id = %s AND b.state = 'READY'))
@@ -58,14 +58,16 @@ WHERE a.collection = ANY (%s)
 """
 
 
-def coverage(model: EmbeddingModel) -> Coverage:
+def load_coverage(model: EmbeddingModel) -> Coverage:
     with connections[OWNER].cursor() as cursor:
-        cursor.execute(_COVERAGE, [model.pk, [source.collections[0] for source in sources()]])
+        cursor.execute(
+            _COVERAGE_SQL, [model.pk, [source.collections[0] for source in list_sources()]]
+        )
         texts, missing = cursor.fetchone()
     return Coverage(texts=texts, missing=missing)
 
 
-def states(model: EmbeddingModel) -> dict[str, int]:
+def count_states(model: EmbeddingModel) -> dict[str, int]:
     rows = Vector.objects.using(OWNER).filter(model=model).values_list("state")
     return dict(rows.annotate(Count("pk")).order_by("state"))
 
@@ -73,16 +75,18 @@ def states(model: EmbeddingModel) -> dict[str, int]:
 def ensure_default_model() -> EmbeddingModel:
     """Return the active model; create the default model with its indexes if there is none."""
     active = models.get_or_create_default_model()
-    make_indexes(active)
+    create_indexes(active)
     return active
 
 
-def add(model: EmbeddingModel) -> None:
+def add_model(model: EmbeddingModel) -> None:
     models.add_model(model)
-    make_indexes(model)
+    create_indexes(model)
 
 
-def backfill(model: EmbeddingModel, report_progress: ReportProgress = lambda done: None) -> int:
+def backfill_model(
+    model: EmbeddingModel, report_progress: ReportProgress = lambda done: None
+) -> int:
     """Embed all objects of the active model for this model. Return the number of failures.
 
     After an interruption it continues: objects with a vector are skipped.
@@ -91,38 +95,38 @@ def backfill(model: EmbeddingModel, report_progress: ReportProgress = lambda don
         raise Conflict(f"{model} is active: texts are embedded with it when they are written.")
     if model.state == EmbeddingModel.State.RETIRED:
         models.rebuild_model(model)
-        make_indexes(model)
+        create_indexes(model)
     return sum(
-        _backfill(model, source, account_id, report_progress)
+        _backfill_account(model, source, account_id, report_progress)
         for account_id in account_ids()
-        for source in sources()
+        for source in list_sources()
     )
 
 
-def _backfill(
+def _backfill_account(
     model: EmbeddingModel, source: Source, account_id: UUID, report_progress: ReportProgress
 ) -> int:
     """Embed what is not READY, then repeatedly what was edited in the meantime."""
     failures: dict[UUID, Exception] = {}
 
-    def once(done_states: Sequence[str]) -> set[UUID]:
+    def embed_missing(done_states: Sequence[str]) -> set[UUID]:
         seen: set[UUID] = set()
         after = UUID(int=0)
-        while ids := _missing(account_id, source.collections[0], model, done_states, after):
+        while ids := _list_missing(account_id, source.collections[0], model, done_states, after):
             failures.update(_embed_with_retries(source, model, account_id, ids))
             report_progress(len(ids))
             seen.update(ids)
             after = ids[-1]
         return seen
 
-    once([READY])
-    left: set[UUID] = set()
-    while (remaining := once([READY, FAILED])) != left:
-        left = remaining
+    embed_missing([READY])
+    previous: set[UUID] = set()
+    while (remaining := embed_missing([READY, FAILED])) != previous:
+        previous = remaining
     return len(failures)
 
 
-def _missing(
+def _list_missing(
     account_id: UUID,
     collection: str,
     model: EmbeddingModel,
@@ -137,7 +141,7 @@ def _missing(
             model__state=EmbeddingModel.State.ACTIVE, object_id__gt=after
         )
         missing = active_vectors.filter(~Exists(done)).order_by("object_id")
-        return list(missing.values_list("object_id", flat=True)[:BLOCK])
+        return list(missing.values_list("object_id", flat=True)[:BLOCK_OBJECTS])
 
 
 def _embed_with_retries(
@@ -150,26 +154,26 @@ def _embed_with_retries(
             return source.embed(model, account_id, ids)
         except ProviderError:
             attempts += 1
-            delay = delay_after(attempts, most=settings.OUTBOX_MAX_ATTEMPTS)
+            delay = compute_retry_delay(attempts, max_attempts=settings.OUTBOX_MAX_ATTEMPTS)
             if delay is None:
                 raise
             time.sleep(delay.total_seconds())
 
 
-def activate(model: EmbeddingModel, *, although_incomplete: bool = False) -> None:
+def activate_model(model: EmbeddingModel, *, allow_incomplete: bool = False) -> None:
     """Let a model answer searches, if it has a vector of every text."""
-    covered = coverage(model)
-    if covered.missing and not although_incomplete:
+    coverage = load_coverage(model)
+    if coverage.missing and not allow_incomplete:
         raise Conflict(
-            f"{model} has no vector for {covered.missing:,} of {covered.texts:,} texts, which "
+            f"{model} has no vector for {coverage.missing:,} of {coverage.texts:,} texts, which "
             "would be found by keyword only.",
             code="model_incomplete",
-            details={"missing": covered.missing, "texts": covered.texts},
+            details={"missing": coverage.missing, "texts": coverage.texts},
         )
     models.activate_model(model)
 
 
-def drop(model: EmbeddingModel, report_progress: ReportProgress = lambda done: None) -> None:
+def drop_model(model: EmbeddingModel, report_progress: ReportProgress = lambda done: None) -> None:
     if model.state != EmbeddingModel.State.RETIRED:
         raise Conflict(f"{model} is {model.get_state_display()}: only a retired model is dropped.")
     drop_indexes(model)
@@ -182,7 +186,7 @@ def drop(model: EmbeddingModel, report_progress: ReportProgress = lambda done: N
 def _drop_block(account_id: UUID, model: EmbeddingModel) -> int:
     with acting(account_id):
         rows = Vector.objects.of(account_id).filter(model=model)
-        return rows.filter(pk__in=rows.values("pk")[:DROP_BLOCK]).delete()[0]
+        return rows.filter(pk__in=rows.values("pk")[:DROP_BLOCK_ROWS]).delete()[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +198,7 @@ class NearestIndex:
     def name(self) -> str:
         return f"vectors_nearest_{self.model.pk}_{self.collection.replace('.', '_')}"
 
-    def make(self) -> None:
+    def create(self) -> None:
         with _without_lock_timeout() as cursor:
             # An interrupted build leaves an invalid index with this name.
             cursor.execute(
@@ -224,15 +228,15 @@ def _without_lock_timeout() -> Iterator[CursorWrapper]:
             cursor.execute("RESET lock_timeout")
 
 
-def indexes_of(model: EmbeddingModel) -> list[NearestIndex]:
-    return [NearestIndex(model, source.collections[0]) for source in sources()]
+def list_indexes(model: EmbeddingModel) -> list[NearestIndex]:
+    return [NearestIndex(model, source.collections[0]) for source in list_sources()]
 
 
-def make_indexes(model: EmbeddingModel) -> None:
-    for index in indexes_of(model):
-        index.make()
+def create_indexes(model: EmbeddingModel) -> None:
+    for index in list_indexes(model):
+        index.create()
 
 
 def drop_indexes(model: EmbeddingModel) -> None:
-    for index in indexes_of(model):
+    for index in list_indexes(model):
         index.drop()

@@ -18,7 +18,7 @@ class NeighbourEvidence(NamedTuple):
     run: float
 
 
-def spread(
+def compute_neighbour_evidence(
     own: Sequence[float], adjacency: Sequence[Sequence[int]], runs: Sequence[str]
 ) -> list[NeighbourEvidence]:
     """Return the neighbour evidence of each entry. All three sequences list the same entries."""
@@ -27,18 +27,20 @@ def spread(
         if run:
             best_of_run[run] = max(evidence, best_of_run.get(run, 0.0))
     evidence_list = []
-    for position, (evidence, here) in enumerate(zip(own, adjacency, strict=True)):
-        near = max([own[one] for one in here]) if here else evidence
+    for position, (evidence, neighbours) in enumerate(zip(own, adjacency, strict=True)):
+        near = max([own[neighbour] for neighbour in neighbours]) if neighbours else evidence
         evidence_list.append(NeighbourEvidence(near, best_of_run.get(runs[position], evidence)))
     return evidence_list
 
 
-def linked(own: Sequence[float], links: Mapping[int, float]) -> float:
+def compute_linked_evidence(own: Sequence[float], links: Mapping[int, float]) -> float:
     """Return the best evidence over an edge, scaled by the edge's strength."""
     return max((own[other] * strength for other, strength in links.items()), default=0.0)
 
 
-def strength(weight: float, confidence: float, decay_rate: float, days: float) -> float:
+def compute_edge_strength(
+    weight: float, confidence: float, decay_rate: float, days: float
+) -> float:
     """Return the strength of an edge, which decreases with every day without use."""
     remaining: float = (1 - decay_rate) ** max(0.0, days)
     return weight * confidence * remaining

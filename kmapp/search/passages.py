@@ -12,9 +12,9 @@ from datetime import datetime
 
 from kmapp.text.terms import chinese_share
 
-PART_TOKENS = 400  # one vector of a long text hides single sentences
-BEFORE_TOKENS = 120  # from the end of the predecessor
-FIELDS = frozenset({"date", "speaker", "title", "kind", "text"})
+MAX_PART_TOKENS = 400  # one vector of a long text hides single sentences
+MAX_PREDECESSOR_TOKENS = 120  # from the end of the predecessor
+TEMPLATE_FIELDS = frozenset({"date", "speaker", "title", "kind", "text"})
 
 _FIELD = re.compile(r"\{(\w*)\}")
 _PLAIN = re.compile(r"[A-Za-z\s]")
@@ -22,7 +22,7 @@ _UNBROKEN = re.compile(r"[!-~]{30,}")  # keys, hashes, base64: many short tokens
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August"]
 _MONTHS += ["September", "October", "November", "December"]
-_MOSTLY = 0.5  # a text with a larger share of Chinese is Chinese
+_MIN_CHINESE_SHARE = 0.5  # a text with a larger share of Chinese is Chinese
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Passage:
     kind: str = ""
 
     def fields(self) -> Mapping[str, str]:
-        chinese = chinese_share(self.text) > _MOSTLY
+        chinese = chinese_share(self.text) > _MIN_CHINESE_SHARE
         named = self.text.startswith(f"{self.speaker}:")
         return {
             "text": self.text,
@@ -51,9 +51,11 @@ class Template:
     """A form such as `[{date}] {title}: "{text}"`. A word with an empty field is left out."""
 
     def __init__(self, source: str) -> None:
-        unknown = set(_FIELD.findall(source)) - FIELDS
+        unknown = set(_FIELD.findall(source)) - TEMPLATE_FIELDS
         if unknown or "{text}" not in source:
-            raise ValueError(f"{source!r}: use {{text}}, and only {', '.join(sorted(FIELDS))}.")
+            raise ValueError(
+                f"{source!r}: use {{text}}, and only {', '.join(sorted(TEMPLATE_FIELDS))}."
+            )
         self.words = source.split(" ")
 
     def render(self, passage: Passage) -> str:
@@ -66,39 +68,39 @@ class Template:
         )
 
 
-def words_of(passage: Passage) -> str:
+def build_indexed_text(passage: Passage) -> str:
     """Return the text whose terms are indexed, with dates, titles and speakers."""
     fields = passage.fields()
     return " ".join(fields[name] for name in ("date", "title", "speaker", "text") if fields[name])
 
 
-def renderings(template: Template, passage: Passage) -> list[str]:
+def render_parts(template: Template, passage: Passage) -> list[str]:
     """Return one text to embed for each part of the passage, each with the other fields."""
-    return [template.render(replace(passage, text=part)) for part in parts(passage.text)]
+    return [template.render(replace(passage, text=part)) for part in split_text(passage.text)]
 
 
-def in_context(template: Template, passage: Passage, before: str) -> str:
+def render_with_predecessor(template: Template, passage: Passage, predecessor: str) -> str:
     """Return the passage together with its predecessor, because an answer needs its question.
 
     It is one text with one vector: the first part of a long passage, the last of a predecessor.
     """
-    lead = parts(before, limit=BEFORE_TOKENS)[-1]
-    body = parts(passage.text, limit=PART_TOKENS - BEFORE_TOKENS)[0]
+    lead = split_text(predecessor, limit=MAX_PREDECESSOR_TOKENS)[-1]
+    body = split_text(passage.text, limit=MAX_PART_TOKENS - MAX_PREDECESSOR_TOKENS)[0]
     return template.render(replace(passage, text=f"{lead}\n{body}"))
 
 
-def parts(text: str, *, limit: int = PART_TOKENS) -> list[str]:
+def split_text(text: str, *, limit: int = MAX_PART_TOKENS) -> list[str]:
     """Return the text split at paragraphs and sentences into parts of similar size."""
-    if len(text) <= limit or (tokens := token_estimate(text)) <= limit:
+    if len(text) <= limit or (tokens := estimate_tokens(text)) <= limit:
         return [text]
     from semantic_text_splitter import TextSplitter  # noqa: PLC0415  only long text needs it
 
-    even = math.ceil(tokens / math.ceil(tokens / limit))
-    capacity = min(limit, round(even * 1.15))  # slack, so that fewer sentences are split
-    return TextSplitter.from_callback(token_estimate, capacity).chunks(text) or [text]
+    part_size = math.ceil(tokens / math.ceil(tokens / limit))
+    capacity = min(limit, round(part_size * 1.15))  # slack, so that fewer sentences are split
+    return TextSplitter.from_callback(estimate_tokens, capacity).chunks(text) or [text]
 
 
-def token_estimate(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Return about how many tokens an XLM-R tokenizer produces, seldom too few.
 
     Measured on English, Chinese, Japanese, Korean, code, JSON and base64.

@@ -12,11 +12,13 @@ from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.providers.query_cache import get_query_vector
-from kmapp.search.fusion import Scale
-from kmapp.search.queries import Meaning
+from kmapp.search.fusion import CosineScale
+from kmapp.search.queries import QueryVector
 
 
-def meaning_of(account_id: UUID, query: str, decisions: list[Mapping[str, Any]]) -> Meaning | None:
+def load_query_vector(
+    account_id: UUID, query: str, decisions: list[Mapping[str, Any]]
+) -> QueryVector | None:
     """Return the vector of a query, or None with a decision that states the reason."""
     model = active_model()
     embedder = OpenAIEmbedder.for_queries(model)
@@ -32,7 +34,7 @@ def meaning_of(account_id: UUID, query: str, decisions: list[Mapping[str, Any]])
         decisions.append(
             {"code": "km_query_vector_cached", "message": "The query vector was cached."}
         )
-    return Meaning.of(model, vector.vector)
+    return QueryVector.from_floats(model, vector.vector)
 
 
 def describe_failure(
@@ -47,5 +49,5 @@ def describe_failure(
     }
 
 
-def scale_of(model: EmbeddingModel) -> Scale:
-    return Scale(low=model.cosine_low, high=model.cosine_high)
+def build_cosine_scale(model: EmbeddingModel) -> CosineScale:
+    return CosineScale(low=model.cosine_low, high=model.cosine_high)

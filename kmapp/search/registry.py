@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from kmapp.providers.models import EmbeddingModel
 
 # Embeds objects for one model; returns the errors of objects that have no vector.
-Embed = Callable[[EmbeddingModel, UUID, Sequence[UUID]], Mapping[UUID, Exception]]
+EmbedObjects = Callable[[EmbeddingModel, UUID, Sequence[UUID]], Mapping[UUID, Exception]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class Source:
     """Objects of one app: how to embed them, and what a comparison of two models needs."""
 
     collections: tuple[str, ...]  # the first one has a vector of every object
-    embed: Embed
+    embed: EmbedObjects
     findable: Callable[[UUID], "QuerySet[Any]"]  # objects that a search may return
     examples: Callable[[UUID, int], Mapping[UUID, str]]  # recent objects with their texts
 
@@ -26,14 +26,14 @@ class Source:
 _sources: list[Source] = []
 
 
-def embeds(
+def register_source(
     *collections: str,
     findable: Callable[[UUID], "QuerySet[Any]"],
     examples: Callable[[UUID, int], Mapping[UUID, str]],
-) -> Callable[[Embed], Embed]:
+) -> Callable[[EmbedObjects], EmbedObjects]:
     """Register the function that embeds the objects of these collections."""
 
-    def register(embed: Embed) -> Embed:
+    def register(embed: EmbedObjects) -> EmbedObjects:
         _sources.append(
             Source(collections=collections, embed=embed, findable=findable, examples=examples)
         )
@@ -42,5 +42,5 @@ def embeds(
     return register
 
 
-def sources() -> list[Source]:
+def list_sources() -> list[Source]:
     return list(_sources)

@@ -14,11 +14,11 @@ from kmapp.providers.errors import ProviderError
 from kmapp.providers.rerank import is_configured, score_relevance
 from kmapp.search.query_vector import describe_failure
 
-LEAST, MOST = 30, 100  # results that are read
-SHARE = 0.7  # of the score; the fused score has the rest
-PART = "rerank"
-FAILED = "km_rerank_failed"  # code of a decision
-LONGEST = 4_000  # characters of a text: a reranker reads a few hundred words
+MIN_CANDIDATES, MAX_CANDIDATES = 30, 100  # results that are read
+RERANK_SHARE = 0.7  # of the score; the fused score has the rest
+RERANK_PART = "rerank"
+FAILURE_CODE = "km_rerank_failed"  # code of a decision
+MAX_TEXT_CHARACTERS = 4_000  # characters of a text: a reranker reads a few hundred words
 
 
 class Scored(Protocol):
@@ -33,9 +33,9 @@ class Scored(Protocol):
 T = TypeVar("T", bound=Scored)
 
 
-def candidate_limit(limit: int) -> int:
+def compute_candidate_limit(limit: int) -> int:
     """Return how many results to find, so that the best `limit` can be chosen from them."""
-    return max(limit, LEAST) if is_configured() else limit
+    return max(limit, MIN_CANDIDATES) if is_configured() else limit
 
 
 def rerank_results(
@@ -52,11 +52,15 @@ def rerank_results(
         return list(results)
     started = monotonic()
     try:
-        relevances = score_relevance(query, [text_of(each)[:LONGEST] for each in results[:MOST]])
+        relevances = score_relevance(
+            query, [text_of(each)[:MAX_TEXT_CHARACTERS] for each in results[:MAX_CANDIDATES]]
+        )
     except ProviderError as error:
         message = "In the order of words and meaning: the reranker did not answer."
         deadline = settings.RERANK_DEADLINE
-        decisions.append(describe_failure(FAILED, message, started, deadline, reason=error.code))
+        decisions.append(
+            describe_failure(FAILURE_CODE, message, started, deadline, reason=error.code)
+        )
         return list(results)
     decisions.append(
         {
@@ -69,7 +73,7 @@ def rerank_results(
     unread = [0.0] * (len(results) - len(relevances))
     scored = []
     for each, value in zip(results, [*relevances, *unread], strict=True):
-        parts = {name: (1 - SHARE) * part for name, part in each.parts.items()}
-        parts[PART] = SHARE * value
+        parts = {name: (1 - RERANK_SHARE) * part for name, part in each.parts.items()}
+        parts[RERANK_PART] = RERANK_SHARE * value
         scored.append(replace(each, score=sum(parts.values()), parts=parts))
     return sorted(scored, key=lambda each: -each.score)

@@ -10,20 +10,20 @@ from typing import Generic, TypeVar
 V = TypeVar("V")
 
 
-class Memo(Generic[V]):
-    def __init__(self, most: int = 1_000) -> None:
-        self.most = most
+class TtlCache(Generic[V]):
+    def __init__(self, max_entries: int = 1_000) -> None:
+        self.max_entries = max_entries
         self._entries: dict[Hashable, tuple[float, V]] = {}
 
     def get(self, key: Hashable) -> V | None:
-        until, value = self._entries.get(key, (0.0, None))
-        return value if monotonic() < until else None
+        expires_at, value = self._entries.get(key, (0.0, None))
+        return value if monotonic() < expires_at else None
 
     def put(self, key: Hashable, value: V, *, seconds: float) -> V:
-        if len(self._entries) >= self.most:
+        if len(self._entries) >= self.max_entries:
             self._entries.clear()  # rare, and every value is cheap to load again
         self._entries[key] = (monotonic() + seconds, value)
         return value
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         self._entries.clear()

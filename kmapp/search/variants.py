@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
-HEADER = "X-KM-Variant"
+VARIANT_HEADER = "X-KM-Variant"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Algorithm:
 
 @dataclass(frozen=True, slots=True)
 class AccountRanking:
-    """Search weights that an account learned, in the order of `kmapp.search.weights.LEARNED`."""
+    """Search weights that an account learned, in the order of `weights.LEARNED_WEIGHTS`."""
 
     number: int
     weights: tuple[float, ...]
@@ -69,4 +69,4 @@ VARIANTS = {
         Variant("v4", "1", "3"),
     )
 }
-DEFAULT = VARIANTS["v1"]
+DEFAULT_VARIANT = VARIANTS["v1"]

@@ -6,22 +6,24 @@ from pathlib import Path
 from typing import NamedTuple
 
 # Learned by `make tune`; the file also has the data sets and the results on unseen data.
-LEARNED: Mapping[str, float] = json.loads(
+LEARNED_WEIGHTS: Mapping[str, float] = json.loads(
     Path(__file__).with_name("weights.json").read_text(encoding="utf-8")
 )["weights"]
-SHIPPED = tuple(LEARNED.values())  # an account's ranking has others, in the same order
+SHIPPED_WEIGHTS = tuple(
+    LEARNED_WEIGHTS.values()
+)  # an account's ranking has others, in the same order
 # Set by hand and small, because there are no labelled data: they order equally good candidates.
-BY_HAND: Mapping[str, float] = {
+MANUAL_WEIGHTS: Mapping[str, float] = {
     "linked": 0.03,  # edges other than those of the run
     "importance": 0.02,
     "salience": 0.03,  # changed by feedback
     "pinned": 0.02,
     "fresh": 0.02,  # by its half-life, if it has one
 }
-_SHARE = 1 - 1e-9 - sum(BY_HAND.values())  # rounding must not exceed 1
+_LEARNED_SHARE = 1 - 1e-9 - sum(MANUAL_WEIGHTS.values())  # rounding must not exceed 1
 MEANING_SIGNALS = ("dense", "context")
 WORD_SIGNALS = ("lexical", "window")
-CACHED = 3_600  # combinations
+MAX_CACHED_WEIGHTS = 3_600  # combinations
 
 
 class Signals(NamedTuple):
@@ -48,33 +50,33 @@ class Signals(NamedTuple):
 class Weights(NamedTuple):
     """The weights of the signals in their order; None for a signal that is left out."""
 
-    of: tuple[float | None, ...]
+    by_signal: tuple[float | None, ...]
     factors: tuple[float, ...]  # the same, with 0 for None
 
 
 _weights_cache: dict[tuple[float, frozenset[str], tuple[float, ...]], Weights] = {}
 
 
-def weights_for(meaning: float, without: frozenset[str], learned: tuple[float, ...]) -> Weights:
+def build_weights(meaning: float, without: frozenset[str], learned: tuple[float, ...]) -> Weights:
     """Return the weights for this share of dense signals. They sum to 1."""
     weights = _weights_cache.get((meaning, without, learned))
     if weights is None:
-        if len(_weights_cache) > CACHED:
+        if len(_weights_cache) > MAX_CACHED_WEIGHTS:
             _weights_cache.clear()
         shared = {
-            name: weight * balance(name, meaning)
-            for name, weight in zip(LEARNED, learned, strict=True)
+            name: weight * compute_balance(name, meaning)
+            for name, weight in zip(LEARNED_WEIGHTS, learned, strict=True)
             if name not in without
         }
-        whole = sum(shared.values()) / _SHARE
-        named = {**{name: weight / whole for name, weight in shared.items()}, **BY_HAND}
-        of = tuple(named.get(name) for name in Signals._fields)
-        weights = Weights(of, tuple(weight or 0.0 for weight in of))
+        total = sum(shared.values()) / _LEARNED_SHARE
+        named = {**{name: weight / total for name, weight in shared.items()}, **MANUAL_WEIGHTS}
+        by_signal = tuple(named.get(name) for name in Signals._fields)
+        weights = Weights(by_signal, tuple(weight or 0.0 for weight in by_signal))
         _weights_cache[meaning, without, learned] = weights
     return weights
 
 
-def balance(name: str, meaning: float) -> float:
+def compute_balance(name: str, meaning: float) -> float:
     """Return the factor of a signal at this weight of meaning against words."""
     if name in MEANING_SIGNALS:
         return meaning

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from kmapp.accounts.acting import current_account_id
-from kmapp.database.counts import count_each
+from kmapp.database.counts import count_querysets
 from kmapp.web.http import WebRequest
 
 _CEILING = 100  # rows that are counted; the count of more is shown as 99+
@@ -29,7 +29,7 @@ def load_counts(request: WebRequest) -> dict[str, str]:
     if current_account_id() is None:
         return {}
     counts: dict[str, int] = dict(getattr(request, "counted", {}))
-    counts |= count_each(
+    counts |= count_querysets(
         {
             name: rows(request).order_by().values("pk")[:_CEILING]
             for name, rows in _rows.items()

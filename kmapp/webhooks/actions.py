@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.database.encryption import seal
+from kmapp.database.encryption import encrypt_text
 from kmapp.egress.allowed_addresses import PORTS, AllowedSites, CannotReach, validate_address
 from kmapp.errors import Conflict, Denied, Invalid, NotFound
 from kmapp.ledger.actions import recording
@@ -61,7 +61,7 @@ def create_webhook(
         created_by=str(actor),
     )
     secret = f"whsec_{b64encode(secrets.token_bytes(SECRET_BYTES)).decode()}"
-    webhook.secret = seal(secret)
+    webhook.secret = encrypt_text(secret)
     with recording(account_id, actor) as commit:
         if Webhook.objects.of(account_id).count() >= MAX_WEBHOOKS:
             raise Conflict(

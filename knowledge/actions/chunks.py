@@ -11,7 +11,7 @@ from kmapp.database.ids import uuid7
 from kmapp.outbox.actions import Task, publish
 from kmapp.providers.active import models_in_use
 from kmapp.search.actions import Part, await_vectors, drop_vectors, index_terms, unindex_terms
-from kmapp.search.lookups import Ids
+from kmapp.search.lookups import IdArray
 from knowledge.chunking import Chunk
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
@@ -103,7 +103,7 @@ def _delete_chunks(
         words = {chunk.pk: build_lexical_text(chunk, *names[chunk.document_id]) for chunk in batch}
         unindex_terms(account_id, collection, words)
         drop_vectors(account_id, [collection], list(words))
-        KnowledgeChunk.objects.of(account_id).filter(pk__any_of=Ids(words)).delete()
+        KnowledgeChunk.objects.of(account_id).filter(pk__any_of=IdArray(words)).delete()
 
 
 def _split_batches(

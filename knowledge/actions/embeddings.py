@@ -7,8 +7,8 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.embed_jobs import Text, embed_for_all_models, embed_objects
-from kmapp.search.passages import Template, renderings
-from kmapp.search.registry import embeds
+from kmapp.search.passages import Template, render_parts
+from kmapp.search.registry import register_source
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_name
 from knowledge.models import ChunkQuerySet, KnowledgeChunk
 from knowledge.retrieval.cache_version import invalidate_cache
@@ -42,7 +42,7 @@ def _embed_with_model(
         locked = rows.select_for_update(no_key=True, of=("self",)) if hold else rows
         for chunk in locked.order_by("pk"):
             passages = split_passages(chunk, chunk.document.title)
-            texts = [text for each in passages for text in renderings(template, each)]
+            texts = [text for each in passages for text in render_parts(template, each)]
             for number, text in enumerate(texts):
                 yield Text.of(collection_name(index_version), chunk.pk, number, text)
 
@@ -60,7 +60,7 @@ def _load_examples(index_version: str, account_id: UUID, number: int) -> dict[UU
 
 
 for _version in INDEX_VERSIONS:
-    embeds(
+    register_source(
         collection_name(_version),
         findable=partial(_select_chunks, _version),
         examples=partial(_load_examples, _version),

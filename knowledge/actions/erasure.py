@@ -13,7 +13,7 @@ from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
 from kmapp.outbox.actions import clear_error_messages
 from kmapp.search.actions import drop_documents, drop_vectors
-from kmapp.search.lookups import Ids
+from kmapp.search.lookups import IdArray
 from knowledge.actions.images import IMAGES, delete_unused_images
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_name
 from knowledge.models import (
@@ -68,7 +68,7 @@ def _build_missing_error(account_id: UUID, pk: UUID, noun: str) -> Exception:
 
 
 def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
-    these = Ids(ids)
+    these = IdArray(ids)
     texts = KnowledgeText.objects.of(account_id).filter(document__any_of=these)
     text_ids = list(texts.values_list("pk", flat=True))
     for pk in ids:
@@ -109,7 +109,7 @@ def _create_tombstones(account_id: UUID, ids: Sequence[UUID], commit: Recording)
 
 def _erase_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
     """Erase the inputs of the rows' commits and the stored responses that name them."""
-    seals = Seal.objects.of(account_id).filter(object_id__any_of=Ids(ids))
+    seals = Seal.objects.of(account_id).filter(object_id__any_of=IdArray(ids))
     notes = Note.objects.of(account_id).filter(commit_id__in=seals.values("commit_id"))
     notes.update(salt=None, input=None, reason="")
     IdempotentRequest.objects.of(account_id).naming(list(ids)).erase_responses()

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from itertools import accumulate, takewhile
 
-from kmapp.search.passages import token_estimate
+from kmapp.search.passages import estimate_tokens
 from knowledge.chunking.headings import Section, split_markdown_sections, split_plain_sections
 
 MIN_FILL_RATIO = 0.7  # characters per token: no real text is denser
@@ -53,7 +53,7 @@ def split_chunks(text: str, shape: Shape, *, tokens: int, language: str = "") ->
         if len(text) <= SAMPLE_LENGTH
         else text[: SAMPLE_LENGTH // 2] + text[-SAMPLE_LENGTH // 2 :]
     )
-    token_length = max(MIN_FILL_RATIO, len(sample) / max(1, token_estimate(sample)))
+    token_length = max(MIN_FILL_RATIO, len(sample) / max(1, estimate_tokens(sample)))
     capacity = max(MIN_TOKENS, round(tokens * token_length))
     lines = list(accumulate((len(line) for line in text.split("\n")), lambda a, b: a + b + 1))
     chunks: list[Chunk] = []

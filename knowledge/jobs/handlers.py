@@ -14,7 +14,7 @@ from knowledge.actions.parse_documents import parse_document
 PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 
 
-@on(READ, name="knowledge.handlers.read", queue="extraction", alone=True)
+@on(READ, name="knowledge.handlers.read", queue="extraction", one_per_host=True)
 def read(jobs: Sequence[Job]) -> None:
     for job in jobs:
         parse_document(job.account_id, UUID(job.payload["document"]))

@@ -6,8 +6,8 @@ from dataclasses import fields
 from functools import partial
 from uuid import UUID
 
-from kmapp.ledger.sealed_reads import Key, record_withheld, verify_rows, withhold
-from kmapp.search.passages import token_estimate
+from kmapp.ledger.sealed_reads import Key, record_withheld, verify_rows, withhold_mismatches
+from kmapp.search.passages import estimate_tokens
 from knowledge.lore.triggers import Entry, TriggerResult, TriggerSettings, evaluate_lorebook
 from knowledge.models import LorebookEntry
 
@@ -27,7 +27,7 @@ def load_entries(account_id: UUID, books: Sequence[str] = ()) -> list[LorebookEn
 
 def _withhold(account_id: UUID, rows: Sequence[LorebookEntry]) -> list[LorebookEntry]:
     """Return the entries that the ledger sealed, of books that it sealed."""
-    sealed = withhold(account_id, rows)
+    sealed = withhold_mismatches(account_id, rows)
     if not sealed or not sealed[0].verify_on_read:
         return sealed
     verdict = verify_rows(account_id, {row.source for row in sealed})
@@ -51,7 +51,7 @@ def evaluate_entries(
     entries = [
         Entry(id=str(row.pk), **{name: getattr(row, name) for name in COLUMNS}) for row in rows
     ]
-    run = partial(evaluate_lorebook, entries, settings=settings, count_tokens=token_estimate)
+    run = partial(evaluate_lorebook, entries, settings=settings, count_tokens=estimate_tokens)
     if state is None:
         state = {}
         if any(entry.sticky or entry.cooldown for entry in entries):

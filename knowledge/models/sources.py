@@ -9,7 +9,7 @@ from django.db.models import Count, Max, Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountQuerySet, SealedModel
-from kmapp.search.variants import DEFAULT
+from kmapp.search.variants import DEFAULT_VARIANT
 
 
 class SourceQuerySet(AccountQuerySet["KnowledgeSource"]):
@@ -38,7 +38,7 @@ class SourceQuerySet(AccountQuerySet["KnowledgeSource"]):
 
 
 def default_indexes() -> list[str]:
-    return [DEFAULT.index_version]
+    return [DEFAULT_VARIANT.index_version]
 
 
 class KnowledgeSource(SealedModel):

@@ -10,9 +10,9 @@ from django.db import connection
 from kmapp.database.ids import IdText
 from kmapp.search import queries
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.fusion import TEXT, Candidate, Query
-from kmapp.search.lookups import Ids
-from kmapp.search.queries import Collection, Meaning, Within
+from kmapp.search.fusion import MAX_TRAIT_CHARACTERS, Candidate, Query
+from kmapp.search.lookups import IdArray
+from kmapp.search.queries import AllowedObjects, Collection, QueryVector
 from kmapp.text.terms import terms
 from knowledge.retrieval.merge_adjacent import ChunkPosition
 
@@ -37,9 +37,9 @@ class ChunkData:
 
 def load_signals(
     collection: Collection,
-    within: Within,
+    within: AllowedObjects,
     text: str,
-    meaning: Meaning | None,
+    meaning: QueryVector | None,
     *,
     by_document: bool,
 ) -> Signals:
@@ -47,15 +47,22 @@ def load_signals(
 
     With `by_document`, the best chunk of a document raises the others.
     """
-    words = queries.weigh(collection, terms(text))
-    by_words = queries.best_by_words(collection, words, within=within, limit=MAX_CANDIDATES)
+    words = queries.load_weighted_terms(collection, terms(text))
+    by_words = queries.find_best_by_words(collection, words, within=within, limit=MAX_CANDIDATES)
     nearest = (
-        queries.nearest(collection, meaning, within=within, limit=MAX_NEAREST) if meaning else {}
+        queries.find_nearest(collection, meaning, within=within, limit=MAX_NEAREST)
+        if meaning
+        else {}
     )
     seeds = [*islice(by_words, MAX_SEEDS), *islice(nearest, MAX_SEEDS)]
     chunks = _load_chunks(collection.account_id, within, {*by_words, *nearest}, seeds)
     measures = load_exact_scores(
-        collection, words, meaning, chunks, context_collection=collection.name, approximate=nearest
+        collection,
+        words,
+        meaning,
+        chunks,
+        context_collection=collection.name,
+        computed_cosines=nearest,
     )
     chunk_by_position = {chunk.position: pk for pk, chunk in chunks.items()}
     candidates = [
@@ -63,7 +70,7 @@ def load_signals(
             id=pk,
             cosine=measures.cosine.get(pk),
             bm25=measures.bm25.get(pk, 0.0),
-            holds=measures.holds.get(pk, 0),
+            term_mask=measures.term_mask.get(pk, 0),
             neighbours=[
                 chunk_by_position[neighbour]
                 for step in (-1, 1)
@@ -102,16 +109,16 @@ WHERE c.account_id = %s AND c.id IN ({within}) AND c.id IN (
 
 
 def _load_chunks(
-    account_id: UUID, within: Within, chunk_ids: Iterable[IdText], seeds: Iterable[IdText]
+    account_id: UUID, within: AllowedObjects, chunk_ids: Iterable[IdText], seeds: Iterable[IdText]
 ) -> dict[IdText, ChunkData]:
     """Return the data of matches and of the neighbours of seeds."""
     params = [
-        TEXT,
+        MAX_TRAIT_CHARACTERS,
         account_id,
         *within.parameters,
-        Ids(chunk_ids).array,
+        IdArray(chunk_ids).array,
         account_id,
-        Ids(seeds).array,
+        IdArray(seeds).array,
     ]
     with connection.cursor() as cursor:
         cursor.execute(_CHUNKS.format(within=within.sql), params)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from kmapp.database.ids import IdText
-from kmapp.search.fusion import Ranked
+from kmapp.search.fusion import RankedCandidate
 
 MAX_CHUNKS = 3  # chunks in one passage
 MIN_RATIO = 0.8  # to the score of the best chunk: a weaker neighbour would only dilute it
@@ -37,7 +37,7 @@ class ChunkRun:
 
 
 def merge_chunks(
-    ranked: Iterable[Ranked],
+    ranked: Iterable[RankedCandidate],
     positions: Mapping[IdText, ChunkPosition],
     ready: frozenset[IdText],
     *,
@@ -54,7 +54,12 @@ def merge_chunks(
         run = [best.id]
         if merge:
             run = _add_neighbours(
-                run, best.plain * MIN_RATIO, ranked_by_id, positions, chunk_by_position, used
+                run,
+                best.unscaled_score * MIN_RATIO,
+                ranked_by_id,
+                positions,
+                chunk_by_position,
+                used,
             )
         used.update(run)
         runs.append(
@@ -72,7 +77,7 @@ def merge_chunks(
 def _add_neighbours(
     run: list[IdText],
     min_score: float,
-    ranked_by_id: Mapping[IdText, Ranked],
+    ranked_by_id: Mapping[IdText, RankedCandidate],
     positions: Mapping[IdText, ChunkPosition],
     chunk_by_position: Mapping[ChunkPosition, IdText],
     used: set[IdText],

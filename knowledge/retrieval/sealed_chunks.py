@@ -14,7 +14,7 @@ from django.db import connection
 
 from kmapp.accounts.models import SealedModel
 from kmapp.ledger.sealed_reads import Key, Reason, Verdict, record_withheld, verify_rows
-from kmapp.search.lookups import Ids
+from kmapp.search.lookups import IdArray
 from knowledge.chunking import Shape
 from knowledge.chunking.headings import TITLE_LENGTH
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
@@ -85,7 +85,7 @@ def _load_verified(
     missing = [pk for pk, _commit in by_commit if pk not in cached]
     fresh: list[KnowledgeText] = []
     if missing:
-        fresh += KnowledgeText.objects.of(account_id).filter(pk__any_of=Ids(missing))
+        fresh += KnowledgeText.objects.of(account_id).filter(pk__any_of=IdArray(missing))
     sources = {document.source.pk: document.source for document in documents}
     unique = {document.pk: document for document in documents}
     related: list[SealedModel] = [*unique.values(), *sources.values(), *fresh]

@@ -16,13 +16,13 @@ from kmapp.accounts.acting import acting
 from kmapp.database.ids import IdText
 from kmapp.providers.active import active_model
 from kmapp.providers.rerank import is_configured
-from kmapp.search.fusion import fuse
-from kmapp.search.lookups import Ids
+from kmapp.search.fusion import rank_candidates
+from kmapp.search.lookups import IdArray
 from kmapp.search.models import Vector
-from kmapp.search.queries import Collection, Meaning, Within, restrict_to_ids
-from kmapp.search.query_vector import meaning_of, scale_of
-from kmapp.search.reranking import FAILED, candidate_limit, rerank_results
-from kmapp.search.variants import DEFAULT, Variant
+from kmapp.search.queries import AllowedObjects, Collection, QueryVector, restrict_to_ids
+from kmapp.search.query_vector import build_cosine_scale, load_query_vector
+from kmapp.search.reranking import FAILURE_CODE, compute_candidate_limit, rerank_results
+from kmapp.search.variants import DEFAULT_VARIANT, Variant
 from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeSource
 from knowledge.retrieval.cache_version import get_cache_version
@@ -52,7 +52,7 @@ class Search:
     version: str = ""  # revision of the document
     min_score: float = 0.0
     merge: bool = True
-    variant: Variant = DEFAULT
+    variant: Variant = DEFAULT_VARIANT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +79,10 @@ def search(account_id: UUID, request: Search) -> SearchResult:
     key = _build_cache_key(account_id, request)
     cached = cache.get(key) if key else None
     if cached is None:
-        meaning = meaning_of(account_id, request.query, decisions)
+        meaning = load_query_vector(account_id, request.query, decisions)
         runs = _rank_and_rerank(account_id, request, meaning, decisions)
         # A result without vectors or without the reranker is incomplete, so it is not cached.
-        if meaning and key and FAILED not in {each["code"] for each in decisions}:
+        if meaning and key and FAILURE_CODE not in {each["code"] for each in decisions}:
             rows = [run.as_list() for run in runs]
             cache.set(key, rows, timeout=settings.KNOWLEDGE_CACHE_SECONDS)
     else:
@@ -93,7 +93,9 @@ def search(account_id: UUID, request: Search) -> SearchResult:
     return SearchResult(snippets=snippets, decisions=decisions)
 
 
-def search_with_vector(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Snippet]:
+def search_with_vector(
+    account_id: UUID, request: Search, meaning: QueryVector | None
+) -> list[Snippet]:
     """Run the search without cache and reranker, given the query's vector."""
     with acting(account_id):
         runs = _select_best(request, _rank(account_id, request, meaning))
@@ -101,14 +103,17 @@ def search_with_vector(account_id: UUID, request: Search, meaning: Meaning | Non
 
 
 def _rank_and_rerank(
-    account_id: UUID, request: Search, meaning: Meaning | None, decisions: list[Mapping[str, Any]]
+    account_id: UUID,
+    request: Search,
+    meaning: QueryVector | None,
+    decisions: list[Mapping[str, Any]],
 ) -> list[ChunkRun]:
     """Return the selected passages; the reranker is called outside `acting`."""
     with acting(account_id):
         runs = _rank(account_id, request, meaning)
         if not is_configured():
             return _select_best(request, runs)
-        runs = runs[: candidate_limit(request.limit)]
+        runs = runs[: compute_candidate_limit(request.limit)]
         passages = {}
         for snippet in _load_snippets(account_id, runs):
             first = snippet.chunks[0]
@@ -141,7 +146,7 @@ def _build_cache_key(account_id: UUID, request: Search) -> str:
     return f"knowledge-search:{account_id}:{version}:{request.limit}:{digest}" if version else ""
 
 
-def _rank(account_id: UUID, request: Search, meaning: Meaning | None) -> list[ChunkRun]:
+def _rank(account_id: UUID, request: Search, meaning: QueryVector | None) -> list[ChunkRun]:
     algorithm = request.variant.algorithm
     name = collection_name(request.variant.index_version)
     collection = Collection(account_id=account_id, name=name)
@@ -149,13 +154,15 @@ def _rank(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Ch
     signals = load_signals(
         collection, within, request.query, meaning, by_document=algorithm.by_document
     )
-    scale = scale_of(meaning.model if meaning else active_model())
+    scale = build_cosine_scale(meaning.model if meaning else active_model())
     without = frozenset() if algorithm.by_document else WITHOUT_RUN
-    ranked = fuse(signals.query, signals.candidates, scale, without=without)
+    ranked = rank_candidates(signals.query, signals.candidates, scale, without=without)
     return merge_chunks(ranked, signals.positions, signals.ready, merge=request.merge)
 
 
-def _build_chunk_filter(account_id: UUID, request: Search, collection: Collection) -> Within:
+def _build_chunk_filter(
+    account_id: UUID, request: Search, collection: Collection
+) -> AllowedObjects:
     """Return the condition on chunks. Chunks of removed documents are excluded."""
     rows = KnowledgeChunk.objects.of(account_id).of_index_version(request.variant.index_version)
     filters: dict[str, Any] = {
@@ -166,11 +173,11 @@ def _build_chunk_filter(account_id: UUID, request: Search, collection: Collectio
         "document__source__any_of": _load_source_ids(account_id, request),
     }
     active_filters = {name: value for name, value in filters.items() if value}
-    within = Within.of(rows.filter(**active_filters))
+    within = AllowedObjects.from_queryset(rows.filter(**active_filters))
     return restrict_to_ids(collection, within) if active_filters else within
 
 
-def _load_source_ids(account_id: UUID, request: Search) -> Ids | None:
+def _load_source_ids(account_id: UUID, request: Search) -> IdArray | None:
     filters: dict[str, Any] = {"trust__in": request.trust, "kind__in": request.kinds}
     active_filters = {name: value for name, value in filters.items() if value}
     if request.scope is not None:
@@ -184,7 +191,7 @@ def _load_source_ids(account_id: UUID, request: Search) -> Ids | None:
             with suppress(ValueError):
                 ids.append(UUID(each))
         rows = rows.filter(Q(name__in=request.sources) | Q(pk__in=ids))
-    return Ids(rows.values_list("pk", flat=True))
+    return IdArray(rows.values_list("pk", flat=True))
 
 
 def _load_snippets(account_id: UUID, runs: Sequence[ChunkRun]) -> list[Snippet]:
@@ -194,7 +201,7 @@ def _load_snippets(account_id: UUID, runs: Sequence[ChunkRun]) -> list[Snippet]:
     """
     rows = (
         KnowledgeChunk.objects.of(account_id)
-        .filter(pk__any_of=Ids(pk for run in runs for pk in run.chunks))
+        .filter(pk__any_of=IdArray(pk for run in runs for pk in run.chunks))
         .select_related("document__source", "text_row")
         .defer("text_row__text")
         .with_verify_on_read(account_id)
@@ -244,7 +251,7 @@ def load_vector_states(
     """Return the vector state of chunks, of several parts the worst. Inside `acting`."""
     rows = Vector.objects.of(account_id).filter(
         collection=collection_name(index_version),
-        object_id__any_of=Ids(chunk_ids),
+        object_id__any_of=IdArray(chunk_ids),
         model=active_model(),
     )
     # The states are in alphabetical order: FAILED, PENDING, READY.

@@ -6,8 +6,8 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.search.lookups import Ids
-from kmapp.search.variants import DEFAULT
+from kmapp.search.lookups import IdArray
+from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.web.site_search.indexed import find_ids
 from kmapp.web.site_search.named import find_named
 from kmapp.web.site_search.providers import Hit, Matches, Provider, SiteSearch, register
@@ -15,7 +15,7 @@ from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeSource, LorebookEntry
 from knowledge.views.passages import build_passage_url, extract_plain_lines
 
-INDEX = DEFAULT.index_version
+INDEX = DEFAULT_VARIANT.index_version
 IS = {"enabled": True, "disabled": False}
 
 
@@ -32,7 +32,7 @@ def find_documents(search: SiteSearch) -> Matches:
         ids = list(named.order_by("chunk_index").values_list("pk", flat=True)[:1])
     else:
         ids = find_ids(search, collection_name(INDEX), chunks)
-    rows = KnowledgeChunk.objects.of(search.account_id).filter(pk__any_of=Ids(ids))
+    rows = KnowledgeChunk.objects.of(search.account_id).filter(pk__any_of=IdArray(ids))
     by_id = {chunk.pk: chunk for chunk in rows.select_related("document")}
     best: dict[UUID, KnowledgeChunk] = {}
     for chunk in (by_id[pk] for pk in ids if pk in by_id):

@@ -5,10 +5,10 @@ from uuid import UUID
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.search.bounded import find_with_all
-from kmapp.search.lookups import Ids
-from kmapp.search.queries import Collection, Within
-from kmapp.search.variants import DEFAULT
+from kmapp.search.bounded import find_with_all_terms
+from kmapp.search.lookups import IdArray
+from kmapp.search.queries import AllowedObjects, Collection
+from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.text.terms import terms
 from kmapp.web.usage_registry import Usage, UsageEntry, register_parts, register_usage
 from knowledge.chunking.index_versions import collection_name
@@ -28,14 +28,19 @@ def list_chunks(account_id: UUID, pk: UUID) -> list[UUID]:
 @register_usage
 def list_linking_documents(account_id: UUID, pk: UUID, limit: int) -> Usage:
     """Return the documents that link to a memory. The words index has links as terms."""
-    index = DEFAULT.index_version
+    index = DEFAULT_VARIANT.index_version
     rows = KnowledgeChunk.objects.of(account_id).of_index_version(index)
     collection = Collection(account_id=account_id, name=collection_name(index))
     link = LINK.format(pk=pk)
-    ids = find_with_all(
-        collection, list(dict.fromkeys(terms(link))), within=Within.of(rows), limit=MAX_CHUNKS
+    ids = find_with_all_terms(
+        collection,
+        list(dict.fromkeys(terms(link))),
+        within=AllowedObjects.from_queryset(rows),
+        limit=MAX_CHUNKS,
     )
-    chunks = rows.filter(pk__any_of=Ids(ids), text__contains=f"[[{link}").select_related("document")
+    chunks = rows.filter(pk__any_of=IdArray(ids), text__contains=f"[[{link}").select_related(
+        "document"
+    )
     documents = {chunk.document_id: chunk.document for chunk in chunks.order_by("document_id")}
     entries = [
         UsageEntry(

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kmapp.errors import Invalid
-from kmapp.search.variants import DEFAULT, VARIANTS
+from kmapp.search.variants import DEFAULT_VARIANT, VARIANTS
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, get_row_or_404, paginate, post_text, safe_next_url
@@ -25,7 +25,7 @@ from knowledge.retrieval.variant_comparison import compare_variants
 TEMPLATE = "knowledge/comparison/index.html"
 PAGE_SIZE = 10  # questions; each is searched twice
 MAX_QUESTIONS = 200
-OTHER = next(name for name in VARIANTS if name != DEFAULT.name)
+OTHER = next(name for name in VARIANTS if name != DEFAULT_VARIANT.name)
 
 
 def _list_variants() -> list[tuple[str, str]]:
@@ -45,7 +45,7 @@ class VariantsForm(Styled):
 def comparison(request: WebRequest) -> HttpResponse | AfterCommit:
     """Compare two variants. Models are called outside the account's transaction."""
     account_id = request.account_id
-    params = {"left": DEFAULT.name, "right": OTHER} | request.GET.dict()
+    params = {"left": DEFAULT_VARIANT.name, "right": OTHER} | request.GET.dict()
     form = VariantsForm(params)
     rows = KnowledgeQuestion.objects.of(account_id).order_by("-created_at", "-pk")
     page = paginate(request, rows, PAGE_SIZE)

@@ -13,8 +13,8 @@ from kmapp.providers.models import EmbeddingModel
 from kmapp.search.actions import await_vectors, index_terms
 from kmapp.search.embed_jobs import Text, embed_for_all_models, embed_objects
 from kmapp.search.models import TermPosting, Vector
-from kmapp.search.passages import Template, in_context, renderings
-from kmapp.search.registry import embeds
+from kmapp.search.passages import Template, render_parts, render_with_predecessor
+from kmapp.search.registry import register_source
 from memory.actions.enqueue import (
     EMBED_CONTEXT,
     TRIAGE,
@@ -23,8 +23,8 @@ from memory.actions.enqueue import (
 )
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import COLD, COLLECTION, CONTEXT_COLLECTION
-from memory.retrieval.indexed_text import passage_of, words_of
-from memory.retrieval.run_order import neighbours
+from memory.retrieval.indexed_text import build_indexed_text, build_passage
+from memory.retrieval.run_order import load_neighbours
 
 EXAMPLE_LENGTH = 80  # characters
 BLOCK = 500  # memories per transaction of a rebuild
@@ -52,7 +52,7 @@ def _examples(account_id: UUID, number: int) -> dict[UUID, str]:
     return dict(rows.values_list("pk", begins)[:number])
 
 
-@embeds(COLLECTION, CONTEXT_COLLECTION, findable=_findable, examples=_examples)
+@register_source(COLLECTION, CONTEXT_COLLECTION, findable=_findable, examples=_examples)
 def embed_for_model(
     model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, Exception]:
@@ -67,7 +67,7 @@ def _embed_texts(
 
     def read(*, hold: bool) -> Iterator[Text]:
         for entry in _list_embedded(account_id, ids, hold=hold):
-            for number, text in enumerate(renderings(template, passage_of(entry))):
+            for number, text in enumerate(render_parts(template, build_passage(entry))):
                 yield Text.of(COLLECTION, entry.pk, number, text)
 
     return embed_objects(model, account_id, ids, read=read)
@@ -93,10 +93,10 @@ def _context_texts(
     template = Template(model.passage_template)
     entries = _list_embedded(account_id, ids, hold=hold)
     # Read after the entries are locked: a predecessor may have been erased meanwhile.
-    previous_texts = {row.pk: row.before for row in neighbours(account_id, ids)}
+    previous_texts = {row.pk: row.before for row in load_neighbours(account_id, ids)}
     for entry in entries:
         if before := previous_texts.get(entry.pk):
-            text = in_context(template, passage_of(entry), before)
+            text = render_with_predecessor(template, build_passage(entry), before)
             yield Text.of(CONTEXT_COLLECTION, entry.pk, 0, text)
 
 
@@ -144,7 +144,9 @@ def rebuild_indexes(account_id: UUID) -> Iterator[int]:
             TermPosting.objects.of(account_id).filter(
                 collection=COLLECTION, document__in=[entry.pk for entry in block]
             ).delete()
-            index_terms(account_id, COLLECTION, {entry.pk: words_of(entry) for entry in block})
+            index_terms(
+                account_id, COLLECTION, {entry.pk: build_indexed_text(entry) for entry in block}
+            )
             enqueue_embeddings(account_id, block, job)
             waiting = [entry.pk for entry in block if entry.status == MemoryEntry.Status.PROPOSED]
             enqueue_entries(account_id, TRIAGE, waiting, job)

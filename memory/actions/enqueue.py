@@ -17,7 +17,7 @@ from kmapp.search.actions import (
 )
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
-from memory.retrieval.indexed_text import words_of
+from memory.retrieval.indexed_text import build_indexed_text
 
 EMBED = "memory.entry.embed"
 EMBED_CONTEXT = "memory.entry.embed_context"
@@ -49,7 +49,7 @@ def index_new_entries(
 
     `to_embed` may contain existing entries. Return its events in its order.
     """
-    texts = {entry.pk: words_of(entry) for entry in new_entries}
+    texts = {entry.pk: build_indexed_text(entry) for entry in new_entries}
     existing = [entry for entry in to_embed if entry.pk not in texts]
     inserts = list(insert_postings(account_id, COLLECTION, texts))
     for model in models_in_use():

@@ -15,7 +15,7 @@ from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording, recording
-from kmapp.ledger.batch_nodes import HostedNode, write_all
+from kmapp.ledger.batch_nodes import HostedNode, write_nodes
 from kmapp.ledger.models import Commit
 from kmapp.prompt_injection import detect_flags
 from memory.actions.deduplication import find_existing, find_identical
@@ -113,7 +113,7 @@ def write_within_commit(
             raise _used_ids_error()  # by another account, whose memories are invisible
     entries = [existing.get(key) or new_entries[key] for key in keys]
     edges = write_edges(account_id, batch, entries, new_entries, commit)
-    hosted_nodes = write_all(batch.hosted_nodes, settings.account, batch.scope, commit)
+    hosted_nodes = write_nodes(batch.hosted_nodes, settings.account, batch.scope, commit)
     created = list(new_entries.values())
     to_embed = entries if batch.reembed else created
     queued = index_new_entries(account_id, created, to_embed if batch.embed else [], commit.id)
@@ -122,7 +122,7 @@ def write_within_commit(
         edges=edges,
         created_ids=frozenset(new_entries)
         | {edge.pk for edge in edges if edge.commit_id == commit.id}
-        | {node.id for node in hosted_nodes.values() if node.fresh},
+        | {node.id for node in hosted_nodes.values() if node.is_new},
         commit=commit.commit,
         embedding_events=queued,
         account_id=account_id,

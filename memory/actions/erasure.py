@@ -20,13 +20,13 @@ from kmapp.accounts.models import AccountQuerySet, SealedModel
 from kmapp.accounts.personal_data import count_personal_data, erase_copies, erase_personal_data
 from kmapp.accounts.redacted_text import redact_reason
 from kmapp.api.models import IdempotentRequest
-from kmapp.database.counts import count_each
+from kmapp.database.counts import count_querysets
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
 from kmapp.outbox.actions import clear_error_messages
 from kmapp.search.actions import drop_documents, drop_vectors
-from kmapp.search.lookups import Ids
+from kmapp.search.lookups import IdArray
 from kmapp.search.models import Vector
 from kmapp.webhooks.actions import report_changes
 from memory.actions.confirmation_tickets import Confirmation
@@ -46,7 +46,7 @@ from memory.models import (
 )
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.models.entry_input import derive_entry_id
-from memory.retrieval.run_order import neighbours
+from memory.retrieval.run_order import load_neighbours
 
 MAX_ENTRIES = 5_000  # memories at a time, since one commit names them all
 MAX_COMMITS = 20  # commits that are stored for an erased memory
@@ -85,7 +85,7 @@ def preview_erasure(
     people = {*rows.values_list("user_id", flat=True).distinct()} - {""}
     if people and not person:
         others = MemoryEntry.objects.of(account_id).filter(user_id__in=people)
-        others = others.exclude(id__any_of=Ids(ids))
+        others = others.exclude(id__any_of=IdArray(ids))
         people -= {*others.values_list("user_id", flat=True).distinct()}
         elsewhere = count_personal_data(account_id, people)
     traces = _Traces(account_id, ids)
@@ -98,7 +98,7 @@ def preview_erasure(
         "shared": traces.siblings.values("entry_id").distinct(),
     }
     return ErasurePreview(
-        **count_each(counted),
+        **count_querysets(counted),
         memories=len(ids),
         personal_records=elsewhere,
         ticket=Confirmation(OPERATION, account_id, actor, ids, person).ticket,
@@ -144,7 +144,7 @@ class _Traces:
     """Rows of other tables with data of these memories."""
 
     def __init__(self, account_id: UUID, ids: Sequence[UUID]) -> None:
-        these = Ids(ids)
+        these = IdArray(ids)
         self.sealed = _sealed_rows(account_id, ids)
         named = [*ids, *(row.pk for row in self.sealed)]
         self.versions = MemoryVersion.objects.of(account_id).filter(entry__any_of=these)
@@ -154,7 +154,7 @@ class _Traces:
             collection__in=[COLLECTION, CONTEXT_COLLECTION], object_id__any_of=these
         )
         self.responses = IdempotentRequest.objects.of(account_id).naming(named)
-        seals = Seal.objects.of(account_id).filter(object_id__any_of=Ids(named))
+        seals = Seal.objects.of(account_id).filter(object_id__any_of=IdArray(named))
         self.runs = BulkRun.objects.of(account_id).affecting(ids)
         parts = BulkPart.objects.of(account_id).filter(run__in=self.runs, done__gt=0)
         # All commits of a bulk run store its reason, also those that changed other memories.
@@ -183,9 +183,9 @@ def _select_ids(rows: EntryQuerySet, *, may_be_none: bool) -> list[UUID]:
 def _find_successors(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     """Return entries whose vector in context includes the text of one of these."""
     edges = MemoryEdge.objects.of(account_id).filter(
-        src__any_of=Ids(ids), type=MemoryEdge.Type.NEXT
+        src__any_of=IdArray(ids), type=MemoryEdge.Type.NEXT
     )
-    next_ids = {row.after_id for row in neighbours(account_id, list(ids)) if row.after_id}
+    next_ids = {row.after_id for row in load_neighbours(account_id, list(ids)) if row.after_id}
     return {*next_ids, *edges.values_list("dst_id", flat=True)} - {*ids}
 
 
@@ -194,7 +194,7 @@ def _reserve_ids(account_id: UUID, erased: Sequence[MemoryEntry], commit: Record
     label = MemoryEntry._meta.label_lower
     reserved_ids = {row.pk for row in erased}
     seals = Seal.objects.of(account_id).filter(
-        object_type=label, object_id__any_of=Ids(list(reserved_ids))
+        object_type=label, object_id__any_of=IdArray(list(reserved_ids))
     )
     commits = defaultdict[UUID, list[UUID]](list)
     for pk, commit_id in seals.order_by("commit_id").values_list("object_id", "commit_id"):
@@ -230,7 +230,7 @@ def _delete_rows(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> No
     # Their questions may quote the memories.
     (comparisons.filter(before__overlap=ids) | comparisons.filter(after__overlap=ids)).delete()
     erase_copies(account_id, ids)
-    MemoryEntry.objects.of(account_id).filter(id__any_of=Ids(ids)).delete()
+    MemoryEntry.objects.of(account_id).filter(id__any_of=IdArray(ids)).delete()
 
 
 def _sealed_rows(account_id: UUID, ids: Sequence[UUID]) -> list[SealedModel]:
@@ -240,7 +240,7 @@ def _sealed_rows(account_id: UUID, ids: Sequence[UUID]) -> list[SealedModel]:
         model = relation.related_model
         if relation.on_delete is CASCADE and issubclass(model, SealedModel):
             rows: AccountQuerySet[SealedModel] = AccountQuerySet(model).of(account_id)
-            rows = rows.filter(**{f"{relation.field.name}__any_of": Ids(ids)})
+            rows = rows.filter(**{f"{relation.field.name}__any_of": IdArray(ids)})
             affected |= {row.pk: row for row in rows.exclude(commit=None)}
     return list(affected.values())
 

@@ -36,7 +36,7 @@ from memory.extraction.prompt_echo import repeats_prompt
 from memory.extraction.prompts import prompt
 from memory.extraction.response_schema import Decision, Fact, ParsedItems, Refusal
 from memory.models import Extraction, MemoryEntry, MemorySettings, Viewer
-from memory.retrieval.search import Search, search
+from memory.retrieval.search import SearchRequest, search_memories
 
 MAX_SIMILAR = 5  # memories that a fact is compared with
 # Kinds that a fact may change: neither messages nor memories that represent others.
@@ -255,8 +255,8 @@ def _find_similar(row: Extraction, text: str) -> list[SimilarMemory]:
         run_id="" if row.user_id or row.agent_id else row.run_id,
         scope=row.scope or None,
     )
-    query = Search(query=text, viewer=viewer, limit=MAX_SIMILAR, kinds=CHANGEABLE)
-    results = search(row.account_id, query)
+    query = SearchRequest(query=text, viewer=viewer, limit=MAX_SIMILAR, kinds=CHANGEABLE)
+    results = search_memories(row.account_id, query)
     if any(decision["code"] in NO_VECTOR_CODES for decision in results.decisions):
         raise ProviderError("The embedding model is unavailable: similar memories are unknown.")
     return [

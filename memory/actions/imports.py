@@ -13,7 +13,7 @@ from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redact_value
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import recording
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 from kmapp.prompt_injection import detect_flags
 from memory.actions.edges import validate_edge_ends
 from memory.actions.enqueue import index_new_entries
@@ -173,7 +173,11 @@ class _Block:
         """Skip identical lines; refuse lines that differ from existing rows."""
         ours, theirs = serialize_row(here), serialize_row(line)
         raw_lines = sorted(self.raw_lines[number].keys() & ours.keys() - NOT_COMPARED)
-        other = [name for name in raw_lines if canonical(ours[name]) != canonical(theirs[name])]
+        other = [
+            name
+            for name in raw_lines
+            if encode_canonical(ours[name]) != encode_canonical(theirs[name])
+        ]
         if other:
             self._add_problem(number, f"{line.pk} is here already with another {', '.join(other)}")
         else:

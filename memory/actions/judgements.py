@@ -13,7 +13,7 @@ from kmapp.accounts.personal_data import PersonalDataHandlers, register_personal
 from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 from memory.models import Judgement, MemoryEntry, RankingComparison, Viewer
 from memory.models.learning import OWNER_IDS
 
@@ -80,7 +80,7 @@ def _build(
     scope = judgement.viewer.scope or ""
     key = [question, *ids.values(), scope, str(judgement.entry_id), source]
     return Judgement(
-        id=uuid5(account_id, canonical(key).decode()),
+        id=uuid5(account_id, encode_canonical(key).decode()),
         account_id=account_id,
         question=question,
         **ids,

@@ -12,19 +12,19 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.providers.errors import ProviderError
-from kmapp.search.fusion import Ranked, fuse, reweigh
-from kmapp.search.queries import Within
-from kmapp.search.query_vector import meaning_of, scale_of
+from kmapp.search.fusion import RankedCandidate, rank_candidates, rank_with_weights
+from kmapp.search.queries import AllowedObjects
+from kmapp.search.query_vector import build_cosine_scale, load_query_vector
 from kmapp.search.variants import AccountRanking
-from kmapp.search.weights import SHIPPED
+from kmapp.search.weights import SHIPPED_WEIGHTS
 from memory.actions.rankings import MIN_QUESTIONS
 from memory.learning.evaluation import DEPTH, Outcome, compare, is_better
 from memory.learning.fit import NAMES, Example, learn, signal_rows
 from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import Ranking, RankingComparison
 from memory.models.learning import OWNER_IDS
-from memory.retrieval.candidates import gather
-from memory.retrieval.search import Search, rows_of
+from memory.retrieval.candidates import collect_candidates
+from memory.retrieval.search import SearchRequest, filter_entries
 
 LEAST_WEIGHT = 0.0005  # so that no variant is left without a signal
 DECIMALS = 4
@@ -38,7 +38,7 @@ class _Case:
 
     question: LabelledQuestion
     relevant: frozenset[str]
-    ranked: Sequence[Ranked]
+    ranked: Sequence[RankedCandidate]
 
     def example(self) -> Example:
         return Example(
@@ -62,7 +62,7 @@ def run_learning(account_id: UUID, ranking_id: UUID) -> None:
         questions = list_questions(account_id, list_labels(account_id)) if ranking else []
     if ranking is None:
         return None
-    live = active.as_used() if active else AccountRanking(0, SHIPPED)
+    live = active.as_used() if active else AccountRanking(0, SHIPPED_WEIGHTS)
     cases = [case for each in questions if (case := _rank(account_id, each, live.weights)).ranked]
     held_out = [case for case in cases if case.question.is_held_out]
     training = [case for case in cases if not case.question.is_held_out]
@@ -75,7 +75,9 @@ def run_learning(account_id: UUID, ranking_id: UUID) -> None:
     if len(cases) < MIN_QUESTIONS or not held_out or not any(each.right.any() for each in examples):
         return _finish(ranking, evaluation | {"outcome": "too_few_questions"})
     learned = _weights(learn(examples, prior=np.array(live.weights)))
-    after = {id(case): reweigh(case.question.text, case.ranked, learned) for case in cases}
+    after = {
+        id(case): rank_with_weights(case.question.text, case.ranked, learned) for case in cases
+    }
     measures = compare(
         [Outcome.of(case.ranked, case.relevant) for case in held_out],
         [Outcome.of(after[id(case)], case.relevant) for case in held_out],
@@ -97,14 +99,16 @@ def mark_failed(account_id: UUID, ranking_id: UUID) -> None:
 
 def _rank(account_id: UUID, question: LabelledQuestion, weights: tuple[float, ...]) -> _Case:
     decisions: list[Any] = []
-    meaning = meaning_of(account_id, question.text, decisions)
+    meaning = load_query_vector(account_id, question.text, decisions)
     if meaning is None:
         raise ProviderError("The embedder did not respond.")
     with acting(account_id):
-        within = Within.of(rows_of(account_id, Search(query="", viewer=question.viewer)))
-        gathered = gather(account_id, question.text, meaning, within)
-    scale = scale_of(meaning.model)
-    ranked = fuse(gathered.query, gathered.candidates, scale, learned=weights)
+        within = AllowedObjects.from_queryset(
+            filter_entries(account_id, SearchRequest(query="", viewer=question.viewer))
+        )
+        gathered = collect_candidates(account_id, question.text, meaning, within)
+    scale = build_cosine_scale(meaning.model)
+    ranked = rank_candidates(gathered.query, gathered.candidates, scale, learned=weights)
     return _Case(question, frozenset(map(str, question.relevant)), ranked)
 
 
@@ -112,7 +116,9 @@ def _weights(learned: Any) -> tuple[float, ...]:
     return tuple(round(max(LEAST_WEIGHT, float(weight)), DECIMALS) for weight in learned)
 
 
-def _comparison(ranking: Ranking, case: _Case, after: Sequence[Ranked]) -> RankingComparison:
+def _comparison(
+    ranking: Ranking, case: _Case, after: Sequence[RankedCandidate]
+) -> RankingComparison:
     old, new = ([each.id for each in side[:DEPTH]] for side in (case.ranked, after))
     viewer = case.question.viewer
     return RankingComparison(

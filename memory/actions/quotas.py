@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Conflict, OverBudget
-from kmapp.search.ttl_cache import Memo
+from kmapp.search.ttl_cache import TtlCache
 from memory.models import EntryQuerySet, MemoryEntry, MemorySettings
 
 Status = MemoryEntry.Status
@@ -22,7 +22,7 @@ HOUR = 3600  # seconds until a retry can succeed, since the quota is of the last
 EXACT_FROM = 0.9  # share of the limit from which each write counts the rows again
 CACHE_SECONDS = 60
 
-_cached_counts: Memo[list[int]] = Memo()
+_cached_counts: TtlCache[list[int]] = TtlCache()
 
 
 def enforce_quotas(

@@ -13,7 +13,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.database.clock import SteadyTime
 from kmapp.ledger.actions import recording
-from kmapp.ledger.sealed_reads import withhold
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from memory.actions.versions import update_entry
 from memory.models import EntryQuerySet, MemoryEntry, MemorySettings, MemoryVersion
 
@@ -63,7 +63,7 @@ def _forget_batch(account_id: UUID, kind: str, days: int) -> int:
         rows = past_retention(account_id, kind, days).with_verify_on_read(account_id)
         # Someone is changing a locked row, which renews its retention.
         locked = rows.order_by("pk").select_for_update(no_key=True, skip_locked=True, of=("self",))
-        batch = withhold(account_id, list(locked[:BATCH]))
+        batch = withhold_mismatches(account_id, list(locked[:BATCH]))
         values = {"status": MemoryEntry.Status.FORGOTTEN}
         for entry in batch:
             update_entry(entry, MemoryVersion.Event.FORGET, values, commit)

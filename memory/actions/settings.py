@@ -12,9 +12,9 @@ from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
 from kmapp.ledger.settings_changes import (
-    Changed,
+    ChangedValues,
     assign_values,
-    changes_input,
+    build_changes_input,
     save_settings,
     validate_fields,
 )
@@ -38,7 +38,7 @@ def update_policy(
     actor: Actor,
     version: int | None = None,
     reason: str = "",
-) -> Changed:
+) -> ChangedValues:
     """Set these values of the policy, and return the old and new value of each changed one."""
     account = Account.objects.select_for_update(no_key=True).get(pk=account_id)
     settings = MemorySettings.objects.of(account_id).first() or MemorySettings(account=account)
@@ -60,7 +60,7 @@ def update_policy(
     stored_reason = redact_text(
         reason, {*account.redact, *changed.get("redact", (account.redact,))[0]}
     )
-    changes = changes_input(POLICY_INPUT, changed)
+    changes = build_changes_input(POLICY_INPUT, changed)
     with recording(account_id, actor, input=changes, reason=stored_reason) as commit:
         if account_fields := ACCOUNT_FIELDS & changed.keys():
             account.save(update_fields=account_fields)

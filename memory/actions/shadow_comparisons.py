@@ -10,7 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.clock import SteadyTime
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 from memory.models import Ranking, RankingComparison
 from memory.models.learning import OWNER_IDS
 from memory.retrieval.shadow_rankings import take_observations
@@ -47,7 +47,7 @@ def _build(shadow: Ranking, observation: dict[str, Any], kinds: list[str]) -> Ra
     question = redact_text(observation["question"], kinds)
     ids = {name: observation["viewer"][name] for name in OWNER_IDS}
     scope = observation["viewer"]["scope"] or ""
-    key = canonical([str(shadow.pk), question, *ids.values(), scope]).decode()
+    key = encode_canonical([str(shadow.pk), question, *ids.values(), scope]).decode()
     return RankingComparison(
         id=uuid5(shadow.account_id, key),
         account_id=shadow.account_id,

@@ -12,7 +12,7 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
-from kmapp.ledger.sealed_reads import withhold
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from memory.actions.versions import lock_entry, update_entry
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.access_counters import take_counts
@@ -65,7 +65,7 @@ def _demote_batch(account_id: UUID, tier: str, below: str, warmth: float) -> int
         rows = rows.filter(pk__in=ids, tier=tier).order_by("pk")
         # Someone is changing a locked row. The next run checks it again.
         locked = list(rows.select_for_update(no_key=True, skip_locked=True, of=("self",)))
-        batch = withhold(account_id, locked)
+        batch = withhold_mismatches(account_id, locked)
         for entry in batch:
             update_entry(entry, Event.UPDATE, {"tier": below}, commit)
     return len(batch)
@@ -84,6 +84,6 @@ def flush_access_counts(account_id: UUID) -> int:
             with recording(account_id, SYSTEM, reason=WARMED) as commit:
                 for pk in sorted(cold.values_list("pk", flat=True)):
                     entry = lock_entry(account_id, pk)
-                    if withhold(account_id, [entry]):
+                    if withhold_mismatches(account_id, [entry]):
                         update_entry(entry, Event.UPDATE, {"tier": Tier.WARM}, commit)
     return len(counts)

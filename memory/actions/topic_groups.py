@@ -16,7 +16,7 @@ from kmapp.search.models import Vector
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
 from memory.retrieval.visibility import Audience
-from memory.topics.clustering import NONE, SMALLEST, Graph, neighbours
+from memory.topics.clustering import MIN_TOPIC_SIZE, NO_TOPIC, Graph, build_neighbour_graph
 from memory.topics.labels import Background
 
 # Memories that are clustered at once. A larger audience is read in pages: half of each are memories
@@ -41,7 +41,7 @@ class Group:
         """Return the topics of the memories, and the index of each memory's topic or NONE."""
         topic_ids = sorted({topics[pk] for pk in self.ids if pk in topics})
         index = {topic: i for i, topic in enumerate(topic_ids)}
-        return topic_ids, [index[topics[pk]] if pk in topics else NONE for pk in self.ids]
+        return topic_ids, [index[topics[pk]] if pk in topics else NO_TOPIC for pk in self.ids]
 
 
 def find_audiences(account_id: UUID) -> list[Audience]:
@@ -51,7 +51,7 @@ def find_audiences(account_id: UUID) -> list[Audience]:
     numbers: Counter[Audience] = Counter()
     for *owner, number in owners.iterator():
         numbers[Audience.of(*owner)] += number
-    return sorted(audience for audience, number in numbers.items() if number >= SMALLEST)
+    return sorted(audience for audience, number in numbers.items() if number >= MIN_TOPIC_SIZE)
 
 
 def _clusterable(account_id: UUID) -> EntryQuerySet:
@@ -90,7 +90,7 @@ def _sample_members(ids: Sequence[UUID], topics: Mapping[UUID, UUID]) -> list[UU
     for pk in ids:
         if pk in topics:
             of_topic[topics[pk]].append(pk)
-    most = max(SMALLEST, PAGE // 2 // max(1, len(of_topic)))
+    most = max(MIN_TOPIC_SIZE, PAGE // 2 // max(1, len(of_topic)))
     sample = [pk for members in of_topic.values() for pk in members[:most]]
     return sample[: PAGE // 2]
 
@@ -111,7 +111,7 @@ def _load_group(
         audience=audience,
         ids=list(texts),
         texts=list(texts.values()),
-        graph=neighbours(np.array([vectors[pk] for pk in texts], dtype=np.float32)),
+        graph=build_neighbour_graph(np.array([vectors[pk] for pk in texts], dtype=np.float32)),
         background=background,
         is_whole=is_whole,
     )

@@ -29,8 +29,8 @@ from memory.actions.versions import lock_entry, update_entry
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry, derive_entry_id
 from memory.retrieval.visibility import Audience
-from memory.topics.clustering import NONE, grow
-from memory.topics.merge_split import suggestions
+from memory.topics.clustering import NO_TOPIC, assign_topics
+from memory.topics.merge_split import list_suggestions
 
 MIN_EVENTS_PER_TOPIC = 5
 REASON = "Memories that belong together."
@@ -88,7 +88,7 @@ def _plan_changes(
 ) -> list[TopicChange]:
     """Return the changes. New topics are named by what sets them apart in the group."""
     topic_ids, before = group.number_topics(topics)
-    grown = grow(group.graph, before)
+    grown = assign_topics(group.graph, before)
     members: dict[int, list[int]] = defaultdict(list)
     for place, topic in enumerate(grown.topics):
         if topic != before[place]:
@@ -190,9 +190,9 @@ def suggest_changes(
     """Yield suggested merges and splits; a split needs all members of the topic."""
     topic_ids, numbers = group.number_topics(topics)
     sizes = Counter(numbers)
-    for each in suggestions(group.graph, numbers) if topic_ids else ():
+    for each in list_suggestions(group.graph, numbers) if topic_ids else ():
         row = TopicSuggestion(account_id=account_id, score=each.score)
-        if each.other != NONE:
+        if each.other != NO_TOPIC:
             row.kind = TopicSuggestion.Kind.MERGE
             smaller, larger = sorted((each.topic, each.other), key=lambda n: (sizes[n], -n))
             row.topic_id, row.other_id = topic_ids[smaller], topic_ids[larger]

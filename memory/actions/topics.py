@@ -32,7 +32,7 @@ from memory.actions.topic_growth import (
 from memory.actions.versions import lock_entry, update_entry
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.retrieval.visibility import Audience
-from memory.topics.clustering import SMALLEST
+from memory.topics.clustering import MIN_TOPIC_SIZE
 from memory.topics.labels import Background
 
 Kind, Status, Type = MemoryEntry.Kind, MemoryEntry.Status, MemoryEdge.Type
@@ -95,7 +95,7 @@ def split_topic(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
     members = list(
         edges.filter(src__in=leaving).order_by("src_id").values_list("src_id", flat=True)
     )
-    if not SMALLEST <= len(members) <= edges.count() - SMALLEST:
+    if not MIN_TOPIC_SIZE <= len(members) <= edges.count() - MIN_TOPIC_SIZE:
         raise Conflict(_("The members of this topic have changed. Review it again."))
     rows = MemoryEntry.objects.of(account_id).filter(pk__in=edges.values("src_id"))
     texts = dict(rows.values_list("pk", "content"))

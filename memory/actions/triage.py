@@ -22,8 +22,15 @@ from kmapp.prompt_injection import extract_excerpts
 from kmapp.prompt_injection.confusables import list_confusable
 from kmapp.providers.active import active_model
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.queries import Collection, Meaning, Within, best_by_words, nearest, weigh
-from kmapp.search.query_vector import scale_of
+from kmapp.search.queries import (
+    AllowedObjects,
+    Collection,
+    QueryVector,
+    find_best_by_words,
+    find_nearest,
+    load_weighted_terms,
+)
+from kmapp.search.query_vector import build_cosine_scale
 from kmapp.text.terms import terms
 from memory.actions.derived_edges import load_meaning
 from memory.actions.enqueue import TRIAGE, enqueue_entries
@@ -38,9 +45,9 @@ from memory.models import (
     Triage,
 )
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
-from memory.retrieval.agents import agent_names
+from memory.retrieval.agents import list_agent_names
 from memory.retrieval.visibility import Audience
-from memory.review.similarity import Likeness, closeness, likeness
+from memory.review.similarity import TextComparison, compare_texts, compute_closeness
 
 Status = MemoryEntry.Status
 MAX_TERMS = 24  # the rarest words identify a text best
@@ -144,7 +151,7 @@ def _detect_imitation(entry: MemoryEntry) -> Iterator[Finding]:
     imitated = MemoryEntry.objects.of(entry.account_id).filter(
         status=Status.ACTIVE,
         visibility=MemoryEntry.Visibility.ACCOUNT,
-        agent_id__in=list_confusable(entry.agent_id, agent_names(entry.account_id)),
+        agent_id__in=list_confusable(entry.agent_id, list_agent_names(entry.account_id)),
     )
     name = imitated.values_list("agent_id", flat=True).first()
     if name is not None:
@@ -175,18 +182,18 @@ def _stated_findings(entry: MemoryEntry) -> Iterator[Finding]:
 
 
 def _compare(
-    entry: MemoryEntry, meaning: Meaning | None, comparable: EntryQuerySet
+    entry: MemoryEntry, meaning: QueryVector | None, comparable: EntryQuerySet
 ) -> list[Finding]:
     """Return the most similar ones of these memories, each with its relation to the entry."""
     collection = Collection(account_id=entry.account_id, name=COLLECTION)
-    words = weigh(collection, terms(entry.content))
+    words = load_weighted_terms(collection, terms(entry.content))
     rarest = sorted(words.idf, key=lambda term: words.idf[term], reverse=True)[:MAX_TERMS]
-    within = Within.of(comparable)
+    within = AllowedObjects.from_queryset(comparable)
     rare = replace(words, idf={term: words.idf[term] for term in rarest})
-    nearest_ids = {*best_by_words(collection, rare, within=within, limit=MAX_INSPECTED)}
+    nearest_ids = {*find_best_by_words(collection, rare, within=within, limit=MAX_INSPECTED)}
     cosines: Mapping[IdText, float] = {}
     if meaning:
-        nearest_ids |= nearest(collection, meaning, within=within, limit=MAX_INSPECTED).keys()
+        nearest_ids |= find_nearest(collection, meaning, within=within, limit=MAX_INSPECTED).keys()
         cosines = load_exact_scores(
             collection, rare, meaning, nearest_ids, context_collection=CONTEXT_COLLECTION
         ).cosine
@@ -195,9 +202,9 @@ def _compare(
     for other in MemoryEntry.objects.of(entry.account_id).filter(pk__in=nearest_ids):
         cosine, close = cosines.get(str(other.pk)), None
         if meaning and cosine is not None:
-            scale = scale_of(meaning.model)
-            close = closeness(cosine, low=scale.low, high=scale.high)
-        like = likeness(
+            scale = build_cosine_scale(meaning.model)
+            close = compute_closeness(cosine, low=scale.low, high=scale.high)
+        like = compare_texts(
             entry.content, other.content, meaning=close, weights=words.idf, bounds=bounds
         )
         if like.relation:
@@ -223,12 +230,12 @@ def _comparable_entries(entry: MemoryEntry) -> EntryQuerySet:
     return rows.filter(same, status__in=[Status.ACTIVE, Status.PROPOSED], scope=entry.scope)
 
 
-def _serialize_evidence(like: Likeness, cosine: float | None) -> dict[str, Any]:
+def _serialize_evidence(like: TextComparison, cosine: float | None) -> dict[str, Any]:
     return {
         "words": round(like.words, 3),
         "meaning": None if like.meaning is None else round(like.meaning, 3),
         "cosine": None if cosine is None else round(cosine, 3),
-        "pairs": [list(pair) for pair in like.contrast.pairs()],
+        "pairs": [list(pair) for pair in like.contrast.list_pairs()],
         "negated": like.contrast.negated,
     }
 

@@ -8,12 +8,12 @@ from uuid import UUID
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
-from kmapp.database.bulk_insert import encode_rows, insert_rows, insert_sql, mark_inserted
+from kmapp.database.bulk_insert import build_insert_sql, encode_rows, insert_rows, mark_inserted
 from kmapp.database.prepared import prepared_cursor
 from kmapp.errors import Conflict, Gone, NotFound
 from kmapp.ledger.actions import Recording
-from kmapp.ledger.canonical import canonical
-from kmapp.ledger.sealed_reads import withhold
+from kmapp.ledger.canonical import encode_canonical
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.prompt_injection import detect_flags
 from kmapp.search.actions import drop_vectors, index_terms
 from kmapp.webhooks.actions import enqueue_reports, report_changes
@@ -28,7 +28,7 @@ from memory.actions.enqueue import (
 )
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
-from memory.retrieval.indexed_text import words_of
+from memory.retrieval.indexed_text import build_indexed_text
 
 Event = MemoryVersion.Event
 
@@ -43,8 +43,8 @@ def record_versions(
 
 # A version follows its entry only if that is new. The webhooks to report to are read on the way.
 _INSERT_NEW = f"""
-WITH fresh AS ({insert_sql(MemoryEntry)} ON CONFLICT DO NOTHING RETURNING id),
-versions AS ({insert_sql(MemoryVersion)} WHERE entry_id IN (SELECT id FROM fresh))
+WITH fresh AS ({build_insert_sql(MemoryEntry)} ON CONFLICT DO NOTHING RETURNING id),
+versions AS ({build_insert_sql(MemoryVersion)} WHERE entry_id IN (SELECT id FROM fresh))
 SELECT id, (
   SELECT array_agg(webhook.id) FROM {Webhook._meta.db_table} webhook
   WHERE webhook.account_id = %s::uuid AND webhook.is_active
@@ -61,7 +61,7 @@ def insert_new_entries(entries: Iterable[MemoryEntry], commit: Recording, reason
     rows = sorted(entries, key=lambda entry: entry.pk)
     if not rows:
         return set()
-    bodies = {entry.pk: canonical(entry.body()) for entry in rows}
+    bodies = {entry.pk: encode_canonical(entry.body()) for entry in rows}
     versions = [
         build_version(entry, commit, commit.actor, reason, body=bodies[entry.pk]) for entry in rows
     ]
@@ -93,7 +93,7 @@ def build_version(
         entry_id=entry.pk,
         version=entry.version,
         event=event,
-        state=json.loads(canonical(entry.body()) if body is None else body),
+        state=json.loads(encode_canonical(entry.body()) if body is None else body),
         actor=str(actor),
         reason=reason,
         created_at=entry.updated_at,
@@ -143,7 +143,7 @@ def update_entry(
     Raise Conflict if the account verifies rows on read and the entry differs from its seal.
     """
     _require_sealed(entry, commit)
-    before_words, before_status, was_cold = words_of(entry), entry.status, entry.is_cold
+    before_words, before_status, was_cold = build_indexed_text(entry), entry.status, entry.is_cold
     for name, value in values.items():
         setattr(entry, name, value)
     if {"title", "content"} & values.keys():
@@ -161,7 +161,7 @@ def _require_sealed(entry: MemoryEntry, commit: Recording) -> None:
     """Refuse a row that someone changed in the database, because a new seal would hide that."""
     if entry.commit_id == commit.id or not getattr(entry, "verify_on_read", False):
         return
-    if not withhold(entry.account_id, [entry]):
+    if not withhold_mismatches(entry.account_id, [entry]):
         raise Conflict(
             "This memory differs from its sealed state, so it cannot be changed."
             " Restore its row in the database, or erase the memory.",
@@ -173,7 +173,7 @@ def _update_derived(
     entry: MemoryEntry, before_words: str, before_status: str, commit_id: UUID, *, was_cold: bool
 ) -> None:
     """Index changed words, and enqueue the jobs that follow from the change."""
-    words = words_of(entry)
+    words = build_indexed_text(entry)
     text_changed, status_changed = words != before_words, entry.status != before_status
     if entry.status == MemoryEntry.Status.PROPOSED and (text_changed or status_changed):
         enqueue_entries(entry.account_id, TRIAGE, [entry.pk], commit_id)

@@ -13,7 +13,7 @@ from kmapp.text import tokens
 from memory.api import serialize
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
-from memory.retrieval.recall import Recalled
+from memory.retrieval.recall import RecallResult
 from memory.retrieval.search import Hit
 from memory.retrieval.spreading_activation import Edge
 
@@ -23,7 +23,7 @@ SUMMARY = 500
 DEBUGGED = 5  # seeds
 
 
-def answer(account_id: UUID, recalled: Recalled, data: Mapping[str, Any]) -> dict[str, Any]:
+def answer(account_id: UUID, recalled: RecallResult, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return seeds, subgraph, ranking and context; embeddings only if the caller may see them."""
     entries = recalled.entries
     ranked = [
@@ -105,7 +105,7 @@ def _edge(edge: Edge, account_id: UUID) -> dict[str, Any]:
     }
 
 
-def _context(recalled: Recalled, data: Mapping[str, Any]) -> dict[str, Any]:
+def _context(recalled: RecallResult, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the most activated memories as lines, as many as fit completely."""
     most = data.get("context_token_budget")
     letters = data.get("context_char_budget") or CHARACTERS
@@ -148,7 +148,7 @@ def _item(entry: MemoryEntry) -> dict[str, Any]:
     }
 
 
-def _debug(account_id: UUID, recalled: Recalled, data: Mapping[str, Any]) -> dict[str, Any]:
+def _debug(account_id: UUID, recalled: RecallResult, data: Mapping[str, Any]) -> dict[str, Any]:
     debug: dict[str, Any] = {"hops": data["neighborhood_hops"], "model": active_model().name}
     if data["include_embeddings"]:
         first = [hit.entry.pk for hit in recalled.seeds[:DEBUGGED]]

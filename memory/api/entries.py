@@ -15,7 +15,7 @@ from kmapp.api.serializers import present
 from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
-from kmapp.ledger.batch_nodes import ForeignNode, scopes_of
+from kmapp.ledger.batch_nodes import ForeignNode, list_required_scopes
 from kmapp.providers.active import active_model
 from memory.actions import review
 from memory.actions.entries import WriteResult, needs_review, propose_update, write_batch
@@ -60,7 +60,7 @@ class Write(AgentView):
             {"sha256": data["input_sha256"]} if data.get("input_sha256") else None
         )
         guests = guests_of(data.get("nodes", []))
-        for needed in scopes_of(guests):
+        for needed in list_required_scopes(guests):
             require_scope(self.request.auth, needed)
         batch = Batch(
             entries=[

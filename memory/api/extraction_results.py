@@ -7,13 +7,13 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from kmapp.ledger.sealed_reads import withhold
-from kmapp.outbox.job_results import Outcome, outcome_of
+from kmapp.ledger.sealed_reads import withhold_mismatches
+from kmapp.outbox.job_results import Outcome, register_result_function
 from memory.actions.messages import EXTRACT
 from memory.models import Extraction, MemoryEntry
 
 
-@outcome_of(EXTRACT)
+@register_result_function(EXTRACT)
 def extracted(account_id: UUID, payload: Mapping[str, Any]) -> Outcome:
     row = Extraction.objects.of(account_id).filter(pk=payload["extraction"]).first()
     if row is None:
@@ -31,6 +31,6 @@ def _with_texts(account_id: UUID, result: Mapping[str, Any]) -> dict[str, Any]:
     results = result.get("results", [])
     ids = [each["id"] for each in results if each.get("id")]
     rows = MemoryEntry.objects.of(account_id).current().filter(pk__in=ids)
-    sealed = withhold(account_id, list(rows.with_verify_on_read(account_id)))
+    sealed = withhold_mismatches(account_id, list(rows.with_verify_on_read(account_id)))
     texts = {str(entry.pk): entry.content for entry in sealed}
     return {**result, "results": [{**each, "text": texts.get(each["id"])} for each in results]}

@@ -94,9 +94,9 @@ class Feedback(AgentView):
         )
         judge(self.account, self.actor, [judgement], Judgement.Source.FEEDBACK)
 
-    def _of_a_guest(self, kind: batch_nodes.Kind, request: Request) -> Response:
+    def _of_a_guest(self, kind: batch_nodes.NodeKind, request: Request) -> Response:
         """Rate an object of another app."""
         require_scope(self.request.auth, kind.scope)
         with acting(self.account):
-            rated = kind.rate(self.account, self.actor, request.data)
-            return self.seal(Response(rated.answer, status=201 if rated.fresh else 200))
+            result = kind.rate(self.account, self.actor, request.data)
+            return self.seal(Response(result.response, status=201 if result.is_new else 200))

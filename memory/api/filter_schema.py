@@ -7,11 +7,18 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 
 from kmapp.api.request_limits import BOUNDS, STORABLE
-from memory.retrieval.filters import ANYTHING, FIELDS, LISTS, LONGEST, VALUES, operators_of
+from memory.retrieval.filters import (
+    ANY_VALUE,
+    FILTER_FIELDS,
+    LOGICAL_OPERATORS,
+    MAX_VALUE_LENGTH,
+    MAX_VALUES,
+    list_operators,
+)
 
 Schema = dict[str, Any]
 
-_TEXT: Schema = {"type": "string", "maxLength": LONGEST, "pattern": STORABLE}
+_TEXT: Schema = {"type": "string", "maxLength": MAX_VALUE_LENGTH, "pattern": STORABLE}
 _VALUES: dict[str, Schema] = {
     "text": _TEXT,
     "list": _TEXT,
@@ -28,20 +35,23 @@ def _field(kind: str) -> Schema:
     if kind == "json":
         return {"type": "object", "description": "Conditions on the metadata, by key."}
     value = _VALUES[kind]
-    several = {"type": "array", "items": value, "maxItems": VALUES}
-    operators = operators_of(kind)
+    several = {"type": "array", "items": value, "maxItems": MAX_VALUES}
+    operators = list_operators(kind)
     properties = {name: several if name == "in" else value for name in sorted(operators)}
     for name in {"eq", "ne"} & operators:
-        properties[name] = {"anyOf": [value, {"const": ANYTHING}, {"type": "null"}]}
+        properties[name] = {"anyOf": [value, {"const": ANY_VALUE}, {"type": "null"}]}
     whole = {"type": "object", "properties": properties, "minProperties": 1}
-    options = [value, {"const": ANYTHING}, {"type": "null"}]
+    options = [value, {"const": ANY_VALUE}, {"type": "null"}]
     options += [several] if "in" in operators else []
     return {"anyOf": [*options, whole]}
 
 
 def filter_schema() -> Schema:
-    fields = {name: _field(field.kind) for name, field in FIELDS.items()}
-    groups = {name: {"anyOf": [_GROUPS, _GROUP]} if name == "NOT" else _GROUPS for name in LISTS}
+    fields = {name: _field(field.kind) for name, field in FILTER_FIELDS.items()}
+    groups = {
+        name: {"anyOf": [_GROUPS, _GROUP]} if name == "NOT" else _GROUPS
+        for name in LOGICAL_OPERATORS
+    }
     names = {"enum": [*fields, *groups]}
     return {"type": "object", "properties": fields | groups, "propertyNames": names}
 

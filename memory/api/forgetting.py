@@ -24,7 +24,7 @@ from memory.api.lookup import forgettable_entries, get_entry
 from memory.api.request_serializers import EntryFilters, owner_filters
 from memory.api.response_types import Forgetting, ForgettingCount, Memory
 from memory.models import EntryQuerySet, MemoryEntry
-from memory.retrieval.filters import IDS, condition
+from memory.retrieval.filters import OWNER_FIELDS, parse_filter
 
 NARROWING = ("kinds", "tags", "filters", "observed_before", "observed_after")
 
@@ -38,7 +38,7 @@ class ForgetInput(Exact, EntryFilters):
     """
 
     aliases = {**EntryFilters.aliases, "memory_id": "id", "node_id": "id"}
-    together = any_of("id", "client_id", *IDS, *NARROWING)
+    together = any_of("id", "client_id", *OWNER_FIELDS, *NARROWING)
 
     id = serializers.UUIDField(required=False)
     client_id = IdField()
@@ -50,7 +50,7 @@ class ForgetInput(Exact, EntryFilters):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Require a selection, so that omitting a field cannot forget everything."""
-        if not any(attrs.get(name) for name in ("id", "client_id", *IDS, *NARROWING)):
+        if not any(attrs.get(name) for name in ("id", "client_id", *OWNER_FIELDS, *NARROWING)):
             raise serializers.ValidationError(
                 {
                     "id": "Send at least one of id, client_id, user_id, agent_id, app_id, "
@@ -167,4 +167,4 @@ def _filter_conditions(data: Mapping[str, Any]) -> Q:
     ):
         if data.get(name):
             matches &= Q(**{lookup: data[name]})
-    return matches & condition(data["filters"]) if data.get("filters") else matches
+    return matches & parse_filter(data["filters"]) if data.get("filters") else matches

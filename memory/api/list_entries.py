@@ -19,13 +19,13 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import MAX_ID_LENGTH, OneOrMore
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
-from kmapp.ledger.sealed_reads import withhold
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from memory.api import serialize
 from memory.api.request_serializers import FiltersField, OwnerAndKinds, viewer_of
 from memory.api.response_types import ListAnswer
 from memory.models import EntryQuerySet, MemoryEntry
-from memory.retrieval.as_of import Past, tellable
-from memory.retrieval.filters import IDS, condition
+from memory.retrieval.as_of import PastState, exclude_hidden_entries
+from memory.retrieval.filters import OWNER_FIELDS, parse_filter
 
 PAGE = 50
 MOST = 200
@@ -82,11 +82,13 @@ class ListMemories(AgentView):
             rows = rows[: limit + 1]
             if at := data.get("as_of"):
                 present = listable_entries(self.request.auth, data, at, visible_only=False)
-                past = Past(account_id=self.account, at=at, present=tellable(present))
-                entries = past.entries(rows)
+                past = PastState(
+                    account_id=self.account, at=at, present=exclude_hidden_entries(present)
+                )
+                entries = past.load_entries(rows)
             else:
                 entries = list(rows)
-            sealed = withhold(self.account, entries[:limit], past=at is not None)
+            sealed = withhold_mismatches(self.account, entries[:limit], is_past=at is not None)
             serialized = [serialize.entry_output(entry) for entry in sealed]
         more = _cursor(entries[limit - 1]) if len(entries) > limit else None
         return Response({"results": serialized, "next_cursor": more})
@@ -103,7 +105,9 @@ def listable_entries(
     rows = MemoryEntry.objects.of(principal.account_id)
     viewer = viewer_of(data)
     if principal.may(Scope.ADMIN):
-        named = any(data.get(name) for name in (*IDS, "scope"))  # a filter alone only narrows
+        named = any(
+            data.get(name) for name in (*OWNER_FIELDS, "scope")
+        )  # a filter alone only narrows
         return rows.visible_to(viewer) if named else rows
     if visible_only:
         rows = rows.current_or_written_by(str(principal.actor), at)
@@ -121,7 +125,9 @@ def _condition_of(data: Mapping[str, Any]) -> Q:
         owner_condition &= Q(status=data["status"])
     if data["pinned"] is not None:
         owner_condition &= Q(pinned=data["pinned"])
-    return owner_condition & condition(data["filters"]) if data.get("filters") else owner_condition
+    return (
+        owner_condition & parse_filter(data["filters"]) if data.get("filters") else owner_condition
+    )
 
 
 def _cursor(entry: MemoryEntry) -> str:

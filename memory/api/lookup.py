@@ -13,13 +13,13 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import IdField, any_of
 from kmapp.api.uris import parse_uri
 from kmapp.errors import Gone, NotFound
-from kmapp.ledger.sealed_reads import withhold
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.providers.active import active_model
 from memory.api.request_serializers import OwnerIds, viewer_of
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entry_input import derive_entry_id
-from memory.retrieval.as_of import Past, tellable
-from memory.retrieval.filters import IDS
+from memory.retrieval.as_of import PastState, exclude_hidden_entries
+from memory.retrieval.filters import OWNER_FIELDS
 
 
 class MemoryReference(OwnerIds):
@@ -82,7 +82,7 @@ def readable_entries(
 
 
 def _visible_to_owner(rows: EntryQuerySet, data: Mapping[str, Any]) -> EntryQuerySet:
-    owner_ids = {name: data.get(name) for name in IDS}
+    owner_ids = {name: data.get(name) for name in OWNER_FIELDS}
     return rows.visible_to(viewer_of(owner_ids)) if any(owner_ids.values()) else rows
 
 
@@ -104,11 +104,11 @@ def get_past_entry(principal: KeyPrincipal, data: Mapping[str, Any], at: datetim
     """Return a memory at an earlier time, if it is visible now."""
     rows = MemoryEntry.objects.of(principal.account_id)
     if not principal.may(Scope.ADMIN):
-        rows = tellable(rows)
+        rows = exclude_hidden_entries(rows)
     present = _select(_visible_to_owner(rows, data), data)
-    past = Past(account_id=principal.account_id, at=at, present=present)
+    past = PastState(account_id=principal.account_id, at=at, present=present)
     then = _select(readable_entries(principal, data, at), data)
-    for entry in past.entries(then.with_verify_on_read(principal.account_id)):
+    for entry in past.load_entries(then.with_verify_on_read(principal.account_id)):
         return _refuse_mismatch(principal.account_id, entry, past=True)
     raise NotFound("There was no such memory then.")
 
@@ -131,7 +131,7 @@ def get_entry(account_id: UUID, rows: EntryQuerySet, data: Mapping[str, Any]) ->
 
 def _refuse_mismatch(account_id: UUID, entry: MemoryEntry, *, past: bool = False) -> MemoryEntry:
     """Return the memory if it is as the ledger sealed it, or if the account does not verify."""
-    if not withhold(account_id, [entry], past=past):
+    if not withhold_mismatches(account_id, [entry], is_past=past):
         raise NotFound("This memory differs from the ledger and is withheld.", code="withheld")
     return entry
 

@@ -16,19 +16,19 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
 from kmapp.providers.active import active_model
 from kmapp.providers.vector_validation import MAX_VALUE
-from kmapp.search.queries import Meaning
+from kmapp.search.queries import QueryVector
 from kmapp.search.variants import Variant
 from memory.api import aionis_subgraph, serialize
 from memory.api.request_serializers import QUERY, QueryFilters, Share, viewer_of
 from memory.api.response_types import InjectAnswer, RecallAnswer, RecallTextAnswer
 from memory.models.settings import MAX_INJECTED
-from memory.retrieval.access_counters import accessed
-from memory.retrieval.filters import condition
-from memory.retrieval.prompt_block import inject
-from memory.retrieval.rankings import with_rankings
-from memory.retrieval.recall import USUAL as SEEDS
-from memory.retrieval.recall import Recall, recall
-from memory.retrieval.search import Search
+from memory.retrieval.access_counters import count_accesses
+from memory.retrieval.filters import parse_filter
+from memory.retrieval.prompt_block import build_prompt_block
+from memory.retrieval.rankings import apply_rankings
+from memory.retrieval.recall import DEFAULT_SEEDS as SEEDS
+from memory.retrieval.recall import RecallRequest, recall_memories
+from memory.retrieval.search import SearchRequest
 
 DIMENSIONS = 4_096
 DEBUG_SEEDS = 20
@@ -38,9 +38,9 @@ RULES_NOT_READ = {
 }
 
 
-def search_of(account_id: UUID, data: Mapping[str, Any], variant: Variant) -> Search:
+def search_of(account_id: UUID, data: Mapping[str, Any], variant: Variant) -> SearchRequest:
     """Build the search of a request. Its variant has the ranking of the account."""
-    request = Search(
+    request = SearchRequest(
         query=data.get("query", ""),
         viewer=viewer_of(data),
         limit=data["limit"],
@@ -49,11 +49,11 @@ def search_of(account_id: UUID, data: Mapping[str, Any], variant: Variant) -> Se
         min_score=data.get("min_score") or 0.0,
         observed_after=data.get("observed_after"),
         observed_before=data.get("observed_before"),
-        filters=condition(data["filters"]) if data.get("filters") else None,
+        filters=parse_filter(data["filters"]) if data.get("filters") else None,
         as_of=data.get("as_of"),
         variant=variant,
     )
-    return with_rankings(account_id, request)
+    return apply_rankings(account_id, request)
 
 
 class _RecallInput(QueryFilters):
@@ -113,20 +113,20 @@ class RecallInput(_RecallInput):
 class _Recalling(AgentView):
     scopes = {"POST": Scope.MEMORY_READ}
 
-    def answer(self, data: Mapping[str, Any], meaning: Meaning | None = None) -> dict[str, Any]:
+    def answer(self, data: Mapping[str, Any], meaning: QueryVector | None = None) -> dict[str, Any]:
         self._admit_debugging(data)
         search = search_of(self.account, data, self.variant)
         self.variant = search.variant
-        recall_request = Recall(
+        recall_request = RecallRequest(
             search=search,
             hops=data["neighborhood_hops"],
-            most_nodes=data["max_nodes"],
-            most_edges=data["max_edges"],
-            least_weight=data["min_edge_weight"],
-            least_confidence=data["min_edge_confidence"],
+            max_nodes=data["max_nodes"],
+            max_edges=data["max_edges"],
+            min_weight=data["min_edge_weight"],
+            min_confidence=data["min_edge_confidence"],
         )
-        recalled = recall(self.account, recall_request, meaning)
-        accessed(self.account, recalled.entries)
+        recalled = recall_memories(self.account, recall_request, meaning)
+        count_accesses(self.account, recalled.entries)
         output = aionis_subgraph.answer(self.account, recalled, data)
         if data.get("rules_context") is None:
             return output
@@ -187,7 +187,7 @@ class RecallByVector(_Recalling):
             )
             issue = {"path": "query_embedding", "message": message}
             raise Invalid("This vector does not fit the active model.", issues=[issue])
-        return Response(self.answer(data, Meaning.of(model, vector)))
+        return Response(self.answer(data, QueryVector.from_floats(model, vector)))
 
 
 class InjectInput(QueryFilters):
@@ -222,14 +222,14 @@ class Inject(AgentView):
         limits = {"limit": 1, "min_score": 0.0}
         search = search_of(self.account, {**data, **limits}, self.variant)
         self.variant = search.variant
-        injected = inject(
+        injected = build_prompt_block(
             self.account,
             search,
-            most=data.get("max_memories"),
-            most_tokens=data.get("token_budget"),
-            least=data.get("min_score"),
+            max_memories=data.get("max_memories"),
+            max_tokens=data.get("token_budget"),
+            min_score=data.get("min_score"),
         )
-        accessed(self.account, [hit.entry.pk for hit in injected.hits])
+        count_accesses(self.account, [hit.entry.pk for hit in injected.hits])
         return Response(
             {
                 "text": injected.text,

@@ -14,8 +14,8 @@ from kmapp.api.serializers import (
     OneOrMore,
 )
 from memory.models import MemoryEntry, Viewer
-from memory.retrieval.filters import IDS, fixed_ids
-from memory.retrieval.search import USUAL
+from memory.retrieval.filters import OWNER_FIELDS, extract_owner_ids
+from memory.retrieval.search import DEFAULT_LIMIT
 
 TEXT = 50_000  # characters of one memory
 QUERY = 4_000
@@ -92,14 +92,14 @@ class SearchInput(QueryFilters):
     """A search."""
 
     query = serializers.CharField(max_length=QUERY)
-    limit = serializers.IntegerField(min_value=1, max_value=200, default=USUAL)
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=DEFAULT_LIMIT)
     min_score = Share(default=0.0)
 
 
 def owner_filters(data: Mapping[str, Any]) -> dict[str, str]:
     """Return the owner IDs of a request, or those that its filter requires."""
-    named = {name: data[name] for name in IDS if data.get(name)}
-    return named or fixed_ids(data.get("filters") or {})
+    named = {name: data[name] for name in OWNER_FIELDS if data.get(name)}
+    return named or extract_owner_ids(data.get("filters") or {})
 
 
 def viewer_of(data: Mapping[str, Any]) -> Viewer:

@@ -13,9 +13,9 @@ from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
-from kmapp.ledger.canonical import LARGEST_INTEGER
+from kmapp.ledger.canonical import MAX_INTEGER
 from kmapp.ledger.models import Commit
-from kmapp.ledger.verify import verify
+from kmapp.ledger.verify import verify_account
 from memory.api import serialize
 from memory.api.ledger_response_types import (
     CommitsAnswer,
@@ -28,8 +28,8 @@ from memory.api.recall import search_of
 from memory.api.request_serializers import OwnerIds, SearchInput
 from memory.api.response_types import SearchAnswer
 from memory.models import MemoryVersion
-from memory.retrieval.access_counters import accessed
-from memory.retrieval.search import search
+from memory.retrieval.access_counters import count_accesses
+from memory.retrieval.search import search_memories
 
 HISTORY = 200  # versions in one answer
 
@@ -44,8 +44,8 @@ class SearchMemories(AgentView):
         data = parse(SearchInput, request)
         query = search_of(self.account, data, self.variant)
         self.variant = query.variant
-        result = search(self.account, query)
-        accessed(self.account, [hit.entry.pk for hit in result.hits])
+        result = search_memories(self.account, query)
+        count_accesses(self.account, [hit.entry.pk for hit in result.hits])
         return Response(
             {
                 "results": [
@@ -62,7 +62,7 @@ class PageInput(Typed):
     """A page of a list."""
 
     after = serializers.IntegerField(
-        min_value=0, max_value=LARGEST_INTEGER, default=0, help_text="The last number you have."
+        min_value=0, max_value=MAX_INTEGER, default=0, help_text="The last number you have."
     )
     limit = serializers.IntegerField(min_value=1, max_value=HISTORY, default=50)
 
@@ -119,5 +119,11 @@ class Verify(AgentView):
 
     @extend_schema(responses={200: VerifyAnswer})
     def get(self, request: Request) -> Response:
-        checked = verify(self.account)
-        return Response(serialize_as(VerifyAnswer, checked, problems=list(checked.problems)))
+        checked = verify_account(self.account)
+        output = serialize_as(
+            VerifyAnswer,
+            checked,
+            problems=list(checked.problems),
+            rest=checked.unread_commits,
+        )
+        return Response(output)

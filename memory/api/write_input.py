@@ -21,9 +21,9 @@ from kmapp.ledger import batch_nodes as nodes
 from memory.api.request_serializers import TEXT, OwnerIds, Share, provided_values
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import EdgeEnd, NewEdge, NewEntry
-from memory.retrieval.filters import IDS
+from memory.retrieval.filters import OWNER_FIELDS
 
-BATCH_FIELDS = (*IDS, "visibility")
+BATCH_FIELDS = (*OWNER_FIELDS, "visibility")
 OF_ONE = ("user_id", "agent_id", "app_id")  # a guest, such as a rule, is for one of these alone
 BATCH = 500  # memories of one write
 
@@ -50,7 +50,7 @@ def _valid_default(batch: Aliases, name: str, data: Mapping[str, Any]) -> str:
 def _with(defaults: Mapping[str, str], node: Any, aliases: Mapping[str, str]) -> Any:
     if not isinstance(node, Mapping):
         return node
-    if batch_nodes.kind_of(node) and any(_name_used(name, node, aliases) for name in OF_ONE):
+    if batch_nodes.find_kind(node) and any(_name_used(name, node, aliases) for name in OF_ONE):
         return node
     missing = {
         name: value for name, value in defaults.items() if not _name_used(name, node, aliases)
@@ -186,11 +186,11 @@ class NodeInput(EntryInput):
         return super().validate({"text": attrs.get("title"), **attrs})
 
     def is_read_elsewhere(self, data: Mapping[str, Any]) -> bool:
-        return nodes.kind_of(data) is not None
+        return nodes.find_kind(data) is not None
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         """Parse a node by the app that stores it."""
-        kind = nodes.kind_of(data)
+        kind = nodes.find_kind(data)
         if kind:
             return nodes.ForeignNode(kind=kind.name, position=-1, value=kind.read(data))
         return super().run_validation(data)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kmapp.search.weights import LEARNED
+from kmapp.search.weights import LEARNED_WEIGHTS
 from memory.benchmarks.weight_tuning import (
     Figures,
     Source,
@@ -48,7 +48,7 @@ SIGNALS: Mapping[str, str] = {
 
 def page(sources: Sequence[Source], confidence: Iterable[str]) -> str:
     """Render all tables, with the command that generates them."""
-    weights = np.array([LEARNED[name] for name in NAMES])
+    weights = np.array([LEARNED_WEIGHTS[name] for name in NAMES])
     lines = [
         "# Retrieval quality",
         "",

@@ -17,7 +17,7 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from kmapp.ledger.checkpoint_status import last_signed
+from kmapp.ledger.checkpoint_status import find_last_signed
 from kmapp.ledger.models import Commit
 from memory.actions.entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
@@ -86,7 +86,7 @@ def _wait_for_signature(account: Account) -> float:
     began = time.monotonic()
     with acting(account):
         last = Commit.objects.of(account).last_seq()
-    while (signed := last_signed(account.pk)) is None or signed.seq < last:
+    while (signed := find_last_signed(account.pk)) is None or signed.seq < last:
         if time.monotonic() - began > settings.CHECKPOINT_SECONDS + 60:
             raise TimeoutError("The last commit was not signed.")
         time.sleep(0.01)

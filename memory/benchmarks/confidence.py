@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kmapp.search.calibration import CONFIDENT, Calibration, Logistic, level_of
-from kmapp.search.fusion import fuse
+from kmapp.search.calibration import MIN_CONFIDENCE, Calibration, Logistic, compute_level
+from kmapp.search.fusion import rank_candidates
 from kmapp.text.terms import chinese_share
 from memory.benchmarks.question_sets import (
     EvaluatedQuestion,
@@ -122,7 +122,7 @@ class Observations:
 
 
 def _features(case: Case, score: float) -> list[float]:
-    own = np.array([1.0, score, score - level_of(case.scores.tolist())])
+    own = np.array([1.0, score, score - compute_level(case.scores.tolist())])
     return [*((1 - case.share) * own), *(case.share * own)]
 
 
@@ -163,7 +163,7 @@ def _cases(
 
 
 def _case(source: str, kind: str, fold: str, question: EvaluatedQuestion) -> Case:
-    ranked = fuse(question.query, question.candidates)[:RESULTS]
+    ranked = rank_candidates(question.query, question.candidates)[:RESULTS]
     return Case(
         source,
         kind,
@@ -256,7 +256,7 @@ def _tenths(likely: Floats) -> NDArray[np.int64]:
 def _refusal_lines(
     sources: Sequence[str], responses: Observations, likely: Floats
 ) -> Iterator[str]:
-    heads = [f"below {t}{' (default)' if t == CONFIDENT else ''}" for t in THRESHOLDS]
+    heads = [f"below {t}{' (default)' if t == MIN_CONFIDENCE else ''}" for t in THRESHOLDS]
     yield f"| refused questions | {' | '.join(heads)} |"
     yield f"| --- |{' ---: |' * len(heads)}"
     for source in sources:

@@ -25,13 +25,13 @@ from kmapp.database.ids import uuid7
 from kmapp.providers.active import active_model
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.query_cache import get_query_vector
-from kmapp.search.queries import Meaning
+from kmapp.search.queries import QueryVector
 from memory.actions.entries import write_batch
 from memory.benchmarks.query_plans import Statement, overheard
 from memory.benchmarks.synthetic_entries import Cloud, Writer
 from memory.models import Viewer
 from memory.models.entry_input import Batch, NewEntry
-from memory.retrieval.search import Search, answer
+from memory.retrieval.search import SearchRequest, search_with_vector
 
 INDEX_QUERIES = ("best_by_words", "nearest")
 VIEWERS = {
@@ -123,16 +123,16 @@ class Bench:
         figures, viewer = Searching(viewer=name), VIEWERS[name]
         warm_up = 5
         for turn, text in enumerate(self.queries(number + warm_up)):
-            request, meaning = Search(query=text, viewer=viewer), self.meaning(text)
+            request, meaning = SearchRequest(query=text, viewer=viewer), self.meaning(text)
             with overheard() as heard:
-                answer(self.account.pk, request, meaning)
+                search_with_vector(self.account.pk, request, meaning)
             if turn < warm_up:
                 continue
             self._bare([each for each in heard if each.name in INDEX_QUERIES], figures.bare)
             with figures.product.timed():
-                answer(self.account.pk, request, meaning)
+                search_with_vector(self.account.pk, request, meaning)
             with self._verifying(), figures.verified.timed():
-                answer(self.account.pk, request, meaning)
+                search_with_vector(self.account.pk, request, meaning)
             with figures.http.timed():
                 self._post({"query": text, "user_id": viewer.user_id or None})
         return figures
@@ -183,14 +183,14 @@ class Bench:
         english = self.writer.queries(number - number // 3, chinese=False)
         return english + self.writer.queries(number // 3, chinese=True)
 
-    def meaning(self, text: str) -> Meaning:
+    def meaning(self, text: str) -> QueryVector:
         """Store a synthetic vector for this query in the cache, and return it."""
         [vector] = self.cloud.draw(1)
         embedder = CachedVectors(vector.tolist())
         query_vector_result = get_query_vector(
             self.account.pk, text, model=self.model, embedder=embedder
         )
-        return Meaning.of(self.model, query_vector_result.vector)
+        return QueryVector.from_floats(self.model, query_vector_result.vector)
 
     def _bare(self, statements: Sequence[Statement], times: Times) -> None:
         with acting(self.account):

@@ -8,12 +8,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from kmapp.search.fusion import fuse
+from kmapp.search.fusion import rank_candidates
 from kmapp.text import tokens
 from kmapp.text.terms import terms
 from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, evaluate_questions
 from memory.models.settings import MAX_INJECTED
-from memory.retrieval.text_budget import BlockEntry, block
+from memory.retrieval.text_budget import BlockEntry, build_block
 
 BUDGETS = (300, 600, 1_200, 2_400)
 
@@ -33,7 +33,7 @@ def evidence_lines(file: Path, template: str, vectors: Vectors, number: int) -> 
     yield ""
     yield "| tokens | evidence | text | memories |"
     yield "| ---: | ---: | ---: | ---: |"
-    ranked = [[int(each.id) for each in fuse(q.query, q.candidates)] for q in questions]
+    ranked = [[int(each.id) for each in rank_candidates(q.query, q.candidates)] for q in questions]
     for budget in BUDGETS:
         rows = [
             _measure(question, items[question.group], places[:MAX_INJECTED], budget)
@@ -55,7 +55,7 @@ def _measure(
         )
         for place in places
     ]
-    built = block(entries, query=question.query.text, most_tokens=budget, count=tokens.count)
+    built = build_block(entries, query=question.query.text, max_tokens=budget, count=tokens.count)
     contained = {places[index] for index in built.places} & set(map(int, question.gold))
     printed = set(terms(built.text))
     shares = [share_of_terms(set(terms(items[place]["text"])), printed) for place in contained]

@@ -20,12 +20,12 @@ from kmapp.accounts.models import Account
 from kmapp.outbox.models import Delivery
 from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
-from kmapp.search.queries import Meaning, Within, clear_query_caches
+from kmapp.search.queries import AllowedObjects, QueryVector, clear_query_caches
 from memory.actions.topics import current_topics
 from memory.benchmarks.synthetic_entries import Cloud, Writer
 from memory.models import MemoryEntry, Viewer
-from memory.retrieval.agents import agent_names
-from memory.retrieval.candidates import gather
+from memory.retrieval.agents import list_agent_names
+from memory.retrieval.candidates import collect_candidates
 
 OURS = (
     "kmapp.search.",
@@ -85,12 +85,14 @@ def hot_statements(account: Account, viewer: Viewer | None = None) -> list[State
     model = active_model()
     rng = np.random.default_rng(3)
     [query] = Writer(rng).queries(1, chinese=False)
-    meaning = Meaning.of(model, Cloud(model.dimensions, rng).draw(1)[0].tolist())
+    meaning = QueryVector.from_floats(model, Cloud(model.dimensions, rng).draw(1)[0].tolist())
     with acting(account_id):
         rows = MemoryEntry.objects.of(account_id)
         seen = rows.current().visible_to(viewer or Viewer())
         with overheard() as heard:
-            signals = gather(account_id, query, meaning, Within.of(seen))
+            signals = collect_candidates(
+                account_id, query, meaning, AllowedObjects.from_queryset(seen)
+            )
         with overheard("entries found") as fetched:
             seen.in_bulk([each.id for each in signals.candidates[:10]])
         with overheard("list page") as page:
@@ -100,7 +102,7 @@ def hot_statements(account: Account, viewer: Viewer | None = None) -> list[State
         with overheard("topics") as topics:
             list(current_topics(account_id)[:PAGE])
         with overheard("agents") as agents:
-            agent_names(account_id)
+            list_agent_names(account_id)
         with overheard("dead letters") as dead:
             list(Delivery.objects.of(account_id).dead().order_by("-failed_at")[:PAGE])
     return [*heard, *fetched, *page, *queue, *topics, *agents, *dead]

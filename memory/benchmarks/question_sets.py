@@ -21,10 +21,16 @@ from numpy.typing import NDArray
 
 from kmapp.database.ids import IdText
 from kmapp.search import bm25
-from kmapp.search.fusion import TERMS, TEXT, Candidate, Query
-from kmapp.search.passages import Passage, Template, in_context, renderings, words_of
+from kmapp.search.fusion import MAX_MASK_TERMS, MAX_TRAIT_CHARACTERS, Candidate, Query
+from kmapp.search.passages import (
+    Passage,
+    Template,
+    build_indexed_text,
+    render_parts,
+    render_with_predecessor,
+)
 from kmapp.text.terms import terms
-from memory.retrieval.candidates import CANDIDATES, QUESTION_MARKS, SEEDS
+from memory.retrieval.candidates import MAX_PER_LIST, QUESTION_MARKS, SEEDS_PER_LIST
 
 Floats = NDArray[np.float32]
 Embed = Callable[[Sequence[str], str], Sequence[Sequence[float]]]
@@ -116,7 +122,7 @@ def evaluate_questions(
     collections: Sequence[dict[str, Any]], template: str, vectors: Vectors
 ) -> list[EvaluatedQuestion]:
     whole = [item for each in collections for item in each["items"]]
-    words = Words([words_of(_passage(item)) for item in whole])
+    words = Words([build_indexed_text(_passage(item)) for item in whole])
     evaluated, start = [], 0
     for each in collections:
         evaluated += list(_Collection(each, Template(template), vectors, words, start).evaluated())
@@ -158,13 +164,13 @@ class _Collection:
         self.items = collection_data["items"]
         self.neighbour_numbers = _neighbour_numbers(self.items)
         passages = [_passage(item) for item in self.items]
-        parts = [(n, text) for n, p in enumerate(passages) for text in renderings(template, p)]
+        parts = [(n, text) for n, p in enumerate(passages) for text in render_parts(template, p)]
         self.owner = np.array([n for n, _ in parts])
         self.own = vectors.of([text for _, text in parts], "passage")
         before = [
-            in_context(template, p, self.items[prior]["text"])
+            render_with_predecessor(template, p, self.items[prior]["text"])
             if prior is not None
-            else renderings(template, p)[0]
+            else render_parts(template, p)[0]
             for p, (prior, _) in zip(passages, self.neighbour_numbers, strict=True)
         ]
         self.context = vectors.of(before, "passage")
@@ -193,12 +199,12 @@ class _Collection:
             )
 
     def _candidate_numbers(self, cosine: Floats, score: Sequence[float]) -> list[int]:
-        nearest_numbers = [int(n) for n in np.argsort(-cosine, kind="stable")[:CANDIDATES]]
+        nearest_numbers = [int(n) for n in np.argsort(-cosine, kind="stable")[:MAX_PER_LIST]]
         ranked = sorted((n for n in range(len(score)) if score[n]), key=lambda n: -score[n])
-        worded = ranked[:CANDIDATES]
+        worded = ranked[:MAX_PER_LIST]
         surrounding = [
             n
-            for seed in (*nearest_numbers[:SEEDS], *worded[:SEEDS])
+            for seed in (*nearest_numbers[:SEEDS_PER_LIST], *worded[:SEEDS_PER_LIST])
             for n in self.neighbour_numbers[seed]
         ]
         return sorted({*nearest_numbers, *worded, *(n for n in surrounding if n is not None)})
@@ -213,11 +219,13 @@ class _Collection:
             cosine=float(cosine[n]),
             context=float(context[n]) if before is not None else None,
             bm25=score,
-            holds=sum(1 << bit for bit, term in enumerate(list(idf)[:TERMS]) if term in held),
+            term_mask=sum(
+                1 << bit for bit, term in enumerate(list(idf)[:MAX_MASK_TERMS]) if term in held
+            ),
             neighbours=[_key(other) for other in self.neighbour_numbers[n] if other is not None],
             run=self.items[n]["run"],
-            text=text[:TEXT],
-            asks=text.rstrip()[-1:] in QUESTION_MARKS,
+            text=text[:MAX_TRAIT_CHARACTERS],
+            is_question=text.rstrip()[-1:] in QUESTION_MARKS,
         )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from kmapp.search.fusion import fuse
+from kmapp.search.fusion import rank_candidates
 from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, evaluate_questions
 
 PAIRS = Path(__file__).parent / "parallel.json"
@@ -30,7 +30,7 @@ class Scores:
     def of(cls, questions: Sequence[EvaluatedQuestion]) -> "Scores":
         right, wrong = [], []
         for each in questions:
-            ranked = fuse(each.query, each.candidates)
+            ranked = rank_candidates(each.query, each.candidates)
             right.append(max((r.score for r in ranked if r.id in each.gold), default=0.0))
             wrong.append(max((r.score for r in ranked if r.id not in each.gold), default=0.0))
         return cls(right, wrong)

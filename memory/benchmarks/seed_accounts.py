@@ -18,8 +18,8 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import Recording
-from kmapp.ledger.canonical import SALT_BYTES, canonical, digest
-from kmapp.ledger.chain import BEGINNING, Head, Link, commit_hash
+from kmapp.ledger.canonical import SALT_BYTES, digest, encode_canonical
+from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head, Link, compute_commit_hash
 from kmapp.ledger.models import Commit, Note
 from kmapp.management.accounts import list_all_accounts
 from kmapp.outbox.models import Delivery, OutboxEvent
@@ -27,7 +27,7 @@ from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.actions import postings_of
-from kmapp.search.model_switch import drop_indexes, make_indexes
+from kmapp.search.model_switch import create_indexes, drop_indexes
 from memory.actions.derived_edges import NEXT_WEIGHT
 from memory.actions.enqueue import EMBED
 from memory.actions.versions import build_version
@@ -35,7 +35,7 @@ from memory.benchmarks.copy_rows import copy_models, copy_rows, copy_vectors, ha
 from memory.benchmarks.synthetic_entries import Cloud, Population
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
-from memory.retrieval.indexed_text import words_of
+from memory.retrieval.indexed_text import build_indexed_text
 
 PREFIX = "perf-"
 SHARES = (90.0, 1.0, 0.1)  # percent; one more account has the rest
@@ -82,7 +82,7 @@ def seed(
     finally:
         if rebuild:
             report_line("Building the index of the vectors …")
-            make_indexes(model)
+            create_indexes(model)
     report_line("Collecting statistics …")
     with connections[OWNER].cursor() as cursor:
         cursor.execute(f"VACUUM ANALYZE {', '.join(TABLES)}")
@@ -139,7 +139,7 @@ class Seeder:
         """Return the number and hash of the last commit."""
         commits = Commit.objects.using(OWNER).of(self.account).order_by("-seq")
         last_commit = commits.values_list("seq", "commit_hash").first()
-        return Head(*last_commit) if last_commit else BEGINNING
+        return Head(*last_commit) if last_commit else EMPTY_CHAIN_HEAD
 
     def _block(self, size: int, rows: Rows) -> None:
         """Write one commit with all rows that depend on it."""
@@ -153,7 +153,7 @@ class Seeder:
         rows.add(self._edge(before, after) for before, after in pairs)
         for entry in entries:
             rows.add(self._done(entry, commit.id))
-            for term, frequency, length in postings_of(words_of(entry)):
+            for term, frequency, length in postings_of(build_indexed_text(entry)):
                 rows.postings.append(
                     (self.account.pk, COLLECTION, term, entry.pk, frequency, length)
                 )
@@ -173,7 +173,7 @@ class Seeder:
             input_digest=digest(salt, {"input": draft.input, "reason": draft.reason}),
             diff=draft.diff,
         )
-        self.head = Head(link.seq, commit_hash(link))
+        self.head = Head(link.seq, compute_commit_hash(link))
         same = ("id", "seq", "parent_hash", "actor", "created_at", "input_digest", "diff")
         yield Commit(
             account_id=link.account,
@@ -208,7 +208,7 @@ class Seeder:
             topic=EMBED,
             job_key=f"{entry.pk}:{commit_id}",
             payload=payload,
-            payload_sha256=hashlib.sha256(canonical(payload)).hexdigest(),
+            payload_sha256=hashlib.sha256(encode_canonical(payload)).hexdigest(),
             created_at=entry.created_at,
         )
         yield event

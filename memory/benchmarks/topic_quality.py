@@ -11,8 +11,14 @@ from numpy.typing import NDArray
 from kmapp.providers.actions import TEMPLATE
 from kmapp.providers.active import active_model
 from kmapp.providers.embedding import OpenAIEmbedder
-from kmapp.search.passages import Passage, Template, renderings
-from memory.topics.clustering import NONE, Vectors, agreement, grow, neighbours
+from kmapp.search.passages import Passage, Template, render_parts
+from memory.topics.clustering import (
+    NO_TOPIC,
+    Vectors,
+    assign_topics,
+    build_neighbour_graph,
+    compute_adjusted_rand_index,
+)
 
 DRAWS, ORDERS = 4, 5  # of dates and of sentence orders; the table shows their mean
 DAYS = 180  # over which the dates of the sentences are distributed
@@ -22,7 +28,7 @@ LABELLED = Path(__file__).parent / "labelled.json"
 
 def _passage(text: str, day: int) -> str:
     passage = Passage(text=text, date=FIRST + timedelta(days=day))
-    return next(iter(renderings(Template(TEMPLATE), passage)))
+    return next(iter(render_parts(Template(TEMPLATE), passage)))
 
 
 def topic_quality_lines() -> Iterator[str]:
@@ -52,18 +58,25 @@ def _run(
     vectors: Vectors, labels: Sequence[str], order: NDArray[np.int64]
 ) -> tuple[float, float, float, float]:
     """Return the agreement with the labels, the number of topics and of unassigned texts."""
-    topic_of_text = grow(neighbours(vectors[order]), [NONE] * len(order)).topics
+    topic_of_text = assign_topics(
+        build_neighbour_graph(vectors[order]), [NO_TOPIC] * len(order)
+    ).topics
     true = [labels[place] for place in order]
     assigned = [
-        (label, topic) for label, topic in zip(true, topic_of_text, strict=True) if topic != NONE
+        (label, topic)
+        for label, topic in zip(true, topic_of_text, strict=True)
+        if topic != NO_TOPIC
     ]
-    index = agreement([label for label, _ in assigned], [topic for _, topic in assigned])
+    index = compute_adjusted_rand_index(
+        [label for label, _ in assigned], [topic for _, topic in assigned]
+    )
     single = [
-        topic if topic != NONE else NONE - 1 - item for item, topic in enumerate(topic_of_text)
+        topic if topic != NO_TOPIC else NO_TOPIC - 1 - item
+        for item, topic in enumerate(topic_of_text)
     ]
     return (
         index,
-        agreement(true, single),
-        len({*topic_of_text} - {NONE}),
-        topic_of_text.count(NONE) / len(topic_of_text),
+        compute_adjusted_rand_index(true, single),
+        len({*topic_of_text} - {NO_TOPIC}),
+        topic_of_text.count(NO_TOPIC) / len(topic_of_text),
     )

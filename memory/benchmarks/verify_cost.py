@@ -7,9 +7,9 @@ from statistics import median
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.search.queries import Meaning
+from kmapp.search.queries import QueryVector
 from memory.benchmarks.product_bench import VIEWERS, Bench
-from memory.retrieval.search import Search, answer
+from memory.retrieval.search import SearchRequest, search_with_vector
 
 PAIRS = 5  # of each query, whose order alternates
 
@@ -41,7 +41,7 @@ def measure_verify_cost(account: Account, number: int, report: Callable[[str], o
     for name, viewer in VIEWERS.items():
         cost = costs[name] = Cost()
         for text in bench.queries(number):
-            request, meaning = Search(query=text, viewer=viewer), bench.meaning(text)
+            request, meaning = SearchRequest(query=text, viewer=viewer), bench.meaning(text)
             _search(account, request, meaning)
             for turn in range(PAIRS):
                 for verified in (turn % 2 == 1, turn % 2 == 0):
@@ -55,10 +55,10 @@ def measure_verify_cost(account: Account, number: int, report: Callable[[str], o
     return max(cost.ratio for cost in costs.values())
 
 
-def _search(account: Account, request: Search, meaning: Meaning) -> tuple[float, float]:
+def _search(account: Account, request: SearchRequest, meaning: QueryVector) -> tuple[float, float]:
     """Search; return the milliseconds that passed, and those of this process."""
     elapsed, cpu = time.perf_counter(), time.process_time()
-    answer(account.pk, request, meaning)
+    search_with_vector(account.pk, request, meaning)
     return 1000 * (time.perf_counter() - elapsed), 1000 * (time.process_time() - cpu)
 
 

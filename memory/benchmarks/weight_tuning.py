@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kmapp.search.fusion import fuse, signals
+from kmapp.search.fusion import compute_signals, rank_candidates
 from memory.benchmarks.question_sets import EvaluatedQuestion, alone
 from memory.learning.fit import Example, Matrix, learn, signal_rows
 
@@ -43,9 +43,11 @@ class Figures:
 def examples(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
     collected = []
     for each in questions:
-        rows = signal_rows(signals(each.query, each.candidates))
+        rows = signal_rows(compute_signals(each.query, each.candidates))
         right = np.array([candidate.id in each.gold for candidate in each.candidates])
-        named_shares = {ranked.id: ranked.score for ranked in fuse(each.query, each.candidates)}
+        named_shares = {
+            ranked.id: ranked.score for ranked in rank_candidates(each.query, each.candidates)
+        }
         scores = np.array([named_shares[candidate.id] for candidate in each.candidates])
         collected.append(Example(each.group, rows, right, each.gold_count, scores))
     return collected

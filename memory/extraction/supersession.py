@@ -7,7 +7,7 @@ it is shown are only the nearest ones. So the texts themselves must show the rel
 import re
 
 from kmapp.text.terms import terms
-from memory.review.contradictions import announces_change, contrast, subject_of
+from memory.review.contradictions import announces_change, find_contrast, remove_contrasted_values
 
 SAME_SUBJECT = 0.5  # share of the terms without numbers, dates, negations and opposites
 SAME_STATEMENT = 0.65  # share of the terms of two statements that differ in one word
@@ -35,8 +35,8 @@ def contradicts(fact: str, memory: str, *, nearest: bool) -> bool:
     Either both say something different about one subject, or both are the same statement but for a
     word, or the fact tells of a change and has a term of the memory, or is nearest to it.
     """
-    here, there = _predicates(subject_of(fact), subject_of(memory))
-    if contrast(fact, memory) and _overlap(here, there) >= SAME_SUBJECT:
+    here, there = _predicates(remove_contrasted_values(fact), remove_contrasted_values(memory))
+    if find_contrast(fact, memory) and _overlap(here, there) >= SAME_SUBJECT:
         return True
     if _overlap(frozenset(terms(fact)), frozenset(terms(memory))) >= SAME_STATEMENT:
         return True

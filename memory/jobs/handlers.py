@@ -137,7 +137,9 @@ def relate_memories(jobs: Sequence[Job]) -> None:
         derive_edges(job.account_id, [UUID(each) for each in job.payload["entries"]])
 
 
-@on(TOPICS, name="memory.handlers.let_topics_grow", batch=100, queue="clustering", alone=True)
+@on(
+    TOPICS, name="memory.handlers.let_topics_grow", batch=100, queue="clustering", one_per_host=True
+)
 def let_topics_grow(jobs: Sequence[Job]) -> None:
     """Grow topics once for all jobs of the batch."""
     run = grow_topics(jobs[0].account_id, SYSTEM, turn=int(time()) // TOPICS_INTERVAL)

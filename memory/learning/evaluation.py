@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kmapp.database.ids import IdText
-from kmapp.search.fusion import Ranked
+from kmapp.search.fusion import RankedCandidate
 
 DEPTH = 10
 MEASURES = ("R@10", "hit@10", "MRR")
@@ -23,7 +23,7 @@ class Outcome:
     values: tuple[float, float, float]
 
     @classmethod
-    def of(cls, ranked: Sequence[Ranked], relevant: Collection[IdText]) -> "Outcome":
+    def of(cls, ranked: Sequence[RankedCandidate], relevant: Collection[IdText]) -> "Outcome":
         places = [place for place, each in enumerate(ranked, 1) if each.id in relevant]
         first_ten = sum(place <= DEPTH for place in places)
         best = 1 / places[0] if places else 0.0

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kmapp.search.weights import LEARNED, Signals, balance
+from kmapp.search.weights import LEARNED_WEIGHTS, Signals, compute_balance
 
 Matrix = NDArray[np.float64]
-NAMES = list(LEARNED)
+NAMES = list(LEARNED_WEIGHTS)
 STEPS, DAMPING, LEAST_PACE = 12, 1e-3, 0.01
 SCALES = np.geomspace(2, 64, 24)  # sums of weights before they are scaled to sum 1
 PRIOR_EXAMPLES = 1.0  # how many examples the prior counts as
@@ -34,7 +34,7 @@ def signal_rows(candidates: Iterable[tuple[Signals, float]]) -> Matrix:
     """Return a row for each candidate, given its signals and its weight of meaning."""
     return np.array(
         [
-            [getattr(values, name) * balance(name, meaning) for name in NAMES]
+            [getattr(values, name) * compute_balance(name, meaning) for name in NAMES]
             for values, meaning in candidates
         ]
     )

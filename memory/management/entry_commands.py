@@ -19,7 +19,7 @@ from memory.actions.entries import write_batch
 from memory.actions.review import Decision
 from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion, Viewer
 from memory.models.entry_input import Batch, NewEntry
-from memory.retrieval.search import Search, search
+from memory.retrieval.search import SearchRequest, search_memories
 
 WIDTH = 72  # columns of a text in a table
 OWNERS = ("user_id", "agent_id", "run_id")
@@ -88,10 +88,10 @@ def run_subcommand(account: Account, verb: str, options: Mapping[str, Any]) -> s
 
 def _search(account: Account, options: Namespace) -> Rows:
     viewer = Viewer(user_id=options.user, agent_id=options.agent, run_id=options.run)
-    request = Search(
+    request = SearchRequest(
         query=options.query, viewer=viewer, limit=options.limit, min_score=options.min_score
     )
-    hits = search(account.pk, request).hits
+    hits = search_memories(account.pk, request).hits
     return [{"score": round(hit.score, 4), **_serialize(hit.entry)} for hit in hits]
 
 

@@ -10,7 +10,7 @@ from kmapp.accounts.redacted_text import redact_value
 from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
 from kmapp.ledger.batch_nodes import ForeignNode
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 
 REDACTED_FIELDS = ("title", "raw_ref", "evidence_ref", "tags", "entities", "sources")
 # Fields of `NewEntry` that a memory has under the same name.
@@ -84,7 +84,7 @@ class NewEntry:
         return matches_digest(sha256, "memory.entry", self._canonical())
 
     def _canonical(self) -> bytes:
-        return canonical({each.name: getattr(self, each.name) for each in fields(self)})
+        return encode_canonical({each.name: getattr(self, each.name) for each in fields(self)})
 
 
 def derive_entry_id(account_id: UUID, scope: str, client_id: str) -> UUID:

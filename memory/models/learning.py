@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey, SealedModel
 from kmapp.search.variants import AccountRanking
-from kmapp.search.weights import LEARNED
+from kmapp.search.weights import LEARNED_WEIGHTS
 from memory.models.entries import MemoryEntry, Viewer
 
 OWNER_IDS = ("user_id", "agent_id", "app_id", "run_id")
@@ -126,7 +126,7 @@ class Ranking(SealedModel):
     def as_used(self) -> AccountRanking:
         """Return what a search needs of it."""
         weights: dict[str, Any] = self.weights
-        return AccountRanking(self.number, tuple(float(weights[name]) for name in LEARNED))
+        return AccountRanking(self.number, tuple(float(weights[name]) for name in LEARNED_WEIGHTS))
 
 
 class RankingComparison(ViewerQuestion):

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
 from kmapp.database.prepared import prepared_cursor
 from memory.models.entries import MemoryEntry, unit_interval_field
-from memory.review.similarity import ALIKE, SAME_MEANING, Bounds
+from memory.review.similarity import MIN_DUPLICATE_SCORE, MIN_SAME_MEANING, Bounds
 
 M = TypeVar("M", bound=models.Model)
 MAX_INJECTED = 50
@@ -114,8 +114,8 @@ class MemorySettings(SealedModel):
         default=list,
         blank=True,
     )
-    duplicate_score = unit_interval_field(_("near-duplicate threshold"), ALIKE)
-    contradiction_score = unit_interval_field(_("contradiction threshold"), SAME_MEANING)
+    duplicate_score = unit_interval_field(_("near-duplicate threshold"), MIN_DUPLICATE_SCORE)
+    contradiction_score = unit_interval_field(_("contradiction threshold"), MIN_SAME_MEANING)
     # Null means the default. A default here would change the digests of older commits.
     daily_writes = models.PositiveIntegerField(
         _("memories per key per day"), null=True, blank=True, validators=[MinValueValidator(1)]
@@ -164,7 +164,7 @@ class MemorySettings(SealedModel):
 
     @property
     def bounds(self) -> Bounds:
-        return Bounds(alike=self.duplicate_score, same_meaning=self.contradiction_score)
+        return Bounds(min_duplicate=self.duplicate_score, min_same_meaning=self.contradiction_score)
 
     @property
     def daily_write_limit(self) -> int:

@@ -6,7 +6,7 @@ from django.db import connection
 
 # From one name to the next along the index entries_of_agent: as many steps as there are names,
 # however many memories there are. DISTINCT would read them all.
-_NAMES = """
+_NAMES_SQL = """
 WITH RECURSIVE names (name) AS (
   SELECT min(agent_id) FROM memory_memoryentry WHERE account_id = %(account)s AND agent_id > ''
   UNION ALL
@@ -17,8 +17,8 @@ SELECT name FROM names WHERE name IS NOT NULL
 """
 
 
-def agent_names(account_id: UUID) -> list[str]:
+def list_agent_names(account_id: UUID) -> list[str]:
     """Return the names of all agents, in database order. Inside `acting`."""
     with connection.cursor() as cursor:
-        cursor.execute(_NAMES, {"account": account_id})
+        cursor.execute(_NAMES_SQL, {"account": account_id})
         return [name for (name,) in cursor.fetchall()]

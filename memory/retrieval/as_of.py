@@ -15,15 +15,15 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import EmptyResultSet
 from django.db import connection, models
 
-from kmapp.search.queries import Within
+from kmapp.search.queries import AllowedObjects
 from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion
 
-MOST_REWORDED = 500
+MAX_OLD_TEXTS = 500
 _TABLE = MemoryEntry._meta.db_table
 _VERSIONS = MemoryVersion._meta.db_table
 
 
-def _empty(field: Any) -> Any:
+def _get_empty_value(field: Any) -> Any:
     if field.null:
         return None
     if isinstance(field, ArrayField):
@@ -34,8 +34,10 @@ def _empty(field: Any) -> Any:
 
 
 # States omit empty fields.
-_EMPTY = json.dumps({each.attname: _empty(each) for each in MemoryEntry._meta.concrete_fields})
-_ROWS = f"""
+_EMPTY_STATE = json.dumps(
+    {each.attname: _get_empty_value(each) for each in MemoryEntry._meta.concrete_fields}
+)
+_PAST_ROWS_SQL = f"""
 WITH "{_TABLE}" AS MATERIALIZED (
   SELECT was.* FROM (
     SELECT DISTINCT ON (entry_id) state, commit_id FROM {_VERSIONS}
@@ -45,7 +47,7 @@ WITH "{_TABLE}" AS MATERIALIZED (
     NULL::{_TABLE}, %s::jsonb || v.state || jsonb_build_object('commit_id', v.commit_id)) was
 )
 """  # noqa: S608 - names of our tables
-_REWORDED = f"""
+_OLD_TEXTS_SQL = f"""
 SELECT e.id, v.state->>'content' FROM {_TABLE} e, LATERAL (
   SELECT state, version FROM {_VERSIONS}
   WHERE account_id = e.account_id AND entry_id = e.id AND created_at <= %s
@@ -57,46 +59,46 @@ WHERE e.account_id = %s AND e.id = ANY (%s) AND e.version > v.version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class PastState:
     """The state of an account at one instant, limited to the rows of `present`."""
 
     account_id: UUID
     at: datetime
     present: EntryQuerySet
 
-    def entries(self, rows: EntryQuerySet) -> list[MemoryEntry]:
+    def load_entries(self, rows: EntryQuerySet) -> list[MemoryEntry]:
         """Return the memories that a query would have matched at that instant."""
         try:
             sql, parameters = rows.query.sql_with_params()
         except EmptyResultSet:
             return []
-        start, first = self._rows()
-        return list(MemoryEntry.objects.raw(start + sql, [*first, *parameters]))
+        cte, cte_parameters = self._build_cte()
+        return list(MemoryEntry.objects.raw(cte + sql, [*cte_parameters, *parameters]))
 
-    def ids(self, rows: EntryQuerySet) -> list[UUID]:
-        within = Within.of(rows)
-        start, first = self._rows()
+    def list_ids(self, rows: EntryQuerySet) -> list[UUID]:
+        within = AllowedObjects.from_queryset(rows)
+        cte, cte_parameters = self._build_cte()
         with connection.cursor() as cursor:
-            cursor.execute(start + within.sql, [*first, *within.parameters])
+            cursor.execute(cte + within.sql, [*cte_parameters, *within.parameters])
             return [row[0] for row in cursor.fetchall()]
 
-    def reworded(self, ids: Sequence[UUID]) -> dict[UUID, str]:
+    def load_old_texts(self, ids: Sequence[UUID]) -> dict[UUID, str]:
         """Return the old texts of memories that changed since; no index contains them."""
         with connection.cursor() as cursor:
-            cursor.execute(_REWORDED, [self.at, self.account_id, list(ids), MOST_REWORDED])
+            cursor.execute(_OLD_TEXTS_SQL, [self.at, self.account_id, list(ids), MAX_OLD_TEXTS])
             return dict(cursor.fetchall())
 
-    def _rows(self) -> tuple[str, list[Any]]:
-        visible = Within.of(self.present)
-        return _ROWS.format(present=visible.sql), [
+    def _build_cte(self) -> tuple[str, list[Any]]:
+        visible = AllowedObjects.from_queryset(self.present)
+        return _PAST_ROWS_SQL.format(present=visible.sql), [
             self.account_id,
             self.at,
             *visible.parameters,
-            _EMPTY,
+            _EMPTY_STATE,
         ]
 
 
-def tellable(rows: EntryQuerySet) -> EntryQuerySet:
+def exclude_hidden_entries(rows: EntryQuerySet) -> EntryQuerySet:
     """Return the rows that may be shown; forgotten and rejected ones stay hidden."""
     Status = MemoryEntry.Status  # noqa: N806 - a class
     return rows.exclude(status__in=[Status.FORGOTTEN, Status.REJECTED])

@@ -14,28 +14,34 @@ from django.db import connection
 from kmapp.database.ids import IdText
 from kmapp.search import bm25, queries
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.fusion import TERMS, TEXT, Candidate, Query
-from kmapp.search.lookups import Ids
-from kmapp.search.neighbour_evidence import strength
-from kmapp.search.queries import Collection, Meaning, Within, Words
+from kmapp.search.fusion import MAX_MASK_TERMS, MAX_TRAIT_CHARACTERS, Candidate, Query
+from kmapp.search.lookups import IdArray
+from kmapp.search.neighbour_evidence import compute_edge_strength
+from kmapp.search.queries import AllowedObjects, Collection, QueryVector, WeightedTerms
 from kmapp.text.terms import terms
 from memory.models import MemoryEdge
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 
-CANDIDATES = 80  # from each list
-SEEDS = 20  # from each list; their neighbours become candidates too
-NEIGHBOURS = 200  # candidates that edges in both directions add
+MAX_PER_LIST = 80  # from each list
+SEEDS_PER_LIST = 20  # from each list; their neighbours become candidates too
+MAX_NEIGHBOURS = 200  # candidates that edges in both directions add
 QUESTION_MARKS = frozenset("?？")
 Links: TypeAlias = dict[IdText, float]
 NO_LINKS: Mapping[IdText, float] = MappingProxyType({})
-Type = MemoryEdge.Type
-ORDER = Type.NEXT
+EdgeType = MemoryEdge.Type
+RUN_ORDER_TYPE = EdgeType.NEXT
 # Types of edges whose ends are evidence for each other.
-SPREADING = (Type.NEXT, Type.PART_OF, Type.RELATED_TO, Type.DERIVED_FROM, Type.MENTIONS)
+EVIDENCE_TYPES = (
+    EdgeType.NEXT,
+    EdgeType.PART_OF,
+    EdgeType.RELATED_TO,
+    EdgeType.DERIVED_FROM,
+    EdgeType.MENTIONS,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signals:
+class CandidateSet:
     """The input of fusion, and the candidates that have a vector."""
 
     query: Query
@@ -43,85 +49,89 @@ class Signals:
     ready: AbstractSet[IdText]
 
 
-def gather(
+def collect_candidates(
     account_id: UUID,
     text: str,
-    meaning: Meaning | None,
-    within: Within,
-    reworded: Mapping[UUID, str] = MappingProxyType({}),
-) -> Signals:
+    meaning: QueryVector | None,
+    within: AllowedObjects,
+    old_texts: Mapping[UUID, str] = MappingProxyType({}),
+) -> CandidateSet:
     """Find candidates by words and meaning, and measure all signals of each.
 
-    The indexes lack the old texts of `reworded` memories, which are scored by the given words.
+    The indexes lack the old texts of `old_texts` memories, which are scored by the given words.
     """
     collection = Collection(account_id=account_id, name=COLLECTION)
-    words = queries.weigh(collection, terms(text))
-    by_words = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
-    nearest_scores = (
-        queries.nearest(collection, meaning, within=within, limit=CANDIDATES) if meaning else {}
+    words = queries.load_weighted_terms(collection, terms(text))
+    word_scores = queries.find_best_by_words(collection, words, within=within, limit=MAX_PER_LIST)
+    cosines = (
+        queries.find_nearest(collection, meaning, within=within, limit=MAX_PER_LIST)
+        if meaning
+        else {}
     )
-    seeds = [*islice(by_words, SEEDS), *islice(nearest_scores, SEEDS)]
-    surroundings, adjacent, links = _surroundings(
-        account_id, within, {*by_words, *nearest_scores}, seeds
+    seeds = [*islice(word_scores, SEEDS_PER_LIST), *islice(cosines, SEEDS_PER_LIST)]
+    surroundings, adjacent, links = _load_surroundings(
+        account_id, within, {*word_scores, *cosines}, seeds
     )
-    for pk in reworded:
+    for pk in old_texts:
         surroundings.pop(str(pk), None)
-    measures = load_exact_scores(
+    scores = load_exact_scores(
         collection,
         words,
         meaning,
         surroundings,
         context_collection=CONTEXT_COLLECTION,
-        approximate=nearest_scores,
+        computed_cosines=cosines,
     )
-    return Signals(
+    return CandidateSet(
         query=Query(text=text, idf=words.idf),
         candidates=[
             Candidate(
                 each,
-                measures.cosine.get(each),
-                measures.bm25.get(each, 0.0),
-                measures.holds.get(each, 0),
-                measures.context_collection.get(each),
+                scores.cosine.get(each),
+                scores.bm25.get(each, 0.0),
+                scores.term_mask.get(each, 0),
+                scores.context_collection.get(each),
                 adjacent.get(each, ()),
                 links.get(each, NO_LINKS),
-                *itself,
+                *fields,
             )
-            for each, itself in surroundings.items()
+            for each, fields in surroundings.items()
         ]
-        + [_as_it_was(pk, old_text, words) for pk, old_text in reworded.items()],
-        ready=measures.cosine.keys(),
+        + [_build_past_candidate(pk, old_text, words) for pk, old_text in old_texts.items()],
+        ready=scores.cosine.keys(),
     )
 
 
-def _as_it_was(pk: UUID, old_text: str, words: Words) -> Candidate:
-    candidate_ids = Counter(terms(old_text))
+def _build_past_candidate(pk: UUID, old_text: str, words: WeightedTerms) -> Candidate:
+    term_counts = Counter(terms(old_text))
     return Candidate(
         id=str(pk),
         cosine=None,
         bm25=bm25.score(
-            words.idf, candidate_ids, candidate_ids.total(), max(words.average_length, 1.0)
+            words.idf, term_counts, term_counts.total(), max(words.average_length, 1.0)
         ),
-        holds=sum(
-            1 << bit for bit, term in enumerate(islice(words.idf, TERMS)) if term in candidate_ids
+        term_mask=sum(
+            1 << bit
+            for bit, term in enumerate(islice(words.idf, MAX_MASK_TERMS))
+            if term in term_counts
         ),
-        text=old_text[:TEXT],
-        asks=old_text.rstrip()[-1:] in QUESTION_MARKS,
+        text=old_text[:MAX_TRAIT_CHARACTERS],
+        is_question=old_text.rstrip()[-1:] in QUESTION_MARKS,
     )
 
 
 # Derived edges to similar or mentioned memories are left to recall. Here they would displace the
 # neighbours in runs, and similar memories match the query anyway.
-_TEXT_AT_INSTANT = (
+_EDGE_CONDITION_SQL = (
     "account_id = %s AND type = ANY (%s) "
     "AND (origin = 'written' OR type NOT IN ('related_to', 'mentions'))"
 )
 # A constant, because building it takes Django longer than running it takes Postgres. Runs of two
 # users may have the same name. The rows of entries are followed by those of the edges between them,
 # which only the `days` column distinguishes, because a second query would take longer.
-_ENTRY_FIELDS = f"""
+_SURROUNDINGS_SQL = f"""
 WITH seeds (ids) AS (SELECT %s::uuid[]),
-told (id, run, text, asks, importance, salience, pinned, fresh) AS MATERIALIZED (
+fields (id, run, text, asks, importance, salience, pinned, fresh) AS MATERIALIZED (
   SELECT e.id, CASE WHEN e.run_id = '' THEN '' ELSE e.user_id || chr(31) || e.run_id END,
     concat(nullif(e.slots->>'speaker', '') || ': ', left(e.content, %s)),
     right(rtrim(e.content), 1) = ANY (%s), e.importance, e.salience, e.pinned,
@@ -130,49 +140,59 @@ told (id, run, text, asks, importance, salience, pinned, fresh) AS MATERIALIZED 
   FROM memory_memoryentry e WHERE e.account_id = %s AND e.id IN ({{within}}) AND e.id IN (
     SELECT unnest(%s::uuid[])
     UNION (SELECT src_id FROM memory_memoryedge
-      WHERE {_TEXT_AT_INSTANT} AND dst_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s)
+      WHERE {_EDGE_CONDITION_SQL} AND dst_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s)
     UNION (SELECT dst_id FROM memory_memoryedge
-      WHERE {_TEXT_AT_INSTANT} AND src_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s))),
-known (ids) AS (SELECT array_agg(id) FROM told)
-SELECT id::text, run, text, asks, importance, salience, pinned, fresh, NULL FROM told
+      WHERE {_EDGE_CONDITION_SQL} AND src_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s))),
+entry_ids (ids) AS (SELECT array_agg(id) FROM fields)
+SELECT id::text, run, text, asks, importance, salience, pinned, fresh, NULL FROM fields
 UNION ALL
 SELECT src_id::text, dst_id::text, type, NULL, weight, confidence, NULL, decay_rate,
   extract(epoch FROM now() - coalesce(last_activated_at, created_at))::float8 / 86400
-FROM memory_memoryedge WHERE {_TEXT_AT_INSTANT}
-  AND src_id = ANY ((SELECT ids FROM known)::uuid[])
-  AND dst_id = ANY ((SELECT ids FROM known)::uuid[])
+FROM memory_memoryedge WHERE {_EDGE_CONDITION_SQL}
+  AND src_id = ANY ((SELECT ids FROM entry_ids)::uuid[])
+  AND dst_id = ANY ((SELECT ids FROM entry_ids)::uuid[])
 """  # noqa: S608 - constants
 
 
-def _surroundings(
-    account_id: UUID, within: Within, candidate_ids: Iterable[IdText], seeds: Iterable[IdText]
+def _load_surroundings(
+    account_id: UUID,
+    within: AllowedObjects,
+    candidate_ids: Iterable[IdText],
+    seeds: Iterable[IdText],
 ) -> tuple[dict[IdText, Sequence[Any]], Mapping[IdText, list[IdText]], Mapping[IdText, Links]]:
     """Return the matches and the neighbours of the seeds with their edges.
 
-    Returns what each tells of itself (the fields of a candidate from `run` on), what stands beside
-    each in its run, and what it is linked with otherwise.
+    The first mapping has the fields of each candidate from `run` on, the second its neighbours in
+    the run, and the third its other edges with their strength.
     """
-    edges: list[Any] = [account_id, list(SPREADING)]
+    edge_parameters: list[Any] = [account_id, list(EVIDENCE_TYPES)]
     surroundings: dict[IdText, Sequence[Any]] = {}
     adjacent, links = defaultdict[IdText, list[IdText]](list), defaultdict[IdText, Links](dict)
     with connection.cursor() as cursor:
         cursor.execute(
-            _ENTRY_FIELDS.format(within=within.sql),
+            _SURROUNDINGS_SQL.format(within=within.sql),
             [
-                *(Ids(seeds).array, TEXT, list(QUESTION_MARKS), account_id),
+                *(IdArray(seeds).array, MAX_TRAIT_CHARACTERS, list(QUESTION_MARKS), account_id),
                 *within.parameters,
-                *(Ids(candidate_ids).array, *edges, NEIGHBOURS, *edges, NEIGHBOURS, *edges),
+                *(
+                    IdArray(candidate_ids).array,
+                    *edge_parameters,
+                    MAX_NEIGHBOURS,
+                    *edge_parameters,
+                    MAX_NEIGHBOURS,
+                    *edge_parameters,
+                ),
             ],
         )
-        for each, *itself, days in cursor.fetchall():
+        for each, *fields, days in cursor.fetchall():
             if days is None:
-                surroundings[each] = itself
+                surroundings[each] = fields
                 continue
-            other, kind, *_, weight, confidence, _, decay_rate = itself
-            for one, end in (each, other), (other, each):
-                if kind == ORDER:
-                    adjacent[one].append(end)
+            other, edge_type, *_, weight, confidence, _, decay_rate = fields
+            for start, end in (each, other), (other, each):
+                if edge_type == RUN_ORDER_TYPE:
+                    adjacent[start].append(end)
                 else:
-                    held = strength(weight, confidence, decay_rate, days)
-                    links[one][end] = max(links[one].get(end, 0.0), held)
+                    strength = compute_edge_strength(weight, confidence, decay_rate, days)
+                    links[start][end] = max(links[start].get(end, 0.0), strength)
     return surroundings, adjacent, links

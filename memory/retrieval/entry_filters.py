@@ -27,9 +27,9 @@ class EntryFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no 
     user_id = text(_("User"))
     agent_id = text(_("Agent"))
     run_id = text(_("Run"))
-    tag = text(_("Tag"), method="tagged")
-    pinned = choice(_("Pinned"), [("true", _("pinned"))], method="only_pinned")
-    embedding = choice(_("Meaning"), State.choices, method="embedded")
+    tag = text(_("Tag"), method="filter_by_tag")
+    pinned = choice(_("Pinned"), [("true", _("pinned"))], method="filter_pinned")
+    embedding = choice(_("Meaning"), State.choices, method="filter_by_embedding")
     tier = choice(_("Tier"), MemoryEntry.Tier.choices)
     since = from_day(_("Observed after"), "observed_at")
     until = until_day(_("Observed before"), "observed_at")
@@ -38,24 +38,24 @@ class EntryFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no 
         model = MemoryEntry
         fields: list[str] = []
 
-    def tagged(self, rows: Rows, name: str, value: str) -> Rows:
+    def filter_by_tag(self, rows: Rows, name: str, value: str) -> Rows:
         return rows.filter(tags__contains=[value])
 
-    def only_pinned(self, rows: Rows, name: str, value: str) -> Rows:
+    def filter_pinned(self, rows: Rows, name: str, value: str) -> Rows:
         return rows.filter(pinned=True)
 
-    def embedded(self, rows: Rows, name: str, value: str) -> Rows:
+    def filter_by_embedding(self, rows: Rows, name: str, value: str) -> Rows:
         """Filter by embedding state in the order of precedence FAILED, PENDING, READY."""
-        mine = Vector.objects.filter(
+        vectors = Vector.objects.filter(
             account_id=OuterRef("account_id"),
             collection=COLLECTION,
             object_id=OuterRef("pk"),
             model_id=active_model().pk,
         )
-        failed = Exists(mine.filter(state=State.FAILED))
+        failed = Exists(vectors.filter(state=State.FAILED))
         if value == State.FAILED:
             return rows.filter(failed)
-        pending = Exists(mine.filter(state=State.PENDING))
+        pending = Exists(vectors.filter(state=State.PENDING))
         if value == State.PENDING:
             return rows.filter(pending & ~failed)
-        return rows.filter(Exists(mine.filter(state=State.READY)) & ~pending & ~failed)
+        return rows.filter(Exists(vectors.filter(state=State.READY)) & ~pending & ~failed)

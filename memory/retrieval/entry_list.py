@@ -14,15 +14,15 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.errors import Invalid
-from kmapp.search.queries import Meaning
+from kmapp.search.queries import QueryVector
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.admin_search import search_for_admin
 from memory.retrieval.entry_filters import EntryFilter
 
-WORDS = 1_000  # characters of a query
-NEWEST = "-created_at"
+MAX_QUERY_LENGTH = 1_000  # characters of a query
+DEFAULT_SORT = "-created_at"
 SORTS = {
-    NEWEST: _("Newest first"),
+    DEFAULT_SORT: _("Newest first"),
     "created_at": _("Oldest first"),
     "-updated_at": _("Recently updated"),
     "-observed_at": _("Recently observed"),
@@ -45,9 +45,9 @@ COLUMNS = {
     "created": _("Created"),
     "updated": _("Updated"),
 }
-USUAL = ("status", "kind", "whose", "embedding", "observed")
-OWN = frozenset({"q", "sort", "column"})
-ELSEWHERE = frozenset({"page", "view"})  # parameters of the page that do not change the list
+DEFAULT_COLUMNS = ("status", "kind", "whose", "embedding", "observed")
+LIST_PARAMETERS = frozenset({"q", "sort", "column"})
+PAGE_PARAMETERS = frozenset({"page", "view"})  # parameters of the page that do not change the list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,42 +59,44 @@ class Listing:
     words: str
     sort: str
     columns: Sequence[str]
-    left_out: Sequence[str]
+    ignored_parameters: Sequence[str]
     query: str  # its URL query in canonical order, without ignored parameters
 
     @classmethod
-    def of(cls, account_id: UUID, params: QueryDict) -> Self:
-        narrowed = EntryFilter(params, queryset=MemoryEntry.objects.of(account_id))
-        wrong = {*narrowed.errors}
-        recognized = narrowed.filters.keys() | OWN | ELSEWHERE
+    def from_params(cls, account_id: UUID, params: QueryDict) -> Self:
+        entry_filter = EntryFilter(params, queryset=MemoryEntry.objects.of(account_id))
+        invalid_parameters = {*entry_filter.errors}
+        recognized = entry_filter.filters.keys() | LIST_PARAMETERS | PAGE_PARAMETERS
         columns = [name for name in COLUMNS if name in params.getlist("column")]
-        words = params.get("q", "").replace("\x00", "").strip()[:WORDS]
+        words = params.get("q", "").replace("\x00", "").strip()[:MAX_QUERY_LENGTH]
         sort = params.get("sort", "")
         if sort not in SORTS:
-            wrong |= {"sort"} if sort else set()
-            sort = NEWEST
+            invalid_parameters |= {"sort"} if sort else set()
+            sort = DEFAULT_SORT
         if {*params.getlist("column")} - COLUMNS.keys():
-            wrong.add("column")
+            invalid_parameters.add("column")
         query_items = [
             (name, params[name])
-            for name in narrowed.filters
-            if name not in wrong and params.get(name)
+            for name in entry_filter.filters
+            if name not in invalid_parameters and params.get(name)
         ]
         query_items += [("q", words)] if words else []
-        query_items += [("sort", sort)] if sort != NEWEST else []
-        visible_columns = columns or USUAL
+        query_items += [("sort", sort)] if sort != DEFAULT_SORT else []
+        visible_columns = columns or DEFAULT_COLUMNS
         query_items += (
             [("column", name) for name in visible_columns]
-            if tuple(visible_columns) != USUAL
+            if tuple(visible_columns) != DEFAULT_COLUMNS
             else []
         )
         return cls(
             account_id=account_id,
-            filter=narrowed,
+            filter=entry_filter,
             words=words,
             sort=sort,
             columns=visible_columns,
-            left_out=sorted(wrong | {name for name in params if name not in recognized}),
+            ignored_parameters=sorted(
+                invalid_parameters | {name for name in params if name not in recognized}
+            ),
             query=urlencode(query_items),
         )
 
@@ -104,9 +106,9 @@ class Listing:
         return self.filter.qs  # type: ignore[no-any-return]  # the package has no types
 
     @property
-    def chosen(self) -> EntryQuerySet:
+    def selected_rows(self) -> EntryQuerySet:
         """Return the filtered rows; refuse an unfiltered list, text queries and unknown filters."""
-        if not self.narrowing or self.left_out or self.words:
+        if not self.active_filters or self.ignored_parameters or self.words:
             raise Invalid(
                 gettext(
                     "No memories are selected. Filter the list first, then continue from there."
@@ -115,13 +117,13 @@ class Listing:
         return self.rows
 
     @property
-    def narrowing(self) -> Sequence[str]:
+    def active_filters(self) -> Sequence[str]:
         return [name for name in self.filter.filters if self.filter.data.get(name)]
 
-    def ids(self, meaning: Meaning | None = None) -> Any:
+    def ids(self, meaning: QueryVector | None = None) -> Any:
         """Return all listed ids in order: matches of the query, best first, or all rows."""
         if self.words:
             return search_for_admin(self.account_id, self.words, self.rows, meaning)
         # Ids in the same direction as the sort, so that one index serves both.
-        tie = "-pk" if self.sort.startswith("-") else "pk"
-        return self.rows.order_by(self.sort, tie).values_list("pk", flat=True)
+        id_order = "-pk" if self.sort.startswith("-") else "pk"
+        return self.rows.order_by(self.sort, id_order).values_list("pk", flat=True)

@@ -8,12 +8,12 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
-from kmapp.search.queries import Meaning
+from kmapp.search.queries import QueryVector
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
-from memory.retrieval.search import Search, answer
+from memory.retrieval.search import SearchRequest, search_with_vector
 
-LONGEST = 300  # characters of a question
+MAX_QUESTION_LENGTH = 300  # characters of a question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,19 +36,21 @@ class Answer:
         return self.question.expected in self.results
 
 
-def questions(number: int) -> list[Question]:
+def load_questions(number: int) -> list[Question]:
     """Return up to `number` questions, spread evenly over all accounts."""
-    left = number
+    remaining = number
     results: list[Question] = []
     accounts = account_ids()
-    for place, account_id in enumerate(accounts):
-        some = _of(account_id, -(-left // (len(accounts) - place)))
-        results += some
-        left -= len(some)
+    for number_done, account_id in enumerate(accounts):
+        account_questions = _load_account_questions(
+            account_id, -(-remaining // (len(accounts) - number_done))
+        )
+        results += account_questions
+        remaining -= len(account_questions)
     return results
 
 
-def _of(account_id: UUID, number: int) -> list[Question]:
+def _load_account_questions(account_id: UUID, number: int) -> list[Question]:
     with acting(account_id):
         entries = MemoryEntry.objects.of(account_id).current().exclude(content="")
         vectors = Vector.objects.of(account_id).filter(
@@ -63,12 +65,17 @@ def _of(account_id: UUID, number: int) -> list[Question]:
         vector_of = {row.object_id: tuple(row.embedding) for row in chosen}
         texts = entries.filter(pk__in=vector_of).order_by("pk").values_list("pk", "content")
         return [
-            Question(account_id=account_id, expected=pk, text=text[:LONGEST], vector=vector_of[pk])
+            Question(
+                account_id=account_id,
+                expected=pk,
+                text=text[:MAX_QUESTION_LENGTH],
+                vector=vector_of[pk],
+            )
             for pk, text in texts
         ]
 
 
-def answers(questions_list: Sequence[Question], *, exactly: bool) -> list[Answer]:
+def run_questions(questions: Sequence[Question], *, is_exhaustive: bool) -> list[Answer]:
     """Return the answers of the current database.
 
     An index of vectors is built by chance: two of them overlook different memories. Exactly, each
@@ -80,21 +87,22 @@ def answers(questions_list: Sequence[Question], *, exactly: bool) -> list[Answer
             question=each,
             results=tuple(
                 hit.entry.pk
-                for hit in answer(
+                for hit in search_with_vector(
                     each.account_id,
-                    Search(query=each.text, of_anyone=True, exactly=exactly),
-                    Meaning.of(model, each.vector),
+                    SearchRequest(query=each.text, of_anyone=True, is_exhaustive=is_exhaustive),
+                    QueryVector.from_floats(model, each.vector),
                 )
             ),
         )
-        for each in questions_list
+        for each in questions
     ]
 
 
-def overlap(exact: Sequence[Answer], quick: Sequence[Answer]) -> float:
+def compute_overlap(exact: Sequence[Answer], indexed: Sequence[Answer]) -> float:
     """Return the share, from 0 to 1, of expected results that the index found."""
     pairs = [
-        (set(every.results), set(some.results)) for every, some in zip(exact, quick, strict=True)
+        (set(exact_answer.results), set(quick_answer.results))
+        for exact_answer, quick_answer in zip(exact, indexed, strict=True)
     ]
-    whole = sum(len(expected) for expected, _ in pairs)
-    return sum(len(expected & results) for expected, results in pairs) / whole if whole else 1.0
+    total = sum(len(expected) for expected, _ in pairs)
+    return sum(len(expected & results) for expected, results in pairs) / total if total else 1.0

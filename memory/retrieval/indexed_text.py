@@ -5,7 +5,7 @@ from kmapp.search.passages import Passage
 from memory.models import MemoryEntry
 
 
-def passage_of(entry: MemoryEntry) -> Passage:
+def build_passage(entry: MemoryEntry) -> Passage:
     """Return an entry as a passage for embedding."""
     speaker = entry.slots.get("speaker")
     return Passage(
@@ -17,7 +17,7 @@ def passage_of(entry: MemoryEntry) -> Passage:
     )
 
 
-def words_of(entry: MemoryEntry) -> str:
+def build_indexed_text(entry: MemoryEntry) -> str:
     """Return the text whose terms are indexed, with dates, titles, tags and names."""
-    words = passages.words_of(passage_of(entry))
+    words = passages.build_indexed_text(build_passage(entry))
     return "\n".join([words, *entry.tags, *entry.entities])

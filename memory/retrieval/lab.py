@@ -15,15 +15,15 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.acting import acting
 from kmapp.text import tokens
 from memory.models import MemoryEntry
-from memory.retrieval.prompt_block import inject
-from memory.retrieval.rankings import with_rankings
-from memory.retrieval.recall import USUAL as SEEDS
-from memory.retrieval.recall import Recall, recall
-from memory.retrieval.search import USUAL, Hit, Search, search
+from memory.retrieval.prompt_block import build_prompt_block
+from memory.retrieval.rankings import apply_rankings
+from memory.retrieval.recall import DEFAULT_SEEDS as SEEDS
+from memory.retrieval.recall import RecallRequest, recall_memories
+from memory.retrieval.search import DEFAULT_LIMIT, Hit, SearchRequest, search_memories
 
-BELOW = 5  # results shown below the limit, and as many excluded memories
-WIDER = 40  # additional results in which excluded memories are searched
-REACHED = 20  # related memories shown
+MAX_NEAR_MISSES = 5  # results shown below the limit, and as many excluded memories
+EXCLUSION_SEARCH_RESULTS = 40  # additional results in which excluded memories are searched
+MAX_REACHED = 20  # related memories shown
 Status = MemoryEntry.Status
 
 
@@ -35,7 +35,7 @@ class Endpoint(TextChoices):
     INJECT = "inject", _("inject: a block of text for the prompt")
 
 
-LIMIT = _("beyond the limit: other memories scored higher")
+BEYOND_LIMIT = _("beyond the limit: other memories scored higher")
 _EXCLUSION_REASONS: Mapping[str, str | Promise] = {
     Status.PROPOSED: _("not approved: pending review"),
     Status.REJECTED: _("rejected by a reviewer"),
@@ -54,7 +54,7 @@ class LabHit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missed:
+class MissedMemory:
     """A memory that is not in the response, with each reason."""
 
     hit: Hit
@@ -65,14 +65,14 @@ class Missed:
 class Question:
     """The query and its endpoint. Omitted values have the defaults of the endpoint."""
 
-    search: Search  # its limit and minimum score are ignored
+    search: SearchRequest  # its limit and minimum score are ignored
     endpoint: Endpoint = Endpoint.SEARCH
-    most: int | None = None
-    least: float | None = None
+    max_results: int | None = None
+    min_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
+class ReachedMemory:
     """A memory that is returned because it is related to a result."""
 
     entry: MemoryEntry
@@ -84,11 +84,11 @@ class Reached:
 class LabAnswer:
     """The response of an endpoint."""
 
-    request: Search  # with the effective limit and minimum score
+    request: SearchRequest  # with the effective limit and minimum score
     hits: Sequence[Hit]
     decisions: Sequence[Mapping[str, Any]]
     timings: Mapping[str, float]
-    reached: Sequence[Reached] = ()  # only by recall
+    reached: Sequence[ReachedMemory] = ()  # only by recall
     block: str = ""  # only by inject
     block_tokens: int = 0
 
@@ -100,7 +100,7 @@ class Trial:
     question: Question
     answer: LabAnswer
     hits: Sequence[LabHit]
-    missed: Sequence[Missed]
+    missed: Sequence[MissedMemory]
 
     @property
     def tokens(self) -> int:
@@ -115,20 +115,32 @@ class Trial:
         return next((one.rank for one in self.hits if one.hit.entry.pk == entry_id), None)
 
 
-def try_out(account_id: UUID, question: Question) -> Trial:
+def run_trial(account_id: UUID, question: Question) -> Trial:
     """Run a query as an agent does, and find what was not returned. Outside `acting`."""
-    search_request = with_rankings(account_id, question.search, watched=False)
+    search_request = apply_rankings(account_id, question.search, with_shadow=False)
     question = replace(question, search=search_request)
     answer = _ENDPOINTS[question.endpoint](account_id, question)
     request, returned_ids = answer.request, {hit.entry.pk for hit in answer.hits}
     returned_ids |= {one.entry.pk for one in answer.reached}
-    wider = replace(request, limit=request.limit + BELOW, min_score=0.0)
-    below = [hit for hit in search(account_id, wider).hits if hit.entry.pk not in returned_ids]
-    returned_ids |= {hit.entry.pk for hit in below}
-    anyones = replace(request, limit=request.limit + WIDER, min_score=0.0, of_anyone=True)
-    others = [hit for hit in search(account_id, anyones).hits if hit.entry.pk not in returned_ids]
-    excluded = [one for one in _explained(account_id, request, others) if one.reasons != [LIMIT]]
-    missed = [*_explained(account_id, request, below), *excluded[:BELOW]]
+    wider = replace(request, limit=request.limit + MAX_NEAR_MISSES, min_score=0.0)
+    near_misses = [
+        hit for hit in search_memories(account_id, wider).hits if hit.entry.pk not in returned_ids
+    ]
+    returned_ids |= {hit.entry.pk for hit in near_misses}
+    unrestricted = replace(
+        request, limit=request.limit + EXCLUSION_SEARCH_RESULTS, min_score=0.0, of_anyone=True
+    )
+    other_hits = [
+        hit
+        for hit in search_memories(account_id, unrestricted).hits
+        if hit.entry.pk not in returned_ids
+    ]
+    excluded = [
+        one
+        for one in _explain_missed(account_id, request, other_hits)
+        if one.reasons != [BEYOND_LIMIT]
+    ]
+    missed = [*_explain_missed(account_id, request, near_misses), *excluded[:MAX_NEAR_MISSES]]
     return Trial(
         question=question,
         answer=answer,
@@ -140,73 +152,92 @@ def try_out(account_id: UUID, question: Question) -> Trial:
     )
 
 
-def _search(account_id: UUID, question: Question) -> LabAnswer:
+def _run_search(account_id: UUID, question: Question) -> LabAnswer:
     request = replace(
-        question.search, limit=question.most or USUAL, min_score=question.least or 0.0
+        question.search,
+        limit=question.max_results or DEFAULT_LIMIT,
+        min_score=question.min_score or 0.0,
     )
-    result = search(account_id, request)
+    result = search_memories(account_id, request)
     return LabAnswer(
         request=request, hits=result.hits, decisions=result.decisions, timings=result.timings
     )
 
 
-def _recall(account_id: UUID, question: Question) -> LabAnswer:
+def _run_recall(account_id: UUID, question: Question) -> LabAnswer:
     request = replace(
-        question.search, limit=question.most or SEEDS, min_score=question.least or 0.0
+        question.search, limit=question.max_results or SEEDS, min_score=question.min_score or 0.0
     )
-    began = monotonic()
-    result = recall(account_id, Recall(search=request))
+    started = monotonic()
+    result = recall_memories(account_id, RecallRequest(search=request))
     seeds = {hit.entry.pk for hit in result.seeds}
-    beyond = [(pk, active) for pk, active in result.activation.items() if pk not in seeds]
+    related = [(pk, activation) for pk, activation in result.activation.items() if pk not in seeds]
     return LabAnswer(
         request=request,
         hits=result.seeds,
         decisions=result.decisions,
-        timings={"recall": 1000 * (monotonic() - began)},
+        timings={"recall": 1000 * (monotonic() - started)},
         reached=[
-            Reached(
+            ReachedMemory(
                 entry=result.entries[pk],
-                activation=active,
+                activation=activation,
                 tokens=tokens.count(result.entries[pk].content),
             )
-            for pk, active in beyond[:REACHED]
+            for pk, activation in related[:MAX_REACHED]
         ],
     )
 
 
-def _inject(account_id: UUID, question: Question) -> LabAnswer:
-    began = monotonic()
-    injected = inject(account_id, question.search, most=question.most, least=question.least)
+def _run_inject(account_id: UUID, question: Question) -> LabAnswer:
+    started = monotonic()
+    block = build_prompt_block(
+        account_id, question.search, max_memories=question.max_results, min_score=question.min_score
+    )
     return LabAnswer(
-        request=replace(question.search, limit=len(injected.hits), min_score=injected.threshold),
-        hits=injected.hits,
-        decisions=injected.decisions,
-        timings={"inject": 1000 * (monotonic() - began)},
-        block=injected.text,
-        block_tokens=injected.tokens,
+        request=replace(question.search, limit=len(block.hits), min_score=block.threshold),
+        hits=block.hits,
+        decisions=block.decisions,
+        timings={"inject": 1000 * (monotonic() - started)},
+        block=block.text,
+        block_tokens=block.tokens,
     )
 
 
-_ENDPOINTS = {Endpoint.SEARCH: _search, Endpoint.RECALL: _recall, Endpoint.INJECT: _inject}
+_ENDPOINTS = {
+    Endpoint.SEARCH: _run_search,
+    Endpoint.RECALL: _run_recall,
+    Endpoint.INJECT: _run_inject,
+}
 
 
-def _explained(account_id: UUID, request: Search, missed: Sequence[Hit]) -> list[Missed]:
+def _explain_missed(
+    account_id: UUID, request: SearchRequest, missed: Sequence[Hit]
+) -> list[MissedMemory]:
     ids = [hit.entry.pk for hit in missed]
     with acting(account_id):
-        seen = MemoryEntry.objects.of(account_id).filter(pk__in=ids).visible_to(request.viewer)
-        visible = set(seen.values_list("pk", flat=True))
+        visible_rows = (
+            MemoryEntry.objects.of(account_id).filter(pk__in=ids).visible_to(request.viewer)
+        )
+        visible_ids = set(visible_rows.values_list("pk", flat=True))
     now = request.as_of or timezone.now()
     return [
-        Missed(hit=hit, reasons=reasons(hit, request, visible=hit.entry.pk in visible, now=now))
+        MissedMemory(
+            hit=hit,
+            reasons=list_exclusion_reasons(
+                hit, request, is_visible=hit.entry.pk in visible_ids, now=now
+            ),
+        )
         for hit in missed
     ]
 
 
-def reasons(hit: Hit, request: Search, *, visible: bool, now: datetime) -> list[str | Promise]:
+def list_exclusion_reasons(
+    hit: Hit, request: SearchRequest, *, is_visible: bool, now: datetime
+) -> list[str | Promise]:
     """Return why a memory is not in the response: all exclusions, or that others rank higher."""
     entry = hit.entry
     result: list[str | Promise] = []
-    if not visible:
+    if not is_visible:
         result.append(_("not visible to this user, agent or run"))
     if entry.status in _EXCLUSION_REASONS:
         result.append(_EXCLUSION_REASONS[entry.status])
@@ -218,4 +249,4 @@ def reasons(hit: Hit, request: Search, *, visible: bool, now: datetime) -> list[
         result.append(_("no longer valid"))
     if hit.score < request.min_score:
         result.append(_("below the minimum score"))
-    return result or [LIMIT]
+    return result or [BEYOND_LIMIT]

@@ -6,20 +6,23 @@ from typing import Any
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from kmapp.search.calibration import CONFIDENT
-from kmapp.search.queries import Meaning
-from kmapp.search.query_vector import meaning_of
+from kmapp.search.calibration import MIN_CONFIDENCE
+from kmapp.search.queries import QueryVector
+from kmapp.search.query_vector import load_query_vector
 from kmapp.text import tokens
 from memory.models import MemoryEntry, MemorySettings
 from memory.models.settings import MAX_INJECTED
-from memory.retrieval.search import Hit, Search, answer
-from memory.retrieval.text_budget import BlockEntry, block
+from memory.retrieval.search import Hit, SearchRequest, search_with_vector
+from memory.retrieval.text_budget import BlockEntry, build_block
 
-OFF = {"code": "km_memory_off", "message": "The account's policy: agents do not use memory."}
+MEMORY_OFF_DECISION = {
+    "code": "km_memory_off",
+    "message": "The account's policy: agents do not use memory.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Injected:
+class PromptBlock:
     """The prompt block, its memories, and the minimum score."""
 
     text: str
@@ -35,38 +38,42 @@ class Injected:
 
     @property
     def has_relevant(self) -> bool:
-        return self.confidence >= CONFIDENT
+        return self.confidence >= MIN_CONFIDENCE
 
 
-def inject(
+def build_prompt_block(
     account_id: UUID,
-    request: Search,
+    request: SearchRequest,
     *,
-    most: int | None = None,
-    most_tokens: int | None = None,
-    least: float | None = None,
-) -> Injected:
+    max_memories: int | None = None,
+    max_tokens: int | None = None,
+    min_score: float | None = None,
+) -> PromptBlock:
     """Return a block, half of it from the run; each half may fill space that the other leaves.
 
-    The defaults of the limits are those of the account's policy; with `most_tokens` alone, as many
+    The defaults of the limits are those of the account's policy; with `max_tokens` alone, as many
     memories as fit.
     """
     with acting(account_id):
         policy = MemorySettings.objects.get_or_default(account_id)
-    threshold = policy.min_score if least is None else least
+    threshold = policy.min_score if min_score is None else min_score
     if not policy.memory_enabled:
-        return Injected(text="", hits=[], threshold=threshold, tokens=0, decisions=[OFF])
+        return PromptBlock(
+            text="", hits=[], threshold=threshold, tokens=0, decisions=[MEMORY_OFF_DECISION]
+        )
     decisions: list[Mapping[str, Any]] = []
-    meaning = meaning_of(account_id, request.query, decisions)
-    limit = most or (MAX_INJECTED if most_tokens else policy.inject_max_memories)
-    hits = both_halves(account_id, replace(request, limit=limit, min_score=threshold), meaning)
-    built = block(
-        [_block_entry(hit.entry) for hit in hits],
+    meaning = load_query_vector(account_id, request.query, decisions)
+    limit = max_memories or (MAX_INJECTED if max_tokens else policy.inject_max_memories)
+    hits = search_both_halves(
+        account_id, replace(request, limit=limit, min_score=threshold), meaning
+    )
+    built = build_block(
+        [_build_block_entry(hit.entry) for hit in hits],
         query=request.query,
-        most_tokens=most_tokens,
+        max_tokens=max_tokens,
         count=tokens.count,
     )
-    return Injected(
+    return PromptBlock(
         text=built.text,
         hits=[hits[place] for place in built.places],
         threshold=threshold,
@@ -75,7 +82,7 @@ def inject(
     )
 
 
-def _block_entry(entry: MemoryEntry) -> BlockEntry:
+def _build_block_entry(entry: MemoryEntry) -> BlockEntry:
     speaker = entry.slots.get("speaker")
     is_named = not isinstance(speaker, str) or entry.content.startswith(f"{speaker}:")
     return BlockEntry(
@@ -86,20 +93,24 @@ def _block_entry(entry: MemoryEntry) -> BlockEntry:
     )
 
 
-def both_halves(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Hit]:
+def search_both_halves(
+    account_id: UUID, request: SearchRequest, meaning: QueryVector | None
+) -> list[Hit]:
     """Return the memories for a block, given the query's vector."""
     run = request.viewer.run_id
     if not run:
-        return answer(account_id, request, meaning)
-    here = answer(account_id, replace(request, in_run=run), meaning)
-    anywhere = replace(request.viewer, run_id="")
-    wider = [
+        return search_with_vector(account_id, request, meaning)
+    run_hits = search_with_vector(account_id, replace(request, in_run=run), meaning)
+    viewer_of_all_runs = replace(request.viewer, run_id="")
+    other_hits = [
         hit
-        for hit in answer(account_id, replace(request, viewer=anywhere), meaning)
-        if hit.entry.pk not in {one.entry.pk for one in here}
+        for hit in search_with_vector(
+            account_id, replace(request, viewer=viewer_of_all_runs), meaning
+        )
+        if hit.entry.pk not in {one.entry.pk for one in run_hits}
     ]
     half = request.limit - request.limit // 2
-    ours = max(half, request.limit - len(wider))
-    chosen = here[:ours]
-    chosen += wider[: request.limit - len(chosen)]
+    run_count = max(half, request.limit - len(other_hits))
+    chosen = run_hits[:run_count]
+    chosen += other_hits[: request.limit - len(chosen)]
     return sorted(chosen, key=lambda hit: -hit.score)

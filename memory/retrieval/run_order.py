@@ -8,7 +8,7 @@ from django.db import connection
 
 # Neighbours have the same audience and status, because their texts are used with the entry's.
 # One index range per entry and direction: (account, run, observed_at).
-_NEIGHBOURS = """
+_NEIGHBOURS_SQL = """
 SELECT e.id, before.id, before.content, after.id
 FROM memory_memoryentry e
 JOIN ledger_commit c ON c.account_id = e.account_id AND c.id = e.written_in
@@ -48,7 +48,7 @@ class Neighbours:
     after_id: UUID | None
 
 
-def neighbours(account_id: UUID, ids: Sequence[UUID]) -> list[Neighbours]:
+def load_neighbours(account_id: UUID, ids: Sequence[UUID]) -> list[Neighbours]:
     with connection.cursor() as cursor:
-        cursor.execute(_NEIGHBOURS, [account_id, list(ids)])
+        cursor.execute(_NEIGHBOURS_SQL, [account_id, list(ids)])
         return [Neighbours(*row) for row in cursor.fetchall()]

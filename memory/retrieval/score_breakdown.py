@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-UNITS = 1000  # of a bar, for a score of 1
-COLOURS = 8
-LABELS: Mapping[str, str | Promise] = {
+BAR_UNITS = 1000  # of a bar, for a score of 1
+COLOUR_COUNT = 8
+PART_LABELS: Mapping[str, str | Promise] = {
     "lexical": _("keywords"),
     "window": _("keyword matches in context"),
     "dense": _("meaning"),
@@ -27,7 +27,7 @@ LABELS: Mapping[str, str | Promise] = {
     "fresh": _("recency"),
     "rerank": _("reranker"),
 }
-ORDER = {name: place for place, name in enumerate(LABELS)}
+PART_POSITIONS = {name: place for place, name in enumerate(PART_LABELS)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,27 +47,32 @@ class Part:
         return repr(self.value)
 
 
-def bar(parts: Mapping[str, float]) -> list[Part]:
+def build_bar(parts: Mapping[str, float]) -> list[Part]:
     """Return the nonzero parts in fixed order; negative parts overlap those they reduce."""
     pieces, end = [], 0.0
-    for name in sorted(parts, key=lambda each: (ORDER.get(each, len(ORDER)), each)):
+    for name in sorted(
+        parts, key=lambda each: (PART_POSITIONS.get(each, len(PART_POSITIONS)), each)
+    ):
         value = parts[name]
         if value:
             begin, end = end, end + value
             pieces.append(
                 Part(
                     name=name,
-                    label=LABELS.get(name, name),
+                    label=PART_LABELS.get(name, name),
                     value=value,
-                    colour=ORDER.get(name, len(ORDER)) % COLOURS + 1,
-                    x=round(UNITS * min(begin, end), 2),
-                    width=round(UNITS * abs(value), 2),
+                    colour=PART_POSITIONS.get(name, len(PART_POSITIONS)) % COLOUR_COUNT + 1,
+                    x=round(BAR_UNITS * min(begin, end), 2),
+                    width=round(BAR_UNITS * abs(value), 2),
                 )
             )
     return pieces
 
 
-def legend(bars: Sequence[Sequence[Part]]) -> list[Part]:
+def build_legend(bars: Sequence[Sequence[Part]]) -> list[Part]:
     """Return each part that occurs, once."""
-    seen = {part.name: part for pieces in bars for part in pieces}
-    return sorted(seen.values(), key=lambda part: (ORDER.get(part.name, len(ORDER)), part.name))
+    parts_by_name = {part.name: part for pieces in bars for part in pieces}
+    return sorted(
+        parts_by_name.values(),
+        key=lambda part: (PART_POSITIONS.get(part.name, len(PART_POSITIONS)), part.name),
+    )

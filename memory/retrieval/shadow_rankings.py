@@ -13,19 +13,19 @@ from uuid import UUID
 from django.core.cache import cache
 
 from kmapp.api.cache import ValkeyCache
-from kmapp.search.fusion import Ranked, reweigh
+from kmapp.search.fusion import RankedCandidate, rank_with_weights
 from kmapp.search.variants import AccountRanking
 from memory.models import Viewer
 
-DEPTH = 10  # results that are compared
-MOST_WAITING = 200  # comparisons of an account between two flushes
+COMPARED_RESULTS = 10  # results that are compared
+MAX_PENDING = 200  # comparisons of an account between two flushes
 TTL_SECONDS = 3_600
-_PUSH = """
+_PUSH_SCRIPT = """
 redis.call('LPUSH', KEYS[1], ARGV[1])
 redis.call('LTRIM', KEYS[1], 0, ARGV[2])
 redis.call('EXPIRE', KEYS[1], ARGV[3])
 """
-_TAKE = """
+_TAKE_SCRIPT = """
 local waiting = redis.call('LRANGE', KEYS[1], 0, -1)
 redis.call('DEL', KEYS[1])
 return waiting
@@ -41,31 +41,33 @@ class Shadow:
     ranking: AccountRanking
 
 
-def observe(
+def push_observation(
     shadow: Shadow,
     query: str,
     viewer: Viewer,
-    ranked: Sequence[Ranked],
+    ranked: Sequence[RankedCandidate],
     without: frozenset[str] = frozenset(),
 ) -> None:
     """Compare the results of a search with those by the ranking in shadow."""
-    other = reweigh(query, ranked, shadow.ranking.weights, without)
+    shadow_ranked = rank_with_weights(query, ranked, shadow.ranking.weights, without)
     observation = {
         "ranking": str(shadow.id),
         "question": query,
         "viewer": asdict(viewer),
-        "before": [each.id for each in ranked[:DEPTH]],
-        "after": [each.id for each in other[:DEPTH]],
+        "before": [each.id for each in ranked[:COMPARED_RESULTS]],
+        "after": [each.id for each in shadow_ranked[:COMPARED_RESULTS]],
     }
-    key, newest = _key(shadow.account_id), MOST_WAITING - 1
-    cast(ValkeyCache, cache).run(_PUSH, key, json.dumps(observation), newest, TTL_SECONDS)
+    key, last_index = _build_key(shadow.account_id), MAX_PENDING - 1
+    cast(ValkeyCache, cache).run(
+        _PUSH_SCRIPT, key, json.dumps(observation), last_index, TTL_SECONDS
+    )
 
 
 def take_observations(account_id: UUID) -> list[dict[str, Any]]:
     """Return and remove the comparisons that wait, newest first."""
-    waiting = cast(ValkeyCache, cache).run(_TAKE, _key(account_id)) or []
-    return [json.loads(each) for each in waiting]
+    observations = cast(ValkeyCache, cache).run(_TAKE_SCRIPT, _build_key(account_id)) or []
+    return [json.loads(each) for each in observations]
 
 
-def _key(account_id: UUID) -> str:
+def _build_key(account_id: UUID) -> str:
     return f"memory.shadow:{account_id}"

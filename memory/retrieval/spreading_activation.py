@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
-HOP = 0.6  # of an activation is left after one step
+ACTIVATION_PER_HOP = 0.6  # of an activation is left after one step
 
 
 class Edge(NamedTuple):
@@ -25,44 +25,44 @@ class Walk:
     """Activation of the reached nodes. Budgets limit the nodes and edges."""
 
     activation: dict[UUID, float]
-    most_nodes: int
-    most_edges: int
+    max_nodes: int
+    max_edges: int
     edges: dict[UUID, Edge] = field(default_factory=dict)
-    front: set[UUID] = field(default_factory=set)
+    frontier: set[UUID] = field(default_factory=set)
 
     @classmethod
-    def of(cls, seeds: Mapping[UUID, float], *, nodes: int, edges: int) -> "Walk":
+    def from_seeds(cls, seeds: Mapping[UUID, float], *, nodes: int, edges: int) -> "Walk":
         strongest = sorted(seeds.items(), key=lambda each: -each[1])[:nodes]
-        walk = cls(activation=dict(strongest), most_nodes=nodes, most_edges=edges)
-        walk.front = set(walk.activation)
+        walk = cls(activation=dict(strongest), max_nodes=nodes, max_edges=edges)
+        walk.frontier = set(walk.activation)
         return walk
 
-    def beyond(self, edges: Iterable[Edge]) -> list[UUID]:
+    def list_reachable(self, edges: Iterable[Edge]) -> list[UUID]:
         """Return the entries that one more step reaches, the strongest first."""
         reached: dict[UUID, float] = {}
         for edge in edges:
-            for here, there in ((edge.src, edge.dst), (edge.dst, edge.src)):
-                if here in self.front and there not in self.activation:
-                    carried = self.activation[here] * edge.strength * HOP
-                    reached[there] = max(carried, reached.get(there, 0.0))
+            for source, target in ((edge.src, edge.dst), (edge.dst, edge.src)):
+                if source in self.frontier and target not in self.activation:
+                    activation = self.activation[source] * edge.strength * ACTIVATION_PER_HOP
+                    reached[target] = max(activation, reached.get(target, 0.0))
         return sorted(reached, key=lambda pk: (-reached[pk], pk))
 
-    def step(self, edges: Iterable[Edge], seen: Collection[UUID]) -> None:
-        """Activate the reachable nodes that are in `seen`, within the budgets."""
+    def step(self, edges: Iterable[Edge], visible_ids: Collection[UUID]) -> None:
+        """Activate the reachable nodes that are in `visible_ids`, within the budgets."""
         strongest = sorted(edges, key=lambda edge: (-edge.strength, edge.id))
-        front = set()
+        frontier = set()
         for edge in strongest:
-            for here, there in ((edge.src, edge.dst), (edge.dst, edge.src)):
-                is_full = len(self.activation) >= self.most_nodes
-                if there not in seen or (is_full and there not in self.activation):
+            for source, target in ((edge.src, edge.dst), (edge.dst, edge.src)):
+                is_full = len(self.activation) >= self.max_nodes
+                if target not in visible_ids or (is_full and target not in self.activation):
                     continue
-                if here in self.front:
-                    carried = self.activation[here] * edge.strength * HOP
-                    if there not in self.activation:
-                        front.add(there)
-                    self.activation[there] = max(carried, self.activation.get(there, 0.0))
+                if source in self.frontier:
+                    activation = self.activation[source] * edge.strength * ACTIVATION_PER_HOP
+                    if target not in self.activation:
+                        frontier.add(target)
+                    self.activation[target] = max(activation, self.activation.get(target, 0.0))
         for edge in strongest:
             both = edge.src in self.activation and edge.dst in self.activation
-            if both and len(self.edges) < self.most_edges:
+            if both and len(self.edges) < self.max_edges:
                 self.edges[edge.id] = edge
-        self.front = front
+        self.frontier = frontier

@@ -13,10 +13,10 @@ from kmapp.pii import KINDS
 from memory.models import Finding, MemoryEdge, MemoryEntry, Triage
 
 Kind = Finding.Kind
-COUNTING = frozenset({MemoryEntry.Status.ACTIVE, MemoryEntry.Status.PROPOSED})
+CURRENT_STATUSES = frozenset({MemoryEntry.Status.ACTIVE, MemoryEntry.Status.PROPOSED})
 
 # Texts for a reviewer about the flags of kmapp.prompt_injection.
-WARNINGS = {
+WARNING_TEXTS = {
     "hidden_characters": _(
         "Contains invisible characters that a model reads but people cannot see."
     ),
@@ -34,19 +34,19 @@ WARNINGS = {
         "visible to everyone."
     ),
 }
-PERSONAL = {
+PERSONAL_DATA_TEXTS = {
     "email": _("Contains an email address."),
     "phone": _("Contains a phone number."),
     "card": _("Contains a bank card number."),
     "id": _("Contains an identity number."),
     "secret": _("Contains a key or a token."),
 }
-UNKNOWN = _("Flagged for a second review.")
-BLACKED_OUT = re.compile(rf"\[(?:{'|'.join(KINDS)})\]")
+UNKNOWN_WARNING_TEXT = _("Flagged for a second review.")
+REDACTION_PATTERN = re.compile(rf"\[(?:{'|'.join(KINDS)})\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caution:
+class ReviewWarning:
     """A warning, with the passage that caused it."""
 
     text: str | Promise
@@ -60,7 +60,7 @@ class SimilarMemory:
     entry: MemoryEntry
     kind: str
     score: float
-    stated_by_agent: bool  # by the agent, not found by a worker
+    stated_by_agent: bool  # False: detected by a worker
     words: float | None
     meaning: float | None
     pairs: Sequence[Sequence[str]]
@@ -74,7 +74,7 @@ class SimilarMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    warnings: Sequence[Caution]
+    warnings: Sequence[ReviewWarning]
     blacked_out: bool  # personal data was redacted before the text was stored
     replaces: Sequence[MemoryEntry]  # what approval would supersede
     others: Sequence[SimilarMemory]
@@ -89,27 +89,27 @@ class Evidence:
     @property
     def twin(self) -> MemoryEntry | None:
         """Return the memory that it could be merged with."""
-        alike = [each.entry for each in self.others if each.entry.status in COUNTING]
+        alike = [each.entry for each in self.others if each.entry.status in CURRENT_STATUSES]
         return alike[0] if alike else None
 
 
-def evidence(entry: MemoryEntry) -> Evidence:
+def load_evidence(entry: MemoryEntry) -> Evidence:
     """Return the evidence for a proposal, without memories decided since."""
     findings = Finding.objects.of(entry.account_id).filter(entry=entry)
     rows = list(findings.select_related("other").order_by("-score", "pk"))
-    similar = [_similar_memory(row, row.other) for row in rows if row.other]
+    similar = [_build_similar_memory(row, row.other) for row in rows if row.other]
     triage = getattr(entry, "triage", None)
     return Evidence(
-        warnings=_warnings(entry, rows, triage),
-        blacked_out=bool(BLACKED_OUT.search(entry.content)),
-        replaces=superseded_by(entry) if getattr(entry, "is_update", True) else [],
-        others=_others(similar),
+        warnings=_list_triage_warnings(entry, rows, triage),
+        blacked_out=bool(REDACTION_PATTERN.search(entry.content)),
+        replaces=list_superseded(entry) if getattr(entry, "is_update", True) else [],
+        others=_order_similar(similar),
         triage=triage,
         metadata=json.dumps(entry.slots, indent=2, ensure_ascii=False) if entry.slots else "",
     )
 
 
-def superseded_by(entry: MemoryEntry) -> list[MemoryEntry]:
+def list_superseded(entry: MemoryEntry) -> list[MemoryEntry]:
     """Return the memory that approval would supersede, by the edges of the proposal."""
     edges = MemoryEdge.objects.of(entry.account_id).filter(
         src=entry, type=MemoryEdge.Type.SUPERSEDES
@@ -117,18 +117,19 @@ def superseded_by(entry: MemoryEntry) -> list[MemoryEntry]:
     return [edge.dst for edge in edges.select_related("dst").order_by("dst_id")]
 
 
-def _others(similar: Sequence[SimilarMemory]) -> list[SimilarMemory]:
+def _order_similar(similar: Sequence[SimilarMemory]) -> list[SimilarMemory]:
     """Order contradictions first, then duplicates, then similar memories."""
     order = [Kind.CONTRADICTION, Kind.UPDATE, Kind.DUPLICATE, Kind.SIMILAR]
-    listed_findings = [
+    current = [
         each
         for each in similar
-        if each.entry.status in COUNTING and not (each.stated_by_agent and each.kind == Kind.UPDATE)
+        if each.entry.status in CURRENT_STATUSES
+        and not (each.stated_by_agent and each.kind == Kind.UPDATE)
     ]
-    return sorted(listed_findings, key=lambda each: (order.index(Kind(each.kind)), -each.score))
+    return sorted(current, key=lambda each: (order.index(Kind(each.kind)), -each.score))
 
 
-def _similar_memory(row: Finding, other: MemoryEntry) -> SimilarMemory:
+def _build_similar_memory(row: Finding, other: MemoryEntry) -> SimilarMemory:
     details: dict[str, Any] = row.details
     return SimilarMemory(
         entry=other,
@@ -142,18 +143,23 @@ def _similar_memory(row: Finding, other: MemoryEntry) -> SimilarMemory:
     )
 
 
-def warnings(entry: MemoryEntry) -> list[str | Promise]:
+def list_warnings(entry: MemoryEntry) -> list[str | Promise]:
     """Return the warnings that were stored with the text."""
-    return [WARNINGS.get(name, UNKNOWN) for name in entry.flags]
+    return [WARNING_TEXTS.get(name, UNKNOWN_WARNING_TEXT) for name in entry.flags]
 
 
-def _warnings(entry: MemoryEntry, rows: Sequence[Finding], triage: Triage | None) -> list[Caution]:
+def _list_triage_warnings(
+    entry: MemoryEntry, rows: Sequence[Finding], triage: Triage | None
+) -> list[ReviewWarning]:
     """Return the warnings of the last triage; before it, the flags stored with the text."""
     if triage is None or triage.version != entry.version:
-        return [Caution(text=text) for text in warnings(entry)]
-    sentences = WARNINGS | PERSONAL
+        return [ReviewWarning(text=text) for text in list_warnings(entry)]
+    sentences = WARNING_TEXTS | PERSONAL_DATA_TEXTS
     return [
-        Caution(text=sentences.get(row.name, UNKNOWN), excerpt=row.details.get("excerpt", ""))
+        ReviewWarning(
+            text=sentences.get(row.name, UNKNOWN_WARNING_TEXT),
+            excerpt=row.details.get("excerpt", ""),
+        )
         for row in sorted(rows, key=lambda row: row.pk)
         if row.kind in (Kind.RISK, Kind.PERSONAL)
     ]

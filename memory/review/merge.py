@@ -7,13 +7,13 @@ from typing import Any
 from memory.models import MemoryEntry
 
 EXISTING, NEW, BOTH = "known", "new", "both"
-LISTS = ("tags", "entities")
+LIST_FIELDS = ("tags", "entities")
 OWNER_IDS = ("user_id", "agent_id", "app_id", "run_id")
-FIELDS = ("content", "title", "kind", *LISTS, "slots", "importance", "confidence")
+MERGED_FIELDS = ("content", "title", "kind", *LIST_FIELDS, "slots", "importance", "confidence")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class MergeChoice:
     """A field in which two memories differ, and the memory whose value is used."""
 
     name: str
@@ -24,45 +24,49 @@ class Choice:
 
     @property
     def may_be_both(self) -> bool:
-        return self.name in LISTS
+        return self.name in LIST_FIELDS
 
 
-def choices(existing: MemoryEntry, new: MemoryEntry, picked: Mapping[str, str]) -> list[Choice]:
+def list_choices(
+    existing: MemoryEntry, new: MemoryEntry, picked: Mapping[str, str]
+) -> list[MergeChoice]:
     """Return the fields that differ. By default texts are new and lists are joined."""
     choice_list = []
-    for name in FIELDS:
-        here, there = getattr(existing, name), getattr(new, name)
-        if here == there:
+    for name in MERGED_FIELDS:
+        existing_value, new_value = getattr(existing, name), getattr(new, name)
+        if existing_value == new_value:
             continue
-        usual = BOTH if name in LISTS else NEW if there else EXISTING
-        selected = picked.get(name, usual)
-        valid = selected in (EXISTING, NEW) or (selected == BOTH and name in LISTS)
+        default = BOTH if name in LIST_FIELDS else NEW if new_value else EXISTING
+        selected = picked.get(name, default)
+        is_valid = selected in (EXISTING, NEW) or (selected == BOTH and name in LIST_FIELDS)
         label = str(MemoryEntry._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
         choice_list.append(
-            Choice(
+            MergeChoice(
                 name=name,
                 label=label,
-                existing=here,
-                new=there,
-                chosen=selected if valid else usual,
+                existing=existing_value,
+                new=new_value,
+                chosen=selected if is_valid else default,
             )
         )
     return choice_list
 
 
-def merged(existing: MemoryEntry, new: MemoryEntry, chosen: Sequence[Choice]) -> dict[str, Any]:
+def build_merged_values(
+    existing: MemoryEntry, new: MemoryEntry, chosen: Sequence[MergeChoice]
+) -> dict[str, Any]:
     """Return the merged memory, with the sources of both."""
     values = {each.name: each.new for each in chosen if each.chosen == NEW}
     for each in chosen:
         if each.chosen == BOTH:
             values[each.name] = list(dict.fromkeys([*each.existing, *each.new]))
-    more = [source for source in new.sources if source not in existing.sources]
-    return values | ({"sources": [*existing.sources, *more]} if more else {})
+    new_sources = [source for source in new.sources if source not in existing.sources]
+    return values | ({"sources": [*existing.sources, *new_sources]} if new_sources else {})
 
 
-def same_audience(one: MemoryEntry, other: MemoryEntry) -> bool:
+def has_same_audience(one: MemoryEntry, other: MemoryEntry) -> bool:
     """Return whether the same viewers see both, since a merge must not add viewers."""
-    here, there = ((each.visibility, each.scope) for each in (one, other))
-    if here != there or one.visibility == MemoryEntry.Visibility.ACCOUNT:
-        return here == there
+    audience, other_audience = ((each.visibility, each.scope) for each in (one, other))
+    if audience != other_audience or one.visibility == MemoryEntry.Visibility.ACCOUNT:
+        return audience == other_audience
     return all(getattr(one, name) == getattr(other, name) for name in OWNER_IDS)

@@ -9,34 +9,39 @@ from statistics import fmean
 from typing import Literal
 
 from kmapp.text.terms import terms
-from memory.review.contradictions import Contrast, announces_change, contrast, subject_of
+from memory.review.contradictions import (
+    Contrast,
+    announces_change,
+    find_contrast,
+    remove_contrasted_values,
+)
 
 Relation = Literal["duplicate", "update", "contradiction", "similar"]
 
-SAME_SUBJECT = 0.5  # weighted share of the words, without numbers and negations
-SAME_SUBJECT_BY_WORDS = 0.7  # without vectors
-ALIKE = 0.65  # mean of meaning and words
-SAME_MEANING = 0.5  # see `closeness`
-WORDS_ALONE = 0.15  # added to the minimum without vectors
-HELD = 0.85  # share of the existing text's words that the new text contains
-LONGER = 0.85  # similarity by words below which the new text adds something
-LEAST = 0.25  # minimum similarity of a finding
+MIN_SAME_SUBJECT = 0.5  # weighted share of the words, without numbers and negations
+MIN_SAME_SUBJECT_WITHOUT_VECTORS = 0.7  # without vectors
+MIN_DUPLICATE_SCORE = 0.65  # mean of meaning and words
+MIN_SAME_MEANING = 0.5  # see `compute_closeness`
+EXTRA_WITHOUT_VECTORS = 0.15  # added to the minimum without vectors
+MIN_CONTAINED_SHARE = 0.85  # share of the existing text's words that the new text contains
+MAX_EXTENDED_SIMILARITY = 0.85  # similarity by words below which the new text adds something
+MIN_SIMILARITY = 0.25  # minimum similarity of a finding
 
 # Passages share a template and dates, so their cosines exceed those of questions and answers: the
 # range is at the upper end of the model's scale, and beyond.
-CLOSE_FROM, CLOSE_TO = 0.75, 1.2
+CLOSENESS_START, CLOSENESS_END = 0.75, 1.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
     """Minimum similarity of duplicates and of related texts of an account, from 0 to 1."""
 
-    alike: float = ALIKE
-    same_meaning: float = SAME_MEANING
+    min_duplicate: float = MIN_DUPLICATE_SCORE
+    min_same_meaning: float = MIN_SAME_MEANING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Likeness:
+class TextComparison:
     """The relation of two texts, their similarity from 0 to 1, and its parts."""
 
     relation: Relation | None  # None: nothing in common
@@ -46,40 +51,49 @@ class Likeness:
     contrast: Contrast
 
 
-def closeness(cosine: float, *, low: float, high: float) -> float:
+def compute_closeness(cosine: float, *, low: float, high: float) -> float:
     """Map a cosine to 0..1 on the scale of a model."""
     share = (cosine - low) / (high - low)
-    return min(1.0, max(0.0, (share - CLOSE_FROM) / (CLOSE_TO - CLOSE_FROM)))
+    return min(1.0, max(0.0, (share - CLOSENESS_START) / (CLOSENESS_END - CLOSENESS_START)))
 
 
-def likeness(
+def compare_texts(
     new: str,
     old: str,
     *,
     meaning: float | None,
     weights: Mapping[str, float] | None = None,
     bounds: Bounds = Bounds(),
-) -> Likeness:
-    """Compare two texts: `meaning` is their `closeness`, `weights` the idf of terms."""
-    weigh = _Weights(weights or {})
-    words, subject = weigh.shared(new, old), weigh.shared(subject_of(new), subject_of(old))
+) -> TextComparison:
+    """Compare two texts: `meaning` is their `compute_closeness`, `weights` the idf of terms."""
+    term_weights = _TermWeights(weights or {})
+    words, subject = (
+        term_weights.compute_dice(new, old),
+        term_weights.compute_dice(remove_contrasted_values(new), remove_contrasted_values(old)),
+    )
     score = words if meaning is None else (words + meaning) / 2
-    differ = contrast(new, old)
+    contrast = find_contrast(new, old)
     if meaning is None:
-        about_the_same = subject >= SAME_SUBJECT_BY_WORDS
+        is_same_subject = subject >= MIN_SAME_SUBJECT_WITHOUT_VECTORS
     else:
-        about_the_same = subject >= SAME_SUBJECT and meaning >= bounds.same_meaning
-    relation: Relation | None = "similar" if score >= LEAST else None
-    if about_the_same and differ:
+        is_same_subject = subject >= MIN_SAME_SUBJECT and meaning >= bounds.min_same_meaning
+    relation: Relation | None = "similar" if score >= MIN_SIMILARITY else None
+    if is_same_subject and contrast:
         relation = "update" if announces_change(new) else "contradiction"
-    elif about_the_same and weigh.held(old, new) >= HELD and words < LONGER:
+    elif (
+        is_same_subject
+        and term_weights.compute_contained_share(old, new) >= MIN_CONTAINED_SHARE
+        and words < MAX_EXTENDED_SIMILARITY
+    ):
         relation = "update"
-    elif score >= bounds.alike + (WORDS_ALONE if meaning is None else 0):
+    elif score >= bounds.min_duplicate + (EXTRA_WITHOUT_VECTORS if meaning is None else 0):
         relation = "duplicate"
-    return Likeness(relation=relation, score=score, words=words, meaning=meaning, contrast=differ)
+    return TextComparison(
+        relation=relation, score=score, words=words, meaning=meaning, contrast=contrast
+    )
 
 
-class _Weights:
+class _TermWeights:
     """Texts as sets of weighted terms."""
 
     def __init__(self, weights: Mapping[str, float]) -> None:
@@ -87,17 +101,17 @@ class _Weights:
         # The default weight of words.
         self.average = fmean(weights.values()) if weights else 1.0
 
-    def shared(self, one: str, other: str) -> float:
+    def compute_dice(self, one: str, other: str) -> float:
         """Return the Dice coefficient of the weighted terms of both texts."""
-        here, there = set(terms(one)), set(terms(other))
-        both = self._sum(here) + self._sum(there)
-        return 2 * self._sum(here & there) / both if both else 0.0
+        terms_of_one, terms_of_other = set(terms(one)), set(terms(other))
+        total = self._sum(terms_of_one) + self._sum(terms_of_other)
+        return 2 * self._sum(terms_of_one & terms_of_other) / total if total else 0.0
 
-    def held(self, part: str, whole: str) -> float:
+    def compute_contained_share(self, part: str, whole: str) -> float:
         """Return the share of a text's weighted terms that another text contains."""
-        here = set(terms(part))
-        own_sum = self._sum(here)
-        return self._sum(here & set(terms(whole))) / own_sum if own_sum else 0.0
+        part_terms = set(terms(part))
+        total = self._sum(part_terms)
+        return self._sum(part_terms & set(terms(whole))) / total if total else 0.0
 
     def _sum(self, words: set[str]) -> float:
         return sum(self.weights.get(word, self.average) for word in words)

@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterable, Sequence
 
 from kmapp.text.terms import terms
-from memory.topics.noun_phrases import Vocabulary, document_frequencies
+from memory.topics.noun_phrases import Vocabulary, count_texts_by_phrase
 
-PHRASES = 2  # of a label
-WORTHY = 0.5  # of the worth of the first phrase, which a second one needs
-COHERENT = 0.5  # of a word's texts in which a longer phrase must contain it to replace it
+MAX_PHRASES = 2  # of a label
+MIN_WORTH_SHARE = 0.5  # of the worth of the first phrase, which a second one needs
+MIN_PHRASE_SHARE = 0.5  # of a word's texts in which a longer phrase must contain it to replace it
 
 
 class Background:
@@ -17,8 +17,8 @@ class Background:
     def __init__(self, texts: Sequence[str]) -> None:
         self.size = len(texts)
         self.vocabulary = Vocabulary(texts)
-        self.phrases = {text: self.vocabulary.phrases(text) for text in texts}
-        self.having = document_frequencies(self.phrases[text] for text in texts)
+        self.phrases = {text: self.vocabulary.list_phrases(text) for text in texts}
+        self.text_counts = count_texts_by_phrase(self.phrases[text] for text in texts)
 
     def is_small_talk(self, text: str) -> bool:
         """Return whether one of the texts has no phrase that a topic could be about."""
@@ -26,19 +26,23 @@ class Background:
 
     def name(self, texts: Sequence[str]) -> str:
         """Return the most characteristic phrases of some of the texts, or "" if they have none."""
-        inside = document_frequencies(self.phrases[text] for text in texts)
-        for phrase in [each for each in inside if " " in each]:
-            if inside[phrase] < max(2, COHERENT * min(inside[word] for word in phrase.split(" "))):
-                del inside[phrase]
+        counts = count_texts_by_phrase(self.phrases[text] for text in texts)
+        for phrase in [each for each in counts if " " in each]:
+            if counts[phrase] < max(
+                2, MIN_PHRASE_SHARE * min(counts[word] for word in phrase.split(" "))
+            ):
+                del counts[phrase]
         worth = {
             phrase: count
-            * math.log(1 + self.size / self.having[phrase])
+            * math.log(1 + self.size / self.text_counts[phrase])
             * (1 + phrase.count(" ") / 2)
-            for phrase, count in inside.items()
+            for phrase, count in counts.items()
         }
         chosen: list[str] = []
         for phrase in sorted(worth, key=lambda each: (-worth[each], each)):
-            if len(chosen) == PHRASES or (chosen and worth[phrase] < WORTHY * worth[chosen[0]]):
+            if len(chosen) == MAX_PHRASES or (
+                chosen and worth[phrase] < MIN_WORTH_SHARE * worth[chosen[0]]
+            ):
                 break
             if not _overlaps(phrase, chosen):
                 chosen.append(phrase)

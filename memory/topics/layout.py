@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 WIDTH, HEIGHT = 680, 300
 REACH_X, REACH_Y = 150, 116  # from the middle to a neighbour
-NARROW = 26  # letters of a name; a Chinese one is as wide as two
-MOST = 14
+MAX_NAME_WIDTH = 26  # letters of a name; a Chinese one is as wide as two
+MAX_SPOTS = 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +27,13 @@ class Spot:
     outward: bool
 
 
-def place_on_circle(named: Sequence[tuple[str, str, bool]]) -> list[Spot]:
+def place_on_circle(neighbours: Sequence[tuple[str, str, bool]]) -> list[Spot]:
     """Place neighbours, given as text, kind of edge, and whether the edge leads to them."""
-    visible_names = named[:MOST]
-    return [_spot(i, len(visible_names), *each) for i, each in enumerate(visible_names)]
+    visible_names = neighbours[:MAX_SPOTS]
+    return [_build_spot(i, len(visible_names), *each) for i, each in enumerate(visible_names)]
 
 
-def _spot(i: int, number: int, text: str, line: str, outward: bool) -> Spot:  # noqa: FBT001 - a datum
+def _build_spot(i: int, number: int, text: str, line: str, outward: bool) -> Spot:  # noqa: FBT001 - a datum
     angle = 2 * math.pi * (i + 0.5) / number - math.pi / 2
     dx, dy = math.cos(angle), math.sin(angle)
     x, y = round(WIDTH / 2 + REACH_X * dx), round(HEIGHT / 2 + REACH_Y * dy)
@@ -44,7 +44,7 @@ def _spot(i: int, number: int, text: str, line: str, outward: bool) -> Spot:  # 
         label_x=x + 10 * side,
         label_y=y + 4,
         anchor="start" if side > 0 else "end",
-        name=shortened(text),
+        name=shorten_name(text),
         line_x=round(WIDTH / 2 + REACH_X * dx * 0.55),
         line_y=round(HEIGHT / 2 + REACH_Y * dy * 0.55),
         line=line,
@@ -52,12 +52,12 @@ def _spot(i: int, number: int, text: str, line: str, outward: bool) -> Spot:  # 
     )
 
 
-def shortened(text: str) -> str:
+def shorten_name(text: str) -> str:
     """Truncate a text to the available width."""
-    room, fitted = NARROW, ""
+    remaining_width, shortened = MAX_NAME_WIDTH, ""
     for letter in " ".join(text.split()):
-        room -= 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        if room < 0:
-            return fitted + "…"
-        fitted += letter
-    return fitted
+        remaining_width -= 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        if remaining_width < 0:
+            return shortened + "…"
+        shortened += letter
+    return shortened

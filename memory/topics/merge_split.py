@@ -9,12 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from memory.topics.clustering import NONE, SMALLEST, Graph, communities
+from memory.topics.clustering import MIN_TOPIC_SIZE, NO_TOPIC, Graph, find_communities
 
-# From where on a grouping says something; of a graph without groups it is seldom above.
-SPLIT_FROM = 0.3
-MERGE_FROM = 0.2  # of the smaller topic's connections lead to the other
-LEAVING = 2 * SMALLEST  # members that a topic must have for each part to be one
+# Modularity of a graph without groups is seldom higher.
+MIN_SPLIT_MODULARITY = 0.3
+MIN_MERGE_SHARE = 0.2  # of the smaller topic's connections lead to the other
+MIN_SPLIT_SIZE = 2 * MIN_TOPIC_SIZE  # members that a topic must have for each part to be one
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,63 +27,68 @@ class Suggestion:
     score: float  # merge: share of the smaller one's connections; split: modularity
 
 
-def suggestions(graph: Graph, topics: Sequence[int]) -> list[Suggestion]:
+def list_suggestions(graph: Graph, topics: Sequence[int]) -> list[Suggestion]:
     """Return suggested merges and splits, highest score first, each topic once."""
     proposals = sorted(
-        [*_merges(graph, topics), *_splits(graph, topics)],
+        [*_list_merges(graph, topics), *_list_splits(graph, topics)],
         key=lambda each: (-each.score, each.topic, each.other),
     )
-    used: set[int] = set()
+    used_topics: set[int] = set()
     chosen = []
     for each in proposals:
-        named = {each.topic, each.other} - {NONE}
-        if not named & used:
-            used |= named
+        topic_pair = {each.topic, each.other} - {NO_TOPIC}
+        if not topic_pair & used_topics:
+            used_topics |= topic_pair
             chosen.append(each)
     return chosen
 
 
-def _merges(graph: Graph, topics: Sequence[int]) -> Iterator[Suggestion]:
+def _list_merges(graph: Graph, topics: Sequence[int]) -> Iterator[Suggestion]:
     between: dict[tuple[int, int], float] = defaultdict(float)
     degree: dict[int, float] = defaultdict(float)
-    whole = 0.0
+    total_weight = 0.0
     for item, row in enumerate(graph):
         for other, weight in row.items():
-            whole += weight
+            total_weight += weight
             degree[topics[item]] += weight
-            if NONE not in (topics[item], topics[other]) and topics[item] < topics[other]:
+            if NO_TOPIC not in (topics[item], topics[other]) and topics[item] < topics[other]:
                 between[topics[item], topics[other]] += weight
     for (one, two), weight in between.items():
-        gained = weight / whole - degree[one] * degree[two] / whole**2
+        gain = weight / total_weight - degree[one] * degree[two] / total_weight**2
         share = weight / min(degree[one], degree[two])
-        if gained > 0 and share >= MERGE_FROM:
+        if gain > 0 and share >= MIN_MERGE_SHARE:
             yield Suggestion(topic=one, other=two, leaving=(), score=share)
 
 
-def _splits(graph: Graph, topics: Sequence[int]) -> Iterator[Suggestion]:
+def _list_splits(graph: Graph, topics: Sequence[int]) -> Iterator[Suggestion]:
     members: dict[int, list[int]] = defaultdict(list)
     for item, topic in enumerate(topics):
-        if topic != NONE:
+        if topic != NO_TOPIC:
             members[topic].append(item)
     for topic, items in sorted(members.items()):
-        if len(items) < LEAVING:
+        if len(items) < MIN_SPLIT_SIZE:
             continue
-        place = {item: number for number, item in enumerate(items)}
-        inside = [
-            {place[other]: weight for other, weight in graph[item].items() if other in place}
+        numbers = {item: number for number, item in enumerate(items)}
+        topic_graph = [
+            {numbers[other]: weight for other, weight in graph[item].items() if other in numbers}
             for item in items
         ]
-        labels = two_parts(inside, communities(inside))
+        labels = join_into_two_parts(topic_graph, find_communities(topic_graph))
         parts: dict[int, list[int]] = defaultdict(list)
         for number, label in enumerate(labels):
             parts[label].append(items[number])
         largest, *rest = sorted(parts.values(), key=lambda part: (-len(part), part))
-        score = modularity(inside, labels)
-        if rest and len(rest[0]) >= SMALLEST and len(largest) >= SMALLEST and score >= SPLIT_FROM:
-            yield Suggestion(topic=topic, other=NONE, leaving=tuple(rest[0]), score=score)
+        score = compute_modularity(topic_graph, labels)
+        if (
+            rest
+            and len(rest[0]) >= MIN_TOPIC_SIZE
+            and len(largest) >= MIN_TOPIC_SIZE
+            and score >= MIN_SPLIT_MODULARITY
+        ):
+            yield Suggestion(topic=topic, other=NO_TOPIC, leaving=tuple(rest[0]), score=score)
 
 
-def two_parts(graph: Graph, labels: Sequence[int]) -> list[int]:
+def join_into_two_parts(graph: Graph, labels: Sequence[int]) -> list[int]:
     """Return the labels after the most strongly connected groups are joined until two are left."""
     labels = list(labels)
     while len(names := sorted(set(labels))) > 2:  # noqa: PLR2004 - a pair
@@ -102,10 +107,10 @@ def two_parts(graph: Graph, labels: Sequence[int]) -> list[int]:
     return labels
 
 
-def modularity(graph: Sequence[Mapping[int, float]], labels: Sequence[int]) -> float:
+def compute_modularity(graph: Sequence[Mapping[int, float]], labels: Sequence[int]) -> float:
     """Return how much the share of edges inside the groups exceeds the expected one."""
-    whole = sum(sum(row.values()) for row in graph)
-    if not whole:
+    total_weight = sum(sum(row.values()) for row in graph)
+    if not total_weight:
         return 0.0
     inside = 0.0
     degree: dict[int, float] = defaultdict(float)
@@ -113,4 +118,4 @@ def modularity(graph: Sequence[Mapping[int, float]], labels: Sequence[int]) -> f
         for other, weight in row.items():
             degree[labels[node]] += weight
             inside += weight if labels[other] == labels[node] else 0.0
-    return inside / whole - sum((each / whole) ** 2 for each in degree.values())
+    return inside / total_weight - sum((each / total_weight) ** 2 for each in degree.values())

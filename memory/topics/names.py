@@ -7,25 +7,25 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-SHORTEST = 2  # characters; a single one is an initial or a common word
+MIN_NAME_LENGTH = 2  # characters; a single one is an initial or a common word
 
 
-def named_in(text: str, entities: Iterable[str]) -> Callable[[str], bool]:
+def build_name_matcher(text: str, entities: Iterable[str]) -> Callable[[str], bool]:
     """Return a function that finds the names in a text or its list of entities."""
     entity_names = {each.casefold() for each in entities}
     folded = text.casefold()
 
-    def has(name: str) -> bool:
+    def contains_name(name: str) -> bool:
         folded_name = name.strip().casefold()
-        if len(folded_name) < SHORTEST:
+        if len(folded_name) < MIN_NAME_LENGTH:
             return False
-        return folded_name in entity_names or bool(_pattern(folded_name).search(folded))
+        return folded_name in entity_names or bool(_compile_pattern(folded_name).search(folded))
 
-    return has
+    return contains_name
 
 
 @lru_cache(maxsize=2_000)
-def _pattern(name: str) -> re.Pattern[str]:
+def _compile_pattern(name: str) -> re.Pattern[str]:
     before = r"(?<![^\W_])" if name[0].isascii() else ""
     after = r"(?![^\W_])" if name[-1].isascii() else ""
     return re.compile(f"{before}{re.escape(name)}{after}")

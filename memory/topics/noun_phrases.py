@@ -16,8 +16,7 @@ from kmapp.text.everyday_words import EVERYDAY_WORDS
 from kmapp.text.terms import STOP_WORDS, TERM_LENGTH, tagged_chinese_words, terms
 from kmapp.text.traits import MAX_NAME_LENGTH
 
-LONGEST = 2  # words of a phrase
-LEAST = 2  # letters of a word
+MIN_WORD_LENGTH = 2
 _CLAUSE = re.compile(r"[.,;:!?()\[\]\"“”。，；：！？、（）《》「」\n]+|(?<=\s)[-–—]+(?=\s)")
 _WORD = re.compile(r"[^\W\d_](?:[\w'’-]*\w)?|\d+")
 _POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
@@ -36,7 +35,7 @@ _OBJECTS = "the a an my your his her its our their it them him us me"
 _BEFORE_NOUNS = frozenset(f"{_DETERMINERS} {_PREPOSITIONS}".split())
 _BEFORE_VERBS, _AFTER_VERBS = frozenset(_SUBJECTS.split()), frozenset(_OBJECTS.split())
 _FUNCTION_WORDS = STOP_WORDS | _BEFORE_NOUNS | _BEFORE_VERBS | _AFTER_VERBS
-WEIGHT = 2  # of a sign; "to" is a weaker one, since it may precede both
+SIGN_WEIGHT = 2  # of a sign; "to" is a weaker one, since it may precede both
 _VERB_ENDINGS = ("ing", "ed", "ly")
 _NOUN_TAGS = ("n", "vn", "eng", "l", "j")
 
@@ -49,45 +48,49 @@ class Vocabulary:
         self.verbs: Counter[str] = Counter()
         self.heads: Counter[str] = Counter()  # last word of a phrase: no adjective
         self.spellings: dict[str, Counter[str]] = {}
-        self.speakers: frozenset[str] = frozenset(filter(None, map(_speaker, texts)))
-        clauses = [words for text in texts for words in _clauses(_body(text))]
+        self.speakers: frozenset[str] = frozenset(filter(None, map(_extract_speaker, texts)))
+        clauses = [words for text in texts for words in _split_clauses(_remove_speaker(text))]
         for words in clauses:
-            self._read(words)
+            self._count_contexts(words)
         for words in clauses:
-            self.heads.update(run[-1] for run in self._runs(words))
+            self.heads.update(run[-1] for run in self._list_noun_runs(words))
 
-    def _read(self, words: Sequence[str]) -> None:
+    def _count_contexts(self, words: Sequence[str]) -> None:
         folded = [word.casefold() for word in words]
-        stems = [_stem(word) for word in folded]
-        for place, (word, stem) in enumerate(zip(words, stems, strict=True)):
+        stems = [_find_stem(word) for word in folded]
+        for position, (word, stem) in enumerate(zip(words, stems, strict=True)):
             if _HAN.search(word):
                 continue
             # The first word of a clause has a capital in any case.
-            self.spellings.setdefault(stem, Counter())[word if place else folded[place]] += 1
-        for place in range(1, len(words)):
-            before, word = folded[place - 1], folded[place]
-            self.nouns[stems[place]] += WEIGHT * (before in _BEFORE_NOUNS)
-            self.verbs[stems[place]] += WEIGHT * (before in _BEFORE_VERBS) + (before == "to")
-            self.verbs[stems[place - 1]] += WEIGHT * (word in _AFTER_VERBS or word.endswith("ly"))
+            self.spellings.setdefault(stem, Counter())[word if position else folded[position]] += 1
+        for position in range(1, len(words)):
+            before, word = folded[position - 1], folded[position]
+            self.nouns[stems[position]] += SIGN_WEIGHT * (before in _BEFORE_NOUNS)
+            self.verbs[stems[position]] += SIGN_WEIGHT * (before in _BEFORE_VERBS) + (
+                before == "to"
+            )
+            self.verbs[stems[position - 1]] += SIGN_WEIGHT * (
+                word in _AFTER_VERBS or word.endswith("ly")
+            )
 
-    def _runs(self, words: Sequence[str]) -> Iterator[list[str]]:
+    def _list_noun_runs(self, words: Sequence[str]) -> Iterator[list[str]]:
         """Yield the stems of consecutive nouns and what modifies them."""
         run: list[str] = []
         for word in words:
             if self._is_noun(word.casefold()):
-                run.append(_stem(word.casefold()))
+                run.append(_find_stem(word.casefold()))
             elif run:
                 yield run
                 run = []
         if run:
             yield run
 
-    def phrases(self, text: str) -> list[str]:
+    def list_phrases(self, text: str) -> list[str]:
         """Return the noun phrases of a text, of one and two stems, joined by a space."""
-        body = _body(text)
-        phrases = list(_chinese(body))
-        for words in _clauses(body):
-            for run in self._runs(words):
+        body = _remove_speaker(text)
+        phrases = list(_list_chinese_nouns(body))
+        for words in _split_clauses(body):
+            for run in self._list_noun_runs(words):
                 phrases += [word for word in run if self.heads[word]]
                 phrases += [" ".join(pair) for pair in pairwise(run) if self.heads[pair[1]]]
         return phrases
@@ -99,49 +102,49 @@ class Vocabulary:
 
     def _is_noun(self, word: str) -> bool:
         if (
-            not LEAST <= len(word) <= TERM_LENGTH
+            not MIN_WORD_LENGTH <= len(word) <= TERM_LENGTH
             or not word[0].isalpha()
             or _HAN.search(word)
             or word in _FUNCTION_WORDS
             or word in EVERYDAY_WORDS
             or any(name.startswith(word) for name in self.speakers)  # short forms as well
-            or not _stem(word)
+            or not _find_stem(word)
         ):
             return False
-        nouns, verbs = self.nouns[_stem(word)], self.verbs[_stem(word)]
+        nouns, verbs = self.nouns[_find_stem(word)], self.verbs[_find_stem(word)]
         return nouns >= verbs if nouns else not verbs and not word.endswith(_VERB_ENDINGS)
 
 
 @lru_cache(maxsize=50_000)
-def _stem(word: str) -> str:
+def _find_stem(word: str) -> str:
     return next(iter(terms(word)), "")
 
 
-def _speaker(text: str) -> str:
+def _extract_speaker(text: str) -> str:
     end = text.find(": ", 0, MAX_NAME_LENGTH)
     return text[:end].casefold() if end > 0 else ""
 
 
-def _body(text: str) -> str:
+def _remove_speaker(text: str) -> str:
     end = text.find(": ", 0, MAX_NAME_LENGTH)
     return text[end + 2 :] if end > 0 else text
 
 
-def _clauses(text: str) -> Iterator[list[str]]:
+def _split_clauses(text: str) -> Iterator[list[str]]:
     for clause in _CLAUSE.split(_POSSESSIVE.sub(" ", text)):
         if words := _WORD.findall(clause):
             yield words
 
 
-def _chinese(text: str) -> Iterator[str]:
+def _list_chinese_nouns(text: str) -> Iterator[str]:
     """Yield the Chinese nouns of a text."""
     for run in _HAN.findall(text):
         for word, tag in tagged_chinese_words(run):
-            is_noun = tag.startswith(_NOUN_TAGS) and len(word) >= LEAST
+            is_noun = tag.startswith(_NOUN_TAGS) and len(word) >= MIN_WORD_LENGTH
             if is_noun and word not in STOP_WORDS and word not in EVERYDAY_WORDS:
                 yield word
 
 
-def document_frequencies(phrases: Iterable[Iterable[str]]) -> Counter[str]:
+def count_texts_by_phrase(phrases: Iterable[Iterable[str]]) -> Counter[str]:
     """Return the number of texts that contain each phrase."""
     return Counter(phrase for each in phrases for phrase in set(each))

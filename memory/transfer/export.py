@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.models import Commit
-from kmapp.search.lookups import Ids
+from kmapp.search.lookups import IdArray
 from memory.models import MemoryEdge, MemoryEntry
 from memory.transfer.jsonl import HEADER, line_of
 
@@ -21,7 +21,7 @@ def export(account_id: UUID) -> Iterator[bytes]:
     Commits list their entries in batch order, so no other index is needed. Later entries
     come last; each entry is exported as it is when its page is read.
     """
-    yield canonical(HEADER) + b"\n"
+    yield encode_canonical(HEADER) + b"\n"
     after = 0
     while page := _page(account_id, after):
         for _, lines in page:
@@ -42,7 +42,7 @@ def export_these(account_id: UUID, ids: Sequence[UUID]) -> Iterator[bytes]:
 
     Entries erased meanwhile are left out.
     """
-    yield canonical(HEADER) + b"\n"
+    yield encode_canonical(HEADER) + b"\n"
     for page in _pages(ids):
         with acting(account_id):
             entries = MemoryEntry.objects.of(account_id).in_bulk(page)
@@ -50,7 +50,7 @@ def export_these(account_id: UUID, ids: Sequence[UUID]) -> Iterator[bytes]:
     exported_ids = set(ids)
     for page in _pages(ids):
         with acting(account_id):
-            edges = MemoryEdge.objects.of(account_id).filter(src__any_of=Ids(page))
+            edges = MemoryEdge.objects.of(account_id).filter(src__any_of=IdArray(page))
             rows = list(edges.exclude(commit=None).order_by("pk"))
         yield b"".join(line_of(edge) for edge in rows if edge.dst_id in exported_ids)
 

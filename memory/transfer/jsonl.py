@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 
-from kmapp.ledger.canonical import Unstorable, canonical, check
+from kmapp.ledger.canonical import Unstorable, check_storable, encode_canonical
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import infer_visibility
 
@@ -42,7 +42,7 @@ class UnknownFormat(Exception):
 
 def line_of(row: MemoryEntry | MemoryEdge) -> bytes:
     kind = "entry" if isinstance(row, MemoryEntry) else "edge"
-    return canonical({"object": kind} | serialize_row(row)) + b"\n"
+    return encode_canonical({"object": kind} | serialize_row(row)) + b"\n"
 
 
 def serialize_row(row: models.Model) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def read_object(text: str) -> dict[str, Any]:
     """Return the object of a line, in values that the database can store."""
     try:
         value = json.loads(text)
-        check(value)
+        check_storable(value)
     except RecursionError:
         raise Unreadable("is nested too deeply") from None
     except Unstorable as error:
@@ -75,7 +75,11 @@ def entry_from(line: Mapping[str, Any], account_id: UUID) -> MemoryEntry:
     _complete(entry)
     if "id" not in line:
         # The same line is the same entry, however often it is read.
-        name = f"{entry.scope}\x1f{entry.client_id}" if entry.client_id else canonical(line).hex()
+        name = (
+            f"{entry.scope}\x1f{entry.client_id}"
+            if entry.client_id
+            else encode_canonical(line).hex()
+        )
         entry.pk = uuid5(account_id, name)
     return entry
 
@@ -101,7 +105,7 @@ def edge_from(line: Mapping[str, Any], account_id: UUID) -> MemoryEdge:
             raise Unreadable(f"{name}: is missing")
     edge.created_at = timezone.now() if "created_at" not in line else edge.created_at
     if "id" not in line:
-        edge.pk = uuid5(account_id, canonical(line).hex())
+        edge.pk = uuid5(account_id, encode_canonical(line).hex())
     return edge
 
 

@@ -28,7 +28,7 @@ from memory.actions.bulk_review import PART_SIZE, EntryVersion
 from memory.actions.review import FORGETTABLE
 from memory.models import BulkRun
 from memory.retrieval.entry_list import Listing
-from memory.review.queue import queue
+from memory.review.queue import list_proposals
 from memory.views import review_queue
 
 EXAMPLES = 20  # memories on the page to forget them
@@ -41,7 +41,7 @@ def decide_many(request: WebRequest) -> HttpResponse | AfterCommit:
     if request.method != "POST":
         return _render_confirmation(request)
     if request.POST.get("which") == "all":
-        rows = queue(request.account_id, review_queue.parse_need(request))
+        rows = list_proposals(request.account_id, review_queue.parse_need(request))
         chosen = list(rows.values_list("pk", "version")[:MAX_SELECTED])
         if len(chosen) != parse_row_number(request.POST.get("expected", "")):
             return _render_confirmation(request, drifted=True)
@@ -62,7 +62,7 @@ def decide_many(request: WebRequest) -> HttpResponse | AfterCommit:
 
 
 def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpResponse:
-    rows = queue(request.account_id, review_queue.parse_need(request))
+    rows = list_proposals(request.account_id, review_queue.parse_need(request))
     context = {
         "marked": sorted(review_queue.parse_selected(request)),
         "all": rows.count(),
@@ -144,8 +144,8 @@ def notify_result(request: WebRequest, row: BulkRun) -> None:
 @page_view("GET", "POST")
 def forget_listed(request: WebRequest) -> HttpResponse:
     account_id, actor = request.account_id, request.actor
-    listing = Listing.of(account_id, request.GET)
-    rows = listing.chosen
+    listing = Listing.from_params(account_id, request.GET)
+    rows = listing.selected_rows
     if request.method == "POST":
         ticket, reason = request.POST.get("ticket", ""), parse_reason(request)
         started = bulk_review.forget_entries(account_id, rows, actor, ticket=ticket, reason=reason)

@@ -126,7 +126,7 @@ def _redirect_to_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     if "row" not in request.GET:
         return HttpResponse(headers={"HX-Redirect": reverse("memory:entry", args=[row.pk])})
     params = QueryDict(urlsplit(request.htmx.current_url or "").query)
-    listing = Listing.of(row.account_id, params)
+    listing = Listing.from_params(row.account_id, params)
     context = {
         "entry": _get_entry(request, row.pk),
         "columns": [(name, COLUMNS[name]) for name in listing.columns],

@@ -18,7 +18,7 @@ from kmapp.web.responses import redirect_with_notice
 from memory.actions import erasure, review
 from memory.actions.review import Decision
 from memory.models import EntryQuerySet, MemoryEntry
-from memory.review.evidence import warnings
+from memory.review.evidence import list_warnings
 from memory.views import history
 from memory.views.erasure import render_erased
 from memory.views.review_forms import build_decision, undo_url
@@ -87,7 +87,7 @@ def _render_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     actors = [row.created_by, *(step["state"].actor for step in steps)]
     context = {
         "entry": row,
-        "warnings": warnings(row),
+        "warnings": list_warnings(row),
         "steps": steps,
         "older": older,
         "ratings": ratings,

@@ -14,15 +14,15 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.providers.active import active_model
-from kmapp.search.queries import Meaning
-from kmapp.search.query_vector import meaning_of
+from kmapp.search.queries import QueryVector
+from kmapp.search.query_vector import load_query_vector
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, render_part
 from memory.actions.exports import record_export
 from memory.models import MemoryEntry, MemoryExport
-from memory.retrieval.admin_search import MOST
+from memory.retrieval.admin_search import MAX_RESULTS
 from memory.retrieval.entry_list import COLUMNS, SORTS, Listing
 from memory.transfer import spreadsheet
 from memory.transfer.export import PAGE, export_these
@@ -36,22 +36,26 @@ FIRST_FILTERS = ("status", "kind", "user_id")  # always visible; the others can 
 
 @page_view("GET")
 def entries(request: WebRequest) -> HttpResponseBase | AfterCommit:
-    listing = Listing.of(request.account_id, request.GET)
-    return embed_query(listing, partial(_render_list, request, listing))
+    listing = Listing.from_params(request.account_id, request.GET)
+    return respond_with_query_vector(listing, partial(_render_list, request, listing))
 
 
-def embed_query(
-    listing: Listing, respond: Callable[[Meaning | None], HttpResponseBase]
+def respond_with_query_vector(
+    listing: Listing, respond: Callable[[QueryVector | None], HttpResponseBase]
 ) -> HttpResponseBase | AfterCommit:
     """Respond with the vector of the text query, which is computed outside any transaction."""
 
     def embed() -> AfterCommit:
-        return AfterCommit(partial(respond, meaning_of(listing.account_id, listing.words, [])))
+        return AfterCommit(
+            partial(respond, load_query_vector(listing.account_id, listing.words, []))
+        )
 
     return AfterCommit(embed, outside_transaction=True) if listing.words else respond(None)
 
 
-def _render_list(request: WebRequest, listing: Listing, meaning: Meaning | None) -> HttpResponse:
+def _render_list(
+    request: WebRequest, listing: Listing, meaning: QueryVector | None
+) -> HttpResponse:
     page = paginate(request, listing.ids(meaning))
     page.object_list = _load_rows(listing.account_id, list(page.object_list))
     context = {
@@ -60,13 +64,13 @@ def _render_list(request: WebRequest, listing: Listing, meaning: Meaning | None)
         "page": page,
         "words": listing.words,
         "by_words_alone": bool(listing.words) and meaning is None,
-        "most": MOST if page.paginator.count >= MOST and listing.words else None,
+        "most": MAX_RESULTS if page.paginator.count >= MAX_RESULTS and listing.words else None,
         "sorts": SORTS.items(),
         "columns": [(name, COLUMNS[name]) for name in listing.columns],
         "all_columns": COLUMNS.items(),
-        "narrowed": bool(listing.words or listing.narrowing),
+        "narrowed": bool(listing.words or listing.active_filters),
         "first_filters": FIRST_FILTERS,
-        "more_given": any(name not in FIRST_FILTERS for name in listing.narrowing),
+        "more_given": any(name not in FIRST_FILTERS for name in listing.active_filters),
         "first_command": format_api_command(request, "memory:api_store", FIRST_MEMORY),
         **_views(request, listing),
     }
@@ -100,19 +104,21 @@ def _views(request: WebRequest, listing: Listing) -> dict[str, Any]:
 
 @page_view("POST")
 def export(request: WebRequest) -> HttpResponseBase | AfterCommit:
-    listing = Listing.of(request.account_id, request.GET)
-    if listing.left_out:
+    listing = Listing.from_params(request.account_id, request.GET)
+    if listing.ignored_parameters:
         raise Invalid(
             _("The URL has unknown parameters, so nothing was exported: %(names)s")
-            % {"names": ", ".join(listing.left_out)}
+            % {"names": ", ".join(listing.ignored_parameters)}
         )
     if request.POST.get("form") not in Form.values:
         raise Invalid(_("Choose a format: CSV or NDJSON."))
-    return embed_query(listing, partial(_stream_file, request, listing, Form(request.POST["form"])))
+    return respond_with_query_vector(
+        listing, partial(_stream_file, request, listing, Form(request.POST["form"]))
+    )
 
 
 def _stream_file(
-    request: WebRequest, listing: Listing, form: Form, meaning: Meaning | None
+    request: WebRequest, listing: Listing, form: Form, meaning: QueryVector | None
 ) -> StreamingHttpResponse:
     """Return the file of the listed memories. Each page of them is read when it is sent."""
     ids = list(listing.ids(meaning))

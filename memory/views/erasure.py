@@ -72,7 +72,7 @@ def _erase(request: WebRequest) -> HttpResponse:
 def _select_rows(account_id: UUID, params: QueryDict) -> EntryQuerySet:
     if one := params.get("id"):
         return MemoryEntry.objects.of(account_id).filter(pk=uuid_or_404(str(one)))
-    return Listing.of(account_id, params).chosen
+    return Listing.from_params(account_id, params).selected_rows
 
 
 def _word(number: int) -> str:

@@ -8,10 +8,10 @@ from uuid import UUID
 from django.db.models import Q
 from django.http import QueryDict
 
-from kmapp.ledger.verify import Claim, proven
+from kmapp.ledger.verify import Claim, verify_claims
 from kmapp.web.http import parse_row_number
 from memory.models import MemoryEdge, MemoryEntry, MemoryRating, MemoryVersion
-from memory.retrieval.as_of import Past
+from memory.retrieval.as_of import PastState
 from memory.topics import layout
 
 VERSIONS = 50  # on one page
@@ -25,7 +25,7 @@ def list_versions(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], boo
     """Return the newest versions with their commits and proofs, and whether there are more."""
     versions = MemoryVersion.objects.of(account_id).filter(entry_id=pk).order_by("-version")
     states = list(versions[: VERSIONS + 1])
-    proofs = proven(
+    proofs = verify_claims(
         account_id,
         MemoryEntry._meta.label_lower,
         pk,
@@ -36,7 +36,7 @@ def list_versions(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], boo
             "state": state,
             "before": before,
             "commit": proofs[state.commit_id].commit,
-            "proven": proofs[state.commit_id].holds,
+            "proven": proofs[state.commit_id].is_sealed,
         }
         for state, before in zip(states[:VERSIONS], [*states[1:], None], strict=False)
     ]
@@ -80,7 +80,7 @@ def build_drawing(edge_rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
 def find_state_at(row: MemoryEntry, moment: datetime) -> MemoryEntry | None:
     """Return the memory as it was at an instant, or None if it was not written yet."""
     present = MemoryEntry.objects.of(row.account_id).filter(pk=row.pk)
-    past = Past(account_id=row.account_id, at=moment, present=present).entries(present)
+    past = PastState(account_id=row.account_id, at=moment, present=present).load_entries(present)
     return next(iter(past), None)
 
 

@@ -8,7 +8,7 @@ from django.db.models import Min, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import HttpResponse
 
-from kmapp.database.counts import count_each
+from kmapp.database.counts import count_querysets
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
 from kmapp.web.actor_names import list_actor_names
@@ -40,7 +40,7 @@ def summary(request: WebRequest) -> HttpResponse:
         "unembedded": unembedded,
     }
     context = {
-        **count_each({name: each.values("pk") for name, each in counted.items()}),
+        **count_querysets({name: each.values("pk") for name, each in counted.items()}),
         "oldest": waiting.first(),
         "decided": decided_today(account_id),
         "unembedded_since": _find_oldest(unembedded),

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
-from kmapp.ledger.canonical import Unstorable, check
+from kmapp.ledger.canonical import Unstorable, check_storable
 from kmapp.web.http import WebRequest, post_text, safe_next_url, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
@@ -113,7 +113,7 @@ def _read_line(number: int, line: bytes) -> NewJudgement:
     )
     try:
         value = json.loads(line)
-        check(value)
+        check_storable(value)
         question, label = str(value["question"]).strip(), LABELS[value["relevant"]]
         entry_id, viewer = UUID(value["memory_id"]), _viewer(value)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, Unstorable) as error:

@@ -22,8 +22,8 @@ from memory.actions.feedback import rate_entry
 from memory.actions.judgements import load_labels
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryRating
-from memory.retrieval.lab import Endpoint, LabHit, Missed, Question, Trial, try_out
-from memory.retrieval.score_breakdown import bar, legend
+from memory.retrieval.lab import Endpoint, LabHit, MissedMemory, Question, Trial, run_trial
+from memory.retrieval.score_breakdown import build_bar, build_legend
 from memory.views.lab_forms import IDS, QuestionForm, SettingForm
 
 TEMPLATE = "memory/lab/index.html"
@@ -76,10 +76,10 @@ def _second_params(request: WebRequest) -> dict[str, str]:
 def _run_queries(
     request: WebRequest, context: dict[str, Any], questions: Sequence[Question]
 ) -> AfterCommit:
-    trials = [try_out(request.account_id, question) for question in questions]
+    trials = [run_trial(request.account_id, question) for question in questions]
     trial_rows = [_serialize_trial(request, trial, reference=trials[0]) for trial in trials]
     bars = [row["bar"] for trial in trial_rows for row in (*trial["results"], *trial["missed"])]
-    results = {"trials": trial_rows, "legend": legend(bars), "outcomes": OFFERED}
+    results = {"trials": trial_rows, "legend": build_legend(bars), "outcomes": OFFERED}
     return AfterCommit(lambda: _render_results(request, context | results))
 
 
@@ -113,10 +113,10 @@ def _serialize_trial(request: WebRequest, trial: Trial, *, reference: Trial) -> 
     }
 
 
-def _serialize_hit(one: LabHit | Missed) -> dict[str, Any]:
+def _serialize_hit(one: LabHit | MissedMemory) -> dict[str, Any]:
     hit = one.hit
     percent = round(100 * hit.relevance)
-    return {"one": one, "bar": bar(hit.parts), "exact": repr(hit.score), "percent": percent}
+    return {"one": one, "bar": build_bar(hit.parts), "exact": repr(hit.score), "percent": percent}
 
 
 def _compare_rank(one: LabHit, reference: Trial) -> dict[str, Any]:
@@ -131,8 +131,8 @@ def _format_command(request: WebRequest, question: Question) -> str:
     search = question.search
     url_name, limit_field = API[question.endpoint]
     body: dict[str, Any] = {"query": search.query}
-    body |= {limit_field: question.most} if question.most else {}
-    body |= {"min_score": question.least} if question.least else {}
+    body |= {limit_field: question.max_results} if question.max_results else {}
+    body |= {"min_score": question.min_score} if question.min_score else {}
     body |= {"explain": True} if question.endpoint == Endpoint.SEARCH else {}
     body |= {name: value for name in IDS if (value := getattr(search.viewer, name))}
     body |= {"kinds": list(search.kinds)} if search.kinds else {}

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.web.forms import Styled
 from memory.models import MemoryEntry, Viewer
 from memory.retrieval.lab import Endpoint, Question
-from memory.retrieval.search import Search
+from memory.retrieval.search import SearchRequest
 
 MAX_RESULTS = 50
 IDS = ("user_id", "agent_id", "run_id", "app_id")
@@ -69,7 +69,7 @@ class SettingForm(Styled):
 
     def question(self, query: str) -> Question:
         data = self.cleaned_data
-        request = Search(
+        request = SearchRequest(
             query=query,
             viewer=Viewer(**{name: data[name] for name in IDS}),
             kinds=(data["kind"],) if data["kind"] else (),
@@ -79,6 +79,6 @@ class SettingForm(Styled):
         return Question(
             search=request,
             endpoint=Endpoint(data["door"] or Endpoint.SEARCH),
-            most=data["limit"],
-            least=data["min_score"],
+            max_results=data["limit"],
+            min_score=data["min_score"],
         )

@@ -19,8 +19,8 @@ from kmapp.web.responses import fragment
 from memory.actions.leases import check_not_leased_by_other, release_lease
 from memory.actions.review import merge
 from memory.models import MemoryEntry
-from memory.review.evidence import COUNTING, evidence
-from memory.review.merge import choices, merged, same_audience
+from memory.review.evidence import CURRENT_STATUSES, load_evidence
+from memory.review.merge import build_merged_values, has_same_audience, list_choices
 from memory.views import review_queue
 from memory.views.review_forms import build_decision
 
@@ -30,11 +30,11 @@ def merge_proposal(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Display the choices with a preview of the merged memory, or merge."""
     new = review_queue.get_entry_or_404(request, pk)
     existing = _find_existing(request, new)
-    if new.status != MemoryEntry.Status.PROPOSED or existing.status not in COUNTING:
+    if new.status != MemoryEntry.Status.PROPOSED or existing.status not in CURRENT_STATUSES:
         raise Conflict(_("One of the two memories was already decided. Nothing was merged."))
     if existing.pk == new.pk:
         raise Invalid(_("A memory cannot be merged with itself."))
-    if not same_audience(new, existing):
+    if not has_same_audience(new, existing):
         message = _(
             "These memories have different visibility. Merging would show one of them to "
             "more people."
@@ -50,7 +50,7 @@ def _find_existing(request: WebRequest, new: MemoryEntry) -> MemoryEntry:
     other_id = request.POST.get("with") or request.GET.get("with")
     if other_id:
         return review_queue.get_entry_or_404(request, uuid_or_404(other_id))
-    twin = evidence(new).twin
+    twin = load_evidence(new).twin
     if twin is None:
         raise Conflict(_("There is no memory to merge it with."))
     return twin
@@ -60,8 +60,8 @@ def _page(
     request: WebRequest, new: MemoryEntry, existing: MemoryEntry, status: int = HTTPStatus.OK
 ) -> HttpResponse:
     params = request.POST if request.method == "POST" else request.GET
-    chosen = choices(existing, new, params.dict())
-    values = merged(existing, new, chosen)
+    chosen = list_choices(existing, new, params.dict())
+    values = build_merged_values(existing, new, chosen)
     context = {
         "new": new,
         "known": existing,
@@ -81,7 +81,7 @@ def _page(
 def _merge(
     request: WebRequest, new: MemoryEntry, existing: MemoryEntry
 ) -> HttpResponse | AfterCommit:
-    values = merged(existing, new, choices(existing, new, request.POST.dict()))
+    values = build_merged_values(existing, new, list_choices(existing, new, request.POST.dict()))
     post = request.POST
     decision = build_decision(request, new.pk, parse_version(post.get("version", "")))
     into = build_decision(request, existing.pk, parse_version(post.get("known_version", "")))

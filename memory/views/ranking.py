@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Denied, Invalid
-from kmapp.search.weights import LEARNED
+from kmapp.search.weights import LEARNED_WEIGHTS
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, get_row_or_404, paginate, parse_reason
 from kmapp.web.page_access import page_view
@@ -22,7 +22,7 @@ from memory.actions.rankings import MIN_QUESTIONS, Move, move, start_learning
 from memory.learning.evaluation import MEASURES, is_certain
 from memory.learning.questions import list_labels, list_questions
 from memory.models import Judgement, MemoryEntry, Ranking, RankingComparison
-from memory.retrieval.score_breakdown import LABELS
+from memory.retrieval.score_breakdown import PART_LABELS
 
 INDEX, DETAIL = "memory/ranking/index.html", "memory/ranking/detail.html"
 PAGE = 10  # questions
@@ -136,8 +136,8 @@ def _weights(row: Ranking) -> list[dict[str, Any]]:
     if not row.weights:
         return []
     return [
-        {"label": LABELS[name], "shipped": LEARNED[name], "learned": row.weights[name]}
-        for name in LEARNED
+        {"label": PART_LABELS[name], "shipped": LEARNED_WEIGHTS[name], "learned": row.weights[name]}
+        for name in LEARNED_WEIGHTS
     ]
 
 

@@ -29,9 +29,15 @@ from memory.actions.leases import (
     renew_lease,
 )
 from memory.models import MemoryEntry, MemoryVersion, Need, ReviewLease
-from memory.review.evidence import evidence
-from memory.review.queue import described, needing, needs, queue, younger_than
-from memory.review.sources import sources_of
+from memory.review.evidence import load_evidence
+from memory.review.queue import (
+    annotate_need,
+    build_newer_condition,
+    count_needs,
+    list_proposals,
+    with_review_details,
+)
+from memory.review.sources import load_sources
 from memory.views.review_forms import ProposalForm
 
 PAGE = 20  # a small page, because each decision renders the list again
@@ -67,18 +73,18 @@ class OpenProposal:
 
 
 def get_entry_or_404(request: WebRequest, pk: UUID) -> MemoryEntry:
-    rows = described(needing(MemoryEntry.objects.of(request.account_id)))
+    rows = with_review_details(annotate_need(MemoryEntry.objects.of(request.account_id)))
     return get_object_or_404(rows, pk=pk)
 
 
 def open_next(request: WebRequest, after: MemoryEntry | None = None) -> OpenProposal | None:
     """Lease and open the next proposal after this one."""
     account_id = request.account_id
-    waiting = described(queue(account_id, parse_need(request)))
+    waiting = with_review_details(list_proposals(account_id, parse_need(request)))
     if Permission.REVIEW not in request.permissions:
         first = waiting.first()
         return OpenProposal(entry=first, lease=None) if first else None
-    rounds = [waiting.filter(younger_than(after)), waiting] if after else [waiting]
+    rounds = [waiting.filter(build_newer_condition(after)), waiting] if after else [waiting]
     for rows in rounds:
         if leased := acquire_next_lease(rows, account_id, str(request.actor)):
             return OpenProposal(entry=leased[0], lease=leased[1])
@@ -121,7 +127,7 @@ def render_workbench(
     `elsewhere`: the request targets another element, so the workbench is swapped out of band.
     """
     account_id = request.account_id
-    tally = needs(account_id)
+    tally = count_needs(account_id)
     request.counted = {"memory:review": sum(tally.values())}
     page = _page(request, tally)
     entry = at.entry if at else None
@@ -135,7 +141,7 @@ def render_workbench(
         "lease": at.lease if at else None,
         "held": at.held if at else None,
         "place": next((i for i, row in enumerate(page, page.start_index()) if row == entry), None),
-        "evidence": evidence(entry) if entry else None,
+        "evidence": load_evidence(entry) if entry else None,
         "names": list_actor_names(actors),
         "form": form,
         "lost": lost,
@@ -156,7 +162,7 @@ def render_workbench(
 
 
 def _page(request: WebRequest, tally: Any) -> Page[MemoryEntry]:
-    rows = queue(request.account_id, parse_need(request)).only(*LISTED_FIELDS)
+    rows = list_proposals(request.account_id, parse_need(request)).only(*LISTED_FIELDS)
     pages = Paginator(rows.annotate(in_others_hands=leased_by_other(str(request.actor))), PAGE)
     # Avoid a second query for the same count.
     need = parse_need(request)
@@ -254,5 +260,5 @@ def acquire_by_force(request: WebRequest, pk: UUID) -> HttpResponse:
 @page_view("GET")
 def sources(request: WebRequest, pk: UUID) -> HttpResponse:
     entry = get_entry_or_404(request, pk)
-    context = {"entry": entry, "found": sources_of(entry), "at_page": queue_query(request)}
+    context = {"entry": entry, "found": load_sources(entry), "at_page": queue_query(request)}
     return render_part(request, "memory/review/sources.html", "sources", context)

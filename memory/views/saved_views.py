@@ -66,7 +66,7 @@ def view_url(view: SavedView) -> str:
 
 def _parse_query(request: WebRequest) -> str:
     query_text = request.POST.get("query", "")[:MAX_QUERY_LENGTH]
-    return Listing.of(request.account_id, QueryDict(query_text)).query[:MAX_QUERY_LENGTH]
+    return Listing.from_params(request.account_id, QueryDict(query_text)).query[:MAX_QUERY_LENGTH]
 
 
 def _get_editable(request: WebRequest, pk: UUID) -> SavedView:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.errors import Invalid
 from kmapp.providers.active import active_model
-from kmapp.search.queries import Collection, Meaning, Within, nearest
+from kmapp.search.queries import AllowedObjects, Collection, QueryVector, find_nearest
 from kmapp.web.http import (
     WebRequest,
     get_row_or_404,
@@ -35,7 +35,7 @@ from memory.models import EntryQuerySet, MemoryEntry, TopicSuggestion
 from memory.models.entries import COLLECTION
 from memory.retrieval.visibility import Audience
 from memory.topics.clustering import Vectors
-from memory.topics.projection import HEIGHT, WIDTH, placed
+from memory.topics.projection import HEIGHT, WIDTH, project
 from memory.views.review_forms import build_decision, undo_url
 
 MAX_SUGGESTIONS = 10  # on the page
@@ -177,7 +177,7 @@ def _build_map(topic: MemoryEntry) -> dict[str, Any] | None:
     groups = [(topic, own), *((rows[pk], members[pk]) for pk in others if pk in rows)]
     vectors |= load_vectors(account_id, [pk for _, ids in groups[1:] for pk in ids])
     drawn = [(number, pk) for number, (_, ids) in enumerate(groups) for pk in ids if pk in vectors]
-    points = placed(np.array([vectors[pk] for _, pk in drawn], dtype=np.float32))
+    points = project(np.array([vectors[pk] for _, pk in drawn], dtype=np.float32))
     texts = MemoryEntry.objects.of(account_id).only("pk", "content", "account_id")
     entries_by_id = texts.in_bulk([pk for _, pk in drawn])
     return {
@@ -195,8 +195,8 @@ def _build_map(topic: MemoryEntry) -> dict[str, Any] | None:
 def _find_nearby_topics(topic: MemoryEntry, center: Vectors) -> dict[UUID, UUID]:
     """Return nearby memories of the same audience, with their topics."""
     rows = MemoryEntry.objects.of(topic.account_id).current()
-    within = Within.of(rows.filter(**Audience.of_entry(topic).fields))
+    within = AllowedObjects.from_queryset(rows.filter(**Audience.of_entry(topic).fields))
     collection = Collection(account_id=topic.account_id, name=COLLECTION)
-    meaning = Meaning.of(active_model(), center.tolist())
-    nearby = nearest(collection, meaning, within=within, limit=NEAREST)
+    meaning = QueryVector.from_floats(active_model(), center.tolist())
+    nearby = find_nearest(collection, meaning, within=within, limit=NEAREST)
     return find_topics(topic.account_id, [UUID(each) for each in nearby])

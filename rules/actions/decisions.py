@@ -11,7 +11,7 @@ from django.utils import timezone
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 from kmapp.pii import redact_json
 from rules.evaluation.compiled_rules import load_rules
 from rules.evaluation.evaluate import (
@@ -125,13 +125,13 @@ def _build_decision(
         agent_id=viewer.agent_id,
         app_id=viewer.app_id,
         context=redact_json(question.context, account.redact)[0],
-        context_sha256=hashlib.sha256(canonical(question.context)).hexdigest(),
+        context_sha256=hashlib.sha256(encode_canonical(question.context)).hexdigest(),
         candidates=list(selection.candidates),
         strict=question.strict,
         considered=evaluation.matched.considered,
         source_rule_ids=[UUID(one.rule.id) for one in evaluation.matched.live],
         policy=policy,
-        policy_sha256=hashlib.sha256(canonical(policy)).hexdigest(),
+        policy_sha256=hashlib.sha256(encode_canonical(policy)).hexdigest(),
         denied=dict(selection.denied),
         ordered=list(selection.ordered),
         selected_tool=selection.selected or "",

@@ -15,7 +15,7 @@ from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import recording
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.models import Commit
 from rules.actions.decisions import record_selection
 from rules.actions.rules import get_rule
@@ -79,7 +79,7 @@ def rate_rule(verdict: Verdict, rule_id: UUID) -> FeedbackResult:
     new_feedback = _build_feedback(verdict, [rule.pk])
     if occasion := verdict.run_id or verdict.input:
         key_parts = ["rule", str(rule.pk), str(verdict.actor), verdict.outcome, occasion]
-        new_feedback.pk = uuid5(verdict.account_id, canonical(key_parts).decode())
+        new_feedback.pk = uuid5(verdict.account_id, encode_canonical(key_parts).decode())
     existing_rows = RuleFeedback.objects.of(verdict.account_id).filter(pk=new_feedback.pk)
     return _record_once(verdict, new_feedback, existing_rows)
 
@@ -138,7 +138,7 @@ def _get_or_create_decision(
     # The id is derived from run, context and tool, so that repetitions count once.
     key_parts = [question.viewer.scope, verdict.run_id, question.context]
     key_parts += [list(question.candidates), selected]
-    pk = uuid5(verdict.account_id, canonical(key_parts).decode())
+    pk = uuid5(verdict.account_id, encode_canonical(key_parts).decode())
     decision = rows.filter(pk=pk).first() or _create_decision(verdict, question, selected, pk)
     return decision, "created_from_feedback"
 

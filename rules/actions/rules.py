@@ -17,7 +17,7 @@ from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 from rules.editing.rule_input import NewRule, validate_rule, validate_size
 from rules.models import Rule, RuleBook, RuleVersion
 
@@ -240,7 +240,7 @@ def store_version(rule: Rule, commit: Recording, event: str, reason: str = "") -
         rule_id=rule.pk,
         version=rule.version,
         event=event,
-        state=json.loads(canonical(rule.body())),
+        state=json.loads(encode_canonical(rule.body())),
         actor=str(commit.actor),
         reason=reason,
         created_at=rule.updated_at,

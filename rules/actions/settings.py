@@ -11,7 +11,12 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.redacted_text import redact_reason
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
-from kmapp.ledger.settings_changes import Changed, assign_values, changes_input, validate_fields
+from kmapp.ledger.settings_changes import (
+    ChangedValues,
+    assign_values,
+    build_changes_input,
+    validate_fields,
+)
 from rules.models import RuleBook
 
 CHANGEABLE = ("min_seen", "min_changed", "max_against", "second_person", "decision_days")
@@ -25,7 +30,7 @@ def change_settings(
     actor: Actor,
     seen: UUID | None = None,
     reason: str = "",
-) -> Changed:
+) -> ChangedValues:
     """Change settings. Return the previous and the new value by name.
 
     `seen` is the commit of the settings that the person saw; a later one is a conflict.
@@ -46,7 +51,7 @@ def change_settings(
     )
     if not changed:
         return {}
-    redacted, changes = redact_reason(account_id, reason), changes_input(INPUT_KEY, changed)
+    redacted, changes = redact_reason(account_id, reason), build_changes_input(INPUT_KEY, changed)
     try:
         with (
             transaction.atomic(),

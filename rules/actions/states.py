@@ -12,7 +12,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.redacted_text import redact_reason
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.models import Commit
 from rules.actions.rules import apply_change, build_draft, check_version, get_rule
 from rules.editing.rule_input import validate_rule
@@ -187,7 +187,7 @@ def digest_reviewed_content(rule: Rule, editions: Sequence[Rule]) -> str:
         "rule": [rule.pk, rule.version, rule.definition()],
         "live": [active.pk, active.version] if active else None,
     }
-    return hashlib.sha256(canonical(content)).hexdigest()
+    return hashlib.sha256(encode_canonical(content)).hexdigest()
 
 
 def _find_active_edition(editions: Sequence[Rule]) -> Rule | None:

@@ -9,7 +9,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from kmapp.ledger.actions import Recording
-from kmapp.ledger.batch_nodes import HostedNode, Kind, Rated, register
+from kmapp.ledger.batch_nodes import FeedbackResult, HostedNode, NodeKind, register_kind
 from rules.actions.feedback import rate_rule
 from rules.actions.rules import write_rules
 from rules.api.request_serializers import (
@@ -40,30 +40,31 @@ def _write_nodes(
             kind="rule",
             status=rule.state,
             written_in=rule.written_in,
-            fresh=rule.pk in written.created_ids,
+            is_new=rule.pk in written.created_ids,
         )
         for rule in written.rules
     ]
 
 
-def _rate_rule(account_id: UUID, actor: Actor, rating: Any) -> Rated:
+def _rate_rule(account_id: UUID, actor: Actor, rating: Any) -> FeedbackResult:
     """Record feedback on a rule, as the Aionis client sends it in a batch."""
     serializer = NamedRuleVerdict(data=rating)
     serializer.is_valid(raise_exception=True)
     data = serializer.validated_data
     result = rate_rule(build_verdict(account_id, actor, data), data["rule_node_id"])
-    return Rated(
-        answer=serialize_feedback_result(result, parse_scope(data.get("scope"))), fresh=result.fresh
+    return FeedbackResult(
+        response=serialize_feedback_result(result, parse_scope(data.get("scope"))),
+        is_new=result.fresh,
     )
 
 
-register(
-    Kind(
+register_kind(
+    NodeKind(
         name="rule",
         scope=Scope.RULES_WRITE,
         read=_parse_node,
         write=_write_nodes,
-        named="rule_node_id",
+        id_field="rule_node_id",
         rate=_rate_rule,
     )
 )

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from kmapp.accounts.actors import Actor
 from kmapp.api.serializers import MAX_ID_LENGTH, Aliases, IdField, Typed
 from kmapp.errors import Invalid
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 from rules.actions.feedback import Verdict
 from rules.editing.rule_input import NewRule, parse_scope
 from rules.evaluation.evaluate import Question
@@ -141,7 +141,7 @@ class ContextInput(Scoped):
     app_id = IdField()
 
     def validate_context(self, value: dict[str, Any]) -> dict[str, Any]:
-        if len(canonical(value)) > MAX_CONTEXT:
+        if len(encode_canonical(value)) > MAX_CONTEXT:
             raise serializers.ValidationError(f"Send at most {MAX_CONTEXT} bytes of context.")
         return value
 

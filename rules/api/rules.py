@@ -15,7 +15,7 @@ from kmapp.api.serializers import Typed
 from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid, NotFound
-from kmapp.ledger.sealed_reads import withhold
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from rules.actions.rules import create_rule, get_rule, update_rule
 from rules.actions.states import StateChange, StateChangeResult, change_state, roll_back_rule
 from rules.api.request_serializers import (
@@ -57,7 +57,7 @@ class Rules(AgentView):
             rows = rows.order_by("-pk").with_verify_on_read(self.account)
             page = list(rows[: data["limit"] + 1])
             rules = page[: data["limit"]]
-            sealed = withhold(self.account, rules)
+            sealed = withhold_mismatches(self.account, rules)
         answer: RulesAnswer = {
             "rules": [serialize_rule(rule) for rule in sealed],
             "next": str(rules[-1].pk) if len(page) > len(rules) else None,
@@ -91,7 +91,7 @@ class OneRule(AgentView):
     def get(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
             rule = get_rule(self.account, pk)
-            if not withhold(self.account, [rule]):
+            if not withhold_mismatches(self.account, [rule]):
                 message = "This rule differs from the ledger and is withheld."
                 raise NotFound(message, code="withheld")
             return Response(serialize_rule(rule))

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 from rules.editing.json_schemas import PARTS, Violation, list_size_violations, list_violations
 
 Issue = dict[str, str]
@@ -71,11 +71,11 @@ class NewRule:
 
     def digest(self) -> str:
         """Return a keyed digest of all fields, to recognise a repeated request."""
-        return keyed_digest("rules.rule", canonical(asdict(self)))
+        return keyed_digest("rules.rule", encode_canonical(asdict(self)))
 
     def has_digest(self, sha256: str) -> bool:
         """Return whether the digest is of this rule, under any secret."""
-        return matches_digest(sha256, "rules.rule", canonical(asdict(self)))
+        return matches_digest(sha256, "rules.rule", encode_canonical(asdict(self)))
 
     def parts(self) -> dict[str, Any]:
         return {"if": self.when, "then": self.then, "exceptions": list(self.exceptions)}

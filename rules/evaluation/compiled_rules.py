@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Func, Subquery, TextField
 
 from kmapp.accounts.models import Account
-from kmapp.ledger.sealed_reads import withhold
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from rules.evaluation.matching import (
     CompiledRule,
     RuleDefinition,
@@ -78,7 +78,7 @@ def _compile_changed(
     versions = dict(evaluated.values_list("pk", "version"))
     changed = [pk for pk, number in versions.items() if reusable.get(str(pk), (0,))[0] != number]
     rows = evaluated if len(changed) > len(versions) // 2 else evaluated.filter(pk__in=changed)
-    sealed = withhold(account_id, list(rows.with_verify_on_read(account_id)))
+    sealed = withhold_mismatches(account_id, list(rows.with_verify_on_read(account_id)))
     fresh = {str(rule.pk): (rule.version, compile_rule(build_definition(rule))) for rule in sealed}
     compiled = {
         str(pk): fresh.get(str(pk)) or reusable[str(pk)]

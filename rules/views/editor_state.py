@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kmapp.api.strict_json import Refused, parse
-from kmapp.ledger.canonical import Unstorable, check
+from kmapp.ledger.canonical import Unstorable, check_storable
 from kmapp.web.json_errors import json_issue
 from rules.editing.form_json_sync import (
     EMPTY,
@@ -173,7 +173,7 @@ def _parse_agreed(text: str) -> Json:
 def _parse_form_rule(agreed: Json, form: Form) -> tuple[Json, Issue | None]:
     try:
         data = build_rule(agreed, form)
-        check(data)
+        check_storable(data)
     except InvalidRow as error:
         return agreed, {"path": error.part, "message": str(ROW_MESSAGES[error.reason])}
     except Unstorable:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kmapp.ledger.verify import Claim, proven
+from kmapp.ledger.verify import Claim, verify_claims
 from rules.actions.backtests import MAX_DECISIONS
 from rules.actions.rules import DESCRIPTION_FIELDS, RULE_FIELDS
 from rules.editing.rendering import compare_rules, format_json
@@ -19,14 +19,14 @@ def list_versions(rule: Rule) -> tuple[list[dict[str, Any]], int]:
     rows = RuleVersion.objects.of(rule.account_id).filter(rule=rule).order_by("-version")
     states = list(rows[: MAX_VERSIONS + 1])
     claims = [Claim(commit_id=state.commit_id, state=state.state) for state in states]
-    proofs = proven(rule.account_id, Rule._meta.label_lower, rule.pk, claims)
+    proofs = verify_claims(rule.account_id, Rule._meta.label_lower, rule.pk, claims)
     earlier_states = [*states[1:], None]
     steps = [
         {
             "state": state,
             "changes": _list_changes(earlier.state, state.state) if earlier else [],
             "commit": proofs[state.commit_id].commit,
-            "proven": proofs[state.commit_id].holds,
+            "proven": proofs[state.commit_id].is_sealed,
         }
         for state, earlier in zip(states[:MAX_VERSIONS], earlier_states, strict=False)
     ]

@@ -17,7 +17,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.checkpoint_file import CheckpointFile
 from kmapp.ledger.models import Commit
-from kmapp.ledger.verify import verify
+from kmapp.ledger.verify import verify_account
 from memory.models import MemoryEntry
 from rules.actions.settings import change_settings as change_rule_settings
 from tests import makers
@@ -167,7 +167,7 @@ def test_steps_of_the_clock_delete_nothing_and_delay_nothing(
         assert all(each.effects() == [1] * JOBS for each in jobs)
         assert host.write("0").headers["Idempotent-Replayed"] == "true"
     product.command("fsck", "--account", account.slug)
-    assert verify(jobs_account.pk).ok
+    assert verify_account(jobs_account.pk).ok
     assert product.ask("GET", "memory/verify").body["ok"]
     assert product.ask("GET", "health").status == 200
 

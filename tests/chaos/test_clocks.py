@@ -10,7 +10,7 @@ from django.conf import settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
-from kmapp.ledger.verify import verify
+from kmapp.ledger.verify import verify_account
 from tests.chaos import faketime
 from tests.chaos.jobs import handlers
 from tests.chaos.measure import amount, limit, long, seconds_until
@@ -68,7 +68,7 @@ def test_different_clocks_run_no_job_twice(
     back = [(one, then) for one, then in pairwise(commits) if then.created_at < one.created_at]
     assert back
     assert all(then.parent_hash == one.commit_hash for one, then in pairwise(commits))
-    assert verify(acme.pk).ok
+    assert verify_account(acme.pk).ok
     measured(f"{JOBS + 1} jobs once each; {len(back)} commits older than the one before them")
 
 

@@ -22,7 +22,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from kmapp.database.backup.pg_tools import PATIENT
+from kmapp.database.backup.pg_tools import WITHOUT_TIMEOUTS
 from kmapp.outbox.models import Delivery
 from memory.models import Extraction
 from tests import makers
@@ -219,7 +219,7 @@ def has_due_jobs(account: Account) -> bool:
 @contextmanager
 def reader(product: Product) -> Iterator[psycopg.Connection]:
     """Hold a snapshot of the database."""
-    with psycopg.connect(product.database, options=PATIENT) as server:
+    with psycopg.connect(product.database, options=WITHOUT_TIMEOUTS) as server:
         server.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         server.execute("SELECT 1")
         yield server

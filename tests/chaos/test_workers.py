@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 
 from kmapp.accounts.models import Account
-from kmapp.outbox.tasks import SLICE
+from kmapp.outbox.tasks import SLICE_SECONDS
 from tests import makers
 from tests.chaos.conftest import Apart
 from tests.chaos.jobs import handlers
@@ -85,7 +85,7 @@ def test_worker_without_messages_restarts(apart: Apart, measured: Measured) -> N
     with apart() as (product, account):
         jobs = start_jobs(product, account, 1, seconds=1)
         seconds_until(product.is_idle, 60)  # a busy one has minutes
-        time.sleep(SLICE + 1)  # the task has found nothing more and ended
+        time.sleep(SLICE_SECONDS + 1)  # the task has found nothing more and ended
         worker = product.running["worker"]
         children = {start[1] for start in jobs.starts()}
         os.kill(worker.pid, handlers.STUCK)

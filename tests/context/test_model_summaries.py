@@ -11,7 +11,7 @@ from context.models import ContextSummary, ToolResultArchive
 from context.summaries.model_summaries import GAP, MAX_SOURCE_LENGTH, take_excerpt
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.ledger.verify import verify
+from kmapp.ledger.verify import verify_account
 from kmapp.outbox.models import OutboxEvent
 from kmapp.providers import breaker
 from tests import makers
@@ -62,7 +62,7 @@ def test_summary_is_replaced_in_the_background(
     then = read(agent, first)
     assert (then["summary_by"], then["extractive"]) == ("talker", None)
     assert then["result_summary"] == GOOD
-    assert verify(acme.pk).ok
+    assert verify_account(acme.pk).ok
     prompt = chat.seen[-1]["messages"]
     assert "<question>\nkiln\n</question>" in prompt[1]["content"]
     assert LONG.strip() in prompt[1]["content"]

@@ -14,7 +14,7 @@ from context.models import ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from kmapp.database.encryption import DecryptionFailed, seal, unseal
+from kmapp.database.encryption import DecryptionFailed, decrypt_text, encrypt_text
 from kmapp.errors import Invalid
 from kmapp.providers import breaker
 from tests import makers
@@ -192,7 +192,7 @@ def test_remote_url_must_be_allowed_and_its_key_is_secret(
     with acting(acme):
         row = ContextSettings.objects.get_or_default(acme.pk)
         assert SECRET not in row.remote_key
-        assert unseal(row.remote_key) == SECRET
+        assert decrypt_text(row.remote_key) == SECRET
         # Another address is not sent the key of the first.
         with pytest.raises(Invalid, match="key"):
             change_settings(acme.pk, {"remote_url": "https://other.example.org"}, actor=SYSTEM)
@@ -215,12 +215,12 @@ def test_no_longer_allowed_remote_is_not_called(acme: Account, settings: Setting
 def test_former_secret_key_decrypts_while_configured(
     settings: Settings,
 ) -> None:
-    sealed, former = seal("open sesame"), settings.SECRET_KEY
+    sealed, former = encrypt_text("open sesame"), settings.SECRET_KEY
     settings.SECRET_KEY = "another"
     with pytest.raises(DecryptionFailed):
-        unseal(sealed)
+        decrypt_text(sealed)
     settings.SECRET_KEY_FALLBACKS = [former]
-    assert unseal(sealed) == "open sesame"
+    assert decrypt_text(sealed) == "open sesame"
 
 
 def test_page_sets_the_remote_and_hides_the_key(

@@ -8,7 +8,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.ledger.checkpoint_thread import CheckpointThread
-from kmapp.ledger.checkpoints import checkpoint_moved
+from kmapp.ledger.checkpoints import sign_moved_heads
 from kmapp.notifications.models import Notification
 from kmapp.outbox.actions import Task, deliver_due, publish, resting
 from kmapp.outbox.registry import QUEUES, PermanentFailure, on
@@ -93,7 +93,7 @@ def break_ledger(account: Account) -> None:
     """Sign commits that are then lost."""
     savepoint = transaction.savepoint()
     makers.key(account)
-    checkpoint_moved()
+    sign_moved_heads()
     transaction.savepoint_rollback(savepoint)
     thread = CheckpointThread()
     for _ in range(2):

@@ -23,7 +23,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.database.backup import BackupError, pg_tools
-from kmapp.database.backup.archive_file import CONTENTS, SIGNED
+from kmapp.database.backup.archive_file import CHECKPOINTS_MEMBER, CONTENTS_MEMBER
 from kmapp.runtime import embedded, env
 from memory.actions.entries import write_batch
 from memory.models import MemoryEntry
@@ -158,7 +158,9 @@ def test_killed_backup_leaves_only_a_partial_file(
 def test_failed_dump_leaves_no_file(
     filled_account: Account, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kmapp.database.backup.dump.WORDS", ("--format=custom",))  # sees no row
+    monkeypatch.setattr(
+        "kmapp.database.backup.dump.DUMP_OPTIONS", ("--format=custom",)
+    )  # sees no row
     with pytest.raises(CommandError, match="pg_dump ended with 1"):
         run("backup", file)
     assert list(file.parent.iterdir()) == []
@@ -167,27 +169,27 @@ def test_failed_dump_leaves_no_file(
 def test_checkpoints_after_the_snapshot_are_excluded(
     filled_account: Account, file: Path, empty_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    find_program = pg_tools.program
+    find_program = pg_tools.find_program
 
     def meanwhile(name: str, major: int) -> Path:
         write_texts(filled_account, "Later.")  # after the snapshot was taken
         call_command("checkpoint", stdout=io.StringIO())
         return find_program(name, major)
 
-    monkeypatch.setattr(pg_tools, "program", meanwhile)
+    monkeypatch.setattr(pg_tools, "find_program", meanwhile)
     run("backup", file)
     monkeypatch.undo()
     with ZipFile(file) as bundle:
-        [head] = json.loads(bundle.read(CONTENTS))["heads"].values()
-        numbers = [json.loads(line)["statement"]["seq"] for line in bundle.open(SIGNED)]
+        [head] = json.loads(bundle.read(CONTENTS_MEMBER))["heads"].values()
+        numbers = [json.loads(line)["statement"]["seq"] for line in bundle.open(CHECKPOINTS_MEMBER)]
     assert numbers == [head["seq"]]
 
 
 def test_pg_tools_must_match_the_server_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    [major] = {pg_tools.program(name, 18).parent.name for name in ("pg_dump", "pg_restore")}
+    [major] = {pg_tools.find_program(name, 18).parent.name for name in ("pg_dump", "pg_restore")}
     assert major == "bin"
     with pytest.raises(BackupError, match=r"The server is PostgreSQL 14.*postgresql-client-14"):
-        pg_tools.program("pg_dump", 14)
+        pg_tools.find_program("pg_dump", 14)
 
 
 def test_rehearsal_compares_and_drops_its_database(

@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmapp.ledger.chain import BEGINNING, GENESIS, Head, Link, commit_hash, open_text, verify
+from kmapp.ledger.chain import (
+    EMPTY_CHAIN_HEAD,
+    GENESIS_HASH,
+    Head,
+    Link,
+    build_hash_prefix,
+    compute_commit_hash,
+    verify_links,
+)
 
 ACCOUNT = UUID(int=1)
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -20,7 +28,7 @@ Chain = list[tuple[Link, str]]
 
 def chain(length: int) -> Chain:
     links: Chain = []
-    head = BEGINNING
+    head = EMPTY_CHAIN_HEAD
     for seq in range(1, length + 1):
         link = Link(
             id=UUID(int=seq),
@@ -32,17 +40,17 @@ def chain(length: int) -> Chain:
             input_digest=f"{seq:064x}",
             diff=[{"object": f"memory.entry:{seq}", "op": "ADD", "digest": "a" * 64}],
         )
-        links.append((link, commit_hash(link)))
-        head = Head(seq, commit_hash(link))
+        links.append((link, compute_commit_hash(link)))
+        head = Head(seq, compute_commit_hash(link))
     return links
 
 
 def find_problems(links: Chain) -> list[tuple[int, str]]:
-    return [(problem.seq, problem.kind) for problem in verify(links)]
+    return [(problem.seq, problem.kind) for problem in verify_links(links)]
 
 
 def test_valid_chain_has_no_problems() -> None:
-    assert chain(1)[0][0].parent_hash == GENESIS == "0" * 64
+    assert chain(1)[0][0].parent_hash == GENESIS_HASH == "0" * 64
     assert find_problems(chain(20)) == []
     assert find_problems([]) == []
 
@@ -50,23 +58,26 @@ def test_valid_chain_has_no_problems() -> None:
 def test_format_1_never_changes() -> None:
     """Computed by sha256sum from canonical JSON that was written by hand."""
     first, _ = chain(1)[0]
-    assert commit_hash(first) == "b321212f08d9e733ebe377bb75c493d058b4e717762801cd5480f6d949b68b3f"
+    assert (
+        compute_commit_hash(first)
+        == "b321212f08d9e733ebe377bb75c493d058b4e717762801cd5480f6d949b68b3f"
+    )
 
 
 def test_text_completed_by_the_database_has_the_hash_of_the_commit() -> None:
     link, stored = chain(2)[1]
-    begun = open_text(replace(link, seq=0, parent_hash=GENESIS))
+    begun = build_hash_prefix(replace(link, seq=0, parent_hash=GENESIS_HASH))
     text = f'{begun}{link.parent_hash}","seq":{link.seq}}}'
     assert hashlib.sha256(text.encode()).hexdigest() == stored
     with pytest.raises(ValueError, match="ends with the hash of its parent"):
-        open_text(link)
+        build_hash_prefix(link)
 
 
 def test_a_chain_can_be_verified_in_pages() -> None:
     links = chain(10)
     link, stored = links[4]
-    assert list(verify(links[5:], after=Head(link.seq, stored))) == []
-    assert [problem.kind for problem in verify(links[5:])] == ["gap", "parent"]
+    assert list(verify_links(links[5:], after=Head(link.seq, stored))) == []
+    assert [problem.kind for problem in verify_links(links[5:])] == ["gap", "parent"]
 
 
 EDITS: dict[str, Callable[[Any], Any]] = {
@@ -99,9 +110,9 @@ def test_rehashed_edit_breaks_the_next_link(place: int, column: str) -> None:
     edited = replace(link, **{column: EDITS[column](getattr(link, column))})
     if column == "format":
         with pytest.raises(ValueError, match="format 2 is unknown"):
-            commit_hash(edited)
+            compute_commit_hash(edited)
         return
-    links[place] = (edited, commit_hash(edited))
+    links[place] = (edited, compute_commit_hash(edited))
     assert (place + 2, "parent") in find_problems(links)
 
 
@@ -126,7 +137,7 @@ def test_swapped_commits_are_reported() -> None:
 def test_commit_of_another_account_is_reported() -> None:
     links = chain(3)
     moved = replace(links[1][0], account=UUID(int=2))
-    links[1] = (moved, commit_hash(moved))
+    links[1] = (moved, compute_commit_hash(moved))
     assert (2, "account") in find_problems(links)
 
 

@@ -19,10 +19,10 @@ from pytest_django import DjangoAssertNumQueries
 import kmapp.celery  # noqa: F401 - connects the signals
 from kmapp.accounts.models import Account
 from kmapp.ledger import checkpoint_thread
-from kmapp.ledger.checkpoint_file import CheckpointFile, checkpoint_file
-from kmapp.ledger.checkpoint_status import all_behind, last_signed
+from kmapp.ledger.checkpoint_file import CheckpointFile, get_checkpoint_file
+from kmapp.ledger.checkpoint_status import find_last_signed, list_deviations
 from kmapp.ledger.checkpoint_thread import CheckpointThread
-from kmapp.ledger.checkpoints import checkpoint_moved
+from kmapp.ledger.checkpoints import sign_moved_heads
 from kmapp.ledger.models import Checkpoint
 from tests import makers
 
@@ -38,13 +38,13 @@ def count_lines() -> int:
 def test_only_heads_that_moved_are_signed(
     acme: Account, rival: Account, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    assert {each.account_id for each in checkpoint_moved()} == {acme.pk, rival.pk}
+    assert {each.account_id for each in sign_moved_heads()} == {acme.pk, rival.pk}
     with django_assert_num_queries(1):
-        assert checkpoint_moved() == []
+        assert sign_moved_heads() == []
     makers.key(acme)
-    [signed] = checkpoint_moved()
+    [signed] = sign_moved_heads()
     assert signed.account_id == acme.pk
-    assert last_signed(acme.pk).head == signed.head  # type: ignore[union-attr]
+    assert find_last_signed(acme.pk).head == signed.head  # type: ignore[union-attr]
     assert count_lines() == 3
     # The thread writes nothing into the database; the hourly task copies the last statements.
     assert not Checkpoint.objects.exists()
@@ -55,19 +55,19 @@ def test_only_heads_that_moved_are_signed(
 def test_long_file_is_rotated_and_continues_with_every_account(
     acme: Account, rival: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kmapp.ledger.checkpoint_file.ROTATED_LINES", 9)
-    monkeypatch.setattr("kmapp.ledger.checkpoint_file.OLD_FILES", 1)
-    checkpoint_moved()
+    monkeypatch.setattr("kmapp.ledger.checkpoint_file.MAX_LINES", 9)
+    monkeypatch.setattr("kmapp.ledger.checkpoint_file.MAX_ROTATED_FILES", 1)
+    sign_moved_heads()
     for _each in range(20):
         makers.key(acme)
-        checkpoint_moved()
+        sign_moved_heads()
     call_command("checkpoint", stdout=StringIO())
-    assert len(checkpoint_file().rotated()) == 1
+    assert len(get_checkpoint_file().list_rotated()) == 1
     assert count_lines() <= 10
     heads = CheckpointFile(settings.CHECKPOINT_FILE).all()  # as another process reads it
-    assert heads == checkpoint_file().all()
+    assert heads == get_checkpoint_file().all()
     assert heads.keys() == {acme.pk, rival.pk}
-    assert all_behind() == []
+    assert list_deviations() == []
 
 
 @pytest.mark.promise(42)
@@ -79,7 +79,7 @@ def test_commits_without_checkpoint_degrade_health(
     part = agent.get("/v1/health").json()["ledger"]
     assert part["ok"] is False
     assert "have no signed checkpoint" in part["message"]
-    checkpoint_moved()
+    sign_moved_heads()
     assert agent.get("/v1/health").json()["ledger"] == {"ok": True}
 
 
@@ -97,7 +97,7 @@ def test_scheduler_runs_the_thread_which_survives_failures(
             raise OSError("The disk is full.")
         return []
 
-    monkeypatch.setattr(checkpoint_thread, "checkpoint_moved", fail_twice)
+    monkeypatch.setattr(checkpoint_thread, "sign_moved_heads", fail_twice)
     monkeypatch.setattr(settings, "CHECKPOINT_SECONDS", 0.001)
     failures = metric("kmapp_checkpoint_failures_total")
     beat_init.send(sender=None)

@@ -19,7 +19,7 @@ from kmapp.api.cache import ValkeyCache
 from kmapp.api.idempotency import delete_expired_responses
 from kmapp.api.models import IdempotentRequest
 from kmapp.api.throttles import WINDOW_MS, count_request
-from kmapp.database.clock import HOST, advance_clock, steady_time
+from kmapp.database.clock import BOOT_ID, advance_clock, steady_time
 from kmapp.database.ids import uuid7
 from kmapp.notifications.actions import save_settings
 from kmapp.notifications.models import NotificationSettings
@@ -120,7 +120,7 @@ def test_new_host_does_not_move_the_steady_time(lag: Callable[[], timedelta]) ->
     step_clock(DAY)
     advance_clock()
     assert lag() > DAY - HOUR / 60
-    assert run_sql("SELECT count(*) FROM kmapp_clock WHERE host = %s", HOST) == (1,)
+    assert run_sql("SELECT count(*) FROM kmapp_clock WHERE host = %s", BOOT_ID) == (1,)
 
 
 def test_retention_waits_after_a_step_forward(acme: Account, lag: Callable[[], timedelta]) -> None:

@@ -32,9 +32,9 @@ def test_consumer_is_stuck_when_messages_are_not_taken(
 ) -> None:
     at = 0
     watchdog = ConsumerWatchdog(
-        waiting=lambda: waiting[at],
-        received=lambda: received[at],
-        busy=lambda: bool(busy[at]),
+        count_waiting=lambda: waiting[at],
+        count_received=lambda: received[at],
+        is_busy=lambda: bool(busy[at]),
         clock=lambda: CHECK_TIMES[at],
     )
     stalled = None
@@ -49,7 +49,7 @@ def test_task_over_its_time_limit_does_not_count_as_busy(settings: Settings) -> 
     settings.CELERY_TASK_TIME_LIMIT = 240
     now = 0.0
     watchdog = ConsumerWatchdog(
-        waiting=lambda: 1, received=lambda: 1, busy=lambda: True, clock=lambda: now
+        count_waiting=lambda: 1, count_received=lambda: 1, is_busy=lambda: True, clock=lambda: now
     )
     assert not watchdog.is_stalled()
     now = 299

@@ -20,9 +20,9 @@ from kmapp.accounts.models import Account
 from kmapp.api import heartbeats
 from kmapp.doctor import configuration, database, jobs, registry, storage, versions
 from kmapp.doctor.registry import CheckFunction, Level, run_checks
-from kmapp.ledger.checkpoints import checkpoint
+from kmapp.ledger.checkpoints import sign_all_heads
 from kmapp.ledger.models import Commit
-from kmapp.ledger.signing import Statement, append, sign, signing_key
+from kmapp.ledger.signing import Statement, append_statements, load_signing_key, sign_statement
 from kmapp.outbox.models import Delivery
 from kmapp.runtime import env
 from kmapp.runtime.embedded.temporary import free_port
@@ -67,7 +67,7 @@ def superuser(name: str) -> psycopg.Connection[Any]:
 def test_healthy_installation(committed: str, acme: Account) -> None:
     makers.write(acme, "Tea at nine.")
     makers.settle()
-    checkpoint()
+    sign_all_heads()
     assert diagnose() == {}
     out = io.StringIO()
     call_command("doctor", stdout=out)
@@ -189,7 +189,7 @@ def test_backups_and_disk(settings: Settings, monkeypatch: pytest.MonkeyPatch) -
 
 def test_checkpoints(acme: Account, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     makers.write(acme, "Tea at nine.")
-    checkpoint()
+    sign_all_heads()
     assert [finding.split()[0] for finding in run(storage.check_ledger)] == ["OK"]
     makers.write(acme, "Coffee at ten.")
     monkeypatch.setattr(storage, "CHECKPOINT_AGE", timedelta(seconds=-1))
@@ -197,11 +197,11 @@ def test_checkpoints(acme: Account, settings: Settings, monkeypatch: pytest.Monk
     assert finding.startswith("ERROR commits have waited")
     with acting(acme):
         last = Commit.objects.of(acme).last_seq()
-    key = signing_key(settings.CHECKPOINT_KEY_FILE)
+    key = load_signing_key(settings.CHECKPOINT_KEY_FILE)
     later = Statement(
         account=acme.pk, seq=last + 9, commit_hash="0" * 64, created_at=timezone.now()
     )
-    append(settings.CHECKPOINT_FILE, [sign(key, later)])
+    append_statements(settings.CHECKPOINT_FILE, [sign_statement(key, later)])
     assert any(f"commit {last + 9} was signed" in each for each in run(storage.check_ledger))
     assert run(storage.check_signatures)[0].startswith("OK")
     text = settings.CHECKPOINT_FILE.read_text()

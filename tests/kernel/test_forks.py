@@ -16,7 +16,7 @@ from kmapp.accounts.models import Account, ApiKey
 from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Commit
-from kmapp.ledger.verify import verify
+from kmapp.ledger.verify import verify_account
 from tests.chaos.measure import WHOLE
 from tests.promises.plugin import Measured
 from tests.race import retry_while_locked
@@ -58,7 +58,7 @@ def assert_linear_chain(account: Account, commits: int) -> None:
         assert list(parents.filter(children__gt=1)) == []
         seqs = list(rows.order_by("seq").values_list("seq", flat=True))
     assert seqs == list(range(1, commits + 1))
-    checked = verify(account.pk)
+    checked = verify_account(account.pk)
     assert checked.ok, checked.problems
     assert checked.commits == commits
 

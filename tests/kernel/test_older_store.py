@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.ledger.checkpoint_status import behind
+from kmapp.ledger.checkpoint_status import find_deviation
 from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.models import Commit
 from tests import makers
@@ -67,7 +67,7 @@ def test_older_copy_of_the_whole_store_is_reported(
     signed = settings.CHECKPOINT_FILE.read_bytes()
     use_database(older)
     text = agent.get("/v1/memory/verify").json()
-    assert (text["ok"], text["problems"]) == (False, [behind(acme.pk).explanation])  # type: ignore[union-attr]
+    assert (text["ok"], text["problems"]) == (False, [find_deviation(acme.pk).explanation])  # type: ignore[union-attr]
     assert LOST in text["problems"][0]
     part = agent.get("/v1/health").json()["ledger"]
     assert (part["ok"], part["message"]) == (False, text["problems"][0])

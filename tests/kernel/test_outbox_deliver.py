@@ -139,7 +139,7 @@ def test_exclusive_handler_does_not_block_others(acme: Account) -> None:
     """While one process of a host holds the lock, another runs the other handlers."""
     done: list[str] = []
 
-    @on(TOPIC, alone=True)
+    @on(TOPIC, one_per_host=True)
     def heavy(jobs: Sequence[Job]) -> None:
         done.extend("heavy" for _ in jobs)
 
@@ -163,7 +163,7 @@ def test_releasing_the_host_lock_wakes_another(
     elapsed: list[int] = []  # seconds of jobs
     monkeypatch.setattr("kmapp.outbox.actions.monotonic", lambda: sum(elapsed))
 
-    @on(TOPIC, alone=True)
+    @on(TOPIC, one_per_host=True)
     def heavy(jobs: Sequence[Job]) -> None:
         elapsed.append(100)
 

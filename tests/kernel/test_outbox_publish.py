@@ -11,7 +11,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox import registry
 from kmapp.outbox.actions import Task, publish
-from kmapp.outbox.broker import Messenger
+from kmapp.outbox.broker import AsyncPublisher
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.outbox.registry import Job, on
 from kmapp.runtime.processes import wait_until
@@ -71,7 +71,7 @@ def test_publishing_no_tasks_runs_no_query(
 
 def test_published_queues_are_sent() -> None:
     sent: list[str] = []
-    messenger = Messenger(sent.append)
+    messenger = AsyncPublisher(sent.append)
     messenger.publish({"default", "embedding"})
     assert wait_until(lambda: sorted(sent) == ["default", "embedding"], 60)
 
@@ -84,7 +84,7 @@ def test_slow_broker_does_not_block_and_messages_are_merged() -> None:
         sent.append(word)
         gate.wait(60)
 
-    messenger = Messenger(slowly)
+    messenger = AsyncPublisher(slowly)
     messenger.publish({"first"})
     assert wait_until(lambda: sent == ["first"], 60)
     for _ in range(1000):
@@ -98,7 +98,7 @@ def test_slow_broker_does_not_block_and_messages_are_merged() -> None:
 
 
 def test_failed_message_is_dropped_and_the_next_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kmapp.outbox.broker.FAILURE_PAUSE", 0.01)
+    monkeypatch.setattr("kmapp.outbox.broker.FAILURE_PAUSE_SECONDS", 0.01)
     sent: list[str] = []
 
     def fails_first(word: str) -> None:
@@ -106,7 +106,7 @@ def test_failed_message_is_dropped_and_the_next_is_sent(monkeypatch: pytest.Monk
         if len(sent) == 1:
             raise ConnectionError("away")
 
-    messenger = Messenger(fails_first)
+    messenger = AsyncPublisher(fails_first)
     messenger.publish({"lost"})
     assert wait_until(lambda: sent == ["lost"], 60)
     messenger.publish({"heard"})
@@ -116,7 +116,7 @@ def test_failed_message_is_dropped_and_the_next_is_sent(monkeypatch: pytest.Monk
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # it is what pools do
 def test_forked_child_has_its_own_messenger() -> None:
     reader, writer = os.pipe()
-    messenger = Messenger(lambda word: os.write(writer, word.encode() + b"\n"))
+    messenger = AsyncPublisher(lambda word: os.write(writer, word.encode() + b"\n"))
     messenger.publish({"parent"})
     assert os.read(reader, 100) == b"parent\n"
     child = os.fork()

@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kmapp.search.passages import (
-    BEFORE_TOKENS,
-    PART_TOKENS,
+    MAX_PART_TOKENS,
+    MAX_PREDECESSOR_TOKENS,
     Passage,
     Template,
-    in_context,
-    parts,
-    renderings,
-    token_estimate,
-    words_of,
+    build_indexed_text,
+    estimate_tokens,
+    render_parts,
+    render_with_predecessor,
+    split_text,
 )
 
 MAY = datetime(2023, 5, 8, 9, 30, tzinfo=UTC)
@@ -51,12 +51,12 @@ def test_a_template_without_text_or_with_unknown_fields_is_refused(source: str) 
 
 def test_words_include_date_title_and_speaker() -> None:
     passage = Passage(text="We drank tea.", date=MAY, title="Trip", speaker="Ann", kind="event")
-    assert words_of(passage) == "Monday, May 8, 2023 Trip Ann We drank tea."
-    assert words_of(Passage(text="Ann: hi", speaker="Ann")) == "Ann: hi"
+    assert build_indexed_text(passage) == "Monday, May 8, 2023 Trip Ann We drank tea."
+    assert build_indexed_text(Passage(text="Ann: hi", speaker="Ann")) == "Ann: hi"
 
 
 def test_short_text_is_one_part_untouched() -> None:
-    assert parts("  short \n") == ["  short \n"]
+    assert split_text("  short \n") == ["  short \n"]
 
 
 @pytest.mark.parametrize(
@@ -69,41 +69,43 @@ def test_short_text_is_one_part_untouched() -> None:
     ],
 )
 def test_long_text_is_split_evenly_without_loss(text: str) -> None:
-    cut = parts(text)
+    cut = split_text(text)
     assert len(cut) > 1
-    assert max(map(token_estimate, cut)) <= PART_TOKENS
-    assert min(map(token_estimate, cut)) >= PART_TOKENS / 4
+    assert max(map(estimate_tokens, cut)) <= MAX_PART_TOKENS
+    assert min(map(estimate_tokens, cut)) >= MAX_PART_TOKENS / 4
     assert "".join("".join(cut).split()) == "".join(text.split())
 
 
 def test_sentences_are_not_split() -> None:
-    for part in parts("The committee met in spring and agreed on very little. " * 200):
+    for part in split_text("The committee met in spring and agreed on very little. " * 200):
         assert part.startswith("The")
         assert part.endswith("little.")
 
 
 def test_every_part_carries_the_date() -> None:
     passage = Passage(text="The committee met in spring. " * 200, date=MAY)
-    texts = renderings(DATED, passage)
-    assert len(texts) == len(parts(passage.text))
+    texts = render_parts(DATED, passage)
+    assert len(texts) == len(split_text(passage.text))
     assert all(text.startswith("[Monday, May 8, 2023] ") for text in texts)
 
 
 def test_context_comes_before_the_passage() -> None:
-    text = in_context(DATED, Passage(text="Yes, in May.", date=MAY), "Did you move?")
+    text = render_with_predecessor(DATED, Passage(text="Yes, in May.", date=MAY), "Did you move?")
     assert text == '[Monday, May 8, 2023] "Did you move?\nYes, in May."'
 
 
 def test_context_of_long_texts_keeps_both_and_fits() -> None:
     before = "Nothing much. " * 500 + "Did you move?"
-    text = in_context(DATED, Passage(text="Yes, in May. " + "And so on. " * 500), before)
+    text = render_with_predecessor(
+        DATED, Passage(text="Yes, in May. " + "And so on. " * 500), before
+    )
     assert "Did you move?\nYes, in May." in text
-    assert BEFORE_TOKENS < token_estimate(text) <= PART_TOKENS + 20
+    assert MAX_PREDECESSOR_TOKENS < estimate_tokens(text) <= MAX_PART_TOKENS + 20
 
 
 @settings(deadline=None)  # the first call loads dictionaries
 @given(st.text(max_size=2000))
 def test_any_text_is_split_without_loss(text: str) -> None:
-    cut = parts(text, limit=50)
+    cut = split_text(text, limit=50)
     assert cut
     assert "".join("".join(cut).split()) == "".join(text.split())

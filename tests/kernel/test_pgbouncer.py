@@ -16,7 +16,7 @@ from django.core.management import call_command
 from django.db import connection, connections
 
 from kmapp.accounts.acting import acting
-from kmapp.database.provision import Login, set_for_role
+from kmapp.database.provision import Login, set_role_defaults
 from kmapp.doctor.database import check_session_settings
 from kmapp.doctor.registry import Level
 from kmapp.runtime import embedded, env
@@ -137,7 +137,7 @@ def test_doctor_misses_settings_that_pgbouncer_drops_until_provision_sets_them(p
     assert "lock_timeout is 0" in finding.message
     url = embedded.server_url(settings.DATA_DIR)
     with psycopg.connect(url, dbname=pooler, autocommit=True) as superuser:
-        set_for_role(superuser, Login(APP), settings.DATABASE_SESSION)
+        set_role_defaults(superuser, Login(APP), settings.DATABASE_SESSION)
     with psycopg.connect(
         **{**env.address(settings.DATABASES["default"]), "dbname": "pgbouncer", "options": ""},
         autocommit=True,

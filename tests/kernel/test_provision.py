@@ -11,10 +11,10 @@ from psycopg.sql import SQL, Identifier
 from kmapp.database.provision import (
     CannotProvision,
     Login,
-    make_database,
-    make_role,
+    create_database,
+    create_role,
     provision,
-    set_for_role,
+    set_role_defaults,
 )
 from kmapp.runtime import embedded
 
@@ -85,7 +85,7 @@ def test_other_roles_cannot_connect_or_execute(site: Site, server: psycopg.Conne
         granted = "SELECT has_function_privilege('public', 'seven()', 'EXECUTE')"
         assert owner.execute(granted).fetchone() == (False,)
     other = Login(f"{site.database}_admin")
-    make_role(server, other)
+    create_role(server, other)
     with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
         site.connect(other)
 
@@ -125,14 +125,14 @@ def test_administrator_without_superuser_can_provision(
     admin = Identifier(f"{site.database}_admin")
     server.execute(SQL("CREATE ROLE {} CREATEROLE CREATEDB").format(admin))
     server.execute(SQL("SET SESSION AUTHORIZATION {}").format(admin))
-    make_role(server, site.owner)
-    make_role(server, site.app)
-    make_database(server, site.database, site.owner)
+    create_role(server, site.owner)
+    create_role(server, site.app)
+    create_database(server, site.database, site.owner)
     url = embedded.server_url(settings.DATA_DIR)
     with psycopg.connect(url, dbname=site.database, autocommit=True) as inside:
         inside.execute("CREATE EXTENSION vector")
         inside.execute(SQL("SET SESSION AUTHORIZATION {}").format(admin))
-        set_for_role(inside, site.app, settings.DATABASE_SESSION)
+        set_role_defaults(inside, site.app, settings.DATABASE_SESSION)
     server.execute("RESET SESSION AUTHORIZATION")
     owned = "SELECT datdba::regrole::text FROM pg_database WHERE datname = %s"
     assert server.execute(owned, [site.database]).fetchone() == (site.owner.name,)

@@ -8,9 +8,14 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.database.ids import uuid7
 from kmapp.search import bm25, ttl_cache
-from kmapp.search.lookups import Ids
-from kmapp.search.neighbour_evidence import NeighbourEvidence, linked, spread, strength
-from kmapp.search.ttl_cache import Memo
+from kmapp.search.lookups import IdArray
+from kmapp.search.neighbour_evidence import (
+    NeighbourEvidence,
+    compute_edge_strength,
+    compute_linked_evidence,
+    compute_neighbour_evidence,
+)
+from kmapp.search.ttl_cache import TtlCache
 from tests import makers
 
 # --- BM25: the formula that SQL must reproduce ----------------------------------------------------
@@ -77,31 +82,36 @@ def test_evidence_of_an_entry(
     place: int,
     expected: tuple[float, float],
 ) -> None:
-    assert spread(own, edges, runs)[place] == NeighbourEvidence(*expected)
+    assert compute_neighbour_evidence(own, edges, runs)[place] == NeighbourEvidence(*expected)
 
 
 def test_best_neighbour_adds_evidence() -> None:
-    first, second, *_ = spread([0.1, 0.5, 0.2, 0.9], [[1], [0, 2], [1, 3], [2]], [""] * 4)
+    first, second, *_ = compute_neighbour_evidence(
+        [0.1, 0.5, 0.2, 0.9], [[1], [0, 2], [1, 3], [2]], [""] * 4
+    )
     assert (first.near, second.near) == (0.5, 0.2)
 
 
 def test_best_of_a_run_adds_evidence_to_all_of_the_run() -> None:
-    assert [each.run for each in spread([0.1, 0.5, 0.9], [[]] * 3, ["a", "a", "b"])] == [
-        *(0.5, 0.5, 0.9)
+    assert [
+        each.run for each in compute_neighbour_evidence([0.1, 0.5, 0.9], [[]] * 3, ["a", "a", "b"])
+    ] == [*(0.5, 0.5, 0.9)]
+    assert [each.run for each in compute_neighbour_evidence([0.1, 0.9], [[]] * 2, ["", ""])] == [
+        0.1,
+        0.9,
     ]
-    assert [each.run for each in spread([0.1, 0.9], [[]] * 2, ["", ""])] == [0.1, 0.9]
 
 
 def test_strongest_edge_evidence_is_used() -> None:
-    assert linked([0.1, 0.5, 0.8], {1: 1.0, 2: 0.5}) == 0.5
-    assert linked([0.1], {}) == 0.0
+    assert compute_linked_evidence([0.1, 0.5, 0.8], {1: 1.0, 2: 0.5}) == 0.5
+    assert compute_linked_evidence([0.1], {}) == 0.0
 
 
 def test_unused_edge_decays() -> None:
-    assert strength(0.8, 0.5, 0.0, 1000) == 0.4
-    assert strength(1.0, 1.0, 0.5, 2) == 0.25
-    assert strength(1.0, 1.0, 1.0, 0) == 1.0
-    assert strength(1.0, 1.0, 0.5, -1) == 1.0
+    assert compute_edge_strength(0.8, 0.5, 0.0, 1000) == 0.4
+    assert compute_edge_strength(1.0, 1.0, 0.5, 2) == 0.25
+    assert compute_edge_strength(1.0, 1.0, 1.0, 0) == 1.0
+    assert compute_edge_strength(1.0, 1.0, 0.5, -1) == 1.0
 
 
 # --- The cache ------------------------------------------------------------------------------------
@@ -110,7 +120,7 @@ def test_unused_edge_decays() -> None:
 def test_value_is_cached_until_it_expires(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(ttl_cache, "monotonic", lambda: now)
-    figures: Memo[int] = Memo()
+    figures: TtlCache[int] = TtlCache()
     assert figures.get("a") is None
     assert figures.put("a", 0, seconds=5) == 0
     assert figures.get("a") == 0
@@ -119,12 +129,12 @@ def test_value_is_cached_until_it_expires(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_cache_is_bounded_and_can_be_cleared() -> None:
-    figures: Memo[int] = Memo(most=10)
+    figures: TtlCache[int] = TtlCache(max_entries=10)
     for number in range(95):
         figures.put(number, number, seconds=60)
     assert figures.get(94) == 94
     assert sum(figures.get(number) is not None for number in range(95)) <= 10
-    figures.forget()
+    figures.clear()
     assert figures.get(94) is None
 
 
@@ -134,8 +144,8 @@ def test_cache_is_bounded_and_can_be_cleared() -> None:
 def test_any_of_matches_listed_ids_with_one_parameter(acme: Account) -> None:
     keys = [makers.key(acme)[0] for _ in range(3)]
     with acting(acme):
-        rows = ApiKey.objects.filter(pk__any_of=Ids([keys[0].pk, keys[2].pk, uuid7()]))
+        rows = ApiKey.objects.filter(pk__any_of=IdArray([keys[0].pk, keys[2].pk, uuid7()]))
         assert set(rows) == {keys[0], keys[2]}
-        assert not ApiKey.objects.filter(pk__any_of=Ids([])).exists()
-        assert ApiKey.objects.filter(account__any_of=Ids([acme.pk])).count() == 3
+        assert not ApiKey.objects.filter(pk__any_of=IdArray([])).exists()
+        assert ApiKey.objects.filter(account__any_of=IdArray([acme.pk])).count() == 3
     assert len(rows.query.sql_with_params()[1]) == 1

@@ -17,17 +17,17 @@ from kmapp.ledger.signing import (
     KeyExposed,
     Signed,
     Statement,
-    append,
+    append_statements,
+    compute_key_id,
     countersign_statement,
+    format_public_key,
+    get_public_keys_path,
     is_countersigned_by,
     is_signed_by,
-    key_id,
-    parse,
-    public_keys,
-    public_path,
-    public_pem,
-    sign,
-    signing_key,
+    load_public_keys,
+    load_signing_key,
+    parse_line,
+    sign_statement,
 )
 
 STATEMENT = Statement(
@@ -40,7 +40,7 @@ STATEMENT = Statement(
 
 def read(path: Path) -> list[Signed | None]:
     lines = path.read_bytes().splitlines(keepends=True)
-    return [parse(line) for line in lines]
+    return [parse_line(line) for line in lines]
 
 
 @pytest.fixture
@@ -54,23 +54,23 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_key_is_created_once_with_private_permissions(key_file: Path) -> None:
-    key = signing_key(key_file)
+    key = load_signing_key(key_file)
     assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
     assert stat.S_IMODE(key_file.parent.stat().st_mode) == 0o700
-    assert signing_key(key_file).private_bytes_raw() == key.private_bytes_raw()
+    assert load_signing_key(key_file).private_bytes_raw() == key.private_bytes_raw()
     assert sorted(path.name for path in key_file.parent.iterdir()) == [
         "checkpoint.ed25519",
         "checkpoint.ed25519.pub",
     ]
-    assert "BEGIN PUBLIC KEY" in public_pem(key.public_key())
+    assert "BEGIN PUBLIC KEY" in format_public_key(key.public_key())
 
 
 @pytest.mark.parametrize("mode", [0o604, 0o620, 0o666])
 def test_an_exposed_key_is_refused(key_file: Path, mode: int) -> None:
-    signing_key(key_file)
+    load_signing_key(key_file)
     key_file.chmod(mode)
     with pytest.raises(KeyExposed, match="chmod 600"):
-        signing_key(key_file)
+        load_signing_key(key_file)
 
 
 def test_key_of_another_type_is_refused(key_file: Path) -> None:
@@ -83,23 +83,23 @@ def test_key_of_another_type_is_refused(key_file: Path) -> None:
     key_file.write_bytes(pem)
     key_file.chmod(0o600)
     with pytest.raises(TypeError, match="not an Ed25519 key"):
-        signing_key(key_file)
+        load_signing_key(key_file)
 
 
 def test_concurrent_processes_get_one_key(key_file: Path) -> None:
     with multiprocessing.get_context("fork").Pool(8) as pool:
         ids = set(pool.map(_id_of_key, [key_file] * 16))
     assert len(ids) == 1
-    assert set(public_keys(public_path(key_file))) == ids
+    assert set(load_public_keys(get_public_keys_path(key_file))) == ids
 
 
 def _id_of_key(path: Path) -> str:
-    return key_id(signing_key(path).public_key())
+    return compute_key_id(load_signing_key(path).public_key())
 
 
 def test_altered_statement_does_not_verify(key_file: Path) -> None:
-    signed = sign(signing_key(key_file), STATEMENT)
-    keys = public_keys(public_path(key_file))
+    signed = sign_statement(load_signing_key(key_file), STATEMENT)
+    keys = load_public_keys(get_public_keys_path(key_file))
     assert is_signed_by(keys, signed)
     assert not is_signed_by({}, signed)
     edits = [
@@ -115,16 +115,16 @@ def test_altered_statement_does_not_verify(key_file: Path) -> None:
 
 
 def test_countersignature_is_not_a_checkpoint(key_file: Path) -> None:
-    key = signing_key(key_file)
-    keys = public_keys(public_path(key_file))
-    own, other = sign(key, STATEMENT), countersign_statement(key, STATEMENT)
+    key = load_signing_key(key_file)
+    keys = load_public_keys(get_public_keys_path(key_file))
+    own, other = sign_statement(key, STATEMENT), countersign_statement(key, STATEMENT)
     assert (is_signed_by(keys, own), is_countersigned_by(keys, own)) == (True, False)
     assert (is_signed_by(keys, other), is_countersigned_by(keys, other)) == (False, True)
     assert not is_countersigned_by(keys, replace(other, statement=replace(STATEMENT, seq=13)))
 
 
 def test_long_text_is_refused(key_file: Path) -> None:
-    signed = sign(signing_key(key_file), STATEMENT)
+    signed = sign_statement(load_signing_key(key_file), STATEMENT)
     for length, accepted in ((128, True), (129, False)):
         text = "x" * length
         for each in (
@@ -133,58 +133,60 @@ def test_long_text_is_refused(key_file: Path) -> None:
             replace(signed, statement=replace(STATEMENT, commit_hash=text)),
             replace(signed, statement=replace(STATEMENT, replaces=Head(1, text))),
         ):
-            assert (parse(each.line() + b"\n") is not None) == accepted, each
+            assert (parse_line(each.line() + b"\n") is not None) == accepted, each
 
 
 def test_statements_of_a_retired_key_still_verify(key_file: Path) -> None:
-    old = sign(signing_key(key_file), STATEMENT)
+    old = sign_statement(load_signing_key(key_file), STATEMENT)
     key_file.rename(key_file.with_name("retired"))
-    new = sign(signing_key(key_file), STATEMENT)
-    keys = public_keys(public_path(key_file))
+    new = sign_statement(load_signing_key(key_file), STATEMENT)
+    keys = load_public_keys(get_public_keys_path(key_file))
     assert old.key_id != new.key_id
     assert is_signed_by(keys, old)
     assert is_signed_by(keys, new)
 
 
 def test_a_lost_public_key_is_written_again(key_file: Path) -> None:
-    signed = sign(signing_key(key_file), STATEMENT)
-    public_path(key_file).unlink()
-    signing_key(key_file)
-    assert is_signed_by(public_keys(public_path(key_file)), signed)
+    signed = sign_statement(load_signing_key(key_file), STATEMENT)
+    get_public_keys_path(key_file).unlink()
+    load_signing_key(key_file)
+    assert is_signed_by(load_public_keys(get_public_keys_path(key_file)), signed)
 
 
 def test_appended_checkpoints_are_read_back(key_file: Path, log: Path) -> None:
-    key = signing_key(key_file)
-    written = [sign(key, replace(STATEMENT, seq=seq)) for seq in range(5)]
-    append(log, written[:2])
-    append(log, written[2:])
+    key = load_signing_key(key_file)
+    written = [sign_statement(key, replace(STATEMENT, seq=seq)) for seq in range(5)]
+    append_statements(log, written[:2])
+    append_statements(log, written[2:])
     assert list(read(log)) == written
 
 
 def test_truncated_last_line_is_reported_and_the_next_is_complete(
     key_file: Path, log: Path
 ) -> None:
-    one, two = (sign(signing_key(key_file), replace(STATEMENT, seq=seq)) for seq in (1, 2))
-    append(log, [one, two])
+    one, two = (
+        sign_statement(load_signing_key(key_file), replace(STATEMENT, seq=seq)) for seq in (1, 2)
+    )
+    append_statements(log, [one, two])
     whole = log.read_bytes()
     for cut in range(len(one.line()) + 2, len(whole)):
         log.write_bytes(whole[:cut])
         assert list(read(log)) == [one, None]
-    append(log, [two])
+    append_statements(log, [two])
     assert list(read(log)) == [one, two]
 
 
 def test_long_truncated_line_does_not_affect_the_previous_one(key_file: Path, log: Path) -> None:
-    one = sign(signing_key(key_file), STATEMENT)
-    append(log, [one])
+    one = sign_statement(load_signing_key(key_file), STATEMENT)
+    append_statements(log, [one])
     with log.open("ab") as file:
         file.write(b"x" * 10_000)
-    append(log, [one])
+    append_statements(log, [one])
     assert list(read(log)) == [one, one]
 
 
 def test_edited_line_is_reported_and_others_are_read(key_file: Path, log: Path) -> None:
-    one = sign(signing_key(key_file), STATEMENT)
+    one = sign_statement(load_signing_key(key_file), STATEMENT)
     record = json.loads(one.line())
     bad = [
         b"",
@@ -203,12 +205,13 @@ def test_edited_line_is_reported_and_others_are_read(key_file: Path, log: Path) 
 
 
 def test_two_writers_do_not_mix_their_lines(key_file: Path, log: Path) -> None:
-    key = signing_key(key_file)
+    key = load_signing_key(key_file)
     batches = [
-        [sign(key, replace(STATEMENT, seq=n * 100 + m)) for m in range(20)] for n in range(8)
+        [sign_statement(key, replace(STATEMENT, seq=n * 100 + m)) for m in range(20)]
+        for n in range(8)
     ]
     with multiprocessing.get_context("fork").Pool(4) as pool:
-        pool.starmap(append, [(log, batch) for batch in batches])
+        pool.starmap(append_statements, [(log, batch) for batch in batches])
     lines = [line for line in read(log) if line]
     assert sorted(line.statement.seq for line in lines) == [
         n * 100 + m for n in range(8) for m in range(20)

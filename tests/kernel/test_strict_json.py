@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kmapp.api.parsers import StrictJSONParser
 from kmapp.api.strict_json import LIMITS, Limits, Refused, parse
 from kmapp.errors import Invalid
-from kmapp.ledger.canonical import check
+from kmapp.ledger.canonical import check_storable
 from tests.hostile import HOSTILE, MARK, REFUSED, STORED, Hostile, body_with
 from tests.strategies import json_values, texts
 from tests.timing import assert_linear
@@ -39,7 +39,7 @@ def test_hostile_values_are_refused(hostile: Hostile, body: dict[str, Any]) -> N
 def test_storable_text_is_accepted_unchanged(hostile: Hostile) -> None:
     value = parse(body_with(hostile, {"text": MARK}))
     assert value == {"text": hostile.text}
-    check(value)
+    check_storable(value)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_accepted_values_can_be_stored(body: bytes) -> None:
         value = parse(body)
     except Refused:
         return
-    check(value)
+    check_storable(value)
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ SWEEPS = [
     ),
     ("context.jobs.tasks.keep_to_retention", "context.jobs.tasks.remove_expired_archives"),
     ("kmapp.api.tasks.drop_expired_answers", "kmapp.api.idempotency._delete_expired"),
-    ("kmapp.outbox.tasks.drop_old", "kmapp.outbox.purge.purge"),
-    ("kmapp.ledger.tasks.checkpoint", "kmapp.ledger.checkpoints._last_signed"),
+    ("kmapp.outbox.tasks.drop_old", "kmapp.outbox.purge.purge_block"),
+    ("kmapp.ledger.tasks.checkpoint", "kmapp.ledger.checkpoints._find_last_signed"),
 ]
 
 

@@ -11,7 +11,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import Gone
-from kmapp.search.variants import DEFAULT
+from kmapp.search.variants import DEFAULT_VARIANT
 from knowledge.actions.erasure import erase_document
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
 from knowledge.retrieval.citations import CitedSpan, CitedText, build_citation, load_cited_text
@@ -117,7 +117,9 @@ def sample_citations(account: Account, random: Random) -> list[tuple[Cited, str]
         if random.random() < 0.3 and at + 1 < len(chunks):
             following = chunks[at + 1]
             last = following if following.document_id == first.document_id else first
-        citation = build_citation(first.document, first.text_row, first, last, DEFAULT.versions())
+        citation = build_citation(
+            first.document, first.text_row, first, last, DEFAULT_VARIANT.versions()
+        )
         found.append((citation, first.text_row.text[first.start : last.end]))
     return found
 

@@ -14,7 +14,7 @@ from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
 from kmapp.search import queries
 from kmapp.search.models import Vector
-from kmapp.search.queries import Meaning
+from kmapp.search.queries import QueryVector
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from knowledge.retrieval.citations import CitedSpan, load_cited_text
 from knowledge.retrieval.search import Search, search_with_vector
@@ -114,7 +114,9 @@ def frequent_statements(account: Account) -> Iterator[query_plans.Statement]:
     """Yield the statements of search, citations and the pages of a source and a document."""
     queries.clear_query_caches()
     rng = np.random.default_rng(1)
-    meaning = Meaning.of(active_model(), rng.normal(size=active_model().dimensions).tolist())
+    meaning = QueryVector.from_floats(
+        active_model(), rng.normal(size=active_model().dimensions).tolist()
+    )
     with query_plans.overheard("search") as heard:
         for query in (
             Search(query="tea of which hill"),

@@ -10,7 +10,7 @@ from pytest_django import Settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from kmapp.search.reranking import MOST, SHARE
+from kmapp.search.reranking import MAX_CANDIDATES, RERANK_SHARE
 from kmapp.search.variants import VARIANTS
 from knowledge.actions.reindex import reindex_source
 from knowledge.actions.sources import change_source
@@ -61,8 +61,10 @@ def test_reranker_changes_order_and_score(
     for each in after["results"]:
         parts = each["explain"]["parts"]
         assert each["score"] == pytest.approx(sum(parts.values()))
-        assert parts["rerank"] == pytest.approx(SHARE * leaf_score(each["text"]))
-        assert each["score"] - parts["rerank"] == pytest.approx((1 - SHARE) * fused[each["title"]])
+        assert parts["rerank"] == pytest.approx(RERANK_SHARE * leaf_score(each["text"]))
+        assert each["score"] - parts["rerank"] == pytest.approx(
+            (1 - RERANK_SHARE) * fused[each["title"]]
+        )
     least = after["results"][0]["score"] - 0.01
     assert [each["title"] for each in find(agent, min_score=least)["results"]] == ["B"]
 
@@ -100,7 +102,7 @@ def test_number_of_reranked_texts_is_limited(
     assert len(find(agent, limit=50)["results"]) == 50
     read = [len(body["documents"]) for body in reranker.seen]
     assert read == [30, 50]
-    assert max(read) <= MOST
+    assert max(read) <= MAX_CANDIDATES
 
 
 def test_memories_are_reranked_too(agent: Agent, reranker: FakeProvider) -> None:
@@ -111,7 +113,7 @@ def test_memories_are_reranked_too(agent: Agent, reranker: FakeProvider) -> None
     found = agent.post("memory/search", body_sent, 200)
     [best] = found["results"]
     assert best["text"].startswith("The leaf")
-    assert best["explain"]["parts"]["rerank"] == pytest.approx(SHARE * 0.9)
+    assert best["explain"]["parts"]["rerank"] == pytest.approx(RERANK_SHARE * 0.9)
     assert best["score"] == pytest.approx(sum(best["explain"]["parts"].values()))
     reranker.become("error")
     found = agent.post("memory/search", body_sent, 200)

@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries as MaxQueries
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
-from kmapp.ledger.verify import verify
+from kmapp.ledger.verify import verify_account
 from kmapp.web.three_way import has_conflict_marks, merge_texts
 from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeImage, KnowledgeText
 from knowledge.retrieval.search import Search, search
@@ -75,7 +75,7 @@ def test_an_edit_becomes_the_next_version_which_can_be_restored(
     assert reviewer.post(restore, {"to": 1, "version": 2}).status_code == 302
     texts = sorted(makers.rows(KnowledgeText, acme), key=lambda text: text.version)
     assert [text.text for text in texts] == [TEA, edited, TEA]
-    assert verify(acme.pk).ok
+    assert verify_account(acme.pk).ok
     pdf = makers.get(KnowledgeDocument, acme, ref="scan.pdf")
     assert reviewer.get(f"/knowledge/documents/{pdf.pk}/edit/").status_code == 409
 

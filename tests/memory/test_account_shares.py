@@ -11,7 +11,7 @@ from kmapp.accounts.models import Account
 from kmapp.management.accounts import get_account, list_all_accounts
 from kmapp.providers.active import active_model
 from kmapp.search import queries
-from kmapp.search.queries import Collection, Meaning, Within, nearest
+from kmapp.search.queries import AllowedObjects, Collection, QueryVector, find_nearest
 from memory.benchmarks.seed_accounts import seed, slug_of
 from memory.benchmarks.synthetic_entries import Cloud
 from memory.models import MemoryEntry
@@ -29,21 +29,21 @@ EXACT = "enable_indexscan = off"
 BY_INDEX = "enable_sort = off"  # only the index gives vectors in order
 
 
-def search(account: Account, meaning: Meaning, setting: str = "") -> set[str]:
+def search(account: Account, meaning: QueryVector, setting: str = "") -> set[str]:
     """The first ten results of the app role; `setting` changes the plan."""
     collection = Collection(account_id=account.pk, name=COLLECTION)
     with acting(account):
         if setting:
             with connection.cursor() as cursor:
                 cursor.execute(f"SET LOCAL {setting}")
-        within = Within.of(MemoryEntry.objects.of(account))
-        return set(nearest(collection, meaning, within=within, limit=FIRST))
+        within = AllowedObjects.from_queryset(MemoryEntry.objects.of(account))
+        return set(find_nearest(collection, meaning, within=within, limit=FIRST))
 
 
-def questions(number: int) -> Iterator[Meaning]:
+def questions(number: int) -> Iterator[QueryVector]:
     model = active_model()
     for vector in Cloud(model.dimensions, np.random.default_rng(7)).draw(number):
-        yield Meaning.of(model, vector.tolist())
+        yield QueryVector.from_floats(model, vector.tolist())
 
 
 def searched(number: int, account: Account, setting: str = "", *, after: Account) -> float:

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from jsonschema import Draft202012Validator
 
-from memory.retrieval.filters import FIELDS
+from memory.retrieval.filters import FILTER_FIELDS
 from tests import makers
 from tests.agent import Agent
 
@@ -91,7 +91,7 @@ def test_schema_lists_roles_and_filter_fields(agent: Agent) -> None:
         return Draft202012Validator({**body["schema"], "components": schema["components"]})
 
     search = request_of("/v1/memory/search")
-    for name, field in FIELDS.items():
+    for name, field in FILTER_FIELDS.items():
         value = {"json": {"a": 1}, "number": 0.5, "flag": True, "id": str(uuid4())}.get(
             field.kind, "2026-01-31"
         )

@@ -13,7 +13,7 @@ from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.search import bm25, queries
 from kmapp.search.actions import index_terms
-from kmapp.search.queries import Collection, Within
+from kmapp.search.queries import AllowedObjects, Collection
 from kmapp.text.terms import terms
 
 WORDS = ["tea", "cup", "milk", "sugar", "spoon", "kettle"]
@@ -28,7 +28,9 @@ def random_texts(random: Random) -> dict[UUID, str]:
     }
 
 
-def score_all(texts: dict[UUID, str], allowed: list[UUID], words: queries.Words) -> list[float]:
+def score_all(
+    texts: dict[UUID, str], allowed: list[UUID], words: queries.WeightedTerms
+) -> list[float]:
     counts = {document: Counter(terms(texts[document])) for document in allowed}
     scores = (
         bm25.score(words.idf, each, each.total(), words.average_length) for each in counts.values()
@@ -50,7 +52,9 @@ def test_best_documents_are_those_of_an_exhaustive_search(
     with acting(acme):
         collection = Collection(account_id=acme.pk, name=str(uuid7())[:30])
         index_terms(acme.pk, collection.name, texts)
-        words = queries.weigh(collection, sorted(query))
-        best = queries.best_by_words(collection, words, within=Within.these(allowed), limit=LIMIT)
+        words = queries.load_weighted_terms(collection, sorted(query))
+        best = queries.find_best_by_words(
+            collection, words, within=AllowedObjects.from_ids(allowed), limit=LIMIT
+        )
     assert list(best.values()) == pytest.approx(score_all(texts, allowed, words))
     assert best.keys() <= {str(document) for document in allowed}

@@ -16,7 +16,7 @@ from knowledge.lore.triggers import TriggerSettings
 from knowledge.models import KnowledgeDocument, KnowledgeQuestion
 from knowledge.retrieval import search as knowledge
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion, Viewer
-from memory.retrieval.search import Search, search
+from memory.retrieval.search import SearchRequest, search_memories
 from rules.models import Rule, RuleDecision
 from rules.promotion.evidence import evaluate_gate, load_evidence, load_settings
 from tests import makers
@@ -109,8 +109,8 @@ QUESTIONS = [
 
 def test_demo_queries_are_answered(loaded: LoadedDemo) -> None:
     for question, user, expected in QUESTIONS:
-        result = search(
-            loaded.account.pk, Search(query=question, viewer=Viewer(user_id=user), limit=3)
+        result = search_memories(
+            loaded.account.pk, SearchRequest(query=question, viewer=Viewer(user_id=user), limit=3)
         )
         assert any(expected in hit.entry.content for hit in result.hits), question
 

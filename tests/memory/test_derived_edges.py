@@ -14,7 +14,7 @@ from memory.actions.derived_edges import MAX_INCOMING, MAX_RELATED, derive_edges
 from memory.actions.review import Decision
 from memory.actions.settings import update_policy
 from memory.models import MemoryEdge, MemoryEntry
-from memory.topics.names import named_in
+from memory.topics.names import build_name_matcher
 from tests import makers
 from tests.agent import Agent
 
@@ -174,4 +174,4 @@ def test_recall_follows_derived_edges_and_search_does_not(agent: Agent) -> None:
     ],
 )
 def test_name_matches_whole_words(text: str, name: str, has: bool) -> None:  # noqa: FBT001
-    assert named_in(text, [])(name) is has
+    assert build_name_matcher(text, [])(name) is has

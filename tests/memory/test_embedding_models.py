@@ -15,7 +15,7 @@ from kmapp.providers.active import active_model, clear_model_cache
 from kmapp.providers.models import EmbeddingModel
 from kmapp.runtime import embedded
 from kmapp.search import model_switch
-from kmapp.search.model_switch import indexes_of
+from kmapp.search.model_switch import list_indexes
 from tests import makers
 from tests.agent import Agent
 
@@ -49,7 +49,7 @@ def write(agent: Agent, *texts: str) -> list[str]:
 
 
 def vectors(number: int) -> dict[str, int]:
-    return model_switch.states(EmbeddingModel.objects.get(pk=number))
+    return model_switch.count_states(EmbeddingModel.objects.get(pk=number))
 
 
 def indexes() -> set[str]:
@@ -90,7 +90,7 @@ def test_new_entries_get_one_vector_per_model(agent: Agent) -> None:
     assert vectors(first) == vectors(second) == {"PENDING": 1}
     makers.settle()
     assert vectors(first) == vectors(second) == {"READY": 1}
-    assert model_switch.backfill(EmbeddingModel.objects.get(pk=second)) == 0
+    assert model_switch.backfill_model(EmbeddingModel.objects.get(pk=second)) == 0
     assert vectors(second) == {"READY": 1}
     assert agent.get("health")["pending_embeddings"] == 0
 
@@ -115,16 +115,16 @@ def test_interrupted_backfill_resumes(agent: Agent, monkeypatch: pytest.MonkeyPa
     write(agent, *TEXTS)
     makers.settle()
     second = EmbeddingModel.objects.get(pk=add())
-    monkeypatch.setattr(model_switch, "BLOCK", 2)
+    monkeypatch.setattr(model_switch, "BLOCK_OBJECTS", 2)
 
     def stop(done: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        model_switch.backfill(second, stop)
+        model_switch.backfill_model(second, stop)
     assert vectors(second.pk) == {"READY": 2}
     steps: list[int] = []
-    model_switch.backfill(second, steps.append)
+    model_switch.backfill_model(second, steps.append)
     assert steps == [1]
     assert vectors(second.pk) == {"READY": 3}
 
@@ -186,7 +186,7 @@ def test_dropping_asks_for_confirmation(agent: Agent, monkeypatch: pytest.Monkey
 
 
 def test_invalid_index_is_rebuilt(committed: str) -> None:
-    index, *_ = indexes_of(active_model())
+    index, *_ = list_indexes(active_model())
     url = embedded.server_url(settings.DATA_DIR).replace("/postgres?", f"/{committed}?")
     # What an interrupted CREATE INDEX CONCURRENTLY leaves behind.
     with psycopg.connect(url, autocommit=True) as superuser:
@@ -194,7 +194,7 @@ def test_invalid_index_is_rebuilt(committed: str) -> None:
             "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)",
             [index.name],
         )
-        index.make()
+        index.create()
         row = superuser.execute(
             "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [index.name]
         ).fetchone()

@@ -7,7 +7,7 @@ import pytest
 
 from kmapp.accounts.models import Account
 from kmapp.errors import Invalid
-from memory.retrieval.filters import CONDITIONS, DEPTH, condition, fixed_ids
+from memory.retrieval.filters import MAX_CONDITIONS, MAX_DEPTH, extract_owner_ids, parse_filter
 from tests import makers
 from tests.agent import Agent
 
@@ -96,13 +96,13 @@ def nested(depth: int) -> Any:
         ({"AND": [{"OR": [{"x": 1}]}]}, "filters.AND.0.OR.0.x"),
         ({"metadata": "x"}, "filters.metadata"),
         ({"metadata": {"a": {"gt": 1}}}, "filters.metadata.a"),
-        (nested(DEPTH + 1), "filters" + ".NOT.0" * DEPTH),
-        ({"OR": [{"kind": "fact"}] * (CONDITIONS + 1)}, f"filters.OR.{CONDITIONS}.kind"),
+        (nested(MAX_DEPTH + 1), "filters" + ".NOT.0" * MAX_DEPTH),
+        ({"OR": [{"kind": "fact"}] * (MAX_CONDITIONS + 1)}, f"filters.OR.{MAX_CONDITIONS}.kind"),
     ],
 )
 def test_rejects_invalid_filters_with_their_path(filters: Any, path: str) -> None:
     with pytest.raises(Invalid) as refused:
-        condition(filters)
+        parse_filter(filters)
     assert refused.value.issues[0]["path"] == path
 
 
@@ -146,7 +146,7 @@ ANN = {"user_id": "ann"}
     ],
 )  # fmt: skip
 def test_fixed_ids_reads_only_unambiguous_filters(filters: Any, fixed: dict[str, str]) -> None:
-    assert fixed_ids(filters) == fixed
+    assert extract_owner_ids(filters) == fixed
 
 
 @pytest.fixture

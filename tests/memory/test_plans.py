@@ -15,13 +15,13 @@ from kmapp.accounts.models import Account
 from kmapp.management.accounts import get_account
 from kmapp.providers.active import active_model
 from kmapp.search import queries
-from kmapp.search.queries import Collection, Meaning, Within, nearest
+from kmapp.search.queries import AllowedObjects, Collection, QueryVector, find_nearest
 from memory.benchmarks import query_plans
 from memory.benchmarks.seed_accounts import SHARES, seed, slug_of
 from memory.benchmarks.synthetic_entries import Cloud
 from memory.models import MemoryEntry, Viewer
 from memory.models.entries import COLLECTION
-from memory.retrieval.candidates import CANDIDATES
+from memory.retrieval.candidates import MAX_PER_LIST
 
 NUMBER = int(os.environ.get("KMAPP_PLANS_AT", "12000"))
 LARGE, SMALL, TINY = (slug_of(share) for share in SHARES)
@@ -48,16 +48,18 @@ def scans_of(account: Account, viewer: Viewer) -> dict[str, list[query_plans.Sca
     return result
 
 
-def query(model_cloud: Cloud) -> Meaning:
-    return Meaning.of(active_model(), model_cloud.draw(1)[0].tolist())
+def query(model_cloud: Cloud) -> QueryVector:
+    return QueryVector.from_floats(active_model(), model_cloud.draw(1)[0].tolist())
 
 
-def found_by(account: Account, meaning: Meaning, viewer: Viewer | None = None) -> list[object]:
+def found_by(account: Account, meaning: QueryVector, viewer: Viewer | None = None) -> list[object]:
     with acting(account):
         rows = MemoryEntry.objects.of(account)
         rows = rows.current().visible_to(viewer) if viewer else rows
         collection = Collection(account_id=account.pk, name=COLLECTION)
-        return list(nearest(collection, meaning, within=Within.of(rows), limit=80))
+        return list(
+            find_nearest(collection, meaning, within=AllowedObjects.from_queryset(rows), limit=80)
+        )
 
 
 @pytest.mark.timeout(1800)
@@ -81,8 +83,8 @@ def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch
     cloud = Cloud(active_model().dimensions, np.random.default_rng(1))
     for _ in range(10):
         meaning = query(cloud)
-        assert len(found_by(accounts[LARGE], meaning)) == CANDIDATES
-        assert len(found_by(accounts[TINY], meaning)) == min(CANDIDATES, NUMBER // 1000)
+        assert len(found_by(accounts[LARGE], meaning)) == MAX_PER_LIST
+        assert len(found_by(accounts[TINY], meaning)) == min(MAX_PER_LIST, NUMBER // 1000)
 
     # Measured one by one or found by the index: the same ten come first.
     shared = 0

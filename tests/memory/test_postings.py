@@ -58,11 +58,11 @@ def test_unindexing_leaves_nothing(acme: Account) -> None:
 def test_common_terms_are_cached(
     acme: Account, still: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "SMALL", 2)
+    monkeypatch.setattr(queries, "SMALL_COUNT", 2)
     collection = Collection(account_id=acme.pk, name="c")
 
     def says() -> tuple[float, float]:
-        idf = queries.weigh(collection, ["cat", "dog"]).idf
+        idf = queries.load_weighted_terms(collection, ["cat", "dog"]).idf
         return idf["cat"], idf["dog"]
 
     with acting(acme):

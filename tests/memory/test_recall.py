@@ -8,7 +8,12 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.search.calibration import CONFIDENT, RESPONSE, RESULT, level_of
+from kmapp.search.calibration import (
+    MIN_CONFIDENCE,
+    RESPONSE_CALIBRATION,
+    RESULT_CALIBRATION,
+    compute_level,
+)
 from memory.actions.tiers import flush_access_counts
 from memory.models import MemoryEdge, MemoryEntry
 from memory.retrieval.access_counters import take_counts
@@ -118,10 +123,12 @@ def test_confidence_decides_whether_a_response_is_relevant(filled: Agent) -> Non
         best = response["memories"][0]
         assert response["has_relevant"] is is_relevant
         search = filled.post("memory/search", {"query": query, "user_id": "u", "limit": 50})
-        level = level_of([hit["score"] for hit in search["results"]])
-        assert response["confidence"] == RESPONSE.probability(best["score"], level, query)
-        assert best["relevance"] == RESULT.probability(best["score"], level, query)
-        assert (response["confidence"] >= CONFIDENT) is is_relevant
+        level = compute_level([hit["score"] for hit in search["results"]])
+        assert response["confidence"] == RESPONSE_CALIBRATION.probability(
+            best["score"], level, query
+        )
+        assert best["relevance"] == RESULT_CALIBRATION.probability(best["score"], level, query)
+        assert (response["confidence"] >= MIN_CONFIDENCE) is is_relevant
 
 
 def test_prompt_block_respects_its_token_budget(filled: Agent) -> None:

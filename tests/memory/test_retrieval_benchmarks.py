@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kmapp.providers.actions import TEMPLATE
-from kmapp.search.calibration import NEXT, UNRELATED, level_of
+from kmapp.search.calibration import COMPARED_RESULTS, UNRELATED_SCORE, compute_level
 from memory.benchmarks import ablation_table, weight_tuning
 from memory.benchmarks.confidence import (
     ANSWERED,
@@ -89,10 +89,10 @@ def test_question_has_candidates_with_context(query: list[EvaluatedQuestion]) ->
     assert len(right.neighbours) == 2  # what came before and after, of its own run
     assert right.context is not None
     opening = next(each for each in first.candidates if each.text.startswith("Ann: where"))
-    assert opening.asks
+    assert opening.is_question
     assert opening.context is None  # nothing came before it
     assert right.bm25 > 0
-    assert right.holds.bit_count() == 2  # "Bob", and "May" of its date
+    assert right.term_mask.bit_count() == 2  # "Bob", and "May" of its date
     assert all(not each.neighbours and not each.run for each in alone(first).candidates)
 
 
@@ -182,7 +182,10 @@ def test_fitted_probabilities_are_the_shares_of_each_language() -> None:
         odds = slope * (scores - 0.5) + 4 * (scores - levels)
         right = chance.uniform(size=4_000) < 1 / (1 + np.exp(-odds))
         for score, level, is_right in zip(scores, levels, right, strict=True):
-            one = np.array([score, *[level] * NEXT]), np.array([is_right, *[False] * NEXT])
+            one = (
+                np.array([score, *[level] * COMPARED_RESULTS]),
+                np.array([is_right, *[False] * COMPARED_RESULTS]),
+            )
             cases.append(Case("file", ANSWERED, f"{len(cases) % 2}", share, *one))
     fitted = Observations.of_responses(cases).fit()
     assert fitted.english.slope == pytest.approx(8, rel=0.15)
@@ -193,8 +196,8 @@ def test_fitted_probabilities_are_the_shares_of_each_language() -> None:
 
 
 def test_level_of_a_small_account_is_that_of_unrelated_memories() -> None:
-    assert level_of([0.9]) == level_of([]) == pytest.approx(UNRELATED)
-    assert level_of([0.9, *[0.6] * 40]) == pytest.approx(0.6)
+    assert compute_level([0.9]) == compute_level([]) == pytest.approx(UNRELATED_SCORE)
+    assert compute_level([0.9, *[0.6] * 40]) == pytest.approx(0.6)
 
 
 def test_calibration_covers_both_languages(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_hit_states_the_embedding_status(
 def test_status_without_query_vector(
     agent: Agent, states: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.retrieval.search.meaning_of", lambda *query: None)
+    monkeypatch.setattr("memory.retrieval.search.load_query_vector", lambda *query: None)
     hits = agent.post("memory/search", {"query": "pier", "user_id": "u"})["results"]
     assert {hit["id"]: hit["embedding_status"] for hit in hits} == states
 

@@ -3,9 +3,9 @@
 import pytest
 
 from kmapp.web.three_way import Moved, diff_three_way
-from memory.review.contradictions import contrast, subject_of
-from memory.review.similarity import closeness, likeness
-from memory.topics.layout import HEIGHT, MOST, WIDTH, place_on_circle, shortened
+from memory.review.contradictions import find_contrast, remove_contrasted_values
+from memory.review.similarity import compare_texts, compute_closeness
+from memory.topics.layout import HEIGHT, MAX_SPOTS, WIDTH, place_on_circle, shorten_name
 
 # New, known, the cosine of their passages, what the one is to the other.
 PAIRS = [
@@ -48,40 +48,46 @@ PAIRS = [
 
 @pytest.mark.parametrize(("new", "old", "cosine", "relation"), PAIRS)
 def test_classifies_pairs(new: str, old: str, cosine: float, relation: str | None) -> None:
-    meaning = closeness(cosine, low=0.77, high=0.95)
-    assert likeness(new, old, meaning=meaning).relation == relation
+    meaning = compute_closeness(cosine, low=0.77, high=0.95)
+    assert compare_texts(new, old, meaning=meaning).relation == relation
 
 
 def test_words_alone_never_contradict_the_relation() -> None:
     """Without a vector a pair may be similar or unrelated, never the opposite."""
     for new, old, _, relation in PAIRS:
-        assert likeness(new, old, meaning=None).relation in {relation, "similar", None}, new
+        assert compare_texts(new, old, meaning=None).relation in {relation, "similar", None}, new
 
 
 def test_contrast_lists_the_differing_words() -> None:
-    result = contrast("Open until six on Fridays.", "Open until 5 on Mondays.")
-    assert set(result.pairs()) == {("six", "5"), ("Fridays", "Mondays")}
-    assert contrast("周日两点开门。", "周日十二点开门。").pairs() == [("两点", "十二点")]
-    assert contrast("Do not call.", "Call.").negated == "new"
-    assert contrast("可以退。", "不可以退。").negated == "old"
+    result = find_contrast("Open until six on Fridays.", "Open until 5 on Mondays.")
+    assert set(result.list_pairs()) == {("six", "5"), ("Fridays", "Mondays")}
+    assert find_contrast("周日两点开门。", "周日十二点开门。").list_pairs() == [("两点", "十二点")]
+    assert find_contrast("Do not call.", "Call.").negated == "new"
+    assert find_contrast("可以退。", "不可以退。").negated == "old"
 
 
 def test_equal_values_are_no_contrast() -> None:
     for one, other in (("6 seats", "six seats"), ("1,000 tins", "1000 tins"), ("12点", "十二点")):
-        assert not contrast(one, other), one
-    assert not contrast("Dogs are not allowed.", "Dogs are forbidden.")
-    assert not contrast("不锈钢壶", "钢壶")
+        assert not find_contrast(one, other), one
+    assert not find_contrast("Dogs are not allowed.", "Dogs are forbidden.")
+    assert not find_contrast("不锈钢壶", "钢壶")
 
 
 def test_subject_excludes_values() -> None:
-    assert subject_of("里昂仓库周五下午六点关门").split() == ["里昂仓库", "下午", "点关门"]
+    assert remove_contrasted_values("里昂仓库周五下午六点关门").split() == [
+        "里昂仓库",
+        "下午",
+        "点关门",
+    ]
 
 
 def test_rare_words_weigh_more() -> None:
     new, old = "Borealis kettles need descaling.", "Aurora kettles need descaling."
-    common = likeness(new, old, meaning=None, weights=dict.fromkeys(("borealis", "aurora"), 1.0))
+    common = compare_texts(
+        new, old, meaning=None, weights=dict.fromkeys(("borealis", "aurora"), 1.0)
+    )
     names = {"boreali": 9.0, "aurora": 9.0, "kettl": 0.5, "need": 0.5, "descal": 0.5}
-    assert likeness(new, old, meaning=None, weights=names).words < common.words / 2
+    assert compare_texts(new, old, meaning=None, weights=names).words < common.words / 2
 
 
 @pytest.mark.parametrize(
@@ -102,15 +108,15 @@ def test_three_way_diff(
     assert (field.moved, field.offered) == (moved, offered)
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 7, MOST, MOST + 20])
+@pytest.mark.parametrize("number", [1, 2, 3, 7, MAX_SPOTS, MAX_SPOTS + 20])
 def test_neighbours_do_not_overlap(number: int) -> None:
     spots = place_on_circle([(f"n{i}", "next", True) for i in range(number)])
-    assert len({(spot.x, spot.y) for spot in spots}) == len(spots) == min(number, MOST)
+    assert len({(spot.x, spot.y) for spot in spots}) == len(spots) == min(number, MAX_SPOTS)
     assert all(0 < spot.x < WIDTH and 0 < spot.y < HEIGHT for spot in spots)
 
 
 def test_chinese_characters_take_two_columns() -> None:
-    assert shortened("a" * 26) == "a" * 26
-    assert shortened("a" * 27) == "a" * 26 + "…"
-    assert shortened("茶" * 14) == "茶" * 13 + "…"
-    assert shortened("one\n two") == "one two"
+    assert shorten_name("a" * 26) == "a" * 26
+    assert shorten_name("a" * 27) == "a" * 26 + "…"
+    assert shorten_name("茶" * 14) == "茶" * 13 + "…"
+    assert shorten_name("one\n two") == "one two"

@@ -11,7 +11,7 @@ from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
 from memory.actions.tiers import HALF_LIFE_DAYS, demote_unused_entries, flush_access_counts
 from memory.models import MemoryEntry, MemoryVersion
-from memory.retrieval.access_counters import accessed
+from memory.retrieval.access_counters import count_accesses
 from tests import makers
 from tests.agent import Agent
 
@@ -65,7 +65,7 @@ def test_cold_memory_is_found_by_words_and_warms_up(agent: Agent, acme: Account)
     query = {"query": "ferry Ostrey", "user_id": "ann"}
     [hit] = agent.post("memory/search", query)["results"]
     assert hit["embedding_status"] == "COLD"
-    accessed(acme.pk, [MemoryEntry(pk=pk).pk])
+    count_accesses(acme.pk, [MemoryEntry(pk=pk).pk])
     flush_access_counts(acme.pk)
     makers.settle()
     assert tier(acme, pk) == "warm"

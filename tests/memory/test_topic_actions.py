@@ -20,9 +20,9 @@ from memory.actions.topics import refresh_suggestions
 from memory.jobs.tasks import let_topics_grow
 from memory.models import MemoryEntry, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry
-from memory.topics.clustering import NONE, neighbours
-from memory.topics.merge_split import modularity, suggestions
-from memory.topics.projection import EDGE, HEIGHT, WIDTH, placed
+from memory.topics.clustering import NO_TOPIC, build_neighbour_graph
+from memory.topics.merge_split import compute_modularity, list_suggestions
+from memory.topics.projection import HEIGHT, MARGIN, WIDTH, project
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -40,39 +40,39 @@ def clouds(number: int, each: int, *, apart: float = 1.0) -> "np.ndarray":
 def test_suggests_merging_two_halves_of_a_cluster() -> None:
     points = clouds(4, 20)
     topics = [0] * 10 + [1] * 10 + [2] * 20 + [3] * 20 + [4] * 20
-    [result] = suggestions(neighbours(points), topics)
+    [result] = list_suggestions(build_neighbour_graph(points), topics)
     assert (result.topic, result.other, result.leaving) == (0, 1, ())
     assert 0.2 <= result.score <= 1
 
 
 def test_suggests_splitting_two_clusters() -> None:
     points = clouds(4, 20)
-    [result] = suggestions(neighbours(points), [0] * 40 + [1] * 20 + [2] * 20)
-    assert (result.topic, result.other) == (0, NONE)
+    [result] = list_suggestions(build_neighbour_graph(points), [0] * 40 + [1] * 20 + [2] * 20)
+    assert (result.topic, result.other) == (0, NO_TOPIC)
     assert set(result.leaving) in ({*range(20)}, {*range(20, 40)})
 
 
 def test_suggests_nothing_for_good_clusters() -> None:
     topics = [n // 20 for n in range(80)]
-    assert suggestions(neighbours(clouds(4, 20)), topics) == []
-    assert suggestions(neighbours(clouds(4, 20)), [NONE] * 80) == []
+    assert list_suggestions(build_neighbour_graph(clouds(4, 20)), topics) == []
+    assert list_suggestions(build_neighbour_graph(clouds(4, 20)), [NO_TOPIC] * 80) == []
 
 
 def test_modularity() -> None:
     pair = [{1: 1.0}, {0: 1.0}, {3: 1.0}, {2: 1.0}]
-    assert modularity(pair, [0, 0, 1, 1]) == pytest.approx(0.5)
-    assert modularity(pair, [0, 0, 0, 0]) == pytest.approx(0.0)
-    assert modularity([{}, {}], [0, 1]) == 0
+    assert compute_modularity(pair, [0, 0, 1, 1]) == pytest.approx(0.5)
+    assert compute_modularity(pair, [0, 0, 0, 0]) == pytest.approx(0.0)
+    assert compute_modularity([{}, {}], [0, 1]) == 0
 
 
 def test_projection_fills_the_map_and_is_deterministic() -> None:
-    points = placed(clouds(3, 10))
-    assert points == placed(clouds(3, 10))
-    assert {min(p.x for p in points), min(p.y for p in points)} == {EDGE}
-    assert (max(p.x for p in points), max(p.y for p in points)) == (WIDTH - EDGE, HEIGHT - EDGE)
-    assert placed(np.zeros((0, 4), dtype=np.float32)) == []
-    assert placed(np.ones((2, 4), dtype=np.float32)) == [(WIDTH // 2, HEIGHT // 2)] * 2
-    assert len(placed(np.ones((1, 1), dtype=np.float32))) == 1
+    points = project(clouds(3, 10))
+    assert points == project(clouds(3, 10))
+    assert {min(p.x for p in points), min(p.y for p in points)} == {MARGIN}
+    assert (max(p.x for p in points), max(p.y for p in points)) == (WIDTH - MARGIN, HEIGHT - MARGIN)
+    assert project(np.zeros((0, 4), dtype=np.float32)) == []
+    assert project(np.ones((2, 4), dtype=np.float32)) == [(WIDTH // 2, HEIGHT // 2)] * 2
+    assert len(project(np.ones((1, 1), dtype=np.float32))) == 1
 
 
 def written(account: Account, texts: list[str], **more: Any) -> list[MemoryEntry]:

@@ -17,7 +17,12 @@ from kmapp.ledger.models import Commit
 from memory.actions import topic_groups
 from memory.actions.topic_growth import grow_topics, lock_topics
 from memory.models import MemoryEdge, MemoryEntry
-from memory.topics.clustering import NONE, agreement, grow, neighbours
+from memory.topics.clustering import (
+    NO_TOPIC,
+    assign_topics,
+    build_neighbour_graph,
+    compute_adjusted_rand_index,
+)
 from memory.topics.labels import Background
 from tests import makers
 from tests.agent import Agent
@@ -40,38 +45,49 @@ def clouds(number: int, each: int, *, seed: int = 5) -> tuple["np.ndarray", list
 
 def test_finds_clusters() -> None:
     points, of = clouds(12, 20)
-    hits = grow(neighbours(points), [NONE] * len(of))
-    assert agreement(of, hits.topics) > 0.9
-    assert hits.topics.count(NONE) / len(of) < 0.1
+    hits = assign_topics(build_neighbour_graph(points), [NO_TOPIC] * len(of))
+    assert compute_adjusted_rand_index(of, hits.topics) > 0.9
+    assert hits.topics.count(NO_TOPIC) / len(of) < 0.1
 
 
 def test_clustering_is_deterministic() -> None:
     points, _ = clouds(100, 50)
-    nobody = [NONE] * len(points)
-    once = grow(neighbours(points), nobody)
-    assert grow(neighbours(points), nobody).topics == once.topics
-    assert grow(neighbours(points), once.topics).topics == once.topics
+    nobody = [NO_TOPIC] * len(points)
+    once = assign_topics(build_neighbour_graph(points), nobody)
+    assert assign_topics(build_neighbour_graph(points), nobody).topics == once.topics
+    assert assign_topics(build_neighbour_graph(points), once.topics).topics == once.topics
     assert len(set(once.topics)) >= 80
 
 
 def test_new_points_do_not_move_old_ones() -> None:
     points, of = clouds(6, 30)
-    first = grow(neighbours(points[:150]), [NONE] * 150)
-    later = grow(neighbours(points), [*first.topics, *[NONE] * 30])
+    first = assign_topics(build_neighbour_graph(points[:150]), [NO_TOPIC] * 150)
+    later = assign_topics(build_neighbour_graph(points), [*first.topics, *[NO_TOPIC] * 30])
     assert later.topics[:150] == [
-        new if old == NONE else old for old, new in zip(first.topics, later.topics, strict=False)
+        new if old == NO_TOPIC else old
+        for old, new in zip(first.topics, later.topics, strict=False)
     ]
-    assert agreement(of, later.topics) > 0.8
+    assert compute_adjusted_rand_index(of, later.topics) > 0.8
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_few_points_form_no_topic(number: int) -> None:
     points, _ = clouds(1, number)
-    assert grow(neighbours(points), [NONE] * number).topics == [NONE] * number
+    assert (
+        assign_topics(build_neighbour_graph(points), [NO_TOPIC] * number).topics
+        == [NO_TOPIC] * number
+    )
 
 
 def test_identical_points_are_accepted() -> None:
-    assert len(grow(neighbours(np.ones((40, 8), dtype=np.float32)), [NONE] * 40).topics) == 40
+    assert (
+        len(
+            assign_topics(
+                build_neighbour_graph(np.ones((40, 8), dtype=np.float32)), [NO_TOPIC] * 40
+            ).topics
+        )
+        == 40
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,7 +95,7 @@ def test_identical_points_are_accepted() -> None:
     [("aabb", "xxyy", 1.0), ("aabb", "xyxy", -0.5), ("aaaa", "xxxx", 1.0), ("abcd", "xxxx", 0.0)],
 )
 def test_adjusted_rand_index(one: str, other: str, index: float) -> None:
-    assert agreement(one, other) == pytest.approx(index)
+    assert compute_adjusted_rand_index(one, other) == pytest.approx(index)
 
 
 def test_label_uses_distinctive_words() -> None:

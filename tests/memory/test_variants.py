@@ -6,7 +6,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from kmapp.accounts.models import ApiKey
-from kmapp.search.variants import HEADER
+from kmapp.search.variants import VARIANT_HEADER
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.memory.chat_model import run_due_jobs
@@ -28,10 +28,10 @@ def client(key: tuple[ApiKey, str], provider: FakeProvider) -> APIClient:
 
 def ask(client: APIClient, path: str, variant: str | None, **more: Any) -> Any:
     body = {"query": "When does the kiln fire?", "user_id": "mira", **more}
-    headers = {HEADER: variant} if variant else {}
+    headers = {VARIANT_HEADER: variant} if variant else {}
     answer = client.post(f"/v1/{path}", body, format="json", headers=headers)
     assert answer.status_code < 300, answer.json()
-    assert answer.headers[HEADER] == (variant or "v1")
+    assert answer.headers[VARIANT_HEADER] == (variant or "v1")
     return answer.json()
 
 
@@ -75,7 +75,7 @@ def test_assembled_call_uses_the_variant(client: APIClient) -> None:
     ["memory/search", "memory/store", "knowledge/search", "context/prepare", "tool-results/search"],
 )
 def test_rejects_unknown_variants(client: APIClient, path: str) -> None:
-    answer = client.post(f"/v1/{path}", {}, format="json", headers={HEADER: "v9"})
+    answer = client.post(f"/v1/{path}", {}, format="json", headers={VARIANT_HEADER: "v9"})
     assert (answer.status_code, answer.json()["error"]) == (400, "unknown_variant")
 
 
@@ -83,4 +83,4 @@ def test_schema_documents_the_header(agent: Agent, client: APIClient) -> None:
     paths = client.get("/v1/schema?format=json").json()["paths"]
     for path, method in (("memory/search", "post"), ("tool-results", "get")):
         names = [each["name"] for each in paths[f"/v1/{path}"][method]["parameters"]]
-        assert HEADER in names
+        assert VARIANT_HEADER in names

@@ -76,17 +76,17 @@ def synthetic(number: int, seed: int = 0) -> list[Item]:
 def passages_of(items: Sequence[Item]) -> Iterator[str]:
     """Yield what the stores embed: the bare text, and the forms of kmapp with date and context."""
     from kmapp.providers.actions import TEMPLATE
-    from kmapp.search.passages import Passage, Template, in_context, renderings
+    from kmapp.search.passages import Passage, Template, render_parts, render_with_predecessor
 
     template, last = Template(TEMPLATE), dict[str, str]()
     for item in items:
         passage = Passage(text=item.text, date=datetime.fromisoformat(item.observed_at))
         yield item.text
         yield item.text.replace("\n", " ")  # mem0
-        yield from renderings(template, passage)
+        yield from render_parts(template, passage)
         if item.run:
             if item.run in last:
-                yield in_context(template, passage, last[item.run])
+                yield render_with_predecessor(template, passage, last[item.run])
             last[item.run] = item.text
 
 

@@ -97,7 +97,7 @@ def test_aborted_backtest_is_failed(acme: Account, monkeypatch: pytest.MonkeyPat
     deliver_due("default", seconds=30)
     with acting(acme):
         run.refresh_from_db()
-    assert (run.status, run.is_going) == ("failed", False)
+    assert (run.status, run.is_unfinished) == ("failed", False)
     assert run.finished_at
 
 

@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from kmapp.accounts.models import Account, Membership, User
 from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
-from kmapp.database.encryption import unseal
+from kmapp.database.encryption import decrypt_text
 from kmapp.ledger.models import Commit, Note
 from tests import makers
 from tests.identity_provider import (
@@ -54,7 +54,7 @@ def test_admin_sets_it_up_in_the_ledger(
     assert makers.count(CompanySignIn, acme) == 0
     assert admin.post(SETTINGS, sign_in_form(identities)).status_code == 302
     row = makers.get(CompanySignIn, acme)
-    assert (row.issuer, unseal(row.client_secret)) == (identities.url, SECRET)
+    assert (row.issuer, decrypt_text(row.client_secret)) == (identities.url, SECRET)
     assert row.role_by_group == {"it": "admin", "board": "admin", "staff": "reviewer"}
     text = page(admin.get(SETTINGS))
     assert makers.missing(text, "http://testserver/sign-in/company/acme/back/", "board\nit") == []

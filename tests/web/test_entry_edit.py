@@ -7,7 +7,7 @@ from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.models import Commit
 from memory.models import MemoryEntry, MemoryVersion
 from tests import makers
@@ -116,7 +116,7 @@ def test_undo_restores_every_byte(reviewer: Client, acme: Account, alice: User) 
     [entry] = remember(acme, odd, title="T", metadata={"n": 1.5, "deep": {"a": [1, None]}})
     with acting(acme):
         before = MemoryVersion.objects.get(entry_id=entry.pk, version=1)
-        was = canonical(
+        was = encode_canonical(
             {**MemoryEntry.objects.get(pk=entry.pk).body(), "version": 0, "updated_at": 0}
         )
     reviewer.post(f"/memory/{entry.pk}/edit/", form("Another text.", title="U", tags="x, y"))
@@ -124,7 +124,7 @@ def test_undo_restores_every_byte(reviewer: Client, acme: Account, alice: User) 
     with acting(acme):
         row = MemoryEntry.objects.get(pk=entry.pk)
         assert row.content.encode() == before.state["content"].encode()
-        assert canonical({**row.body(), "version": 0, "updated_at": 0}) == was
+        assert encode_canonical({**row.body(), "version": 0, "updated_at": 0}) == was
         acts = MemoryVersion.objects.filter(entry_id=entry.pk).order_by("version")
         assert [(act.event, act.actor) for act in acts[1:]] == [
             ("UPDATE", f"user:{alice.pk}"),

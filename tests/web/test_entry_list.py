@@ -12,7 +12,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
 from memory.models import MemoryEntry
-from memory.retrieval.entry_list import USUAL, Listing
+from memory.retrieval.entry_list import DEFAULT_COLUMNS, Listing
 from tests import makers
 from tests.makers import missing
 from tests.web.pages import HTMX, html
@@ -115,12 +115,12 @@ def test_columns_are_selected(reviewer: Client, acme: Account) -> None:
 def test_unknown_filters_are_named(
     acme: Account, text: str, left_out: list[str], query: str
 ) -> None:
-    listing = Listing.of(acme.pk, QueryDict(text))
-    assert (listing.left_out, listing.query) == (left_out, query)
-    again = Listing.of(acme.pk, QueryDict(listing.query))
-    assert (again.left_out, again.query) == ([], query)
+    listing = Listing.from_params(acme.pk, QueryDict(text))
+    assert (listing.ignored_parameters, listing.query) == (left_out, query)
+    again = Listing.from_params(acme.pk, QueryDict(listing.query))
+    assert (again.ignored_parameters, again.query) == ([], query)
     if "column" not in text:
-        assert again.columns == USUAL
+        assert again.columns == DEFAULT_COLUMNS
 
 
 def test_page_names_ignored_parameters(reviewer: Client, acme: Account) -> None:
@@ -161,7 +161,7 @@ def test_second_page(reviewer: Client, acme: Account) -> None:
 def test_result_limit(reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("memory.retrieval.admin_search", "memory.views.entry_list"):
         monkeypatch.setattr(f"{module}.MOST", 5)
-    monkeypatch.setattr("memory.retrieval.admin_search.CANDIDATES", 3)
+    monkeypatch.setattr("memory.retrieval.admin_search.MAX_PER_LIST", 3)
     remember(acme, *(f"Tea number {n}." for n in range(9)))
     text = listed(reviewer, q="tea")
     assert missing(text, "Only the top 5 results are shown.", "1 to 5 of 5") == []

@@ -17,11 +17,11 @@ from kmapp.accounts.models import Account, User
 from memory.actions.review import forget
 from memory.models import MemoryEntry, MemoryRating, Viewer
 from memory.models.entry_input import EdgeEnd, NewEdge, NewEntry
-from memory.retrieval.lab import Endpoint, Question, reasons, try_out
-from memory.retrieval.prompt_block import inject
-from memory.retrieval.recall import Recall, recall
-from memory.retrieval.score_breakdown import UNITS, bar
-from memory.retrieval.search import Hit, Search, search
+from memory.retrieval.lab import Endpoint, Question, list_exclusion_reasons, run_trial
+from memory.retrieval.prompt_block import build_prompt_block
+from memory.retrieval.recall import RecallRequest, recall_memories
+from memory.retrieval.score_breakdown import BAR_UNITS, build_bar
+from memory.retrieval.search import Hit, SearchRequest, search_memories
 from tests import makers
 from tests.fake_provider import FakeProvider
 from tests.makers import missing
@@ -55,7 +55,9 @@ def hit(*, score: float = 0.5, **content: Any) -> Hit:
     ],
 )
 def test_reasons_for_near_misses(content: dict[str, Any], *, visible: bool, why: list[str]) -> None:
-    hits = reasons(hit(**content), Search(query="tea", min_score=0.2), visible=visible, now=NOW)
+    hits = list_exclusion_reasons(
+        hit(**content), SearchRequest(query="tea", min_score=0.2), is_visible=visible, now=NOW
+    )
     assert [any(word in str(reason) for reason in hits) for word in why] == [True] * len(why)
     assert len(hits) == len(why)
 
@@ -69,13 +71,13 @@ def test_reasons_for_near_misses(content: dict[str, Any], *, visible: bool, why:
     ],
 )
 def test_bar_ends_at_the_sum(parts: dict[str, float]) -> None:
-    pieces = bar(parts)
+    pieces = build_bar(parts)
     assert {piece.name for piece in pieces} == {name for name, value in parts.items() if value}
     assert sum(piece.value for piece in pieces) == pytest.approx(sum(parts.values()), abs=1e-9)
     last = pieces[-1]
     end = last.x if last.value < 0 else last.x + last.width
-    assert end == pytest.approx(UNITS * sum(parts.values()), abs=0.02)
-    assert bar({}) == []
+    assert end == pytest.approx(BAR_UNITS * sum(parts.values()), abs=0.02)
+    assert build_bar({}) == []
 
 
 @pytest.fixture
@@ -101,10 +103,10 @@ def tea(
 
 
 def test_lab_search_matches_the_api(acme: Account, tea: dict[str, MemoryEntry]) -> None:
-    query = Search(query="when is tea served", viewer=Viewer(user_id="ada"), limit=2)
-    trial = try_out(acme.pk, Question(search=query, most=2))
+    query = SearchRequest(query="when is tea served", viewer=Viewer(user_id="ada"), limit=2)
+    trial = run_trial(acme.pk, Question(search=query, max_results=2))
     result = [(one.hit.entry.pk, one.hit.score) for one in trial.hits]
-    assert result == [(each.entry.pk, each.score) for each in search(acme.pk, query).hits]
+    assert result == [(each.entry.pk, each.score) for each in search_memories(acme.pk, query).hits]
     missed = {one.hit.entry.pk: [str(why) for why in one.reasons] for one in trial.missed}
     assert missed.keys() == {tea[name].pk for name in tea} - {pk for pk, _score in result}
     assert missed[tea["lins"].pk] == ["not visible to this user, agent or run"]
@@ -113,8 +115,8 @@ def test_lab_search_matches_the_api(acme: Account, tea: dict[str, MemoryEntry]) 
     assert trial.tokens == sum(one.tokens for one in trial.hits) > 0
     for each in [one.hit for one in trial.hits] + [one.hit for one in trial.missed]:
         assert sum(each.parts.values()) == pytest.approx(each.score, abs=1e-6)
-    words = Search(query="when is tea served", by_meaning=False)
-    alone = try_out(acme.pk, Question(search=words))
+    words = SearchRequest(query="when is tea served", by_meaning=False)
+    alone = run_trial(acme.pk, Question(search=words))
     assert alone.hits == []
     assert alone.missed[0].hit.parts["dense"] == 0
 
@@ -122,14 +124,14 @@ def test_lab_search_matches_the_api(acme: Account, tea: dict[str, MemoryEntry]) 
 def test_lab_endpoints_match_the_api(acme: Account, tea: dict[str, MemoryEntry]) -> None:
     noon, far = (EdgeEnd(id=tea[name].pk) for name in ("noon", "far"))
     makers.write(acme, edges=[NewEdge(type="related_to", src=noon, dst=far, weight=1)])
-    query = Search(query="when is tea served", viewer=Viewer(user_id="ada"))
-    block = inject(acme.pk, query, most=2)
-    trial = try_out(acme.pk, Question(search=query, endpoint=Endpoint.INJECT, most=2))
+    query = SearchRequest(query="when is tea served", viewer=Viewer(user_id="ada"))
+    block = build_prompt_block(acme.pk, query, max_memories=2)
+    trial = run_trial(acme.pk, Question(search=query, endpoint=Endpoint.INJECT, max_results=2))
     assert trial.answer.block == block.text != ""
     assert trial.tokens == block.tokens
     assert [one.hit.entry.pk for one in trial.hits] == [hit.entry.pk for hit in block.hits]
-    around = recall(acme.pk, Recall(search=replace(query, limit=1)))
-    trial = try_out(acme.pk, Question(search=query, endpoint=Endpoint.RECALL, most=1))
+    around = recall_memories(acme.pk, RecallRequest(search=replace(query, limit=1)))
+    trial = run_trial(acme.pk, Question(search=query, endpoint=Endpoint.RECALL, max_results=1))
     assert [one.hit.entry.pk for one in trial.hits] == [hit.entry.pk for hit in around.seeds]
     reached = {one.entry.pk: one.activation for one in trial.answer.reached}
     assert reached == {

@@ -50,7 +50,7 @@ def test_long_ledger_is_verified_from_the_checkpoint(
         heads = list(Commit.objects.of(acme).order_by("seq"))
         signed = heads[-2]
         sign(signed)
-    monkeypatch.setattr("kmapp.ledger.verify.LONG", len(heads) - 1)
+    monkeypatch.setattr("kmapp.ledger.verify.MAX_COMMITS", len(heads) - 1)
     text = reviewer.post("/ledger/verify/").content.decode()
     assert missing(text, "1 commit checked.", f"only commits after {signed.seq}") == []
     makers.update(Checkpoint, acme, {}, commit_hash="0" * 64)
@@ -65,8 +65,8 @@ def test_verification_of_a_long_ledger_is_bounded(
         makers.key(acme)
     with acting(acme):
         heads = list(Commit.objects.of(acme).order_by("seq"))
-    monkeypatch.setattr("kmapp.ledger.verify.LONG", 3)
-    monkeypatch.setattr("kmapp.ledger.verify.BLOCK", 2)
+    monkeypatch.setattr("kmapp.ledger.verify.MAX_COMMITS", 3)
+    monkeypatch.setattr("kmapp.ledger.verify.BLOCK_COMMITS", 2)
     text = agent.get("/v1/memory/verify").json()
     assert (text["ok"], text["after"], text["commits"], text["rest"]) == (
         True,
@@ -109,8 +109,8 @@ def test_verification_holds_no_transaction(
         return (Problem(link.seq, "hash", "differs from its sealed state") for link, _hash in links)
 
     monkeypatch.setattr("kmapp.ledger.verify.verify_links", broken)
-    monkeypatch.setattr("kmapp.ledger.verify.BLOCK", 1)
-    monkeypatch.setattr("kmapp.ledger.verify.MOST_PROBLEMS", 2)
+    monkeypatch.setattr("kmapp.ledger.verify.BLOCK_COMMITS", 1)
+    monkeypatch.setattr("kmapp.ledger.verify.MAX_PROBLEMS", 2)
     makers.key(acme)
     makers.key(acme)
     assert (

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, User
-from kmapp.ledger.signing import Statement, append, sign, signing_key
+from kmapp.ledger.signing import Statement, append_statements, load_signing_key, sign_statement
 from knowledge.actions.lore import add_entries
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeQuestion
@@ -25,9 +25,9 @@ pytestmark = pytest.mark.browser
 
 
 def test_checkpoint_warning_is_accessible(visitor: Visitor, acme: Account, ada: User) -> None:
-    key = signing_key(settings.CHECKPOINT_KEY_FILE)
+    key = load_signing_key(settings.CHECKPOINT_KEY_FILE)
     text = Statement(account=acme.pk, seq=99, commit_hash="ab" * 32, created_at=timezone.now())
-    append(settings.CHECKPOINT_FILE, [sign(key, text)])
+    append_statements(settings.CHECKPOINT_FILE, [sign_statement(key, text)])
     visitor.sign_in(ada)
     for path in ("/operations/", "/ledger/"):
         assert visitor.inspect(path) == []

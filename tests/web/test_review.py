@@ -14,7 +14,7 @@ from kmapp.web.responses import render_part
 from memory.actions.entries import propose_update
 from memory.actions.review import Decision, reject
 from memory.models import MemoryVersion
-from memory.review.evidence import WARNINGS
+from memory.review.evidence import WARNING_TEXTS
 from memory.views.review_queue import PAGE
 from tests import makers
 from tests.makers import missing, reload
@@ -226,7 +226,7 @@ def test_hostile_text_is_escaped(reviewer: Client, acme: Account) -> None:
 
 
 def test_every_flag_has_a_warning() -> None:
-    assert set(WARNINGS) == {*FLAGS, "flood", "look_alike"}  # of its text, and of its writer
+    assert set(WARNING_TEXTS) == {*FLAGS, "flood", "look_alike"}  # of its text, and of its writer
 
 
 def test_similar_entries_are_shown(reviewer: Client, acme: Account) -> None:

@@ -13,7 +13,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, Membership, User
-from kmapp.database.encryption import unseal
+from kmapp.database.encryption import decrypt_text
 from kmapp.ledger.models import Commit
 from tests import makers
 from tests.makers import PASSWORD
@@ -94,8 +94,8 @@ def test_secrets_are_encrypted_at_rest(alices: Client, alice: User) -> None:
     app = Authenticator.objects.get(user=alice, type="totp")
     codes = Authenticator.objects.get(user=alice, type="recovery_codes")
     assert secret not in str(app.data)
-    assert unseal(app.data["secret"]) == secret
-    assert len(unseal(codes.data["seed"])) == 80
+    assert decrypt_text(app.data["secret"]) == secret
+    assert len(decrypt_text(codes.data["seed"])) == 80
 
 
 def test_wrong_code_adds_no_app(alices: Client, alice: User) -> None:

@@ -17,11 +17,11 @@ JSON = {"Accept": "application/json"}
 
 @pytest.fixture(autouse=True)
 def _fresh(db: None) -> Iterator[None]:
-    status.recent.forget()
+    status.recent.clear()
     heartbeats.delete_heartbeat("worker")
     yield
     heartbeats.delete_heartbeat("worker")
-    status.recent.forget()
+    status.recent.clear()
 
 
 def test_everything_works(client: Client) -> None:

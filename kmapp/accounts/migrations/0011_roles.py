@@ -8,10 +8,10 @@ from django.db import migrations, models
 from django.utils import timezone
 
 from kmapp.accounts.models import sealed_columns
-from kmapp.database.advisory_locks import LOCK
+from kmapp.database.advisory_locks import ADVISORY_LOCK_SQL
 from kmapp.database.ids import uuid7
 from kmapp.ledger.canonical import SALT_BYTES, digest
-from kmapp.ledger.chain import BEGINNING, Link, commit_hash
+from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Link, compute_commit_hash
 
 MEMBERSHIP = "accounts.membership"
 CONTENTS = {"input": None, "reason": "Reviewers became editors: the same rights under a new name."}
@@ -29,7 +29,7 @@ def make_editors(apps: Any, schema_editor: Any) -> None:
     reviewers = reviewers.filter(role="reviewer").order_by("account_id", "id")
     for account_id in list(reviewers.values_list("account_id", flat=True).distinct()):
         with database.cursor() as cursor:
-            cursor.execute(LOCK, [f"ledger:{account_id}"])
+            cursor.execute(ADVISORY_LOCK_SQL, [f"ledger:{account_id}"])
         _seal(apps, database.alias, account_id, list(reviewers.filter(account_id=account_id)))
 
 
@@ -50,7 +50,7 @@ def _seal(apps: Any, alias: str, account_id: UUID, members: list[Any]) -> None:
     salt = urandom(SALT_BYTES)
     notes.create(**common, **CONTENTS, salt=salt, id=uuid7())
     head = commits.filter(account_id=account_id).order_by("-seq").values_list("seq", "commit_hash")
-    seq, parent_hash = head.first() or BEGINNING
+    seq, parent_hash = head.first() or EMPTY_CHAIN_HEAD
     link = Link(
         format=1,
         id=common["commit_id"],
@@ -69,7 +69,7 @@ def _seal(apps: Any, alias: str, account_id: UUID, members: list[Any]) -> None:
         **values,
         input_digest=link.input_digest,
         diff=diff,
-        commit_hash=commit_hash(link),
+        commit_hash=compute_commit_hash(link),
     )
 
 

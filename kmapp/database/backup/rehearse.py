@@ -15,8 +15,13 @@ from psycopg.sql import SQL, Identifier
 
 from kmapp.accounts.acting import acting
 from kmapp.database.backup import BackupError
-from kmapp.database.backup.archive_file import KEYS, SIGNED, Contents, reading
-from kmapp.database.backup.dump import contents_of_database
+from kmapp.database.backup.archive_file import (
+    CHECKPOINTS_MEMBER,
+    KEYS_MEMBER,
+    Contents,
+    open_archive,
+)
+from kmapp.database.backup.dump import load_contents
 from kmapp.database.backup.pg_tools import connect
 from kmapp.database.provision import Login, provision
 from kmapp.ledger.chain import Head
@@ -26,7 +31,7 @@ from kmapp.providers.active import clear_model_cache
 from kmapp.runtime import env
 from kmapp.search import queries
 
-ALIASES = ("default", "owner")
+DATABASE_ALIASES = ("default", "owner")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,48 +40,48 @@ class HeadComparison:
 
     equal: frozenset[UUID]  # it is the live head
     ancestors: frozenset[UUID]  # the live chain contains it
-    astray: frozenset[UUID]  # the live chain does not contain it
+    diverged: frozenset[UUID]  # the live chain does not contain it
 
     @property
     def heads(self) -> int:
-        return len(self.equal) + len(self.ancestors) + len(self.astray)
+        return len(self.equal) + len(self.ancestors) + len(self.diverged)
 
 
 @contextmanager
-def scratch(superuser_url: str) -> Iterator[str]:
+def create_scratch_database(superuser_url: str) -> Iterator[str]:
     """Create an empty, provisioned database next to the live one and drop it afterwards."""
-    live, app = settings.DATABASES["owner"], settings.DATABASES["default"]
-    name = f"{live['NAME']}_rehearsal"
+    live_database, app_database = settings.DATABASES["owner"], settings.DATABASES["default"]
+    name = f"{live_database['NAME']}_rehearsal"
     with psycopg.connect(superuser_url, autocommit=True) as server:
         lock = server.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [name])
         if lock.fetchone() != (True,):
             raise BackupError(f"Another rehearsal is under way in the database {name}.")
-        _drop(server, name)  # an earlier rehearsal may have been killed
-        owner, served = Login(str(live["USER"])), Login(str(app["USER"]))
-        provision(superuser_url, database=name, owner=owner, app=served)
+        _drop_database(server, name)  # an earlier rehearsal may have been killed
+        owner_login, app_login = Login(str(live_database["USER"])), Login(str(app_database["USER"]))
+        provision(superuser_url, database=name, owner=owner_login, app=app_login)
         try:
             yield name
         finally:
-            _drop(server, name)
+            _drop_database(server, name)
 
 
-def _drop(server: psycopg.Connection[Any], name: str) -> None:
+def _drop_database(server: psycopg.Connection[Any], name: str) -> None:
     server.execute(SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(Identifier(name)))
 
 
 @contextmanager
 def use_database(name: str) -> Iterator[None]:
     """Let this process work in another database of the server."""
-    before = str(settings.DATABASES["default"]["NAME"])
+    former_name = str(settings.DATABASES["default"]["NAME"])
     _connect_to(name)
     try:
         yield
     finally:
-        _connect_to(before)
+        _connect_to(former_name)
 
 
 def _connect_to(name: str) -> None:
-    for alias in ALIASES:
+    for alias in DATABASE_ALIASES:
         connection = connections[alias]
         connection.close()
         connection.close_pool()  # type: ignore[attr-defined]  # of Django's PostgreSQL
@@ -85,30 +90,34 @@ def _connect_to(name: str) -> None:
     queries.clear_query_caches()
 
 
-def checked(path: Path, name: str) -> Findings:
+def check_restored_database(path: Path, name: str) -> Findings:
     """Return the findings of fsck in the restored database, with the backup's checkpoints."""
     address = env.address(settings.DATABASES["default"]) | {"dbname": name}
-    with TemporaryDirectory() as folder, reading(path) as bundle:
-        signed, keys = Path(folder, SIGNED), Path(folder, KEYS)
-        signed.write_bytes(bundle.read(SIGNED))
-        keys.write_bytes(bundle.read(KEYS))
+    with TemporaryDirectory() as folder, open_archive(path) as bundle:
+        signed, keys = Path(folder, CHECKPOINTS_MEMBER), Path(folder, KEYS_MEMBER)
+        signed.write_bytes(bundle.read(CHECKPOINTS_MEMBER))
+        keys.write_bytes(bundle.read(KEYS_MEMBER))
         return check(Options(address=address, checkpoints=signed, public_keys=[keys]))
 
 
-def restored(name: str) -> Contents:
+def load_restored_contents(name: str) -> Contents:
     with connect(env.address(settings.DATABASES["owner"]) | {"dbname": name}) as server:
-        return contents_of_database(server)
+        return load_contents(server)
 
 
 def compare_heads(heads: Mapping[str, Head]) -> HeadComparison:
     """Compare the restored heads with the live chains."""
-    account_ids: dict[str, set[UUID]] = {"equal": set(), "ancestors": set(), "astray": set()}
+    account_ids: dict[str, set[UUID]] = {"equal": set(), "ancestors": set(), "diverged": set()}
     for account, head in heads.items():
         account_id = UUID(account)
         with acting(account_id):
             commits = Commit.objects.of(account_id)
-            there = commits.at(head).exists()
-            last = commits.last_seq()
-        where = "astray" if not there else "equal" if last == head.seq else "ancestors"
-        account_ids[where].add(account_id)
-    return HeadComparison(**{where: frozenset(accounts) for where, accounts in account_ids.items()})
+            is_in_chain = commits.at(head).exists()
+            last_seq = commits.last_seq()
+        relation = (
+            "diverged" if not is_in_chain else "equal" if last_seq == head.seq else "ancestors"
+        )
+        account_ids[relation].add(account_id)
+    return HeadComparison(
+        **{relation: frozenset(accounts) for relation, accounts in account_ids.items()}
+    )

@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from kmapp.ledger.fsck.chain import walk_chain
-from kmapp.ledger.fsck.checkpoints import check_against, public_keys, read, report_missing_accounts
+from kmapp.ledger.fsck.checkpoints import (
+    check_checkpoints,
+    load_public_keys,
+    read_checkpoints,
+    report_missing_accounts,
+)
 from kmapp.ledger.fsck.derived import check_derived
 from kmapp.ledger.fsck.findings import Findings, Problem
 from kmapp.ledger.fsck.rows import check_rows
@@ -32,17 +37,17 @@ class Options:
 
 def check(options: Options) -> Findings:
     findings = Findings(limit=options.limit)
-    keys = public_keys(path for path in options.public_keys if path.exists())
-    signed = read(options.checkpoints, keys, findings)
+    keys = load_public_keys(path for path in options.public_keys if path.exists())
+    signed = read_checkpoints(options.checkpoints, keys, findings)
     with open_snapshot(options.address) as snapshot:
-        accounts = [str(row[0]) for row in snapshot.all("SELECT account_ids()")]
+        accounts = [str(row[0]) for row in snapshot.fetch_all("SELECT account_ids()")]
         if not options.accounts:
             report_missing_accounts(accounts, findings, signed)
         for account in options.accounts or accounts:
             findings.accounts += 1
-            snapshot.enter(account)
+            snapshot.set_account(account)
             chain = walk_chain(snapshot, findings, signed.hashes.get(account, {}))
-            check_against(snapshot, findings, chain, signed)
+            check_checkpoints(snapshot, findings, chain, signed)
             if not options.chain_only:
                 check_rows(snapshot, findings, chain)
                 check_derived(snapshot, findings)

@@ -16,15 +16,15 @@ from psycopg import sql
 
 from kmapp.ledger.fsck.chain import Chain
 from kmapp.ledger.fsck.findings import Findings
-from kmapp.ledger.fsck.hashing import TIME, encoded
+from kmapp.ledger.fsck.hashing import FORMAT_TIME_SQL, encode_canonical
 from kmapp.ledger.fsck.snapshot import Snapshot
 
-_END = "-----END PUBLIC KEY-----\n"
-_STATEMENT = ("account", "commit_hash", "created_at", "seq")
-_COPIES = sql.SQL(
+_KEY_END = "-----END PUBLIC KEY-----\n"
+_STATEMENT_FIELDS = ("account", "commit_hash", "created_at", "seq")
+_COPIES_SQL = sql.SQL(
     "SELECT account_id::text, commit_hash, {time}, seq, signature, key_id FROM ledger_checkpoint"
     " WHERE account_id = %s ORDER BY seq"
-).format(time=sql.SQL(TIME).format(sql.Identifier("created_at")))
+).format(time=sql.SQL(FORMAT_TIME_SQL).format(sql.Identifier("created_at")))
 Keys = Mapping[str, Ed25519PublicKey]
 
 
@@ -46,50 +46,50 @@ class SignedCheckpoints:
         )
 
 
-def public_keys(paths: Iterable[Path]) -> dict[str, Ed25519PublicKey]:
+def load_public_keys(paths: Iterable[Path]) -> dict[str, Ed25519PublicKey]:
     keys = {}
     for path in paths:
-        for block in path.read_text().split(_END)[:-1]:
-            key = load_pem_public_key((block + _END).encode())
+        for block in path.read_text().split(_KEY_END)[:-1]:
+            key = load_pem_public_key((block + _KEY_END).encode())
             if isinstance(key, Ed25519PublicKey):
                 keys[sha256(key.public_bytes_raw()).hexdigest()[:16]] = key
     return keys
 
 
-def read(path: Path, keys: Keys, findings: Findings) -> SignedCheckpoints:
+def read_checkpoints(path: Path, keys: Keys, findings: Findings) -> SignedCheckpoints:
     """Read the statements of the file. Call it before the snapshot is taken."""
-    remembered = SignedCheckpoints(keys)
+    checkpoints = SignedCheckpoints(keys)
     if not path.exists():
         findings.notes.append(f"checkpoint file {path} does not exist")
-        return remembered
+        return checkpoints
     with path.open("rb") as file:
-        for place, line in enumerate(file, start=1):
+        for line_number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 findings.notes.append(f"the last line of {path} was cut short by a crash")
                 break
-            if error := _add_statement(line, remembered):
-                findings.add("checkpoint", f"line {place} of {path} {error}")
+            if error := _add_statement(line, checkpoints):
+                findings.add("checkpoint", f"line {line_number} of {path} {error}")
             findings.checkpoints += 1
-    findings.notes += remembered.notes
-    return remembered
+    findings.notes += checkpoints.notes
+    return checkpoints
 
 
-def _add_statement(line: bytes, remembered: SignedCheckpoints) -> str | None:
+def _add_statement(line: bytes, checkpoints: SignedCheckpoints) -> str | None:
     """Add the statement of a line, or return what is wrong with it."""
     try:
         record = json.loads(line)
         statement = record["statement"]
         names = tuple(sorted(statement.keys() - {"replaces"}))
-        if names != _STATEMENT or not isinstance(statement["seq"], int):
+        if names != _STATEMENT_FIELDS or not isinstance(statement["seq"], int):
             return "is not a statement"
-        if error := _check_signature(remembered.keys, record):
+        if error := _check_signature(checkpoints.keys, record):
             return error
     except (ValueError, KeyError, TypeError, RecursionError):
         return "is damaged"
     if replaced := statement.get("replaces"):
-        remembered.accept_loss(statement, replaced)
+        checkpoints.accept_loss(statement, replaced)
         return None
-    before = remembered.hashes[statement["account"]].setdefault(
+    before = checkpoints.hashes[statement["account"]].setdefault(
         statement["seq"], statement["commit_hash"]
     )
     return None if before == statement["commit_hash"] else "contradicts an earlier line"
@@ -102,17 +102,17 @@ def _check_signature(keys: Keys, record: Mapping[str, Any]) -> str | None:
         return "is signed with an unknown key"
     try:
         signature = base64.b64decode(record["signature"], validate=True)
-        key.verify(signature, encoded(record["statement"]))
+        key.verify(signature, encode_canonical(record["statement"]))
     except InvalidSignature:
         return "differs from what was signed"
     return None
 
 
-def check_against(
-    snapshot: Snapshot, findings: Findings, chain: Chain, remembered: SignedCheckpoints
+def check_checkpoints(
+    snapshot: Snapshot, findings: Findings, chain: Chain, checkpoints: SignedCheckpoints
 ) -> None:
     """Check that the chain reaches its checkpoints and that the copies in the database match."""
-    hashes: dict[int, Any] = remembered.hashes.get(snapshot.account, {})
+    hashes: dict[int, Any] = checkpoints.hashes.get(snapshot.account, {})
     signed = max(hashes, default=0)
     if signed > chain.seq:
         message = (
@@ -120,11 +120,11 @@ def check_against(
             " database was put back, or later commits were deleted"
         )
         findings.add("cut", message, snapshot.account, signed)
-    for row in snapshot.all(_COPIES, snapshot.account):
+    for row in snapshot.fetch_all(_COPIES_SQL, snapshot.account):
         *values, signature, key = row
-        statement = dict(zip(_STATEMENT, values, strict=True))
+        statement = dict(zip(_STATEMENT_FIELDS, values, strict=True))
         record = {"key": key, "signature": signature, "statement": statement}
-        if error := _check_copy(remembered.keys, hashes, record):
+        if error := _check_copy(checkpoints.keys, hashes, record):
             message = f"the checkpoint in the database {error}"
             findings.add("checkpoint", message, snapshot.account, statement["seq"])
 
@@ -141,10 +141,10 @@ def _check_copy(keys: Keys, hashes: Mapping[int, str], record: Mapping[str, Any]
 
 
 def report_missing_accounts(
-    accounts: Iterable[str], findings: Findings, remembered: SignedCheckpoints
+    accounts: Iterable[str], findings: Findings, checkpoints: SignedCheckpoints
 ) -> None:
-    signed = {account for account, hashes in remembered.hashes.items() if hashes}
+    signed = {account for account, hashes in checkpoints.hashes.items() if hashes}
     for account in sorted(signed - set(accounts)):
-        seq = max(remembered.hashes[account])
+        seq = max(checkpoints.hashes[account])
         message = f"the account with {seq} signed commits is missing"
         findings.add("account", message, account, seq)

@@ -6,15 +6,15 @@ from psycopg import sql
 
 from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.snapshot import Snapshot
-from kmapp.ledger.fsck.tables import INDEXED, kind_of
+from kmapp.ledger.fsck.tables import INDEXED_TABLES, get_object_type
 
-_VECTORS = """
+_VECTORS_SQL = """
 SELECT v.collection, v.object_id::text, v.part, m.name, m.dimensions, vector_dims(v.embedding)
   FROM search_vector v JOIN providers_embeddingmodel m ON m.id = v.model_id
  WHERE v.account_id = %s AND v.state = 'READY'
    AND (v.embedding IS NULL OR vector_dims(v.embedding) <> m.dimensions)
 """
-_UNINDEXED = """
+_UNINDEXED_SQL = """
 SELECT t.id::text FROM {table} t
  WHERE t.account_id = %s AND {only} AND NOT EXISTS (
    SELECT FROM search_termposting p WHERE p.account_id = t.account_id
@@ -22,21 +22,21 @@ SELECT t.id::text FROM {table} t
 """
 # The posting of the empty term holds the length, which is the sum of all others. A document with a
 # term that fills its smallint is skipped, because such a term is not counted further.
-_INCOMPLETE = """
+_INCOMPLETE_SQL = """
 SELECT document::text FROM search_termposting WHERE account_id = %s AND collection = %s
  GROUP BY document
 HAVING coalesce(sum(tf) FILTER (WHERE term <> ''), 0) <> max(dl)
        AND coalesce(max(tf) FILTER (WHERE term <> ''), 0) < 32000
     OR coalesce(max(dl) FILTER (WHERE term = ''), -1) <> max(dl)
 """
-_REFERENCES = """
+_REFERENCES_SQL = """
 SELECT c.conrelid::regclass::text, c.confrelid::regclass::text, a.attname
   FROM pg_constraint c
   JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey)
  WHERE c.contype = 'f' AND cardinality(c.conkey) = 2 AND a.attname <> 'account_id'
  ORDER BY 1, 3
 """
-_BROKEN_REFERENCES = """
+_BROKEN_REFERENCES_SQL = """
 SELECT t.id::text FROM {table} t LEFT JOIN {target} r
     ON r.account_id = t.account_id AND r.id = t.{column}
  WHERE t.account_id = %s AND t.{column} IS NOT NULL AND r.id IS NULL
@@ -45,41 +45,43 @@ SELECT t.id::text FROM {table} t LEFT JOIN {target} r
 
 def check_derived(snapshot: Snapshot, findings: Findings) -> None:
     for kind, name, message in (
-        *_bad_vectors(snapshot),
-        *_bad_postings(snapshot),
-        *_broken_references(snapshot),
+        *_list_bad_vectors(snapshot),
+        *_list_bad_postings(snapshot),
+        *_list_broken_references(snapshot),
     ):
         findings.add(kind, message, snapshot.account, name=name)
 
 
-def _bad_vectors(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
-    for collection, ident, part, model, expected, size in snapshot.all(_VECTORS, snapshot.account):
+def _list_bad_vectors(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
+    for collection, ident, part, model, expected, size in snapshot.fetch_all(
+        _VECTORS_SQL, snapshot.account
+    ):
         has = "no embedding" if size is None else f"{size} dimensions instead of {expected}"
         yield "vector", f"{collection}:{ident}", f"part {part} is READY for {model} with {has}"
 
 
-def _bad_postings(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
-    for each in INDEXED:
-        if not snapshot.columns(each.table):
+def _list_bad_postings(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
+    for each in INDEXED_TABLES:
+        if not snapshot.load_columns(each.table):
             continue
         only: sql.Composable = sql.SQL("true")
         if each.column:
             column, value = sql.Identifier(each.column), sql.Literal(each.value)
             only = sql.SQL("t.{} = {}").format(column, value)
-        query = sql.SQL(_UNINDEXED).format(table=sql.Identifier(each.table), only=only)
-        for (ident,) in snapshot.all(query, snapshot.account, each.collection):
-            yield "posting", f"{kind_of(each.table)}:{ident}", "has no postings"
-        for (ident,) in snapshot.all(_INCOMPLETE, snapshot.account, each.collection):
-            yield "posting", f"{kind_of(each.table)}:{ident}", "its postings do not add up"
+        query = sql.SQL(_UNINDEXED_SQL).format(table=sql.Identifier(each.table), only=only)
+        for (ident,) in snapshot.fetch_all(query, snapshot.account, each.collection):
+            yield "posting", f"{get_object_type(each.table)}:{ident}", "has no postings"
+        for (ident,) in snapshot.fetch_all(_INCOMPLETE_SQL, snapshot.account, each.collection):
+            yield "posting", f"{get_object_type(each.table)}:{ident}", "its postings do not add up"
 
 
-def _broken_references(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
-    for table, target, column in snapshot.all(_REFERENCES):
-        query = sql.SQL(_BROKEN_REFERENCES).format(
+def _list_broken_references(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
+    for table, target, column in snapshot.fetch_all(_REFERENCES_SQL):
+        query = sql.SQL(_BROKEN_REFERENCES_SQL).format(
             table=sql.Identifier(table),
             target=sql.Identifier(target),
             column=sql.Identifier(column),
         )
-        for (ident,) in snapshot.all(query, snapshot.account):
+        for (ident,) in snapshot.fetch_all(query, snapshot.account):
             message = f"{column} names no row of {target} in this account"
-            yield "reference", f"{kind_of(table)}:{ident}", message
+            yield "reference", f"{get_object_type(table)}:{ident}", message

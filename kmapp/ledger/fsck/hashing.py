@@ -1,7 +1,7 @@
 """Digests of the ledger, implemented independently of the writer.
 
 Canonical JSON: sorted keys, no spaces, UTF-8; integral numbers as integers; times are UTC text with
-microseconds, which the database formats (`TIME`).
+microseconds, which the database formats (`FORMAT_TIME_SQL`).
 """
 
 import json
@@ -9,9 +9,9 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 # `to_char` writes no sign before the year, so a date B.C. must not look like a valid one.
-TIME = """CASE WHEN {0} < timestamptz '0001-01-01Z' THEN {0}::text
+FORMAT_TIME_SQL = """CASE WHEN {0} < timestamptz '0001-01-01Z' THEN {0}::text
   ELSE to_char({0} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') END"""
-_LONGEST_NUMBER = 20  # digits; Python refuses to read very long ones
+_MAX_DIGITS = 20  # digits; Python refuses to read very long ones
 
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
 
@@ -33,7 +33,7 @@ class Commit(NamedTuple):
     reason: str
 
 
-def hash_of(account: str, commit: Commit, diff: Any) -> str:
+def compute_commit_hash(account: str, commit: Commit, diff: Any) -> str:
     """Return the hash that a commit must have (format 1): of all columns except the hash."""
     text = (
         f'{{"account":"{account}","actor":{_encode(commit.actor)}'
@@ -44,24 +44,24 @@ def hash_of(account: str, commit: Commit, diff: Any) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def digest_of(salt: bytes, value: Any) -> str:
+def compute_digest(salt: bytes, value: Any) -> str:
     return sha256(salt + _encode(value).encode()).hexdigest()
 
 
-def encoded(value: Any) -> bytes:
+def encode_canonical(value: Any) -> bytes:
     return _encode(value).encode()
 
 
-def number(value: float) -> float:
+def normalize_number(value: float) -> float:
     return int(value) if value.is_integer() else value
 
 
 _decode = json.JSONDecoder(
-    parse_float=lambda digits: number(float(digits)),
-    parse_int=lambda digits: int(digits) if len(digits) <= _LONGEST_NUMBER else digits,
+    parse_float=lambda digits: normalize_number(float(digits)),
+    parse_int=lambda digits: int(digits) if len(digits) <= _MAX_DIGITS else digits,
 ).decode
 
 
-def loaded(text: str | None) -> Any:
+def parse_jsonb(text: str | None) -> Any:
     """Return a jsonb value with its numbers as in canonical JSON."""
     return None if text is None else _decode(text)

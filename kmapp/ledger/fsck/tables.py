@@ -53,7 +53,7 @@ HISTORIES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class IndexedTable:
     """Rows that must have postings in a collection: those of a table that have this value."""
 
     table: str
@@ -62,14 +62,14 @@ class Indexed:
     value: str = ""
 
 
-INDEXED = (
-    Indexed("memory_memoryentry", "memory"),
-    Indexed("context_toolresultarchive", "context.archive"),
-    Indexed("knowledge_knowledgechunk", "knowledge.1", "index_version", "1"),
-    Indexed("knowledge_knowledgechunk", "knowledge.2", "index_version", "2"),
+INDEXED_TABLES = (
+    IndexedTable("memory_memoryentry", "memory"),
+    IndexedTable("context_toolresultarchive", "context.archive"),
+    IndexedTable("knowledge_knowledgechunk", "knowledge.1", "index_version", "1"),
+    IndexedTable("knowledge_knowledgechunk", "knowledge.2", "index_version", "2"),
 )
 
 
-def kind_of(table: str) -> str:
+def get_object_type(table: str) -> str:
     """Return the name of a table in a diff: memory.memoryentry."""
     return table.replace("_", ".", 1)

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.accept_loss import accept_loss
-from kmapp.ledger.checkpoint_status import Behind, all_behind
+from kmapp.ledger.checkpoint_status import ChainDeviation, list_deviations
 from kmapp.management.accounts import list_all_accounts
 
 
@@ -24,7 +24,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         slugs = {account.pk: account.slug for account in list_all_accounts()}
-        listed = all_behind()
+        listed = list_deviations()
         chosen = self._choose_ledgers(listed, slugs, options)
         if chosen and not options["reason"]:
             raise CommandError("Add --reason TEXT. The ledger records it.")
@@ -39,8 +39,8 @@ class Command(BaseCommand):
             self.stdout.write("Every ledger matches its last checkpoint.")
 
     def _choose_ledgers(
-        self, listed: list[Behind], slugs: dict[UUID, str], options: dict[str, Any]
-    ) -> list[Behind]:
+        self, listed: list[ChainDeviation], slugs: dict[UUID, str], options: dict[str, Any]
+    ) -> list[ChainDeviation]:
         if options["all"]:
             return listed
         names = set(options["accounts"])

@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.database.backup import BackupError
 from kmapp.database.backup.archive_file import Contents
-from kmapp.database.backup.dump import back_up
-from kmapp.ledger.signing import public_path
+from kmapp.database.backup.dump import dump_database
+from kmapp.ledger.signing import get_public_keys_path
 from kmapp.management.database import get_owner_address
 from kmapp.management.progress import Progress
 from kmapp.runtime import stack
@@ -50,11 +50,11 @@ def make_default_path() -> Path:
 
 def create_backup(path: Path) -> Contents:
     progress = Progress("Kilobytes written")
-    contents = back_up(
+    contents = dump_database(
         path,
         get_owner_address(),
-        signed=settings.CHECKPOINT_FILE,
-        keys=public_path(settings.CHECKPOINT_KEY_FILE),
+        checkpoints_path=settings.CHECKPOINT_FILE,
+        keys_path=get_public_keys_path(settings.CHECKPOINT_KEY_FILE),
         report_progress=lambda size: progress.add(size // KILOBYTE),
     )
     progress.end()

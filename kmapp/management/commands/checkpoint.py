@@ -5,8 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kmapp.ledger.checkpoints import checkpoint
-from kmapp.ledger.signing import public_pem, signing_key
+from kmapp.ledger.checkpoints import sign_all_heads
+from kmapp.ledger.signing import format_public_key, load_signing_key
 
 
 class Command(BaseCommand):
@@ -19,10 +19,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["public_key"]:
-            key = signing_key(settings.CHECKPOINT_KEY_FILE)
-            self.stdout.write(public_pem(key.public_key()), ending="")
+            key = load_signing_key(settings.CHECKPOINT_KEY_FILE)
+            self.stdout.write(format_public_key(key.public_key()), ending="")
             return
-        outcomes = checkpoint()
+        outcomes = sign_all_heads()
         broken = [(each.account_id, each.problem) for each in outcomes if each.problem]
         for each in outcomes:
             if each.problem is None:

@@ -14,9 +14,14 @@ from kmapp.providers.actions import TEMPLATE, retire_model
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import model_switch
-from kmapp.search.model_comparison import Question, compare, examples, render_report
+from kmapp.search.model_comparison import (
+    Question,
+    compare_models,
+    load_example_questions,
+    render_report,
+)
 from kmapp.search.passages import Template
-from kmapp.search.registry import sources
+from kmapp.search.registry import list_sources
 
 EXAMPLES = 50
 MODEL_OPTIONS = (
@@ -63,7 +68,7 @@ class Command(BaseCommand):
 
     def list(self, **_: Any) -> None:
         for model in EmbeddingModel.objects.order_by("pk"):
-            vectors = model_switch.states(model)
+            vectors = model_switch.count_states(model)
             counted = ", ".join(f"{n:,} {state}" for state, n in vectors.items()) or "no vectors"
             self.stdout.write(
                 f"{model.pk}  {model.state:9}{model.dimensions:5}  {model.name}"
@@ -82,7 +87,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         fields = {name: options[name] for name in MODEL_OPTIONS}
         model = EmbeddingModel(passage_template=options["template"], **fields)
-        model_switch.add(model)
+        model_switch.add_model(model)
         self.stdout.write(
             f"{model} was added: new texts now get its vectors too.\nTo embed existing texts, run: "
             f"manage.py embedding_models backfill {model.pk}"
@@ -90,15 +95,15 @@ class Command(BaseCommand):
 
     def backfill(self, **options: Any) -> None:
         model = _get_model(options["id"])
-        missing = model_switch.coverage(model).missing
+        missing = model_switch.load_coverage(model).missing
         progress = Progress(f"Texts embedded for {model}", missing)
         try:
-            failed = model_switch.backfill(model, progress.add)
+            failed = model_switch.backfill_model(model, progress.add)
         except KeyboardInterrupt:
             raise CommandError("Stopped. Run the command again to resume.") from None
         finally:
             progress.end()
-        covered = model_switch.coverage(model)
+        covered = model_switch.load_coverage(model)
         self.stdout.write(
             f"{model} has vectors of {covered.percent:.1f} % of {covered.texts:,} texts"
             + (f"; {failed:,} were refused by the provider." if failed else ".")
@@ -113,16 +118,16 @@ class Command(BaseCommand):
         questions = [Question(text=text) for text in queries]
         answers = []
         for account in list_accounts(options["account"]):
-            for source in sources():
-                batch = questions or examples(source, account.pk, EXAMPLES)
-                answers += compare(source, account.pk, pair, batch)
-        covered = [model_switch.coverage(model) for model in pair]
+            for source in list_sources():
+                batch = questions or load_example_questions(source, account.pk, EXAMPLES)
+                answers += compare_models(source, account.pk, pair, batch)
+        covered = [model_switch.load_coverage(model) for model in pair]
         self.stdout.write(render_report(pair, covered, answers))
 
     def activate(self, **options: Any) -> None:
         model = _get_model(options["id"])
         try:
-            model_switch.activate(model, although_incomplete=options["force"])
+            model_switch.activate_model(model, allow_incomplete=options["force"])
         except DomainError as refusal:
             help_ = (
                 f"\nFill it: manage.py embedding_models backfill {model.pk}"
@@ -141,11 +146,11 @@ class Command(BaseCommand):
 
     def drop(self, **options: Any) -> None:
         model = _get_model(options["id"])
-        number = sum(model_switch.states(model).values())
+        number = sum(model_switch.count_states(model).values())
         if not options["yes"] and not confirm(f"Delete {model} and its {number:,} vectors?"):
             raise CommandError("Nothing was deleted.")
         progress = Progress("Vectors deleted", number)
-        model_switch.drop(model, progress.add)
+        model_switch.drop_model(model, progress.add)
         progress.end()
 
 

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
-from kmapp.ledger.checkpoint_status import all_behind
+from kmapp.ledger.checkpoint_status import list_deviations
 from kmapp.runtime import stack
 
 log = structlog.get_logger()
@@ -37,16 +37,16 @@ class Command(BaseCommand):
             raise CommandError(f"{str(error).strip()}\n{UNREACHABLE % settings.COMMAND}") from error
         bootstrap_output = StringIO()
         call_command("bootstrap", json=True, stdout=bootstrap_output)
-        behind = all_behind()
-        for each in behind:
+        deviations = list_deviations()
+        for each in deviations:
             log.error(
                 "ledger_behind_checkpoint",
                 account=str(each.account_id),
-                signed=each.signed,
-                ends=each.ends,
+                signed=each.signed_seq,
+                ends=each.last_seq,
             )
         output = {
             "made": json.loads(bootstrap_output.getvalue()),
-            "behind": [f"account {each.account_id} {each}" for each in behind],
+            "behind": [f"account {each.account_id} {each}" for each in deviations],
         }
         self.stdout.write(json.dumps(output))

@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
 from kmapp.database.backup import BackupError
-from kmapp.database.backup.dump import restore, restore_checkpoints
-from kmapp.ledger.checkpoint_status import all_behind
-from kmapp.ledger.signing import public_path
+from kmapp.database.backup.dump import restore_backup, restore_checkpoints
+from kmapp.ledger.checkpoint_status import list_deviations
+from kmapp.ledger.signing import get_public_keys_path
 from kmapp.management.commands.backup import KILOBYTE
 from kmapp.management.database import get_owner_address
 from kmapp.management.progress import Progress
@@ -63,13 +63,13 @@ class Command(BaseCommand):
         if stack.may_provision():
             call_command("provision", stdout=self.stderr)
         progress = Progress("Kilobytes read")
-        contents = restore(
+        contents = restore_backup(
             file, get_owner_address(), report_progress=lambda size: progress.add(size // KILOBYTE)
         )
         progress.end()
         self.stdout.write(f"{sum(contents.rows.values()):,} rows of {contents.made_at} are back.")
-        keys = public_path(settings.CHECKPOINT_KEY_FILE)
-        if restore_checkpoints(file, signed=settings.CHECKPOINT_FILE, keys=keys):
+        keys = get_public_keys_path(settings.CHECKPOINT_KEY_FILE)
+        if restore_checkpoints(file, checkpoints_path=settings.CHECKPOINT_FILE, keys_path=keys):
             self.stdout.write(f"Its checkpoints are in {settings.CHECKPOINT_FILE}.")
         call_command("migrate", database="owner", interactive=False, verbosity=0)
         call_command("fsck", stdout=self.stdout)
@@ -91,7 +91,7 @@ class Command(BaseCommand):
         connections.close_all()  # of the former server
         with stack.database_server():
             call_command("migrate", database="owner", interactive=False, verbosity=0)
-            older = bool(all_behind())
+            older = bool(list_deviations())
             try:
                 call_command("fsck", stdout=self.stdout)
             except CommandError:

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 
 from kmapp.accounts.models import User, list_account_access
 from kmapp.accounts.second_factor import FACTORS
-from kmapp.database.encryption import seal, unseal
+from kmapp.database.encryption import decrypt_text, encrypt_text
 
 
 class MFAAdapter(DefaultMFAAdapter):
@@ -22,10 +22,10 @@ class MFAAdapter(DefaultMFAAdapter):
     }
 
     def encrypt(self, text: str) -> str:
-        return seal(text)
+        return encrypt_text(text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        return unseal(encrypted_text)
+        return decrypt_text(encrypted_text)
 
     def get_totp_issuer(self) -> str:
         return "kmapp"

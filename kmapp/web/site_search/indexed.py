@@ -5,8 +5,8 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from kmapp.search.bounded import complete_term, find_with_all, find_with_any
-from kmapp.search.queries import Collection, Within
+from kmapp.search.bounded import complete_term, find_with_all_terms, find_with_any_term
+from kmapp.search.queries import AllowedObjects, Collection
 from kmapp.web.site_search.providers import CAP, SiteSearch
 
 
@@ -22,12 +22,12 @@ def find_ids(search: SiteSearch, collection_name: str, rows: "QuerySet[Any]") ->
     if not query.plain:
         return list(rows.order_by("-created_at", "-pk").values_list("pk", flat=True)[:CAP])
     collection = Collection(account_id=search.account_id, name=collection_name)
-    within = Within.of(rows)
+    within = AllowedObjects.from_queryset(rows)
     if query.required:
-        best = find_with_all(collection, query.required, within=within, limit=CAP)
+        best = find_with_all_terms(collection, query.required, within=within, limit=CAP)
     else:
         terms = query.terms + _complete_last_word(search, collection)
-        best = find_with_any(collection, list(dict.fromkeys(terms)), within=within, limit=CAP)
+        best = find_with_any_term(collection, list(dict.fromkeys(terms)), within=within, limit=CAP)
     return [UUID(each) for each in best]
 
 

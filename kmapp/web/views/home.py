@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.models import User
 from kmapp.accounts.permissions import Permission
-from kmapp.ledger.checkpoint_status import behind, newest_checkpoint
+from kmapp.ledger.checkpoint_status import find_deviation, find_newest_checkpoint
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery
 from kmapp.web.http import WebRequest
@@ -62,9 +62,9 @@ def operations_summary(request: WebRequest) -> HttpResponse:
 def ledger_summary(request: WebRequest) -> HttpResponse:
     account_id = request.account_id
     head = Commit.objects.of(account_id).order_by("-seq").first()
-    checkpoint = newest_checkpoint(account_id)
+    checkpoint = find_newest_checkpoint(account_id)
     context = {
-        "behind": behind(account_id),
+        "behind": find_deviation(account_id),
         # Sequence numbers have no gaps, so their difference is the number of commits.
         "unsigned": (head.seq if head else 0) - (checkpoint.seq if checkpoint else 0),
         "head": head,

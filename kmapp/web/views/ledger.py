@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.permissions import Permission
 from kmapp.ledger.accept_loss import accept_loss
-from kmapp.ledger.checkpoint_status import behind, newest_checkpoint
+from kmapp.ledger.checkpoint_status import find_deviation, find_newest_checkpoint
 from kmapp.ledger.models import Commit
-from kmapp.ledger.verify import Checked, verify
+from kmapp.ledger.verify import VerificationResult, verify_account
 from kmapp.notifications.mismatches import list_mismatches
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
@@ -35,13 +35,13 @@ def ledger(request: WebRequest) -> HttpResponse:
         rows = rows.filter(seq__lt=below)
     commits = list(rows[: PAGE_SIZE + 1])
     context: dict[str, Any] = {
-        "behind": behind(account_id),
+        "behind": find_deviation(account_id),
         "mismatches": list_mismatches(account_id),
         "commits": commits[:PAGE_SIZE],
         "more": commits[PAGE_SIZE - 1].seq if len(commits) > PAGE_SIZE else None,
         "names": list_actor_names(row.actor for row in commits),
         "head": Commit.objects.of(account_id).order_by("-seq").first(),
-        "checkpoint": newest_checkpoint(account_id),
+        "checkpoint": find_newest_checkpoint(account_id),
     }
     if not request.htmx:  # a request for the list alone
         context["charts"] = build_charts(account_id, ["commits"])
@@ -61,18 +61,18 @@ def check(request: WebRequest) -> AfterCommit:
     """Verify the chain now, in one short transaction per block."""
     account_id = request.account_id
     return AfterCommit(
-        lambda: _render_verification(request, verify(account_id)), outside_transaction=True
+        lambda: _render_verification(request, verify_account(account_id)), outside_transaction=True
     )
 
 
-def _render_verification(request: WebRequest, checked: Checked) -> AfterCommit:
+def _render_verification(request: WebRequest, checked: VerificationResult) -> AfterCommit:
     return AfterCommit(lambda: render(request, "web/ledger/checked.html", {"checked": checked}))
 
 
 @page_view("GET", "POST", needs=Permission.OPERATE)
 def accept(request: WebRequest) -> HttpResponse | AfterCommit:
     """Accept a ledger that is not the signed one, after confirmation with a reason."""
-    chain, form = behind(request.account_id), AcceptLossForm(request.POST or None)
+    chain, form = find_deviation(request.account_id), AcceptLossForm(request.POST or None)
     if request.method != "POST" or not form.is_valid():
         context = {"behind": chain, "form": form}
         return render_form(request, "web/ledger/accept.html", context, invalid=form.is_bound)

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kmapp.accounts.permissions import Permission
-from kmapp.ledger.checkpoint_status import all_behind, behind
+from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
 from kmapp.ledger.copy_thread import load_copy_status
 from kmapp.notifications.mismatches import list_mismatches
 from kmapp.outbox.actions import replay
-from kmapp.outbox.job_results import outcome
+from kmapp.outbox.job_results import load_outcome
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
 from kmapp.web.badge_counts import count_badge
 from kmapp.web.http import WebRequest, get_row_or_404, paginate, uuid_or_404
@@ -34,7 +34,7 @@ def operations(request: WebRequest) -> HttpResponse:
     rows = Delivery.objects.of(account_id)
     dead = rows.dead().select_related("event").order_by("-failed_at")
     context: dict[str, Any] = {
-        "behind": behind(account_id),
+        "behind": find_deviation(account_id),
         "mismatches": list_mismatches(account_id),
         "queues": _list_queues(rows.open()),
         "page": paginate(request, dead),
@@ -42,7 +42,7 @@ def operations(request: WebRequest) -> HttpResponse:
     if request.user.is_superuser:  # figures of all accounts are for the owner of the installation
         name = request.GET.get("period", "")
         period = PERIODS.get(name) or PERIODS[DEFAULT_PERIOD]
-        others = [each for each in all_behind() if each.account_id != account_id]
+        others = [each for each in list_deviations() if each.account_id != account_id]
         context |= {"others_behind": others, "copies": load_copy_status()}
         context |= {"charts": build_system_charts(period), "periods": PERIODS, "period": period}
     return render_part(request, "web/operations/index.html", "list", context)
@@ -64,7 +64,7 @@ def _list_queues(open_rows: DeliveryQuerySet) -> list[dict[str, Any]]:
 def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = Delivery.objects.of(request.account_id).select_related("event")
     row = get_object_or_404(rows, pk=pk)
-    evidence = outcome(row.account_id, row.event.topic, row.event.payload).evidence
+    evidence = load_outcome(row.account_id, row.event.topic, row.event.payload).evidence
     return render(request, "web/operations/detail.html", {"row": row, "evidence": evidence})
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
-from kmapp.database.encryption import DecryptionFailed, unseal
+from kmapp.database.encryption import DecryptionFailed, decrypt_text
 from kmapp.egress.allowed_addresses import CannotReach
 from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, on
 from kmapp.webhooks.actions import SEND, get_allowed_receivers
@@ -57,7 +57,11 @@ def _send_payload(job: Job, webhook: Webhook, payload: Payload) -> None:
             raise RetryLater(RECEIVER_FAILED, seconds=min(left, PAUSE).total_seconds())
     try:
         send_request(
-            webhook.url, unseal(webhook.secret), job.event_id, payload, get_allowed_receivers()
+            webhook.url,
+            decrypt_text(webhook.secret),
+            job.event_id,
+            payload,
+            get_allowed_receivers(),
         )
     except NotAccepted as error:
         _record_attempt(webhook, str(error))

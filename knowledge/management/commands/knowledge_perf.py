@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.management.accounts import get_account
-from kmapp.search.variants import DEFAULT, VARIANTS
+from kmapp.search.variants import DEFAULT_VARIANT, VARIANTS
 from knowledge.actions.folder_sync import build_delivery, list_files
 from knowledge.benchmarks.search_quality import (
     QUESTIONS,
@@ -41,7 +41,9 @@ class Command(BaseCommand):
         questions_parser.add_argument(
             "--file", type=Path, default=QUESTIONS, help="file of questions"
         )
-        questions_parser.add_argument("--variant", choices=list(VARIANTS), default=DEFAULT.name)
+        questions_parser.add_argument(
+            "--variant", choices=list(VARIANTS), default=DEFAULT_VARIANT.name
+        )
         questions_parser.add_argument(
             "--account", metavar="SLUG", help="optional if there is only one account"
         )
@@ -89,7 +91,7 @@ class Command(BaseCommand):
 
 def _chunk_files(folder: Path, formats: Mapping[Path, Format]) -> tuple[int, int]:
     """Read and chunk files as a delivery does. Return the numbers of characters and chunks."""
-    tokens = INDEX_VERSIONS[DEFAULT.index_version]
+    tokens = INDEX_VERSIONS[DEFAULT_VARIANT.index_version]
     characters = chunks = 0
     for path, form in formats.items():
         text = decode_text(b"".join(build_delivery(folder, path).pieces))

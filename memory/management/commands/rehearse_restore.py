@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.database.backup import BackupError, rehearse
 from kmapp.database.backup.archive_file import Contents
-from kmapp.database.backup.dump import restore
+from kmapp.database.backup.dump import restore_backup
 from kmapp.database.provision import CannotProvision
 from kmapp.ledger.fsck import Findings
 from kmapp.management.commands import backup
@@ -20,7 +20,7 @@ from kmapp.management.database import get_owner_address, get_server_url
 from kmapp.management.progress import Progress
 from kmapp.runtime import stack
 from kmapp.runtime.processes import CannotStart
-from memory.retrieval.golden_queries import Answer, answers, overlap, questions
+from memory.retrieval.golden_queries import Answer, compute_overlap, load_questions, run_questions
 
 RECALLS = 100
 LEEWAY = 0.05  # by which one index may find less than another: both are built by chance
@@ -56,9 +56,9 @@ class Command(BaseCommand):
         self.stdout.write("The backup restores to the same truth.")
 
     def _rehearse(self, path: Path, recalls: int, superuser_url: str) -> None:
-        with rehearse.scratch(superuser_url) as name:
+        with rehearse.create_scratch_database(superuser_url) as name:
             progress, began = Progress("Kilobytes read"), time.monotonic()
-            contents = restore(
+            contents = restore_backup(
                 path,
                 get_owner_address() | {"dbname": name},
                 report_progress=lambda size: progress.add(size // backup.KILOBYTE),
@@ -66,17 +66,21 @@ class Command(BaseCommand):
             progress.end()
             self.stdout.write(f"{path}, created {contents.made_at} by kmapp {contents.kmapp}")
             self._report_check("restored", f"in {time.monotonic() - began:.1f} s", well=True)
-            self._rows(contents, rehearse.restored(name))
-            self._fsck(rehearse.checked(path, name))
+            self._rows(contents, rehearse.load_restored_contents(name))
+            self._fsck(rehearse.check_restored_database(path, name))
             comparison = rehearse.compare_heads(contents.heads)
             self._heads(comparison)
             with rehearse.use_database(name):
-                sampled = questions(recalls)
-                there = answers(sampled, exactly=True)
-                overlap_restored = overlap(there, answers(sampled, exactly=False))
-            here = answers(sampled, exactly=True)
+                sampled = load_questions(recalls)
+                there = run_questions(sampled, is_exhaustive=True)
+                overlap_restored = compute_overlap(
+                    there, run_questions(sampled, is_exhaustive=False)
+                )
+            here = run_questions(sampled, is_exhaustive=True)
             self._recalls(comparison, there, here)
-            self._index(overlap_restored, overlap(here, answers(sampled, exactly=False)))
+            self._index(
+                overlap_restored, compute_overlap(here, run_questions(sampled, is_exhaustive=False))
+            )
 
     def _rows(self, stated: Contents, actual: Contents) -> None:
         differ = [
@@ -103,10 +107,10 @@ class Command(BaseCommand):
         stated = (
             f"{len(comparison.equal)} equal, {len(comparison.ancestors)} ancestors of the live head"
         )
-        if comparison.astray:
-            stated += f", {len(comparison.astray)} on no live chain"
+        if comparison.diverged:
+            stated += f", {len(comparison.diverged)} on no live chain"
         self._report_check(
-            "heads", f"of {comparison.heads} accounts {stated}", well=not comparison.astray
+            "heads", f"of {comparison.heads} accounts {stated}", well=not comparison.diverged
         )
 
     def _recalls(

@@ -9,7 +9,7 @@ import psycopg
 from django.conf import settings
 from psycopg import sql
 
-from kmapp.ledger.chain import GENESIS, Link, commit_hash
+from kmapp.ledger.chain import GENESIS_HASH, Link, compute_commit_hash
 from kmapp.runtime import embedded
 
 # Another value of the same type; {0} is the column.
@@ -84,10 +84,10 @@ class Intruder:
 
     def rehash(self, links: list[Link], account: Any) -> None:
         """Hash a whole chain again, so that every link fits."""
-        parent = GENESIS
+        parent = GENESIS_HASH
         for link in links:
             fitting = replace(link, parent_hash=parent)
-            parent = commit_hash(fitting)
+            parent = compute_commit_hash(fitting)
             self.run(
                 "UPDATE ledger_commit SET actor = %s, parent_hash = %s, commit_hash = %s"
                 " WHERE account_id = %s AND seq = %s",

@@ -14,7 +14,7 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import update_account
 from kmapp.accounts.actors import SYSTEM
-from kmapp.ledger.checkpoint_status import all_behind, behind
+from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
 from kmapp.ledger.models import Checkpoint
 from kmapp.management.commands.up import BEHIND
 from tests import makers
@@ -150,14 +150,14 @@ def cut_three_commits(ledger: Ledger) -> None:
 
 
 def test_complete_chain_is_not_behind_its_checkpoint(ledger: Ledger) -> None:
-    assert all_behind() == []
+    assert list_deviations() == []
 
 
 def test_older_database_is_behind_the_checkpoint(restored: Ledger) -> None:
-    [status] = all_behind()
+    [status] = list_deviations()
     assert status.account_id == restored.account.pk
-    assert status.signed == status.ends + 3
-    assert f"commit {status.signed} was signed" in str(status)
+    assert status.signed_seq == status.last_seq + 3
+    assert f"commit {status.signed_seq} was signed" in str(status)
 
 
 def test_new_commits_on_an_old_database_are_not_signed(
@@ -165,12 +165,12 @@ def test_new_commits_on_an_old_database_are_not_signed(
 ) -> None:
     """A writer without the file of checkpoints does not notice."""
     with monkeypatch.context() as patch:
-        patch.setattr("kmapp.ledger.actions.last_signed", lambda account_id: None)
+        patch.setattr("kmapp.ledger.actions.find_last_signed", lambda account_id: None)
         for _ in range(4):
             commit(restored)
-    status = behind(restored.account.pk)
+    status = find_deviation(restored.account.pk)
     assert status is not None
-    assert status.ends > status.signed
+    assert status.last_seq > status.signed_seq
     assert "differs from the signed one" in str(status)
     before = settings.CHECKPOINT_FILE.read_bytes()
     with pytest.raises(CommandError, match="1 chains are broken"):
@@ -208,8 +208,8 @@ def test_health_and_pages_report_a_chain_behind_its_checkpoint(ledger: Ledger) -
 
 def test_new_checkpoint_file_accepts_the_current_chain(restored: Ledger) -> None:
     """To accept the loss, replace the file by that of the backup."""
-    assert all_behind() != []
+    assert list_deviations() != []
     settings.CHECKPOINT_FILE.rename(settings.CHECKPOINT_FILE.with_suffix(".before"))
-    assert all_behind() == []
+    assert list_deviations() == []
     call_command("checkpoint", stdout=StringIO())
-    assert all_behind() == []
+    assert list_deviations() == []

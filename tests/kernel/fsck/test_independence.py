@@ -10,9 +10,9 @@ from django.apps import apps
 
 import kmapp.ledger.fsck
 from kmapp.accounts.models import SealedModel
-from kmapp.ledger.canonical import canonical, digest
-from kmapp.ledger.chain import commit_hash
-from kmapp.ledger.fsck.hashing import digest_of, loaded
+from kmapp.ledger.canonical import digest, encode_canonical
+from kmapp.ledger.chain import compute_commit_hash
+from kmapp.ledger.fsck.hashing import compute_digest, parse_jsonb
 from kmapp.ledger.fsck.tables import HISTORIES, SEALED
 from tests.kernel.fsck.fixtures import Ledger
 
@@ -55,12 +55,12 @@ def test_fsck_knows_every_table_that_the_models_seal() -> None:
 )
 def test_fsck_and_ledger_hash_equally(value: Any) -> None:
     salt = bytes(16)
-    assert digest_of(salt, loaded(json.dumps(value))) == digest(salt, value)
-    assert loaded(canonical(value).decode()) == value
+    assert compute_digest(salt, parse_jsonb(json.dumps(value))) == digest(salt, value)
+    assert parse_jsonb(encode_canonical(value).decode()) == value
 
 
 def test_intruder_reproduces_the_commit_hash(ledger: Ledger) -> None:
     links = ledger.links()
     ledger.intruder.rehash(links, ledger.account.pk)
     assert ledger.problems() == []
-    assert commit_hash(links[-1])
+    assert compute_commit_hash(links[-1])

@@ -8,7 +8,7 @@ from itertools import zip_longest
 import pytest
 from django.apps import apps
 
-from kmapp.ledger.fsck.tables import SEALED, kind_of
+from kmapp.ledger.fsck.tables import SEALED, get_object_type
 from tests.kernel.fsck.fixtures import COMMITS, Ledger
 from tests.promises.plugin import Measured
 
@@ -33,7 +33,7 @@ def rounds() -> Iterator[dict[str, str]]:
 
 
 def is_reported(table: str, column: str, ident: object, objects: list[str]) -> bool:
-    kind = f"{kind_of(table)}:"
+    kind = f"{get_object_type(table)}:"
     if column != "id":
         return f"{kind}{ident}" in objects
     # One row has vanished, another was never sealed.
@@ -73,7 +73,7 @@ def test_deleted_rows_are_reported(ledger: Ledger) -> None:
     for table, ident in deleted.items():
         ledger.intruder.run(f"DELETE FROM {table} WHERE id = %s", ident)  # noqa: S608
     objects = {problem["object"] for problem in ledger.problems()}
-    assert {f"{kind_of(table)}:{ident}" for table, ident in deleted.items()} <= objects
+    assert {f"{get_object_type(table)}:{ident}" for table, ident in deleted.items()} <= objects
 
 
 def test_unsealed_row_is_reported(ledger: Ledger) -> None:

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from kmapp.database.ids import uuid7
 from kmapp.ledger.canonical import digest
-from kmapp.ledger.chain import Link, commit_hash
+from kmapp.ledger.chain import Link, compute_commit_hash
 from kmapp.ledger.fsck import Options, check
 from kmapp.runtime import env
 from tests.kernel.fsck.fixtures import Ledger
@@ -46,7 +46,7 @@ def _grow(ledger: Ledger, number: int) -> None:
     """Append commits to the account's chain in bulk, in its format."""
     account = ledger.account.pk
     last = ledger.links()[-1]
-    seq, parent, time = last.seq, commit_hash(last), datetime(2026, 6, 1, tzinfo=UTC)
+    seq, parent, time = last.seq, compute_commit_hash(last), datetime(2026, 6, 1, tzinfo=UTC)
     commits: list[tuple[Any, ...]] = []
     notes: list[tuple[Any, ...]] = []
     for _ in range(number):
@@ -62,7 +62,7 @@ def _grow(ledger: Ledger, number: int) -> None:
             input_digest=digest(salt, {"input": None, "reason": ""}),
             diff=[{"object": f"memory.memoryentry:{UUID(int=seq)}", "op": "ERASE", "digest": None}],
         )
-        parent = commit_hash(link)
+        parent = compute_commit_hash(link)
         values = (link.actor, time, link.input_digest, json.dumps(link.diff), account)
         commits.append((link.id, 1, seq, link.parent_hash, parent, *values))
         notes.append((uuid7(), salt, None, "", account, link.id))

@@ -5,7 +5,11 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from kmapp.database.silence import BoundedConnection, bounded, parse_interval
+from kmapp.database.response_timeout import (
+    BoundedConnection,
+    build_connection_class,
+    parse_interval,
+)
 from kmapp.runtime import env
 
 
@@ -17,8 +21,8 @@ def test_reads_times_as_postgres_writes_them(text: str, seconds: float) -> None:
 
 
 def test_waits_for_a_statement_and_some_more() -> None:
-    assert bounded("5s").limit == 10
-    assert bounded("0").limit == 0
+    assert build_connection_class("5s").limit_seconds == 10
+    assert build_connection_class("0").limit_seconds == 0
 
 
 @pytest.mark.usefixtures("db")
@@ -27,11 +31,11 @@ def test_connection_that_does_not_answer_in_time_is_closed() -> None:
     connection.ensure_connection()
     address = env.address(settings.DATABASES["default"])
     silent = BoundedConnection.connect(**address, autocommit=True)
-    silent.extended = 60
-    silent.limit = 60
+    silent.extended_limit_seconds = 60
+    silent.limit_seconds = 60
     assert silent.execute("SELECT 1").fetchone() == (1,)
-    assert silent.extended == 0, "the extension ends with its transaction"
-    silent.limit = 0.01
+    assert silent.extended_limit_seconds == 0, "the extension ends with its transaction"
+    silent.limit_seconds = 0.01
     with pytest.raises(psycopg.OperationalError, match="did not answer in time"):
         silent.execute("SELECT pg_sleep(60)")
     assert silent.closed
