@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from kmapp.search import bm25
-from kmapp.search.fusion import COVERED
-from kmapp.search.passages import token_estimate
+from kmapp.search.fusion import FULL_LEXICAL_RATIO
+from kmapp.search.passages import estimate_tokens
 from kmapp.text.terms import terms
 
 PASSAGE_TOKENS = 320  # estimated tokens: the embedding model reads 400, including the template
@@ -33,7 +33,7 @@ def split_passages(text: str) -> list[Passage]:
     result: list[Passage] = []
     start = end = size = 0
     for piece in split_sentences(text):
-        more = token_estimate(piece)
+        more = estimate_tokens(piece)
         if size and (size + more > PASSAGE_TOKENS or end - start + len(piece) > MAX_CHARACTERS):
             result.append(Passage(start, end, text[start:end]))
             start, size = end, 0
@@ -47,7 +47,7 @@ def split_sentences(text: str) -> Iterator[str]:
     """Yield sentences, cut where they are too long."""
     for match in _BREAK.finditer(text):
         sentence = match[0]
-        step = MAX_CHARACTERS if token_estimate(sentence) <= PASSAGE_TOKENS else PASSAGE_TOKENS
+        step = MAX_CHARACTERS if estimate_tokens(sentence) <= PASSAGE_TOKENS else PASSAGE_TOKENS
         for index in range(0, len(sentence), step):
             yield sentence[index : index + step]
 
@@ -57,7 +57,7 @@ def score_by_words(passages: Sequence[Passage], query: str) -> dict[int, float]:
     term_counts = [Counter(terms(passage.text)) for passage in passages]
     average = max(1.0, sum(words.total() for words in term_counts) / max(1, len(term_counts)))
     weights = weigh_terms(query, term_counts)
-    maximum = COVERED * sum(weights.values())
+    maximum = FULL_LEXICAL_RATIO * sum(weights.values())
     scores = (bm25.score(weights, words, words.total(), average) for words in term_counts)
     return {number: min(1.0, score / maximum) for number, score in enumerate(scores) if score}
 

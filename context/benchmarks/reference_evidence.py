@@ -11,8 +11,8 @@ from uuid import UUID
 from context.assembly.calls import Snippet
 from context.assembly.citations import knowledge_snippet
 from context.assembly.snippet_excerpts import select_snippets
-from kmapp.search.fusion import fuse
-from kmapp.search.variants import DEFAULT
+from kmapp.search.fusion import rank_candidates
+from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.text.terms import terms
 from knowledge.benchmarks.search_quality import Question
 from knowledge.retrieval.search import Search, search
@@ -47,7 +47,7 @@ def memory_lines(file: Path, template: str, vectors: Vectors, number: int) -> It
 def _measure_memories(
     question: EvaluatedQuestion, items: Sequence[dict[str, Any]], budget: int
 ) -> tuple[float, float, int]:
-    ranked = fuse(question.query, question.candidates)[:MAX_MEMORIES]
+    ranked = rank_candidates(question.query, question.candidates)[:MAX_MEMORIES]
     candidates = [_memory(items[int(each.id)]["text"], int(each.id), each.score) for each in ranked]
     selected = select_snippets(candidates, question.query.text, budget)
     relevant = {ID.format(int(key)) for key in question.gold}
@@ -97,9 +97,11 @@ def _search_documents(
     account_id: UUID, source: str, question: Question
 ) -> list[tuple[str, Snippet]]:
     """Return the best passages, each with the file of its document."""
-    request = Search(query=question.text, limit=MAX_PASSAGES, sources=(source,), variant=DEFAULT)
+    request = Search(
+        query=question.text, limit=MAX_PASSAGES, sources=(source,), variant=DEFAULT_VARIANT
+    )
     return [
-        (each.chunks[0].document.ref, knowledge_snippet(each, DEFAULT))
+        (each.chunks[0].document.ref, knowledge_snippet(each, DEFAULT_VARIANT))
         for each in search(account_id, request).snippets
     ]
 

@@ -33,7 +33,9 @@ OURS = (
     "memory.retrieval.run_order",
     "memory.models",
 )
-SENDERS = frozenset({"_fetch", "_finite", "_best_of"})  # helpers that send the statements of others
+SENDERS = frozenset(
+    {"_fetch", "_fetch_finite", "_fetch_best"}
+)  # helpers that send the statements of others
 PAGE = 50
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from kmapp.errors import TooLarge
 from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import MemoryEntry, Viewer
-from memory.retrieval.indexed_text import passage_of
+from memory.retrieval.indexed_text import build_passage
 
 MAX_ITEMS = 50_000
 
@@ -45,7 +45,7 @@ def _items(account_id: UUID, viewer: Viewer, limit: int) -> Iterator[dict[str, A
     """Yield visible memories in the order of their runs."""
     rows = MemoryEntry.objects.of(account_id).current().visible_to(viewer)
     for entry in rows.order_by("observed_at", "created_at", "position")[:limit]:
-        passage = passage_of(entry)
+        passage = build_passage(entry)
         yield {
             "id": str(entry.pk),
             "run": f"{entry.user_id}/{entry.run_id or entry.pk}",

@@ -14,12 +14,21 @@ from functools import lru_cache
 
 from kmapp.text.terms import terms
 
+<<<<<<< HEAD:memory/retrieval/excerpts.py
 COMMON = 0.2  # share of the memories from which a term counts as common
 LITTLE = 2  # uncommon terms that a sentence without a term of the query needs
 IN_QUERY = 2.0  # weight of a term of the query, against another
 ANCHORED = 1.5  # worth of a sentence with a number, a date or a relative time
 QUESTION = 0.5  # worth of a question, against a statement
 LEFT_OUT = " … "
+=======
+COMMON_SHARE = 0.2  # share of the texts from which a term counts as common
+MIN_UNCOMMON_TERMS = 2  # uncommon terms that a sentence without a term of the query needs
+QUERY_TERM_WEIGHT = 2.0  # weight of a term of the query, against another
+ANCHOR_FACTOR = 1.5  # worth of a sentence with a number, a date or a relative time
+QUESTION_FACTOR = 0.5  # worth of a question, against a statement
+ELLIPSIS = " … "
+>>>>>>> 62796224 (Name the parts of excerpts and prompt blocks):kmapp/text/excerpts.py
 
 # After two small letters or digits, so that "Dr." and initials end no sentence.
 _BREAK = re.compile(r"(?<=[^\W_A-Z][^\W_A-Z][.!?])\s+|(?<=[。！？；])(?!$)|(?<!\s)\s*\n\s*")
@@ -29,7 +38,7 @@ _ANCHOR = re.compile(
     r"|[昨今明前后去]天|[今明去前]年|[上下本]个?[周月]|[一二三四五六七八九十]{1,4}[年月日号点]",
     re.IGNORECASE,
 )
-_HEAD = re.compile(r"[^\W\d_][\w .'’-]{0,30}[:：]\s*")
+_SPEAKER = re.compile(r"[^\W\d_][\w .'’-]{0,30}[:：]\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,7 @@ class _Sentence:
     terms: frozenset[str]
 
     @property
-    def asks(self) -> bool:
+    def is_question(self) -> bool:
         return self.text.rstrip()[-1:] in ("?", "？")
 
 
@@ -47,29 +56,31 @@ class Excerpts:
 
     def __init__(self, query: str, texts: Sequence[str]) -> None:
         self.query = frozenset(terms(query))
-        self.size = len(texts)
-        self.having = Counter(term for text in texts for term in _terms(text))
+        self.text_total = len(texts)
+        self.text_counts = Counter(term for text in texts for term in _collect_terms(text))
 
-    def substance(self, text: str) -> str:
+    def remove_small_talk(self, text: str) -> str:
         """Return the text without sentences that say little, but never without all of them."""
-        head, sentences = _split(text)
+        head, sentences = _split_sentences(text)
         informative = [each for each in sentences if self._has_content(each)]
-        statements = [each for each in informative if not each.asks or each.terms & self.query]
+        statements = [
+            each for each in informative if not each.is_question or each.terms & self.query
+        ]
         chosen = statements or informative
         return head + " ".join(each.text for each in chosen) if chosen else text
 
-    def shortened(self, text: str, limit: int, count: Callable[[str], int]) -> str:
+    def shorten(self, text: str, limit: int, count: Callable[[str], int]) -> str:
         """Return the sentences that say most for their length, in at most `limit` tokens.
 
         One sentence always remains, even if it is longer.
         """
-        head, sentences = _split(self.substance(text))
+        head, sentences = _split_sentences(self.remove_small_talk(text))
         if len(sentences) < 2 or count(text) <= limit:  # noqa: PLR2004
-            return head + _joined(sentences, set(range(len(sentences))))
+            return head + _join_sentences(sentences, set(range(len(sentences))))
         sizes = [count(each.text) for each in sentences]
         best = sorted(
             range(len(sentences)),
-            key=lambda n: (-self._worth(sentences[n]) / math.sqrt(sizes[n] + 1), n),
+            key=lambda n: (-self._score_sentence(sentences[n]) / math.sqrt(sizes[n] + 1), n),
         )
         chosen = {best[0]}
         used = count(head) + sizes[best[0]]
@@ -77,43 +88,46 @@ class Excerpts:
             if used + sizes[number] + 1 <= limit:
                 chosen.add(number)
                 used += sizes[number] + 1
-        return head + _joined(sentences, chosen)
+        return head + _join_sentences(sentences, chosen)
 
     def _has_content(self, sentence: _Sentence) -> bool:
         if sentence.terms & self.query:
             return True
-        most = max(1.0, COMMON * self.size)
-        return sum(self.having[term] <= most for term in sentence.terms) >= LITTLE
+        max_texts = max(1.0, COMMON_SHARE * self.text_total)
+        return (
+            sum(self.text_counts[term] <= max_texts for term in sentence.terms)
+            >= MIN_UNCOMMON_TERMS
+        )
 
-    def _worth(self, sentence: _Sentence) -> float:
-        worth = sum(
-            (IN_QUERY if term in self.query else 1.0)
-            * math.log1p(self.size / max(1, self.having[term]))
+    def _score_sentence(self, sentence: _Sentence) -> float:
+        score = sum(
+            (QUERY_TERM_WEIGHT if term in self.query else 1.0)
+            * math.log1p(self.text_total / max(1, self.text_counts[term]))
             for term in sentence.terms
         )
-        if sentence.asks:
-            return QUESTION * worth
-        return ANCHORED * worth if _ANCHOR.search(sentence.text) else worth
+        if sentence.is_question:
+            return QUESTION_FACTOR * score
+        return ANCHOR_FACTOR * score if _ANCHOR.search(sentence.text) else score
 
 
-def _joined(sentences: Sequence[_Sentence], chosen: Iterable[int]) -> str:
+def _join_sentences(sentences: Sequence[_Sentence], chosen: Iterable[int]) -> str:
     """Return the chosen sentences, with a mark where one between them is left out."""
     text, last = "", -1
     for number in sorted(chosen):
-        separator = "" if not text else " " if number == last + 1 else LEFT_OUT
+        separator = "" if not text else " " if number == last + 1 else ELLIPSIS
         text, last = text + separator + sentences[number].text, number
     return text
 
 
 @lru_cache(maxsize=5_000)
-def _split(text: str) -> tuple[str, tuple[_Sentence, ...]]:
+def _split_sentences(text: str) -> tuple[str, tuple[_Sentence, ...]]:
     """Return the name of the speaker, if the text begins with one, and the sentences."""
-    speaker = _HEAD.match(text)
-    head = speaker[0] if speaker else ""
-    parts = (part for part in _BREAK.split(text[len(head) :]) if part.strip())
-    return head, tuple(_Sentence(part, frozenset(terms(part))) for part in parts)
+    speaker = _SPEAKER.match(text)
+    speaker_prefix = speaker[0] if speaker else ""
+    parts = (part for part in _BREAK.split(text[len(speaker_prefix) :]) if part.strip())
+    return speaker_prefix, tuple(_Sentence(part, frozenset(terms(part))) for part in parts)
 
 
-def _terms(text: str) -> frozenset[str]:
-    _, sentences = _split(text)
+def _collect_terms(text: str) -> frozenset[str]:
+    _, sentences = _split_sentences(text)
     return frozenset(term for each in sentences for term in each.terms)

@@ -11,21 +11,25 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from kmapp.text.terms import chinese_share, terms
+<<<<<<< HEAD
 from memory.retrieval.excerpts import Excerpts
 from memory.review.contradictions import contrast
+=======
+from memory.review.contradictions import find_contrast
+>>>>>>> 62796224 (Name the parts of excerpts and prompt blocks)
 
 HEADING = "## Relevant Memory"
-SHARE = 25  # a memory is shortened if it exceeds this fraction of the budget
-LEAST = 24  # tokens to which a memory is shortened at most
-CONTAINED = 0.9  # share of the terms of a memory that a better one contains
-FEW_TERMS = 3  # a memory with fewer terms is not compared
-MOSTLY = 0.5  # a text with a larger share of Chinese is Chinese
+MAX_SHARES = 25  # a memory is shortened if it exceeds this fraction of the budget
+MIN_EXCERPT_TOKENS = 24  # tokens to which a memory is shortened at most
+CONTAINED_SHARE = 0.9  # share of the terms of a memory that a better one contains
+MIN_COMPARED_TERMS = 3  # a memory with fewer terms is not compared
+MIN_CHINESE_SHARE = 0.5  # a text with a larger share of Chinese is Chinese
 MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),
 )
 
-Count = Callable[[str], int]
+CountTokens = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,56 +51,56 @@ class Block:
     tokens: int
 
 
-def block(
-    memories: Sequence[BlockEntry], *, query: str = "", most_tokens: int | None, count: Count
+def build_block(
+    memories: Sequence[BlockEntry], *, query: str = "", max_tokens: int | None, count: CountTokens
 ) -> Block:
-    """Return memories as text within `most_tokens`; the first memory is the best."""
+    """Return memories as text within `max_tokens`; the first memory is the best."""
     page = _Page(memories, count)
     chosen = {place: entry.text.strip() for place, entry in enumerate(memories)}
-    if most_tokens is not None and page.size(chosen) > most_tokens:
-        chosen = _fitted(page, query, most_tokens)
+    if max_tokens is not None and page.count_tokens(chosen) > max_tokens:
+        chosen = _fit_excerpts(page, query, max_tokens)
     text = page.text(chosen)
     return Block(text=text, places=sorted(chosen), tokens=count(text))
 
 
-def _fitted(page: "_Page", query: str, most_tokens: int) -> dict[int, str]:
+def _fit_excerpts(page: "_Page", query: str, max_tokens: int) -> dict[int, str]:
     """Return excerpts of the memories that fit, the best ones in full if there is space."""
     excerpts = Excerpts(query, [entry.text for entry in page.memories])
-    limit = max(LEAST, most_tokens // SHARE)
+    limit = max(MIN_EXCERPT_TOKENS, max_tokens // MAX_SHARES)
     chosen: dict[int, str] = {}
-    used = page.size({})
-    for place in _without_contained(page.memories):
-        text = excerpts.shortened(page.memories[place].text, limit, page.count)
-        if used + (added := page.added(place, text, chosen)) <= most_tokens:
+    used = page.count_tokens({})
+    for place in _list_uncontained(page.memories):
+        text = excerpts.shorten(page.memories[place].text, limit, page.count)
+        if used + (extra_tokens := page.count_added_tokens(place, text, chosen)) <= max_tokens:
             chosen[place] = text
-            used += added
-    for place, short in chosen.items():
-        whole = page.memories[place].text.strip()
-        for longer in (whole, excerpts.substance(whole)):
-            added = page.line_tokens(longer) - page.line_tokens(short)
-            if used + added <= most_tokens:
+            used += extra_tokens
+    for place, excerpt in chosen.items():
+        full_text = page.memories[place].text.strip()
+        for longer in (full_text, excerpts.remove_small_talk(full_text)):
+            extra_tokens = page.count_line_tokens(longer) - page.count_line_tokens(excerpt)
+            if used + extra_tokens <= max_tokens:
                 chosen[place] = longer
-                used += added
+                used += extra_tokens
                 break
     return chosen
 
 
-def _without_contained(memories: Sequence[BlockEntry]) -> Iterator[int]:
+def _list_uncontained(memories: Sequence[BlockEntry]) -> Iterator[int]:
     """Yield the indexes of memories that are not contained in a better one.
 
     Texts with different numbers, dates or negations say different things.
     """
     earlier: list[tuple[int, frozenset[str]]] = []
     for place, entry in enumerate(memories):
-        own = frozenset(terms(entry.text))
+        own_terms = frozenset(terms(entry.text))
         if not any(
-            len(own) >= FEW_TERMS
-            and len(own & theirs) >= CONTAINED * len(own)
-            and not contrast(entry.text, memories[other].text)
-            for other, theirs in earlier
+            len(own_terms) >= MIN_COMPARED_TERMS
+            and len(own_terms & other_terms) >= CONTAINED_SHARE * len(own_terms)
+            and not find_contrast(entry.text, memories[other].text)
+            for other, other_terms in earlier
         ):
             yield place
-        earlier.append((place, own))
+        earlier.append((place, own_terms))
 
 
 @dataclass
@@ -104,7 +108,7 @@ class _Page:
     """The layout of chosen memories."""
 
     memories: Sequence[BlockEntry]
-    count: Count
+    count: CountTokens
     years: frozenset[int] = field(init=False)
     days: Mapping[date, str] = field(init=False)  # the heading of each, in one language
     heading: str = field(init=False)
@@ -126,48 +130,48 @@ class _Page:
     def text(self, chosen: Mapping[int, str]) -> str:
         ranks = {place: rank for rank, place in enumerate(sorted(chosen), start=1)}
         text, last = self.heading if chosen else "", ""
-        for place in sorted(chosen, key=self._order):
-            day = self._day(place)
+        for place in sorted(chosen, key=self._sort_key):
+            day = self._format_day_heading(place)
             text += day if day != last else ""
-            text += _line(ranks[place], chosen[place])
+            text += _format_line(ranks[place], chosen[place])
             last = day
         return text
 
-    def size(self, chosen: Mapping[int, str]) -> int:
+    def count_tokens(self, chosen: Mapping[int, str]) -> int:
         """Return the tokens of all lines; joined, they have at most as many."""
-        days = {self._day(place) for place in chosen}
-        lines = sum(map(self.line_tokens, chosen.values()))
+        days = {self._format_day_heading(place) for place in chosen}
+        lines = sum(map(self.count_line_tokens, chosen.values()))
         return self.count(self.heading) + sum(map(self.count, days)) + lines
 
-    def added(self, place: int, text: str, chosen: Mapping[int, str]) -> int:
+    def count_added_tokens(self, place: int, text: str, chosen: Mapping[int, str]) -> int:
         """Return the tokens that a memory adds, with its date unless that is printed already."""
-        day = self._day(place)
-        is_printed = any(self._day(other) == day for other in chosen)
-        return self.line_tokens(text) + (0 if is_printed else self.count(day))
+        day = self._format_day_heading(place)
+        is_printed = any(self._format_day_heading(other) == day for other in chosen)
+        return self.count_line_tokens(text) + (0 if is_printed else self.count(day))
 
-    def line_tokens(self, text: str) -> int:
-        return self.count(_line(1, text))  # the rank is one token up to 999
+    def count_line_tokens(self, text: str) -> int:
+        return self.count(_format_line(1, text))  # the rank is one token up to 999
 
-    def _order(self, place: int) -> tuple[float, str, float, int, int]:
+    def _sort_key(self, place: int) -> tuple[float, str, float, int, int]:
         entry = self.memories[place]
         if entry.date is None:
             return float("inf"), entry.run, 0.0, entry.position, place
         moment = entry.date.timestamp()
         return entry.date.toordinal(), entry.run, moment, entry.position, place
 
-    def _day(self, place: int) -> str:
+    def _format_day_heading(self, place: int) -> str:
         entry = self.memories[place]
         if entry.date is None:
             return ""
         return f"\n{self.days[entry.date.date()]}\n"
 
 
-def _line(rank: int, text: str) -> str:
+def _format_line(rank: int, text: str) -> str:
     return f"[{rank}] {text}\n"
 
 
 def _is_chinese(text: str) -> bool:
-    return chinese_share(text) > MOSTLY
+    return chinese_share(text) > MIN_CHINESE_SHARE
 
 
 def _format_day(day: date, *, chinese: bool, with_year: bool) -> str:

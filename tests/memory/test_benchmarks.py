@@ -39,7 +39,13 @@ def test_jobs_are_measured_by_queue(committed: str) -> None:
 def test_explain_prints_plans(committed: str) -> None:
     perf("seed", "300")
     result = perf("explain", "--account=perf-90", "--user=user-0001")
-    for name in ("best_by_words", "nearest", "load_exact_scores", "list page", "outbox head"):
+    for name in (
+        "find_best_by_words",
+        "find_nearest",
+        "load_exact_scores",
+        "list page",
+        "outbox head",
+    ):
         assert name in result
     assert "One-Time Filter" in result, "the wall between accounts is part of the plan"
     assert "$1" not in result, "values, not parameters"

@@ -28,11 +28,11 @@ LARGE, SMALL, TINY = (slug_of(share) for share in SHARES)
 HEAVY, LIGHT = Viewer(user_id="user-0001"), Viewer(user_id="user-0050")
 # What each statement must read its first table by, in the account that has nearly everything.
 WANTED = {
-    "statistics": ("Index Only Scan", "search_termposting_pkey"),
-    "containing": ("Index Only Scan", "search_termposting_pkey"),
-    "best_by_words": ("Index Only Scan", "search_termposting_pkey"),
+    "load_statistics": ("Index Only Scan", "search_termposting_pkey"),
+    "count_documents": ("Index Only Scan", "search_termposting_pkey"),
+    "find_best_by_words": ("Index Only Scan", "search_termposting_pkey"),
     "load_exact_scores": ("Index Only Scan", "search_termposting_pkey"),
-    "nearest": ("Index Scan", "vectors_nearest_1_memory"),
+    "find_nearest": ("Index Scan", "vectors_nearest_1_memory"),
     "list page": ("Index Scan", "entries_newest_first"),
     "review queue": ("Index Scan", "entries_by_status"),
     "topics": ("Index Scan", "topics"),
@@ -74,7 +74,7 @@ def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch
     large = scans_of(accounts[LARGE], HEAVY)
     by = {name: (large[name][0].kind, large[name][0].index) for name in WANTED}
     assert by == WANTED
-    exact = [scan.index for scan in scans_of(accounts[TINY], Viewer())["nearest"]]
+    exact = [scan.index for scan in scans_of(accounts[TINY], Viewer())["find_nearest"]]
     assert "vectors_nearest_1_memory" not in exact
     [head, _] = [query_plans.scans(each, owner=True) for each in query_plans.claim_statements()]
     assert head[0].index == "deliveries_due"

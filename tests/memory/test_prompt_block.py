@@ -5,8 +5,13 @@ from datetime import UTC, datetime
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+<<<<<<< HEAD
 from memory.retrieval.excerpts import Excerpts
 from memory.retrieval.text_budget import BlockEntry, block
+=======
+from kmapp.text.excerpts import Excerpts
+from memory.retrieval.text_budget import BlockEntry, build_block
+>>>>>>> 62796224 (Name the parts of excerpts and prompt blocks)
 
 
 def words(text: str) -> int:
@@ -24,7 +29,7 @@ def test_memories_are_a_timeline_with_ranks() -> None:
         entry("Ann: Guess what!", 9, position=1),
         BlockEntry(text="No date."),
     ]
-    assert block(memories, most_tokens=None, count=words).text == (
+    assert build_block(memories, max_tokens=None, count=words).text == (
         "## Relevant Memory (2026)\n"
         "\nMarch 2\n[2] Bob drinks tea.\n"
         "\nMarch 9\n[3] Ann: Guess what!\n[1] Ann: I moved to Vellmark.\n"
@@ -34,18 +39,18 @@ def test_memories_are_a_timeline_with_ranks() -> None:
 
 def test_dates_have_the_year_if_there_are_several() -> None:
     older = BlockEntry(text="小红搬到了青埠。", date=datetime(2025, 12, 31, tzinfo=UTC))
-    text = block([entry("Tea."), older], most_tokens=None, count=words).text
+    text = build_block([entry("Tea."), older], max_tokens=None, count=words).text
     assert "## Relevant Memory\n\n2025年12月31日\n[2] 小红搬到了青埠。\n" in text
     assert "\nMarch 1, 2026\n[1] Tea.\n" in text
 
 
 def test_memories_that_do_not_fit_are_left_out() -> None:
     memories = [entry("a" * 40), entry("b" * 400), entry("c" * 40)]
-    new = block(memories, most_tokens=160, count=len)
+    new = build_block(memories, max_tokens=160, count=len)
     assert new.places == [0, 2]
     assert new.text.endswith(f"[1] {'a' * 40}\n[2] {'c' * 40}\n")
     assert new.tokens == len(new.text) <= 160
-    assert block([], most_tokens=None, count=len).text == ""
+    assert build_block([], max_tokens=None, count=len).text == ""
 
 
 CHAT = [
@@ -57,22 +62,22 @@ CHAT = [
 
 def test_small_talk_is_left_out_before_content() -> None:
     excerpts = Excerpts("Where does Ann live?", CHAT)
-    assert excerpts.substance(CHAT[0]) == "Ann: I moved to Vellmark yesterday."
-    assert "Mine has a roof garden." in excerpts.substance(CHAT[1])
-    assert excerpts.substance(CHAT[2]) == CHAT[2]  # something always remains
+    assert excerpts.remove_small_talk(CHAT[0]) == "Ann: I moved to Vellmark yesterday."
+    assert "Mine has a roof garden." in excerpts.remove_small_talk(CHAT[1])
+    assert excerpts.remove_small_talk(CHAT[2]) == CHAT[2]  # something always remains
 
 
 def test_excerpt_marks_what_is_left_out() -> None:
     text = "Mira grows oolong. The weather station was painted blue. Ferries stop at Ostrey."
     excerpts = Excerpts("Does Mira grow oolong near Ostrey?", [text])
-    assert excerpts.shortened(text, 9, words) == "Mira grows oolong. … Ferries stop at Ostrey."
-    assert excerpts.shortened(text, 50, words) == text
+    assert excerpts.shorten(text, 9, words) == "Mira grows oolong. … Ferries stop at Ostrey."
+    assert excerpts.shorten(text, 50, words) == text
 
 
 def test_everything_is_whole_if_it_fits() -> None:
     memories = [entry(text) for text in CHAT]
-    whole = block(memories, most_tokens=None, count=words)
-    assert block(memories, most_tokens=whole.tokens, count=words) == whole
+    whole = build_block(memories, max_tokens=None, count=words)
+    assert build_block(memories, max_tokens=whole.tokens, count=words) == whole
     assert all(text in whole.text for text in CHAT)
 
 
@@ -83,7 +88,7 @@ def test_memory_that_a_better_one_contains_gives_way() -> None:
         entry("Bob moved to Ostrey in June."),
         entry("Ferries stop at Sable Point."),
     ]
-    assert block(memories, most_tokens=30, count=words).places == [0, 2, 3]
+    assert build_block(memories, max_tokens=30, count=words).places == [0, 2, 3]
 
 
 @given(
@@ -93,10 +98,10 @@ def test_memory_that_a_better_one_contains_gives_way() -> None:
 )
 @example(texts=["0", "0", "0", "𠀀", "0", "0", "0"], most=101, query="")  # two languages in a day
 def test_block_never_exceeds_its_budget(texts: list[str], most: int, query: str) -> None:
-    new = block(
+    new = build_block(
         [entry(text, 1 + n % 3) for n, text in enumerate(texts)],
         query=query,
-        most_tokens=most,
+        max_tokens=most,
         count=len,
     )
     assert new.tokens == len(new.text)
