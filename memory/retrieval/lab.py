@@ -1,4 +1,4 @@
-"""The recall lab: results of a query, near misses and explanations. For people only."""
+"""The recall lab: results of a query, the next lower results and explanations. For people only."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from memory.retrieval.recall import DEFAULT_SEEDS as SEEDS
 from memory.retrieval.recall import RecallRequest, recall_memories
 from memory.retrieval.search import DEFAULT_LIMIT, Hit, SearchRequest, search_memories
 
-MAX_NEAR_MISSES = 5  # results shown below the limit, and as many excluded memories
+MAX_LOWER_HITS = 5  # results shown below the limit, and as many excluded memories
 EXCLUSION_SEARCH_RESULTS = 40  # additional results in which excluded memories are searched
 MAX_REACHED = 20  # related memories shown
 Status = MemoryEntry.Status
@@ -122,11 +122,11 @@ def run_trial(account_id: UUID, question: Question) -> Trial:
     answer = _ENDPOINTS[question.endpoint](account_id, question)
     request, returned_ids = answer.request, {hit.entry.pk for hit in answer.hits}
     returned_ids |= {one.entry.pk for one in answer.reached}
-    wider = replace(request, limit=request.limit + MAX_NEAR_MISSES, min_score=0.0)
-    near_misses = [
+    wider = replace(request, limit=request.limit + MAX_LOWER_HITS, min_score=0.0)
+    lower_hits = [
         hit for hit in search_memories(account_id, wider).hits if hit.entry.pk not in returned_ids
     ]
-    returned_ids |= {hit.entry.pk for hit in near_misses}
+    returned_ids |= {hit.entry.pk for hit in lower_hits}
     unrestricted = replace(
         request, limit=request.limit + EXCLUSION_SEARCH_RESULTS, min_score=0.0, of_anyone=True
     )
@@ -140,7 +140,7 @@ def run_trial(account_id: UUID, question: Question) -> Trial:
         for one in _explain_missed(account_id, request, other_hits)
         if one.reasons != [BEYOND_LIMIT]
     ]
-    missed = [*_explain_missed(account_id, request, near_misses), *excluded[:MAX_NEAR_MISSES]]
+    missed = [*_explain_missed(account_id, request, lower_hits), *excluded[:MAX_LOWER_HITS]]
     return Trial(
         question=question,
         answer=answer,
