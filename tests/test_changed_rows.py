@@ -12,7 +12,7 @@ from kmapp.accounts.models import Account
 from kmapp.errors import Conflict
 from memory.actions import review, tiers
 from memory.actions.retention import apply_retention
-from memory.api.extraction_results import extracted
+from memory.api.extraction_results import load_extraction_outcome
 from memory.models import Extraction, MemoryEntry, MemorySettings
 from memory.retrieval.access_counters import count_accesses
 from tests import makers
@@ -62,9 +62,11 @@ def test_result_of_an_extraction_has_no_changed_text(
     payload = {"extraction": str(row.pk)}
     with acting(acme):
         row.save()
-        assert TEXT in json.dumps(extracted(acme.pk, payload).result)
+        assert TEXT in json.dumps(load_extraction_outcome(acme.pk, payload).result)
     with edited(intruder, "memory_memoryentry", pk, EDITS[0]), acting(acme):
-        assert extracted(acme.pk, payload).result == {"results": [{"id": pk, "text": None}]}
+        assert load_extraction_outcome(acme.pk, payload).result == {
+            "results": [{"id": pk, "text": None}]
+        }
 
 
 def test_change_of_a_changed_row_is_refused(

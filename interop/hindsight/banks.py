@@ -19,7 +19,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView
 from kmapp.errors import NotFound
-from memory.api.list_entries import listable_entries
+from memory.api.list_entries import filter_listable
 from memory.models import EntryQuerySet, MemoryEntry
 
 NAMESPACE = "hindsight"
@@ -141,7 +141,7 @@ class BankReport(AgentView):
     def get(self, request: Request, bank: str, **parts: str) -> Response:
         check_bank_id(bank)
         with acting(self.account):
-            entries = listable_entries(self.request.auth, {"agent_id": bank}, None).filter(
+            entries = filter_listable(self.request.auth, {"agent_id": bank}, None).filter(
                 agent_id=bank, status=MemoryEntry.Status.ACTIVE
             )
             if not entries.exists():

@@ -14,7 +14,7 @@ from interop.hindsight.banks import PROFILE_KIND, BankReport, BankView
 from interop.hindsight.embedding_wait import wait_for_embeddings
 from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.text import tokens
-from memory.api.serialize import entry_output
+from memory.api.serialize import serialize_entry
 from memory.models import EntryQuerySet
 
 MAX_ITEMS = 200
@@ -248,7 +248,7 @@ class MemoryList(BankReport):
             entries = entries.filter(Q(kind__in=kinds[kind]) if kind in kinds else ~others)
         page = entries.order_by("-created_at", "-pk").with_verify_on_read(self.account)
         sealed = withhold_mismatches(self.account, list(page[offset : offset + limit]))
-        items = [_list_item(entry_output(entry)) for entry in sealed]
+        items = [_list_item(serialize_entry(entry)) for entry in sealed]
         return {"items": items, "total": entries.count(), "limit": limit, "offset": offset}
 
 

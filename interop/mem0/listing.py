@@ -22,8 +22,8 @@ from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView
 from kmapp.errors import Invalid
 from kmapp.ledger.sealed_reads import withhold_mismatches
-from memory.api.list_entries import listable_entries
-from memory.api.serialize import entry_output
+from memory.api.list_entries import filter_listable
+from memory.api.serialize import serialize_entry
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.filters import parse_filter
 
@@ -79,7 +79,7 @@ class ListMemories(AgentView):
             entries = list(paginator.get_page(page["page"]).object_list)
             in_range = page["page"] <= paginator.num_pages
             sealed = withhold_mismatches(self.account, entries if in_range else [])
-            results = [serialize.memory_item(entry_output(entry)) for entry in sealed]
+            results = [serialize.memory_item(serialize_entry(entry)) for entry in sealed]
             return page_response(request, paginator.count, page, results)
 
     def _rows(self, data: Mapping[str, Any]) -> EntryQuerySet:
@@ -91,7 +91,7 @@ class ListMemories(AgentView):
                 raise
             parts = [filters]
         querysets = [
-            listable_entries(principal, {"filters": part}, None).filter(parse_filter(part))
+            filter_listable(principal, {"filters": part}, None).filter(parse_filter(part))
             for part in parts
         ]
         rows: EntryQuerySet = reduce(or_, querysets).filter(status__in=LISTED)

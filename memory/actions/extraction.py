@@ -81,7 +81,7 @@ def _extract_conversation(row: Extraction, settings: MemorySettings) -> None:
         system,
         fence_text("conversation", transcript),
         lambda raw: schema.parse_items(raw, "facts", Fact),
-        schema.facts_schema(list(categories)),
+        schema.build_facts_schema(list(categories)),
     )
     return _store_facts(row, _filter_facts(answer, system, transcript, categories), {})
 

@@ -20,7 +20,7 @@ from memory.actions.enqueue import index_new_entries
 from memory.actions.versions import record_versions
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry
 from memory.models.entry_input import REDACTED_FIELDS
-from memory.transfer.jsonl import Unreadable, edge_from, entry_from, serialize_row
+from memory.transfer.jsonl import InvalidLine, parse_edge, parse_entry, serialize_row
 
 Row = TypeVar("Row", MemoryEntry, MemoryEdge)
 # Flags are detected again on import, and statistics continue.
@@ -94,7 +94,7 @@ class _Block:
         entry_lines = [line for line in rows if line.value.get("object") != "edge"]
         entries = self._select_new_entries(self._parse(entry_lines, self._parse_entry))
         edges = self._select_new_edges(
-            self._parse(edge_lines, lambda value: edge_from(value, self.account.pk)), entries
+            self._parse(edge_lines, lambda value: parse_edge(value, self.account.pk)), entries
         )
         self._write(list(entries.values()), edges)
         self.result.entries, self.result.edges = len(entries), len(edges)
@@ -110,15 +110,15 @@ class _Block:
             self.raw_lines[line.number] = line.value
             try:
                 rows[line.number] = parse(line.value)
-            except Unreadable as error:
+            except InvalidLine as error:
                 self._add_problem(line.number, str(error))
         return rows
 
     def _parse_entry(self, value: Mapping[str, Any]) -> MemoryEntry:
         """Return the entry as this account stores it: its redaction policy applies."""
         if value.get("object", "entry") != "entry":
-            raise Unreadable(f"object: {value['object']} is nothing we know")
-        entry = entry_from(value, self.account.pk)
+            raise InvalidLine(f"object: {value['object']} is nothing we know")
+        entry = parse_entry(value, self.account.pk)
         for name in ("content", "slots", *REDACTED_FIELDS):
             setattr(entry, name, redact_value(getattr(entry, name), self.account.redact))
         entry.flags = detect_flags(f"{entry.title}\n{entry.content}")

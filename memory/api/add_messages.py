@@ -16,13 +16,13 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from memory.actions import messages as adding
 from memory.actions.messages import MessageContext, QueuedExtraction
-from memory.api.message_input import MessagesField, refuse_unseen
-from memory.api.request_serializers import TEXT, OwnerIds, provided_values
+from memory.api.message_input import MessagesField, refuse_unreadable_images
+from memory.api.request_serializers import MAX_TEXT_LENGTH, OwnerIds, provided_values
 from memory.api.response_types import AddAnswer, AddedMessage
 from memory.models import MemoryEntry
 
 PROCEDURAL = "procedural_memory"
-PROMPT = 20_000  # characters
+MAX_PROMPT_LENGTH = 20_000  # characters
 
 
 class ExtractionFields(OwnerIds):
@@ -45,7 +45,7 @@ class AddInput(ExtractionFields):
         choices=[PROCEDURAL], required=False, allow_null=True, allow_blank=True
     )
     prompt = serializers.CharField(
-        max_length=PROMPT,
+        max_length=MAX_PROMPT_LENGTH,
         required=False,
         allow_null=True,
         allow_blank=True,
@@ -78,30 +78,30 @@ class Add(AgentView):
     def post(self, request: Request) -> Response:
         data = parse(AddInput, request)
         messages = data["messages"]
-        procedural = data.get("memory_type") == PROCEDURAL
-        infer = data["infer"] or procedural
-        refuse_unseen(messages, infer=infer)
-        source = _source_of(self.account, self.actor, data)
+        is_procedural = data.get("memory_type") == PROCEDURAL
+        infer = data["infer"] or is_procedural
+        refuse_unreadable_images(messages, infer=infer)
+        context = _build_message_context(self.account, self.actor, data)
         with acting(self.account):
             if not infer:
-                stored = adding.store_messages(source, messages)
-                return self.seal(Response(_add_answer(stored.entries), status=201))
-            if procedural:
-                handed = adding.enqueue_conversation(
-                    source, messages, kind=adding.Kind.PROCEDURE, prompt=data.get("prompt") or ""
+                stored = adding.store_messages(context, messages)
+                return self.seal(Response(_serialize_answer(stored.entries), status=201))
+            if is_procedural:
+                queued = adding.enqueue_conversation(
+                    context, messages, kind=adding.Kind.PROCEDURE, prompt=data.get("prompt") or ""
                 )
             else:
-                handed = adding.enqueue_conversation(source, messages)
-            return self.seal(Response(extraction_output(handed), status=202))
+                queued = adding.enqueue_conversation(context, messages)
+            return self.seal(Response(serialize_extraction(queued), status=202))
 
 
 class WorthInput(ExtractionFields):
     """A completed task."""
 
-    task_goal = serializers.CharField(max_length=TEXT)
-    task_result = serializers.CharField(max_length=TEXT)
+    task_goal = serializers.CharField(max_length=MAX_TEXT_LENGTH)
+    task_result = serializers.CharField(max_length=MAX_TEXT_LENGTH)
     execution_log = serializers.CharField(
-        max_length=4 * TEXT, required=False, allow_blank=True, allow_null=True
+        max_length=4 * MAX_TEXT_LENGTH, required=False, allow_blank=True, allow_null=True
     )
 
 
@@ -113,18 +113,18 @@ class StoreIfWorthwhile(AgentView):
     @extend_schema(request=WorthInput, responses={202: AddAnswer})
     def post(self, request: Request) -> Response:
         data = parse(WorthInput, request)
-        source = _source_of(self.account, self.actor, data)
+        context = _build_message_context(self.account, self.actor, data)
         with acting(self.account):
-            handed = adding.enqueue_task(
-                source,
+            queued = adding.enqueue_task(
+                context,
                 goal=data["task_goal"],
                 result=data["task_result"],
                 log=data.get("execution_log") or "",
             )
-            return self.seal(Response(extraction_output(handed), status=202))
+            return self.seal(Response(serialize_extraction(queued), status=202))
 
 
-def _source_of(account_id: UUID, actor: Actor, data: dict[str, Any]) -> MessageContext:
+def _build_message_context(account_id: UUID, actor: Actor, data: dict[str, Any]) -> MessageContext:
     names = ("scope", "user_id", "agent_id", "app_id", "run_id", "metadata", "observed_at")
     ids = provided_values({name: data.get(name) for name in names})
     if not isinstance(ids.get("metadata", {}), dict):
@@ -132,14 +132,14 @@ def _source_of(account_id: UUID, actor: Actor, data: dict[str, Any]) -> MessageC
     return MessageContext(account_id=account_id, actor=actor, **ids)
 
 
-def extraction_output(handed: QueuedExtraction) -> AddAnswer:
-    return _add_answer(handed.stored, handed)
+def serialize_extraction(queued: QueuedExtraction) -> AddAnswer:
+    return _serialize_answer(queued.stored, queued)
 
 
-def _add_answer(
-    entries: Sequence[MemoryEntry], handed: QueuedExtraction | None = None
+def _serialize_answer(
+    entries: Sequence[MemoryEntry], queued: QueuedExtraction | None = None
 ) -> AddAnswer:
-    status = "PENDING" if handed else "SUCCEEDED"
+    status = "PENDING" if queued else "SUCCEEDED"
     results: list[AddedMessage] = [
         {
             "id": entry.pk,
@@ -151,9 +151,9 @@ def _add_answer(
         for entry in entries
     ]
     return {
-        "event_id": handed.event_id if handed else None,
+        "event_id": queued.event_id if queued else None,
         "status": status,
         "state": status,
-        "reason": (handed.reason or None) if handed else None,
+        "reason": (queued.reason or None) if queued else None,
         "results": results,
     }

@@ -17,13 +17,15 @@ from memory.retrieval.recall import RecallResult
 from memory.retrieval.search import Hit
 from memory.retrieval.spreading_activation import Edge
 
-CHARACTERS = 20_000  # of the context, unless the client sets another limit
-PREVIEW = 200  # characters of metadata
-SUMMARY = 500
-DEBUGGED = 5  # seeds
+DEFAULT_CONTEXT_CHARACTERS = 20_000  # of the context, unless the client sets another limit
+MAX_SLOTS_PREVIEW = 200  # characters of metadata
+MAX_SUMMARY = 500
+DEBUG_SEEDS = 5  # seeds
 
 
-def answer(account_id: UUID, recalled: RecallResult, data: Mapping[str, Any]) -> dict[str, Any]:
+def serialize_recall(
+    account_id: UUID, recalled: RecallResult, data: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return seeds, subgraph, ranking and context; embeddings only if the caller may see them."""
     entries = recalled.entries
     ranked = [
@@ -31,44 +33,44 @@ def answer(account_id: UUID, recalled: RecallResult, data: Mapping[str, Any]) ->
             "id": pk,
             "activation": round(value, 6),
             "score": round(value, 6),
-            "uri": serialize.entry_uri(entries[pk]),
+            "uri": serialize.build_entry_uri(entries[pk]),
         }
         for pk, value in recalled.activation.items()
         if pk in entries
     ]
-    node: dict[str, Any] = {
+    output: dict[str, Any] = {
         "tenant_id": account_id,
         "scope": data.get("scope") or "default",
-        "seeds": [_seed(hit, data) for hit in recalled.seeds],
+        "seeds": [_serialize_seed(hit, data) for hit in recalled.seeds],
         "subgraph": {
-            "nodes": [_node(entry, data) for entry in entries.values()],
-            "edges": [_edge(edge, account_id) for edge in recalled.edges],
+            "nodes": [_serialize_node(entry, data) for entry in entries.values()],
+            "edges": [_serialize_edge(edge, account_id) for edge in recalled.edges],
         },
         "ranked": ranked[: data["ranked_limit"]],
-        "context": _context(recalled, data),
+        "context": _serialize_context(recalled, data),
         **recalled.variant.versions(),
         "decisions": list(recalled.decisions),
     }
     if data["return_debug"]:
-        node["debug"] = _debug(account_id, recalled, data)
-    return node
+        output["debug"] = _serialize_debug(account_id, recalled, data)
+    return output
 
 
-def _seed(hit: Hit, data: Mapping[str, Any]) -> dict[str, Any]:
-    recalled: dict[str, Any] = {
+def _serialize_seed(hit: Hit, data: Mapping[str, Any]) -> dict[str, Any]:
+    fields: dict[str, Any] = {
         "similarity": round(hit.score, 6),
         "ready": hit.ready,
         "embedding_status": hit.state,
     }
     if data["explain"]:
-        recalled["explain"] = {"score": hit.score, "parts": dict(hit.parts)}
-    return _node(hit.entry, data) | recalled
+        fields["explain"] = {"score": hit.score, "parts": dict(hit.parts)}
+    return _serialize_node(hit.entry, data) | fields
 
 
-def _node(entry: MemoryEntry, data: Mapping[str, Any]) -> dict[str, Any]:
+def _serialize_node(entry: MemoryEntry, data: Mapping[str, Any]) -> dict[str, Any]:
     node: dict[str, Any] = {
         "id": entry.pk,
-        "uri": serialize.entry_uri(entry),
+        "uri": serialize.build_entry_uri(entry),
         "type": entry.kind,
         "title": entry.title or None,
         "text_summary": entry.content,
@@ -89,11 +91,11 @@ def _node(entry: MemoryEntry, data: Mapping[str, Any]) -> dict[str, Any]:
     if data["include_slots"]:
         node["slots"] = entry.slots
     elif data["include_slots_preview"]:
-        node["slots_preview"] = json.dumps(entry.slots, ensure_ascii=False)[:PREVIEW]
+        node["slots_preview"] = json.dumps(entry.slots, ensure_ascii=False)[:MAX_SLOTS_PREVIEW]
     return node
 
 
-def _edge(edge: Edge, account_id: UUID) -> dict[str, Any]:
+def _serialize_edge(edge: Edge, account_id: UUID) -> dict[str, Any]:
     return {
         "id": edge.id,
         "uri": object_uri(edge.id, "edge", account_id),
@@ -105,54 +107,56 @@ def _edge(edge: Edge, account_id: UUID) -> dict[str, Any]:
     }
 
 
-def _context(recalled: RecallResult, data: Mapping[str, Any]) -> dict[str, Any]:
+def _serialize_context(recalled: RecallResult, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the most activated memories as lines, as many as fit completely."""
-    most = data.get("context_token_budget")
-    letters = data.get("context_char_budget") or CHARACTERS
+    max_tokens = data.get("context_token_budget")
+    max_characters = data.get("context_char_budget") or DEFAULT_CONTEXT_CHARACTERS
     lines: list[str] = []
-    entries_within: list[MemoryEntry] = []
+    included: list[MemoryEntry] = []
     used = size = 0
     for pk in recalled.activation:
         if (entry := recalled.entries.get(pk)) is None:
             continue
         line = f"- [{entry.kind}] {entry.title + ': ' if entry.title else ''}{entry.content}\n"
-        cost = tokens.count(line) if most else 0
-        if size + len(line) > letters or (most and used + cost > most):
+        line_tokens = tokens.count(line) if max_tokens else 0
+        if size + len(line) > max_characters or (max_tokens and used + line_tokens > max_tokens):
             continue
         lines.append(line)
-        entries_within.append(entry)
-        used, size = used + cost, size + len(line)
+        included.append(entry)
+        used, size = used + line_tokens, size + len(line)
     return {
         "text": "".join(lines),
-        "items": [_item(entry) for entry in entries_within],
-        "citations": [serialize.citation(entry, recalled.variant) for entry in entries_within],
-        "selection_policy": {"token_budget": most, "char_budget": letters},
+        "items": [_serialize_item(entry) for entry in included],
+        "citations": [serialize.build_citation(entry, recalled.variant) for entry in included],
+        "selection_policy": {"token_budget": max_tokens, "char_budget": max_characters},
         "selection_stats": {
             "considered": len(recalled.entries),
-            "included": len(entries_within),
+            "included": len(included),
             "chars": size,
             "tokens": used or None,
         },
     }
 
 
-def _item(entry: MemoryEntry) -> dict[str, Any]:
+def _serialize_item(entry: MemoryEntry) -> dict[str, Any]:
     return {
         "kind": entry.kind,
         "node_id": entry.pk,
-        "uri": serialize.entry_uri(entry),
+        "uri": serialize.build_entry_uri(entry),
         "title": entry.title or None,
-        "summary": entry.content[:SUMMARY],
+        "summary": entry.content[:MAX_SUMMARY],
         "commit_id": entry.commit_id,
         "tier": entry.tier,
     }
 
 
-def _debug(account_id: UUID, recalled: RecallResult, data: Mapping[str, Any]) -> dict[str, Any]:
+def _serialize_debug(
+    account_id: UUID, recalled: RecallResult, data: Mapping[str, Any]
+) -> dict[str, Any]:
     debug: dict[str, Any] = {"hops": data["neighborhood_hops"], "model": active_model().name}
     if data["include_embeddings"]:
-        first = [hit.entry.pk for hit in recalled.seeds[:DEBUGGED]]
-        debug["embeddings"] = _within(
+        first = [hit.entry.pk for hit in recalled.seeds[:DEBUG_SEEDS]]
+        debug["embeddings"] = _limit_bytes(
             _serialize_vector_previews(account_id, first), data["max_debug_bytes"]
         )
     return debug
@@ -161,18 +165,23 @@ def _debug(account_id: UUID, recalled: RecallResult, data: Mapping[str, Any]) ->
 def _serialize_vector_previews(account_id: UUID, ids: Sequence[UUID]) -> list[dict[str, Any]]:
     with acting(account_id):
         return [
-            {"node_id": pk, "dims": seen.dimensions, "sha256": seen.sha256, "preview": seen.preview}
-            for pk, seen in load_vector_previews(
+            {
+                "node_id": pk,
+                "dims": preview.dimensions,
+                "sha256": preview.sha256,
+                "preview": preview.preview,
+            }
+            for pk, preview in load_vector_previews(
                 account_id, COLLECTION, active_model().pk, ids
             ).items()
         ]
 
 
-def _within(node: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    entries_within, used = [], 0
-    for each in node:
+def _limit_bytes(items: list[dict[str, Any]], max_bytes: int) -> list[dict[str, Any]]:
+    included, used = [], 0
+    for each in items:
         used += len(json.dumps(each, default=str).encode())
-        if used > most:
+        if used > max_bytes:
             break
-        entries_within.append(each)
-    return entries_within
+        included.append(each)
+    return included

@@ -24,9 +24,9 @@ from memory.actions.review import Decision
 from memory.actions.triage import find_similar
 from memory.actions.versions import lock_entry, stale_version_error
 from memory.api import serialize
-from memory.api.add_messages import extraction_output
-from memory.api.lookup import Cited, MemoryReference, get_entry, get_past_entry, readable_entries
-from memory.api.request_serializers import TEXT
+from memory.api.add_messages import serialize_extraction
+from memory.api.lookup import Cited, MemoryReference, filter_readable, get_entry, get_past_entry
+from memory.api.request_serializers import MAX_TEXT_LENGTH
 from memory.api.response_types import (
     AddAnswer,
     Memory,
@@ -36,7 +36,13 @@ from memory.api.response_types import (
     WriteAnswer,
     WrittenNode,
 )
-from memory.api.write_input import EntryInput, WriteInput, edge_of, entry_of, guests_of
+from memory.api.write_input import (
+    EntryInput,
+    WriteInput,
+    build_edge,
+    build_entry,
+    list_foreign_nodes,
+)
 from memory.models import MemoryEntry, MemorySettings
 from memory.models.entry_input import Batch
 
@@ -59,17 +65,17 @@ class Write(AgentView):
         input_value = data.get("input_text") or (
             {"sha256": data["input_sha256"]} if data.get("input_sha256") else None
         )
-        guests = guests_of(data.get("nodes", []))
-        for needed in list_required_scopes(guests):
-            require_scope(self.request.auth, needed)
+        foreign_nodes = list_foreign_nodes(data.get("nodes", []))
+        for scope_name in list_required_scopes(foreign_nodes):
+            require_scope(self.request.auth, scope_name)
         batch = Batch(
             entries=[
-                entry_of(node)
+                build_entry(node)
                 for node in data.get("nodes", [])
                 if not isinstance(node, ForeignNode)
             ],
-            hosted_nodes=guests,
-            edges=[edge_of(edge) for edge in data.get("edges", [])],
+            hosted_nodes=foreign_nodes,
+            edges=[build_edge(edge) for edge in data.get("edges", [])],
             scope=scope,
             input=input_value,
             embed=data["auto_embed"],
@@ -78,11 +84,11 @@ class Write(AgentView):
         )
         with acting(self.account):
             written = write_batch(account_id=self.account, actor=self.actor, batch=batch)
-            output = _written(written, self.account, scope)
+            output = _serialize_write_result(written, self.account, scope)
             return self.seal(Response(output, status=201 if written.created_ids else 200))
 
 
-def _written(written: WriteResult, account_id: UUID, scope: str) -> WriteAnswer:
+def _serialize_write_result(written: WriteResult, account_id: UUID, scope: str) -> WriteAnswer:
     commit = written.commit
     answer: WriteAnswer = {
         "tenant_id": account_id,
@@ -90,8 +96,8 @@ def _written(written: WriteResult, account_id: UUID, scope: str) -> WriteAnswer:
         "commit_id": commit.pk if commit else None,
         "commit_uri": object_uri(commit.pk, "commit", account_id, scope) if commit else None,
         "commit_hash": commit.commit_hash if commit else None,
-        "nodes": _in_order(written, scope),
-        "edges": [serialize.edge_output(edge, scope) for edge in written.edges],
+        "nodes": _serialize_nodes(written, scope),
+        "edges": [serialize.serialize_edge(edge, scope) for edge in written.edges],
     }
     if written.embedding_events:
         answer["embedding_backfill"] = {
@@ -102,14 +108,14 @@ def _written(written: WriteResult, account_id: UUID, scope: str) -> WriteAnswer:
     return answer
 
 
-def _in_order(written: WriteResult, scope: str) -> list[WrittenNode]:
+def _serialize_nodes(written: WriteResult, scope: str) -> list[WrittenNode]:
     """Return the results in the order of the nodes."""
-    own = iter(written.entries)
+    own_entries = iter(written.entries)
     return [
-        serialize.node_output(guest, written.account_id, scope)
-        if (guest := written.hosted_nodes.get(place))
-        else serialize.node_output(entry := next(own), entry.account_id, entry.scope)
-        for place in range(len(written.entries) + len(written.hosted_nodes))
+        serialize.serialize_node(foreign_node, written.account_id, scope)
+        if (foreign_node := written.hosted_nodes.get(position))
+        else serialize.serialize_node(entry := next(own_entries), entry.account_id, entry.scope)
+        for position in range(len(written.entries) + len(written.hosted_nodes))
     ]
 
 
@@ -136,12 +142,12 @@ class Store(AgentView):
     def post(self, request: Request) -> Response:
         data = parse(StoreInput, request)
         embed, dedupe = data.pop("auto_embed"), data.pop("dedupe")
-        draft = entry_of(data)
+        draft = build_entry(data)
         batch = Batch(entries=[draft], embed=embed, dedupe=dedupe)
         with acting(self.account):
             written = write_batch(account_id=self.account, actor=self.actor, batch=batch)
             [entry] = written.entries
-            output = serialize.stored_output(
+            output = serialize.serialize_stored_entry(
                 entry,
                 again=not written.created_ids and not draft.client_id and not draft.id,
                 alike=find_similar(entry) if written.created_ids and dedupe else [],
@@ -159,10 +165,10 @@ class Get(AgentView):
         data = parse(Cited, request)
         with acting(self.account):
             if at := data.get("as_of"):
-                was = get_past_entry(self.request.auth, data, at)
-                return Response(serialize.entry_output(was))
-            entry = get_entry(self.account, readable_entries(self.request.auth, data), data)
-            output = serialize.with_vector_output(entry, active_model().name)
+                past = get_past_entry(self.request.auth, data, at)
+                return Response(serialize.serialize_entry(past))
+            entry = get_entry(self.account, filter_readable(self.request.auth, data), data)
+            output = serialize.serialize_entry_with_vector(entry, active_model().name)
         return Response(output)
 
 
@@ -194,7 +200,7 @@ class UpdateInput(MemoryReference):
         ]
     }
 
-    text = serializers.CharField(max_length=TEXT, required=False, trim_whitespace=False)
+    text = serializers.CharField(max_length=MAX_TEXT_LENGTH, required=False, trim_whitespace=False)
     title = serializers.CharField(max_length=500, required=False, allow_blank=True)
     kind = serializers.ChoiceField(choices=MemoryEntry.Kind.choices, required=False)
     metadata = serializers.DictField(required=False)
@@ -238,7 +244,7 @@ class Update(AgentView):
                 issues=[{"path": "text", "message": "nothing to change"}],
             )
         with acting(self.account):
-            entry = get_entry(self.account, readable_entries(self.request.auth, data), data)
+            entry = get_entry(self.account, filter_readable(self.request.auth, data), data)
             # Locked, so that its state cannot change between this check and the change.
             entry = lock_entry(self.account, entry.pk, data.get("version"))
             decision = Decision(
@@ -257,7 +263,7 @@ class Update(AgentView):
                 output = serialize.serialize_entry_as(Proposal, proposed, supersedes=entry.pk)
                 return self.seal(Response(output, status=202))
             changed = review.edit(decision, values)
-            return self.seal(Response(serialize.entry_output(changed)))
+            return self.seal(Response(serialize.serialize_entry(changed)))
 
     def _instruct(self, data: dict[str, Any], values: dict[str, Any]) -> Response:
         """Enqueue the change of the memory by a model."""
@@ -267,9 +273,9 @@ class Update(AgentView):
                 issues=[{"path": "instruction", "message": "cannot be combined with new values"}],
             )
         with acting(self.account):
-            entry = get_entry(self.account, readable_entries(self.request.auth, data), data)
+            entry = get_entry(self.account, filter_readable(self.request.auth, data), data)
             if data.get("version") not in (None, entry.version):
                 raise stale_version_error(entry)
             source = MessageContext(account_id=self.account, actor=self.actor)
             handed = enqueue_rewrite(source, entry, data["instruction"])
-            return self.seal(Response(extraction_output(handed), status=202))
+            return self.seal(Response(serialize_extraction(handed), status=202))

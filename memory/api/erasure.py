@@ -22,9 +22,9 @@ from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry
 from memory.models.entry_input import derive_entry_id
 
 OWNER_IDS = ("user_id", "agent_id", "app_id", "run_id")
-NAMED = 1_000
+MAX_NAMED_IDS = 1_000
 OTHER_FIELDS = {"user_id", "confirm_token", "reason"}
-ON_DISK = (
+ON_DISK_NOTE = (
     "Queries no longer find it. Database files may still contain it until an operator "
     "runs manage.py scrub; existing backups and exports are unchanged."
 )
@@ -41,13 +41,13 @@ class EraseInput(Exact, OwnerIds):
     together = any_of("ids", "client_ids", *OWNER_IDS)
 
     ids = OneOrMore(
-        child=serializers.UUIDField(), required=False, allow_empty=False, max_length=NAMED
+        child=serializers.UUIDField(), required=False, allow_empty=False, max_length=MAX_NAMED_IDS
     )
     client_ids = OneOrMore(
         child=serializers.CharField(max_length=MAX_ID_LENGTH),
         required=False,
         allow_empty=False,
-        max_length=NAMED,
+        max_length=MAX_NAMED_IDS,
     )
     written_before = serializers.DateTimeField(required=False)
     confirm_token = serializers.CharField(
@@ -84,9 +84,9 @@ class Erase(AgentView):
         if "confirm_token" in data:
             prepare_erasure(self.account)
         with acting(self.account):
-            rows, person = self._rows(data), _person(data)
+            rows, person = self._filter_rows(data), _find_person(data)
             if "confirm_token" not in data:
-                return Response(self._count_output(rows, person))
+                return Response(self._serialize_count(rows, person))
             done = erasure.erase_entries(
                 self.account,
                 rows,
@@ -95,9 +95,9 @@ class Erase(AgentView):
                 reason=data.get("reason", ""),
                 person=person,
             )
-            return self.seal(Response(self._erased(done)))
+            return self.seal(Response(self._serialize_erasure(done)))
 
-    def _rows(self, data: dict[str, Any]) -> EntryQuerySet:
+    def _filter_rows(self, data: dict[str, Any]) -> EntryQuerySet:
         rows = MemoryEntry.objects.of(self.account)
         if data.get("ids"):
             rows = rows.filter(pk__in=data["ids"])
@@ -115,40 +115,40 @@ class Erase(AgentView):
 
     def _refuse_erased(self, data: dict[str, Any]) -> None:
         scope = data.get("scope") or ""
-        named = {*data.get("ids", ())}
-        named |= {derive_entry_id(self.account, scope, name) for name in data.get("client_ids", ())}
-        if ErasedEntry.objects.of(self.account).filter(pk__in=named).exists():
+        ids = {*data.get("ids", ())}
+        ids |= {derive_entry_id(self.account, scope, name) for name in data.get("client_ids", ())}
+        if ErasedEntry.objects.of(self.account).filter(pk__in=ids).exists():
             raise Gone("Nothing is left of them: they were erased.")
 
-    def _count_output(self, rows: EntryQuerySet, person: str) -> ErasureCount:
-        extent = erasure.preview_erasure(self.account, rows, self.actor, person=person)
+    def _serialize_count(self, rows: EntryQuerySet, person: str) -> ErasureCount:
+        preview = erasure.preview_erasure(self.account, rows, self.actor, person=person)
         return {
             "erased": False,
-            "count": extent.memories,
+            "count": preview.memories,
             "goes": {
-                "versions": extent.versions,
-                "edges": extent.edges,
-                "vectors": extent.vectors,
-                "stored_answers": extent.stored_responses,
-                "inputs_and_reasons": extent.notes,
-                "kept_elsewhere": extent.personal_records,
+                "versions": preview.versions,
+                "edges": preview.edges,
+                "vectors": preview.vectors,
+                "stored_answers": preview.stored_responses,
+                "inputs_and_reasons": preview.notes,
+                "kept_elsewhere": preview.personal_records,
             },
-            "confirm_token": extent.ticket,
+            "confirm_token": preview.ticket,
             "expires_in_seconds": int(TICKET_LIFETIME.total_seconds()),
         }
 
-    def _erased(self, done: erasure.ErasureResult) -> Erasure:
-        commit = Commit.objects.of(self.account).get(pk=done.commit_id)
+    def _serialize_erasure(self, result: erasure.ErasureResult) -> Erasure:
+        commit = Commit.objects.of(self.account).get(pk=result.commit_id)
         return {
             "erased": True,
-            "count": done.memories,
+            "count": result.memories,
             "commit_id": commit.pk,
             "commit_hash": commit.commit_hash,
-            "note": ON_DISK,
+            "note": ON_DISK_NOTE,
         }
 
 
-def _person(data: dict[str, Any]) -> str:
+def _find_person(data: dict[str, Any]) -> str:
     """Return the person whose data is erased, if nothing else narrows the request."""
     narrowed = any(value for name, value in data.items() if name not in OTHER_FIELDS)
     return "" if narrowed else str(data.get("user_id") or "")

@@ -14,19 +14,19 @@ from memory.models import Extraction, MemoryEntry
 
 
 @register_result_function(EXTRACT)
-def extracted(account_id: UUID, payload: Mapping[str, Any]) -> Outcome:
+def load_extraction_outcome(account_id: UUID, payload: Mapping[str, Any]) -> Outcome:
     row = Extraction.objects.of(account_id).filter(pk=payload["extraction"]).first()
     if row is None:
         return Outcome()
     if row.finished_at:
-        return Outcome(result=_with_texts(account_id, row.result or {}))
+        return Outcome(result=_add_current_texts(account_id, row.result or {}))
     evidence = {_("Original text"): json.dumps(row.said, ensure_ascii=False, indent=1)}
     if row.problem:
         evidence = {_("Problem"): row.problem, _("Model response"): row.answer, **evidence}
     return Outcome(evidence=evidence)
 
 
-def _with_texts(account_id: UUID, result: Mapping[str, Any]) -> dict[str, Any]:
+def _add_current_texts(account_id: UUID, result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the results with the current texts of visible memories."""
     results = result.get("results", [])
     ids = [each["id"] for each in results if each.get("id")]

@@ -19,8 +19,8 @@ from kmapp.ledger import batch_nodes
 from memory.actions.feedback import rate_entry
 from memory.actions.judgements import NewJudgement, judge
 from memory.actions.review import Decision
-from memory.api.lookup import MemoryReference, get_entry, readable_entries
-from memory.api.request_serializers import QUERY, viewer_of
+from memory.api.lookup import MemoryReference, filter_readable, get_entry
+from memory.api.request_serializers import MAX_QUERY_LENGTH, build_viewer
 from memory.api.response_types import Rating
 from memory.models import Judgement, MemoryRating
 
@@ -41,7 +41,7 @@ class FeedbackInput(MemoryReference):
     outcome = serializers.ChoiceField(choices=MemoryRating.Outcome.choices)
     reason = serializers.CharField(max_length=1000, required=False, allow_blank=True)
     query = serializers.CharField(
-        max_length=QUERY,
+        max_length=MAX_QUERY_LENGTH,
         required=False,
         allow_blank=True,
         help_text="The question that it was recalled for. Learned rankings use it.",
@@ -62,10 +62,10 @@ class Feedback(AgentView):
     @extend_schema(request=FeedbackInput, responses={201: Rating, 200: Rating})
     def post(self, request: Request) -> Response:
         if kind := batch_nodes.find_rated_kind(request.data):
-            return self._of_a_guest(kind, request)
+            return self._rate_foreign_node(kind, request)
         data = parse(FeedbackInput, request)
         with acting(self.account):
-            entry = get_entry(self.account, readable_entries(self.request.auth, data), data)
+            entry = get_entry(self.account, filter_readable(self.request.auth, data), data)
             decision = Decision(
                 account_id=self.account,
                 entry_id=entry.pk,
@@ -90,11 +90,11 @@ class Feedback(AgentView):
             question=data["query"],
             entry_id=entry_id,
             label=LABELS[data["outcome"]],
-            viewer=viewer_of(data),
+            viewer=build_viewer(data),
         )
         judge(self.account, self.actor, [judgement], Judgement.Source.FEEDBACK)
 
-    def _of_a_guest(self, kind: batch_nodes.NodeKind, request: Request) -> Response:
+    def _rate_foreign_node(self, kind: batch_nodes.NodeKind, request: Request) -> Response:
         """Rate an object of another app."""
         require_scope(self.request.auth, kind.scope)
         with acting(self.account):

@@ -31,7 +31,7 @@ _GROUP: Schema = {"$ref": "#/components/schemas/Filters"}
 _GROUPS: Schema = {"type": "array", "items": _GROUP, "minItems": 1}
 
 
-def _field(kind: str) -> Schema:
+def _build_field_schema(kind: str) -> Schema:
     if kind == "json":
         return {"type": "object", "description": "Conditions on the metadata, by key."}
     value = _VALUES[kind]
@@ -46,8 +46,8 @@ def _field(kind: str) -> Schema:
     return {"anyOf": [*options, whole]}
 
 
-def filter_schema() -> Schema:
-    fields = {name: _field(field.kind) for name, field in FILTER_FIELDS.items()}
+def build_filter_schema() -> Schema:
+    fields = {name: _build_field_schema(field.kind) for name, field in FILTER_FIELDS.items()}
     groups = {
         name: {"anyOf": [_GROUPS, _GROUP]} if name == "NOT" else _GROUPS
         for name in LOGICAL_OPERATORS
@@ -64,7 +64,7 @@ class FiltersExtension(OpenApiSerializerFieldExtension):  # type: ignore[no-unty
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> Schema:
         """Register the component, and return a reference to it."""
         component = ResolvedComponent(  # type: ignore[no-untyped-call]
-            "Filters", ResolvedComponent.SCHEMA, schema=filter_schema(), object="Filters"
+            "Filters", ResolvedComponent.SCHEMA, schema=build_filter_schema(), object="Filters"
         )
         auto_schema.registry.register_on_missing(component)
         return dict(component.ref)

@@ -20,13 +20,13 @@ from memory.actions.bulk_review import StartedRun, get_progress
 from memory.actions.confirmation_tickets import TICKET_LIFETIME
 from memory.actions.review import Decision
 from memory.api import serialize
-from memory.api.lookup import forgettable_entries, get_entry
-from memory.api.request_serializers import EntryFilters, owner_filters
+from memory.api.lookup import filter_forgettable, get_entry
+from memory.api.request_serializers import EntryFilters, select_owner_filters
 from memory.api.response_types import Forgetting, ForgettingCount, Memory
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.filters import OWNER_FIELDS, parse_filter
 
-NARROWING = ("kinds", "tags", "filters", "observed_before", "observed_after")
+NARROWING_FIELDS = ("kinds", "tags", "filters", "observed_before", "observed_after")
 
 
 class ForgetInput(Exact, EntryFilters):
@@ -38,7 +38,7 @@ class ForgetInput(Exact, EntryFilters):
     """
 
     aliases = {**EntryFilters.aliases, "memory_id": "id", "node_id": "id"}
-    together = any_of("id", "client_id", *OWNER_FIELDS, *NARROWING)
+    together = any_of("id", "client_id", *OWNER_FIELDS, *NARROWING_FIELDS)
 
     id = serializers.UUIDField(required=False)
     client_id = IdField()
@@ -50,7 +50,9 @@ class ForgetInput(Exact, EntryFilters):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Require a selection, so that omitting a field cannot forget everything."""
-        if not any(attrs.get(name) for name in ("id", "client_id", *OWNER_FIELDS, *NARROWING)):
+        if not any(
+            attrs.get(name) for name in ("id", "client_id", *OWNER_FIELDS, *NARROWING_FIELDS)
+        ):
             raise serializers.ValidationError(
                 {
                     "id": "Send at least one of id, client_id, user_id, agent_id, app_id, "
@@ -78,12 +80,12 @@ class Forget(AgentView):
         data = parse(ForgetInput, request)
         with acting(self.account):
             if data.get("id") or data.get("client_id"):
-                return self.seal(Response(serialize.entry_output(self._one(data))))
+                return self.seal(Response(serialize.serialize_entry(self._forget_one(data))))
             rows = _selected_entries(self.request.auth, data)
             retained = bulk_review.requiring_review(self.account, self.actor, rows)
             rows = rows.exclude(pk__in=retained.values("pk"))
             if not data.get("confirm_token"):
-                return Response(self._count_output(rows, needs_review=retained.count()))
+                return Response(self._serialize_count(rows, needs_review=retained.count()))
             started = bulk_review.forget_entries(
                 self.account,
                 rows,
@@ -91,11 +93,11 @@ class Forget(AgentView):
                 ticket=data["confirm_token"],
                 reason=data.get("reason", ""),
             )
-            output = _run_output(started)
+            output = _serialize_run(started)
             return self.seal(Response(output, status=202 if started.events else 200))
 
-    def _one(self, data: Mapping[str, Any]) -> MemoryEntry:
-        entry = get_entry(self.account, forgettable_entries(self.request.auth, data), data)
+    def _forget_one(self, data: Mapping[str, Any]) -> MemoryEntry:
+        entry = get_entry(self.account, filter_forgettable(self.request.auth, data), data)
         if entry.status == MemoryEntry.Status.FORGOTTEN:
             return entry
         this = MemoryEntry.objects.of(self.account).filter(pk=entry.pk)
@@ -114,7 +116,7 @@ class Forget(AgentView):
             )
         )
 
-    def _count_output(self, rows: EntryQuerySet, *, needs_review: int) -> ForgettingCount:
+    def _serialize_count(self, rows: EntryQuerySet, *, needs_review: int) -> ForgettingCount:
         matches = bulk_review.preview_forget(self.account, rows, self.actor)
         return {
             "forgotten": False,
@@ -125,7 +127,7 @@ class Forget(AgentView):
         }
 
 
-def _run_output(started: StartedRun) -> Forgetting:
+def _serialize_run(started: StartedRun) -> Forgetting:
     done = get_progress(started.run)
     status = "SUCCEEDED" if done.is_finished else "PENDING"
     return {
@@ -145,7 +147,7 @@ def _selected_entries(principal: KeyPrincipal, data: Mapping[str, Any]) -> Entry
     runs of the same name.
     """
     rows = MemoryEntry.objects.of(principal.account_id)
-    named = owner_filters(data)
+    named = select_owner_filters(data)
     rows = rows.filter(**named)
     if not principal.may(Scope.ADMIN):
         rows = rows.current_or_written_by(str(principal.actor))

@@ -12,7 +12,7 @@ from memory.models import Extraction
 
 
 @figure("pending_embeddings")
-def pending_embeddings(account_id: UUID) -> int:
+def count_pending_embeddings(account_id: UUID) -> int:
     """Count missing vectors, of texts alone and after their predecessors."""
     with acting(account_id):
         waiting = Vector.objects.of(account_id).filter(state=Vector.State.PENDING)
@@ -20,14 +20,14 @@ def pending_embeddings(account_id: UUID) -> int:
 
 
 @figure("pending_extractions")
-def pending_extractions(account_id: UUID) -> int:
+def count_pending_extractions(account_id: UUID) -> int:
     """Count conversations and tasks that are not processed yet."""
     with acting(account_id):
         return Extraction.objects.of(account_id).filter(finished_at=None).count()
 
 
 @check("chat_model")
-def chat_model(_account_id: UUID) -> Report:
+def check_chat_model(_account_id: UUID) -> Report:
     """Report whether a chat model is configured; without one, jobs that need it wait."""
     configured = chat.is_configured()
     facts = {"configured": configured, "vision": chat.supports_images()}

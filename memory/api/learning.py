@@ -20,8 +20,8 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from memory.actions.judgements import LABELS, LONGEST, RELEVANT, NewJudgement, judge
 from memory.actions.rankings import Move, get_ranking, move, start_learning
-from memory.api.lookup import readable_entries
-from memory.api.request_serializers import OwnerIds, viewer_of
+from memory.api.lookup import filter_readable
+from memory.api.request_serializers import OwnerIds, build_viewer
 from memory.models import Judgement, Ranking, RankingComparison
 
 MOST_JUDGEMENTS = 100
@@ -158,7 +158,7 @@ class Judgements(AgentView):
                     question=each["question"],
                     entry_id=each["memory_id"],
                     label=LABELS[each["relevant"]],
-                    viewer=viewer_of(each),
+                    viewer=build_viewer(each),
                 )
                 for each in judgements
             ]
@@ -169,9 +169,9 @@ class Judgements(AgentView):
         """Raise the same error for unknown memories and for those that the owner cannot see."""
         ids_by_viewer = defaultdict[Any, set[UUID]](set)
         for each in judgements:
-            ids_by_viewer[viewer_of(each)].add(each["memory_id"])
+            ids_by_viewer[build_viewer(each)].add(each["memory_id"])
         for viewer, ids in ids_by_viewer.items():
-            rows = readable_entries(self.request.auth, {}).visible_to(viewer)
+            rows = filter_readable(self.request.auth, {}).visible_to(viewer)
             if rows.filter(pk__in=ids).count() < len(ids):
                 raise NotFound(_("Memory not found."))
 

@@ -21,14 +21,14 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from kmapp.ledger.sealed_reads import withhold_mismatches
 from memory.api import serialize
-from memory.api.request_serializers import FiltersField, OwnerAndKinds, viewer_of
+from memory.api.request_serializers import FiltersField, OwnerAndKinds, build_viewer
 from memory.api.response_types import ListAnswer
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.as_of import PastState, exclude_hidden_entries
 from memory.retrieval.filters import OWNER_FIELDS, parse_filter
 
-PAGE = 50
-MOST = 200
+DEFAULT_LIMIT = 50
+MAX_LIMIT = 200
 
 
 class ListInput(OwnerAndKinds):
@@ -41,9 +41,9 @@ class ListInput(OwnerAndKinds):
         "client_id": "client_ids",
     }
 
-    ids = OneOrMore(child=serializers.UUIDField(), max_length=MOST, required=False)
+    ids = OneOrMore(child=serializers.UUIDField(), max_length=MAX_LIMIT, required=False)
     client_ids = OneOrMore(
-        child=serializers.CharField(max_length=MAX_ID_LENGTH), max_length=MOST, required=False
+        child=serializers.CharField(max_length=MAX_ID_LENGTH), max_length=MAX_LIMIT, required=False
     )
     tags = OneOrMore(
         child=serializers.CharField(max_length=100), required=False, help_text="All of them."
@@ -52,7 +52,7 @@ class ListInput(OwnerAndKinds):
     pinned = serializers.BooleanField(required=False, allow_null=True, default=None)
     filters = FiltersField()
     as_of = serializers.DateTimeField(required=False, allow_null=True)
-    limit = serializers.IntegerField(min_value=1, max_value=MOST, default=PAGE)
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
     cursor = serializers.CharField(
         max_length=200, required=False, allow_blank=True, allow_null=True,
         help_text="The next_cursor of the page before.",
@@ -72,16 +72,16 @@ class ListMemories(AgentView):
     @extend_schema(request=ListInput, responses={200: ListAnswer})
     def post(self, request: Request) -> Response:
         data = parse(ListInput, request)
-        owner_condition, limit = _condition_of(data), data["limit"]
+        condition, limit = _build_condition(data), data["limit"]
         with acting(self.account):
-            rows = listable_entries(self.request.auth, data, data.get("as_of"))
-            rows = rows.filter(owner_condition)
+            rows = filter_listable(self.request.auth, data, data.get("as_of"))
+            rows = rows.filter(condition)
             if cursor := data.get("cursor"):
-                rows = rows.filter(_after(cursor))
+                rows = rows.filter(_parse_cursor(cursor))
             rows = rows.order_by("-created_at", "-pk").with_verify_on_read(self.account)
             rows = rows[: limit + 1]
             if at := data.get("as_of"):
-                present = listable_entries(self.request.auth, data, at, visible_only=False)
+                present = filter_listable(self.request.auth, data, at, visible_only=False)
                 past = PastState(
                     account_id=self.account, at=at, present=exclude_hidden_entries(present)
                 )
@@ -89,12 +89,12 @@ class ListMemories(AgentView):
             else:
                 entries = list(rows)
             sealed = withhold_mismatches(self.account, entries[:limit], is_past=at is not None)
-            serialized = [serialize.entry_output(entry) for entry in sealed]
-        more = _cursor(entries[limit - 1]) if len(entries) > limit else None
-        return Response({"results": serialized, "next_cursor": more})
+            serialized = [serialize.serialize_entry(entry) for entry in sealed]
+        next_cursor = _format_cursor(entries[limit - 1]) if len(entries) > limit else None
+        return Response({"results": serialized, "next_cursor": next_cursor})
 
 
-def listable_entries(
+def filter_listable(
     principal: KeyPrincipal,
     data: Mapping[str, Any],
     at: datetime | None,
@@ -103,39 +103,37 @@ def listable_entries(
 ) -> EntryQuerySet:
     """Return the memories that a key may list; without IDs, account-wide ones only."""
     rows = MemoryEntry.objects.of(principal.account_id)
-    viewer = viewer_of(data)
+    viewer = build_viewer(data)
     if principal.may(Scope.ADMIN):
-        named = any(
+        has_owner = any(
             data.get(name) for name in (*OWNER_FIELDS, "scope")
         )  # a filter alone only narrows
-        return rows.visible_to(viewer) if named else rows
+        return rows.visible_to(viewer) if has_owner else rows
     if visible_only:
         rows = rows.current_or_written_by(str(principal.actor), at)
     return rows.visible_to(viewer)
 
 
-def _condition_of(data: Mapping[str, Any]) -> Q:
-    owner_condition = Q()
+def _build_condition(data: Mapping[str, Any]) -> Q:
+    condition = Q()
     for name, lookup in (("ids", "pk__in"), ("client_ids", "client_id__in"), ("kinds", "kind__in")):
         if name in data:
-            owner_condition &= Q(**{lookup: data[name]})
+            condition &= Q(**{lookup: data[name]})
     if data.get("tags"):
-        owner_condition &= Q(tags__contains=data["tags"])
+        condition &= Q(tags__contains=data["tags"])
     if "status" in data:
-        owner_condition &= Q(status=data["status"])
+        condition &= Q(status=data["status"])
     if data["pinned"] is not None:
-        owner_condition &= Q(pinned=data["pinned"])
-    return (
-        owner_condition & parse_filter(data["filters"]) if data.get("filters") else owner_condition
-    )
+        condition &= Q(pinned=data["pinned"])
+    return condition & parse_filter(data["filters"]) if data.get("filters") else condition
 
 
-def _cursor(entry: MemoryEntry) -> str:
+def _format_cursor(entry: MemoryEntry) -> str:
     cursor_text = f"{entry.created_at.isoformat()} {entry.pk}"
     return base64.urlsafe_b64encode(cursor_text.encode()).decode()
 
 
-def _after(cursor: str) -> Q:
+def _parse_cursor(cursor: str) -> Q:
     """Return the rows after the last memory of a page."""
     try:
         cursor_text = base64.urlsafe_b64decode(cursor.encode()).decode().rsplit(" ", 1)

@@ -15,7 +15,7 @@ from kmapp.api.uris import parse_uri
 from kmapp.errors import Gone, NotFound
 from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.providers.active import active_model
-from memory.api.request_serializers import OwnerIds, viewer_of
+from memory.api.request_serializers import OwnerIds, build_viewer
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entry_input import derive_entry_id
 from memory.retrieval.as_of import PastState, exclude_hidden_entries
@@ -52,10 +52,10 @@ class Cited(MemoryReference):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Take the ID from the citation."""
         if not attrs.get("id") and (citation := attrs.get("citation")):
-            attrs["id"] = self._cited(citation)
+            attrs["id"] = self._parse_citation(citation)
         return super().validate(attrs)
 
-    def _cited(self, uri: str) -> UUID:
+    def _parse_citation(self, uri: str) -> UUID:
         parsed = parse_uri(uri)
         if parsed is None or parsed.kind == "commit":
             raise serializers.ValidationError({"citation": "This is not the URI of a memory."})
@@ -67,7 +67,7 @@ class Cited(MemoryReference):
             raise serializers.ValidationError({"citation": "It ends in no id."}) from error
 
 
-def readable_entries(
+def filter_readable(
     principal: KeyPrincipal, data: Mapping[str, Any], at: datetime | None = None
 ) -> EntryQuerySet:
     """Return the memories that a key may read; admin keys may read all.
@@ -78,25 +78,25 @@ def readable_entries(
     rows = MemoryEntry.objects.of(principal.account_id)
     if not principal.may(Scope.ADMIN):
         rows = rows.current_or_written_by(str(principal.actor), at)
-    return _visible_to_owner(rows, data)
+    return _filter_visible_to_owner(rows, data)
 
 
-def _visible_to_owner(rows: EntryQuerySet, data: Mapping[str, Any]) -> EntryQuerySet:
+def _filter_visible_to_owner(rows: EntryQuerySet, data: Mapping[str, Any]) -> EntryQuerySet:
     owner_ids = {name: data.get(name) for name in OWNER_FIELDS}
-    return rows.visible_to(viewer_of(owner_ids)) if any(owner_ids.values()) else rows
+    return rows.visible_to(build_viewer(owner_ids)) if any(owner_ids.values()) else rows
 
 
-def forgettable_entries(principal: KeyPrincipal, data: Mapping[str, Any]) -> EntryQuerySet:
+def filter_forgettable(principal: KeyPrincipal, data: Mapping[str, Any]) -> EntryQuerySet:
     """Return the memories that a key may forget: readable ones, and those it forgot before."""
-    own = MemoryVersion.objects.filter(
+    forgotten_by_key = MemoryVersion.objects.filter(
         account_id=OuterRef("account_id"),
         entry_id=OuterRef("pk"),
         version=OuterRef("version"),
         event=MemoryVersion.Event.FORGET,
         actor=str(principal.actor),
     )
-    return readable_entries(principal, data) | MemoryEntry.objects.of(principal.account_id).filter(
-        Exists(own)
+    return filter_readable(principal, data) | MemoryEntry.objects.of(principal.account_id).filter(
+        Exists(forgotten_by_key)
     )
 
 
@@ -105,15 +105,15 @@ def get_past_entry(principal: KeyPrincipal, data: Mapping[str, Any], at: datetim
     rows = MemoryEntry.objects.of(principal.account_id)
     if not principal.may(Scope.ADMIN):
         rows = exclude_hidden_entries(rows)
-    present = _select(_visible_to_owner(rows, data), data)
+    present = _filter_by_id(_filter_visible_to_owner(rows, data), data)
     past = PastState(account_id=principal.account_id, at=at, present=present)
-    then = _select(readable_entries(principal, data, at), data)
-    for entry in past.load_entries(then.with_verify_on_read(principal.account_id)):
-        return _refuse_mismatch(principal.account_id, entry, past=True)
+    past_rows = _filter_by_id(filter_readable(principal, data, at), data)
+    for entry in past.load_entries(past_rows.with_verify_on_read(principal.account_id)):
+        return _refuse_mismatch(principal.account_id, entry, is_past=True)
     raise NotFound("There was no such memory then.")
 
 
-def _select(rows: EntryQuerySet, data: Mapping[str, Any]) -> EntryQuerySet:
+def _filter_by_id(rows: EntryQuerySet, data: Mapping[str, Any]) -> EntryQuerySet:
     if data.get("id"):
         return rows.filter(pk=data["id"])
     return rows.filter(client_id=data["client_id"], scope=data.get("scope") or "")
@@ -121,7 +121,7 @@ def _select(rows: EntryQuerySet, data: Mapping[str, Any]) -> EntryQuerySet:
 
 def get_entry(account_id: UUID, rows: EntryQuerySet, data: Mapping[str, Any]) -> MemoryEntry:
     """Return the requested memory. Raise the same error for unknown and unreadable ones."""
-    annotated = _select(rows, data).with_embedding_state(active_model().pk)
+    annotated = _filter_by_id(rows, data).with_embedding_state(active_model().pk)
     entry = annotated.with_verify_on_read(account_id).first()
     if entry is None:
         _refuse_erased(account_id, data)
@@ -129,9 +129,9 @@ def get_entry(account_id: UUID, rows: EntryQuerySet, data: Mapping[str, Any]) ->
     return _refuse_mismatch(account_id, entry)
 
 
-def _refuse_mismatch(account_id: UUID, entry: MemoryEntry, *, past: bool = False) -> MemoryEntry:
+def _refuse_mismatch(account_id: UUID, entry: MemoryEntry, *, is_past: bool = False) -> MemoryEntry:
     """Return the memory if it is as the ledger sealed it, or if the account does not verify."""
-    if not withhold_mismatches(account_id, [entry], is_past=past):
+    if not withhold_mismatches(account_id, [entry], is_past=is_past):
         raise NotFound("This memory differs from the ledger and is withheld.", code="withheld")
     return entry
 

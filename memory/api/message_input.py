@@ -10,13 +10,13 @@ from rest_framework import serializers
 from kmapp.api.serializers import MAX_ID_LENGTH
 from kmapp.errors import Invalid
 from kmapp.providers import chat
-from memory.api.request_serializers import TEXT
+from memory.api.request_serializers import MAX_TEXT_LENGTH
 from memory.extraction.conversation import USER, Message
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-MESSAGES = 200
-PICTURES = 20
-PICTURE = re.compile(
+MAX_MESSAGES = 200
+MAX_IMAGES = 20
+IMAGE_URL_PATTERN = re.compile(
     r"(?:https://[^\s]{1,2000}|data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2})"
 )
 
@@ -52,67 +52,71 @@ class MessagesField(serializers.Field[list[Message], Any, Any, Any]):
         items = [data] if isinstance(data, Mapping) else data
         if not isinstance(items, list) or not items:
             raise serializers.ValidationError("Send a text, a message, or a list of messages.")
-        if len(items) > MESSAGES:
+        if len(items) > MAX_MESSAGES:
             raise serializers.ValidationError(
-                f"{len(items)} messages; send at most {MESSAGES} at a time."
+                f"{len(items)} messages; send at most {MAX_MESSAGES} at a time."
             )
-        messages = [_message(each, number) for number, each in enumerate(items)]
-        if sum(len(message.images) for message in messages) > PICTURES:
-            raise serializers.ValidationError(f"Send at most {PICTURES} pictures at a time.")
+        messages = [_parse_message(each, number) for number, each in enumerate(items)]
+        if sum(len(message.images) for message in messages) > MAX_IMAGES:
+            raise serializers.ValidationError(f"Send at most {MAX_IMAGES} pictures at a time.")
         return messages
 
 
-def _message(each: Any, number: int) -> Message:
+def _parse_message(each: Any, number: int) -> Message:
     if not isinstance(each, Mapping):
-        raise _wrong(number, "is not a message; send role and content")
+        raise _build_error(number, "is not a message; send role and content")
     role, name = each.get("role"), each.get("name") or ""
     if role not in ROLES:
-        raise _wrong(number, f"has no role of {', '.join(ROLES)}")
+        raise _build_error(number, f"has no role of {', '.join(ROLES)}")
     if not isinstance(name, str) or len(name) > MAX_ID_LENGTH:
-        raise _wrong(
+        raise _build_error(
             number, f"has a name that is not a string of at most {MAX_ID_LENGTH} characters"
         )
     parts = each.get("content")
     parts = parts if isinstance(parts, list) else [parts]
-    texts = [text for part in parts if (text := _text(part, number)) is not None]
-    images = [_picture(part, number) for part in parts if _text(part, number) is None]
+    texts = [text for part in parts if (text := _parse_text(part, number)) is not None]
+    images = [_parse_image(part, number) for part in parts if _parse_text(part, number) is None]
     text = "\n".join(texts)
-    if len(text) > TEXT:
-        raise _wrong(number, f"is longer than {TEXT} characters")
+    if len(text) > MAX_TEXT_LENGTH:
+        raise _build_error(number, f"is longer than {MAX_TEXT_LENGTH} characters")
     return Message(role=role, text=text, name=name, images=images)
 
 
-def _text(part: Any, number: int) -> str | None:
+def _parse_text(part: Any, number: int) -> str | None:
     """Return the text of a part, or None for an image."""
     if isinstance(part, str):
         return part
     if isinstance(part, Mapping) and part.get("type") == "text":
         if isinstance(part.get("text"), str):
             return str(part["text"])
-        raise _wrong(number, "has a part of type text without text")
+        raise _build_error(number, "has a part of type text without text")
     if isinstance(part, Mapping) and part.get("type") == "image_url":
         return None
-    raise _wrong(number, "has content that is neither text nor a part of type text or image_url")
+    raise _build_error(
+        number, "has content that is neither text nor a part of type text or image_url"
+    )
 
 
-def _picture(part: Mapping[str, Any], number: int) -> str:
+def _parse_image(part: Mapping[str, Any], number: int) -> str:
     source = part.get("image_url")
     url = source.get("url") if isinstance(source, Mapping) else source
-    if not isinstance(url, str) or not PICTURE.fullmatch(url):
-        raise _wrong(number, "has a picture that is neither https:// nor data:image/…;base64")
+    if not isinstance(url, str) or not IMAGE_URL_PATTERN.fullmatch(url):
+        raise _build_error(number, "has a picture that is neither https:// nor data:image/…;base64")
     return url
 
 
-def _wrong(number: int, why: str) -> serializers.ValidationError:
+def _build_error(number: int, why: str) -> serializers.ValidationError:
     return serializers.ValidationError(f"Message {number} {why}.")
 
 
-def refuse_unseen(messages: Sequence[Message], *, infer: bool) -> None:
+def refuse_unreadable_images(messages: Sequence[Message], *, infer: bool) -> None:
     """Refuse images if no model is configured that can describe them."""
-    pictured = [n for n, message in enumerate(messages) if message.images]
-    if not pictured:
+    numbers_with_images = [n for n, message in enumerate(messages) if message.images]
+    if not numbers_with_images:
         return
-    issues = [{"path": f"messages.{n}", "message": "contains an image"} for n in pictured]
+    issues = [
+        {"path": f"messages.{n}", "message": "contains an image"} for n in numbers_with_images
+    ]
     if not infer:
         raise Invalid(
             "A picture is described by a model: send infer true, or the words alone.",

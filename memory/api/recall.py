@@ -19,7 +19,7 @@ from kmapp.providers.vector_validation import MAX_VALUE
 from kmapp.search.queries import QueryVector
 from kmapp.search.variants import Variant
 from memory.api import aionis_subgraph, serialize
-from memory.api.request_serializers import QUERY, QueryFilters, Share, viewer_of
+from memory.api.request_serializers import MAX_QUERY_LENGTH, QueryFilters, Share, build_viewer
 from memory.api.response_types import InjectAnswer, RecallAnswer, RecallTextAnswer
 from memory.models.settings import MAX_INJECTED
 from memory.retrieval.access_counters import count_accesses
@@ -30,7 +30,7 @@ from memory.retrieval.recall import DEFAULT_SEEDS as SEEDS
 from memory.retrieval.recall import RecallRequest, recall_memories
 from memory.retrieval.search import SearchRequest
 
-DIMENSIONS = 4_096
+MAX_DIMENSIONS = 4_096
 DEBUG_SEEDS = 20
 RULES_NOT_READ = {
     "code": "missing_scope",
@@ -38,11 +38,13 @@ RULES_NOT_READ = {
 }
 
 
-def search_of(account_id: UUID, data: Mapping[str, Any], variant: Variant) -> SearchRequest:
+def build_search_request(
+    account_id: UUID, data: Mapping[str, Any], variant: Variant
+) -> SearchRequest:
     """Build the search of a request. Its variant has the ranking of the account."""
     request = SearchRequest(
         query=data.get("query", ""),
-        viewer=viewer_of(data),
+        viewer=build_viewer(data),
         limit=data["limit"],
         kinds=tuple(data.get("kinds", ())),
         tags=tuple(data.get("tags", ())),
@@ -97,7 +99,7 @@ class RecallTextInput(_RecallInput):
         "consumer_agent_id": "agent_id",
     }
 
-    query = serializers.CharField(max_length=QUERY)
+    query = serializers.CharField(max_length=MAX_QUERY_LENGTH)
 
 
 class RecallInput(_RecallInput):
@@ -106,16 +108,18 @@ class RecallInput(_RecallInput):
     aliases = {**_RecallInput.aliases, "consumer_agent_id": "agent_id"}
 
     query_embedding = serializers.ListField(
-        child=serializers.FloatField(), min_length=1, max_length=DIMENSIONS
+        child=serializers.FloatField(), min_length=1, max_length=MAX_DIMENSIONS
     )
 
 
-class _Recalling(AgentView):
+class _RecallView(AgentView):
     scopes = {"POST": Scope.MEMORY_READ}
 
-    def answer(self, data: Mapping[str, Any], meaning: QueryVector | None = None) -> dict[str, Any]:
-        self._admit_debugging(data)
-        search = search_of(self.account, data, self.variant)
+    def run_recall(
+        self, data: Mapping[str, Any], meaning: QueryVector | None = None
+    ) -> dict[str, Any]:
+        self._authorize_debugging(data)
+        search = build_search_request(self.account, data, self.variant)
         self.variant = search.variant
         recall_request = RecallRequest(
             search=search,
@@ -127,7 +131,7 @@ class _Recalling(AgentView):
         )
         recalled = recall_memories(self.account, recall_request, meaning)
         count_accesses(self.account, recalled.entries)
-        output = aionis_subgraph.answer(self.account, recalled, data)
+        output = aionis_subgraph.serialize_recall(self.account, recalled, data)
         if data.get("rules_context") is None:
             return output
         if not self.request.auth.may(Scope.RULES_READ):
@@ -143,7 +147,7 @@ class _Recalling(AgentView):
         }
         return evaluate_rules(self.account, question)
 
-    def _admit_debugging(self, data: Mapping[str, Any]) -> None:
+    def _authorize_debugging(self, data: Mapping[str, Any]) -> None:
         """Allow vector previews to admin keys only, within a rate limit."""
         if not (data["return_debug"] and data["include_embeddings"]):
             return
@@ -157,7 +161,7 @@ class _Recalling(AgentView):
             budget.enforce()
 
 
-class RecallText(_Recalling):
+class RecallText(_RecallView):
     """Recall memories for a query, with related memories.
 
     The response contains the seeds, the subgraph of related memories, a ranking, and a text within
@@ -167,12 +171,12 @@ class RecallText(_Recalling):
     @extend_schema(request=RecallTextInput, responses={200: RecallTextAnswer})
     def post(self, request: Request) -> Response:
         data = parse(RecallTextInput, request)
-        output = self.answer(data)
+        output = self.run_recall(data)
         query_output = {"text": data["query"], "embedding_provider": active_model().name}
         return Response({**output, "query": query_output})
 
 
-class RecallByVector(_Recalling):
+class RecallByVector(_RecallView):
     """Recall memories for an embedding that the client computed."""
 
     @extend_schema(request=RecallInput, responses={200: RecallAnswer})
@@ -187,13 +191,13 @@ class RecallByVector(_Recalling):
             )
             issue = {"path": "query_embedding", "message": message}
             raise Invalid("This vector does not fit the active model.", issues=[issue])
-        return Response(self.answer(data, QueryVector.from_floats(model, vector)))
+        return Response(self.run_recall(data, QueryVector.from_floats(model, vector)))
 
 
 class InjectInput(QueryFilters):
     """A query, and the limits of the prompt block."""
 
-    query = serializers.CharField(max_length=QUERY)
+    query = serializers.CharField(max_length=MAX_QUERY_LENGTH)
     max_memories = serializers.IntegerField(
         min_value=1,
         max_value=MAX_INJECTED,
@@ -220,7 +224,7 @@ class Inject(AgentView):
     def post(self, request: Request) -> Response:
         data = parse(InjectInput, request)
         limits = {"limit": 1, "min_score": 0.0}
-        search = search_of(self.account, {**data, **limits}, self.variant)
+        search = build_search_request(self.account, {**data, **limits}, self.variant)
         self.variant = search.variant
         injected = build_prompt_block(
             self.account,
@@ -234,7 +238,7 @@ class Inject(AgentView):
             {
                 "text": injected.text,
                 "memories": [
-                    serialize.hit_output(hit, self.variant, explain=data["explain"])
+                    serialize.serialize_hit(hit, self.variant, explain=data["explain"])
                     for hit in injected.hits
                 ],
                 **self.variant.versions(),

@@ -17,8 +17,8 @@ from memory.models import MemoryEntry, Viewer
 from memory.retrieval.filters import OWNER_FIELDS, extract_owner_ids
 from memory.retrieval.search import DEFAULT_LIMIT
 
-TEXT = 50_000  # characters of one memory
-QUERY = 4_000
+MAX_TEXT_LENGTH = 50_000  # characters of one memory
+MAX_QUERY_LENGTH = 4_000
 
 
 class Share(serializers.FloatField):
@@ -91,16 +91,16 @@ class QueryFilters(EntryFilters):
 class SearchInput(QueryFilters):
     """A search."""
 
-    query = serializers.CharField(max_length=QUERY)
+    query = serializers.CharField(max_length=MAX_QUERY_LENGTH)
     limit = serializers.IntegerField(min_value=1, max_value=200, default=DEFAULT_LIMIT)
     min_score = Share(default=0.0)
 
 
-def owner_filters(data: Mapping[str, Any]) -> dict[str, str]:
+def select_owner_filters(data: Mapping[str, Any]) -> dict[str, str]:
     """Return the owner IDs of a request, or those that its filter requires."""
     named = {name: data[name] for name in OWNER_FIELDS if data.get(name)}
     return named or extract_owner_ids(data.get("filters") or {})
 
 
-def viewer_of(data: Mapping[str, Any]) -> Viewer:
-    return Viewer(**owner_filters(data), scope=data.get("scope") or None)
+def build_viewer(data: Mapping[str, Any]) -> Viewer:
+    return Viewer(**select_owner_filters(data), scope=data.get("scope") or None)

@@ -23,15 +23,15 @@ from memory.api.ledger_response_types import (
     LedgerCommit,
     VerifyAnswer,
 )
-from memory.api.lookup import readable_entries
-from memory.api.recall import search_of
+from memory.api.lookup import filter_readable
+from memory.api.recall import build_search_request
 from memory.api.request_serializers import OwnerIds, SearchInput
 from memory.api.response_types import SearchAnswer
 from memory.models import MemoryVersion
 from memory.retrieval.access_counters import count_accesses
 from memory.retrieval.search import search_memories
 
-HISTORY = 200  # versions in one answer
+DEFAULT_HISTORY_LIMIT = 200  # versions in one answer
 
 
 class SearchMemories(AgentView):
@@ -42,14 +42,14 @@ class SearchMemories(AgentView):
     @extend_schema(request=SearchInput, responses={200: SearchAnswer})
     def post(self, request: Request) -> Response:
         data = parse(SearchInput, request)
-        query = search_of(self.account, data, self.variant)
+        query = build_search_request(self.account, data, self.variant)
         self.variant = query.variant
         result = search_memories(self.account, query)
         count_accesses(self.account, [hit.entry.pk for hit in result.hits])
         return Response(
             {
                 "results": [
-                    serialize.hit_output(hit, self.variant, explain=data["explain"])
+                    serialize.serialize_hit(hit, self.variant, explain=data["explain"])
                     for hit in result.hits
                 ],
                 **self.variant.versions(),
@@ -64,7 +64,7 @@ class PageInput(Typed):
     after = serializers.IntegerField(
         min_value=0, max_value=MAX_INTEGER, default=0, help_text="The last number you have."
     )
-    limit = serializers.IntegerField(min_value=1, max_value=HISTORY, default=50)
+    limit = serializers.IntegerField(min_value=1, max_value=DEFAULT_HISTORY_LIMIT, default=50)
 
 
 class HistoryInput(OwnerIds, PageInput):
@@ -80,7 +80,7 @@ class History(AgentView):
     def get(self, request: Request, pk: UUID) -> Response:
         page = parse(HistoryInput, request)
         with acting(self.account):
-            if not readable_entries(self.request.auth, page).filter(pk=pk).exists():
+            if not filter_readable(self.request.auth, page).filter(pk=pk).exists():
                 raise NotFound("Memory not found.")
             rows = list(
                 MemoryVersion.objects.of(self.account)
@@ -88,7 +88,9 @@ class History(AgentView):
                 .order_by("version")[: page["limit"]]
             )
             commits = Commit.objects.of(self.account).in_bulk([row.commit_id for row in rows])
-            serialized = [serialize.version_output(row, commits.get(row.commit_id)) for row in rows]
+            serialized = [
+                serialize.serialize_version(row, commits.get(row.commit_id)) for row in rows
+            ]
         return Response({"id": pk, "versions": serialized})
 
 

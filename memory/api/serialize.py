@@ -15,22 +15,22 @@ from memory.models import Finding, MemoryEdge, MemoryEntry, MemoryVersion
 from memory.retrieval import search
 
 
-def entry_output(entry: MemoryEntry) -> types.Memory:
+def serialize_entry(entry: MemoryEntry) -> types.Memory:
     return serialize_entry_as(types.Memory, entry)
 
 
 def serialize_entry_as(shape: type[Shape], entry: MemoryEntry, **values: Any) -> Shape:
     """Serialize an entry as `types.Memory`, or as a type that adds the fields of `values`."""
     return serialize_as(
-        shape, entry, text=entry.content, metadata=entry.slots, uri=entry_uri(entry), **values
+        shape, entry, text=entry.content, metadata=entry.slots, uri=build_entry_uri(entry), **values
     )
 
 
-def entry_uri(entry: MemoryEntry) -> str:
+def build_entry_uri(entry: MemoryEntry) -> str:
     return object_uri(entry.pk, entry.kind, entry.account_id, entry.scope)
 
 
-def stored_output(
+def serialize_stored_entry(
     entry: MemoryEntry, *, again: bool, alike: Sequence[Finding]
 ) -> types.StoreAnswer:
     """Serialize a stored memory. `again` is true if it existed already."""
@@ -43,7 +43,7 @@ def stored_output(
     return serialize_entry_as(types.StoreAnswer, entry, decisions=decisions)
 
 
-def with_vector_output(entry: MemoryEntry, model: str) -> types.MemoryWithVector:
+def serialize_entry_with_vector(entry: MemoryEntry, model: str) -> types.MemoryWithVector:
     """Serialize an entry from a queryset `with_embedding_state`."""
     state = entry.embedding_state
     return serialize_entry_as(
@@ -51,7 +51,7 @@ def with_vector_output(entry: MemoryEntry, model: str) -> types.MemoryWithVector
     )
 
 
-def hit_output(hit: search.Hit, variant: Variant, *, explain: bool) -> types.Hit:
+def serialize_hit(hit: search.Hit, variant: Variant, *, explain: bool) -> types.Hit:
     """Serialize a search result. With `explain`, include the parts of the score."""
     entry = hit.entry
     output = serialize_as(
@@ -62,37 +62,37 @@ def hit_output(hit: search.Hit, variant: Variant, *, explain: bool) -> types.Hit
         score=hit.score,
         relevance=hit.relevance,
         embedding_status=hit.state,
-        citations=[citation(entry, variant)],
+        citations=[build_citation(entry, variant)],
     )
     if explain:
         output["explain"] = {"score": hit.score, "parts": dict(hit.parts)}
     return output
 
 
-def citation(entry: MemoryEntry, variant: Variant) -> types.Citation:
+def build_citation(entry: MemoryEntry, variant: Variant) -> types.Citation:
     return serialize_as(
         types.Citation,
         entry,
         node_id=entry.pk,
-        uri=entry_uri(entry),
+        uri=build_entry_uri(entry),
         commit_uri=object_uri(entry.commit_id, "commit", entry.account_id, entry.scope),
         **variant.versions(),
     )
 
 
-def node_output(
+def serialize_node(
     node: MemoryEntry | HostedNode, account_id: UUID, scope: str = ""
 ) -> types.WrittenNode:
     uri = object_uri(node.id, node.kind, account_id, scope)
     return serialize_as(types.WrittenNode, node, uri=uri, type=node.kind)
 
 
-def edge_output(edge: MemoryEdge, scope: str = "") -> types.WrittenEdge:
+def serialize_edge(edge: MemoryEdge, scope: str = "") -> types.WrittenEdge:
     uri = object_uri(edge.pk, "edge", edge.account_id, scope)
     return serialize_as(types.WrittenEdge, edge, uri=uri)
 
 
-def version_output(version: MemoryVersion, commit: Commit | None) -> Version:
+def serialize_version(version: MemoryVersion, commit: Commit | None) -> Version:
     return serialize_as(
         Version,
         version,

@@ -11,13 +11,13 @@ from kmapp.webhooks.changes import Change, Source, register_source
 from memory.actions.enqueue import WEBHOOK_SOURCE
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
 
-ADDED, UPDATED = "memory.added", "memory.updated"
-DELETED, PROPOSED = "memory.deleted", "memory.proposed"
+ADDED_EVENT, UPDATED_EVENT = "memory.added", "memory.updated"
+DELETED_EVENT, PROPOSED_EVENT = "memory.deleted", "memory.proposed"
 State = Mapping[str, Any]
 ACTIVE, AWAITING_REVIEW = MemoryEntry.Status.ACTIVE.value, MemoryEntry.Status.PROPOSED.value
 # Changes of other columns, such as ratings and pins, are not reported.
-CONTENT = ("title", "content", "kind", "slots", "tags", "entities", "expires_at")
-IDS = ("user_id", "agent_id", "app_id", "run_id", "client_id")
+REPORTED_FIELDS = ("title", "content", "kind", "slots", "tags", "entities", "expires_at")
+ID_FIELDS = ("user_id", "agent_id", "app_id", "run_id", "client_id")
 
 
 def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Change]:
@@ -28,38 +28,48 @@ def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Cha
     versions = MemoryVersion.objects.of(account_id).filter(pk__in=references)
     changes = {}
     for version in versions.annotate(previous=Subquery(before.values("state")[:1])):
-        if event_type := event_type_of(version.previous, version.state):
-            data = {"id": version.entry_id, **_data(version.state), "version": version.version}
+        if event_type := find_event_type(version.previous, version.state):
+            data = {
+                "id": version.entry_id,
+                **_serialize_state(version.state),
+                "version": version.version,
+            }
             changes[version.pk] = Change(
                 event_type=event_type, created_at=version.created_at, data=data
             )
     erased = ErasedEntry.objects.of(account_id).filter(pk__in=references)
     for pk, moment in erased.values_list("pk", "erased_at"):
-        changes[pk] = Change(event_type=DELETED, created_at=moment, data={"id": pk, "text": None})
+        changes[pk] = Change(
+            event_type=DELETED_EVENT, created_at=moment, data={"id": pk, "text": None}
+        )
     return changes
 
 
-def event_type_of(before: State | None, after: State) -> str | None:
+def find_event_type(before: State | None, after: State) -> str | None:
     """Return what a change means to those who recall memories; None if nothing."""
     was_active = before is not None and before.get("status") == ACTIVE
     is_active = after.get("status") == ACTIVE
     if is_active != was_active:
-        return ADDED if is_active else DELETED
+        return ADDED_EVENT if is_active else DELETED_EVENT
     if before is None and after.get("status") == AWAITING_REVIEW:
-        return PROPOSED
-    if is_active and before and any(before.get(name) != after.get(name) for name in CONTENT):
-        return UPDATED
+        return PROPOSED_EVENT
+    if (
+        is_active
+        and before
+        and any(before.get(name) != after.get(name) for name in REPORTED_FIELDS)
+    ):
+        return UPDATED_EVENT
     return None
 
 
-def _data(state: State) -> dict[str, Any]:
+def _serialize_state(state: State) -> dict[str, Any]:
     return {
         "text": state.get("content"),
         "title": state.get("title"),
         "kind": state.get("kind"),
         "status": state.get("status"),
         "visibility": state.get("visibility"),
-        **{name: state.get(name) for name in IDS},
+        **{name: state.get(name) for name in ID_FIELDS},
         "tags": state.get("tags", []),
         "metadata": state.get("slots", {}),
         "expires_at": state.get("expires_at"),
@@ -70,10 +80,10 @@ register_source(
     Source(
         name=WEBHOOK_SOURCE,
         event_types={
-            ADDED: _("A memory can now be recalled"),
-            UPDATED: _("A memory was changed"),
-            DELETED: _("A memory can no longer be recalled"),
-            PROPOSED: _("A memory needs review"),
+            ADDED_EVENT: _("A memory can now be recalled"),
+            UPDATED_EVENT: _("A memory was changed"),
+            DELETED_EVENT: _("A memory can no longer be recalled"),
+            PROPOSED_EVENT: _("A memory needs review"),
         },
         load=load_changes,
     )

@@ -18,14 +18,18 @@ from kmapp.api.serializers import (
 )
 from kmapp.ledger import batch_nodes
 from kmapp.ledger import batch_nodes as nodes
-from memory.api.request_serializers import TEXT, OwnerIds, Share, provided_values
+from memory.api.request_serializers import MAX_TEXT_LENGTH, OwnerIds, Share, provided_values
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import EdgeEnd, NewEdge, NewEntry
 from memory.retrieval.filters import OWNER_FIELDS
 
 BATCH_FIELDS = (*OWNER_FIELDS, "visibility")
-OF_ONE = ("user_id", "agent_id", "app_id")  # a guest, such as a rule, is for one of these alone
-BATCH = 500  # memories of one write
+AUDIENCE_FIELDS = (
+    "user_id",
+    "agent_id",
+    "app_id",
+)  # a guest, such as a rule, is for one of these alone
+MAX_BATCH_SIZE = 500  # memories of one write
 
 
 def apply_batch_defaults(batch: Aliases, data: Any) -> Any:
@@ -33,42 +37,47 @@ def apply_batch_defaults(batch: Aliases, data: Any) -> Any:
     if not isinstance(data, Mapping) or not isinstance(data.get("nodes"), list):
         return data
     defaults = {
-        name: value for name in BATCH_FIELDS if (value := _valid_default(batch, name, data))
+        name: value for name in BATCH_FIELDS if (value := _find_valid_default(batch, name, data))
     }
-    return {**data, "nodes": [_with(defaults, node, batch.aliases) for node in data["nodes"]]}
+    return {
+        **data,
+        "nodes": [_apply_defaults(defaults, node, batch.aliases) for node in data["nodes"]],
+    }
 
 
-def _valid_default(batch: Aliases, name: str, data: Mapping[str, Any]) -> str:
+def _find_valid_default(batch: Aliases, name: str, data: Mapping[str, Any]) -> str:
     """Return a valid default or an empty string; the batch reports an invalid one once."""
-    value = data.get(_name_used(name, data, batch.aliases))
+    value = data.get(_find_used_name(name, data, batch.aliases))
     try:
         return str(batch.fields[name].run_validation(value)) if isinstance(value, str) else ""
     except ValidationError:
         return ""
 
 
-def _with(defaults: Mapping[str, str], node: Any, aliases: Mapping[str, str]) -> Any:
+def _apply_defaults(defaults: Mapping[str, str], node: Any, aliases: Mapping[str, str]) -> Any:
     if not isinstance(node, Mapping):
         return node
-    if batch_nodes.find_kind(node) and any(_name_used(name, node, aliases) for name in OF_ONE):
+    if batch_nodes.find_kind(node) and any(
+        _find_used_name(name, node, aliases) for name in AUDIENCE_FIELDS
+    ):
         return node
     missing = {
-        name: value for name, value in defaults.items() if not _name_used(name, node, aliases)
+        name: value for name, value in defaults.items() if not _find_used_name(name, node, aliases)
     }
     return {**node, **missing}
 
 
-def _name_used(name: str, data: Mapping[str, Any], aliases: Mapping[str, str]) -> str:
+def _find_used_name(name: str, data: Mapping[str, Any], aliases: Mapping[str, str]) -> str:
     """Return the field or alias under which the request names a value, or an empty string."""
-    words = (name, *(alias for alias, ours in aliases.items() if ours == name))
-    return next((word for word in words if not _blank(data.get(word))), "")
+    names = (name, *(alias for alias, field_name in aliases.items() if field_name == name))
+    return next((used_name for used_name in names if not _is_blank(data.get(used_name))), "")
 
 
-def _blank(value: Any) -> bool:
+def _is_blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def guests_of(raw_nodes: Sequence[Any]) -> list[nodes.ForeignNode]:
+def list_foreign_nodes(raw_nodes: Sequence[Any]) -> list[nodes.ForeignNode]:
     """Return the nodes of a batch that other apps store, with their positions."""
     return [
         replace(node, position=position)
@@ -86,7 +95,7 @@ class EntryInput(OwnerIds):
         "importance_score": "importance",
     }
 
-    text = serializers.CharField(max_length=TEXT, trim_whitespace=False)
+    text = serializers.CharField(max_length=MAX_TEXT_LENGTH, trim_whitespace=False)
     kind = serializers.ChoiceField(choices=MemoryEntry.Kind.choices, required=False)
     title = OptionalText(max_length=500)
     metadata = serializers.DictField(required=False, allow_null=True)
@@ -132,7 +141,7 @@ class EntryInput(OwnerIds):
         return attrs
 
 
-def entry_of(data: Mapping[str, Any]) -> NewEntry:
+def build_entry(data: Mapping[str, Any]) -> NewEntry:
     return NewEntry(**provided_values(data))
 
 
@@ -163,7 +172,7 @@ class EdgeInput(Typed):
     decay_rate = Share(required=False)
 
 
-def edge_of(data: Mapping[str, Any]) -> NewEdge:
+def build_edge(data: Mapping[str, Any]) -> NewEdge:
     return NewEdge(
         **{**provided_values(data), "src": EdgeEnd(**data["src"]), "dst": EdgeEnd(**data["dst"])}
     )
@@ -177,7 +186,7 @@ class NodeInput(EntryInput):
 
     together = any_of("text", "title")
 
-    text = serializers.CharField(max_length=TEXT, trim_whitespace=False, required=False)
+    text = serializers.CharField(max_length=MAX_TEXT_LENGTH, trim_whitespace=False, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Require a text or a title."""
@@ -196,7 +205,7 @@ class NodeInput(EntryInput):
         return super().run_validation(data)
 
 
-OF_ALL = "Default for every node without its own value."
+DEFAULT_HELP_TEXT = "Default for every node without its own value."
 
 
 class WriteInput(OwnerIds):
@@ -205,17 +214,20 @@ class WriteInput(OwnerIds):
     aliases = EntryInput.aliases
     together = any_of("nodes", "edges")
 
-    user_id = IdField(help_text=OF_ALL)
-    agent_id = IdField(help_text=OF_ALL)
-    app_id = IdField(help_text=OF_ALL)
-    run_id = IdField(help_text=OF_ALL)
+    user_id = IdField(help_text=DEFAULT_HELP_TEXT)
+    agent_id = IdField(help_text=DEFAULT_HELP_TEXT)
+    app_id = IdField(help_text=DEFAULT_HELP_TEXT)
+    run_id = IdField(help_text=DEFAULT_HELP_TEXT)
     visibility = serializers.ChoiceField(
-        choices=MemoryEntry.Visibility.choices, required=False, allow_null=True, help_text=OF_ALL
+        choices=MemoryEntry.Visibility.choices,
+        required=False,
+        allow_null=True,
+        help_text=DEFAULT_HELP_TEXT,
     )
     actor = IdField(
         help_text="Accepted for compatibility and ignored; the key identifies the writer."
     )
-    input_text = serializers.CharField(max_length=TEXT, required=False, allow_null=True)
+    input_text = serializers.CharField(max_length=MAX_TEXT_LENGTH, required=False, allow_null=True)
     input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
     auto_embed = serializers.BooleanField(default=True)
     force_reembed = serializers.BooleanField(default=False)
@@ -242,13 +254,13 @@ class WriteInput(OwnerIds):
         raw_nodes, edges = attrs.get("nodes", []), attrs.get("edges", [])
         if not raw_nodes and not edges:
             raise serializers.ValidationError({"nodes": "Send at least one node or edge."})
-        if len(raw_nodes) > BATCH:
+        if len(raw_nodes) > MAX_BATCH_SIZE:
             raise serializers.ValidationError(
-                {"nodes": f"{len(raw_nodes)} nodes; send at most {BATCH} at a time."}
+                {"nodes": f"{len(raw_nodes)} nodes; send at most {MAX_BATCH_SIZE} at a time."}
             )
-        if len(edges) > 2 * BATCH:
+        if len(edges) > 2 * MAX_BATCH_SIZE:
             raise serializers.ValidationError(
-                {"edges": f"{len(edges)} edges; send at most {2 * BATCH} at a time."}
+                {"edges": f"{len(edges)} edges; send at most {2 * MAX_BATCH_SIZE} at a time."}
             )
         return attrs
 

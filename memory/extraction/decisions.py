@@ -12,7 +12,7 @@ from uuid import UUID
 
 from kmapp.text.terms import normalise, terms
 from memory.extraction.response_schema import Decision, Fact, Refusal
-from memory.extraction.supersession import contradicts, retains, shared_terms
+from memory.extraction.supersession import is_contradiction, is_retained, list_shared_terms
 
 UNRELATED = "The fact neither contradicts nor refines the memory that the model named: both stay."
 
@@ -55,13 +55,13 @@ def resolve_facts(
     """Combine facts with decisions, which name a memory by its index in `numbered`."""
     first, refused = _first_decisions(facts, decisions)
     changed: set[UUID] = set()  # memories that facts have changed already
-    stored: set[str] = set()  # texts that are stored already
+    identical_items: set[str] = set()  # texts that are stored already
     outcomes = []
     for item, fact in facts.items():
         text, candidates = normalize_for_comparison(fact.text), similar.get(item, ())
         identical = find_identical_memory(fact, candidates)
         outcome: FactOutcome | Refusal
-        if identical or text in stored:
+        if identical or text in identical_items:
             reason = "It is already stored."
             outcome = FactOutcome(
                 item=item, fact=fact, event="NONE", memory=identical, reason=reason
@@ -76,7 +76,7 @@ def resolve_facts(
             continue
         outcomes.append(outcome)
         if outcome.event != "NONE":
-            stored.add(text)
+            identical_items.add(text)
         if outcome.memory and outcome.event in ("UPDATE", "DELETE"):
             changed.add(outcome.memory.id)
     return ResolvedFacts(outcomes=outcomes, refused=refused)
@@ -124,7 +124,8 @@ def _apply_decision(
             fact=fact,
             event="ADD",
             memory=memory,
-            contradicts=decision.event == "DELETE" and bool(shared_terms(fact.text, memory.text)),
+            contradicts=decision.event == "DELETE"
+            and bool(list_shared_terms(fact.text, memory.text)),
             reason=UNRELATED,
         )
     return _decide(item, fact, memory, decision)
@@ -134,10 +135,10 @@ def _is_supported(fact: Fact, memory: SimilarMemory, decision: Decision, *, near
     """Return whether the texts show that the fact contradicts or refines the memory."""
     if decision.event == "NONE":
         return True
-    if contradicts(fact.text, memory.text, nearest=nearest):
+    if is_contradiction(fact.text, memory.text, nearest=nearest):
         return True
     text = (decision.text or fact.text).strip()
-    return decision.event == "UPDATE" and retains(text, memory.text)
+    return decision.event == "UPDATE" and is_retained(text, memory.text)
 
 
 def _decide(

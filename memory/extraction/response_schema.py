@@ -27,11 +27,13 @@ MAX_NAMES = 20  # entities or tags of one fact
 MAX_NAME = 100  # characters of one of them
 MAX_PROCEDURE = 50_000
 MAX_LABEL = 60  # characters of a topic's label
-FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
-FIRST_STEP = re.compile(r"^[^\S\n]*+(?:#++[^\S\n]*+)?(?:\*\*)?1[^\S\n]*+[.)、:]", re.MULTILINE)
+FENCE_PATTERN = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+FIRST_STEP_PATTERN = re.compile(
+    r"^[^\S\n]*+(?:#++[^\S\n]*+)?(?:\*\*)?1[^\S\n]*+[.)、:]", re.MULTILINE
+)
 
-Kind = Literal["fact", "preference", "skill", "pattern", "context"]
-KINDS: tuple[str, ...] = get_args(Kind)
+FactKind = Literal["fact", "preference", "skill", "pattern", "context"]
+KINDS: tuple[str, ...] = get_args(FactKind)
 Event = Literal["ADD", "UPDATE", "DELETE", "NONE"]
 USER_CATEGORIES = {
     "preferences": "likes and dislikes in food, products, activities, entertainment",
@@ -93,7 +95,7 @@ class Fact(ResponseModel):
     """One statement worth remembering."""
 
     text: str = Field(min_length=1, max_length=MAX_TEXT)
-    kind: Kind
+    kind: FactKind
     category: str = Field(default="", max_length=100)
     importance: Annotated[float, AfterValidator(lambda value: _clamp(value, 0.5))] = 0.5
     entities: list[str] = []
@@ -158,7 +160,7 @@ class ParsedItems(Generic[S]):
 
 def strip_code_fence(text: str) -> str:
     """Remove the code fence that some models put around a response."""
-    match = FENCE.match(text)
+    match = FENCE_PATTERN.match(text)
     return (match[1] if match else text).strip()
 
 
@@ -232,7 +234,7 @@ def parse_procedure(raw: str, *, numbered: bool) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise InvalidResponse("it is not text") from error
-    if numbered and not FIRST_STEP.search(text):
+    if numbered and not FIRST_STEP_PATTERN.search(text):
         raise InvalidResponse("it has no numbered steps")
     return text
 
@@ -266,7 +268,7 @@ _NUMBER = {"type": "number"}
 _KIND = {"type": "string", "enum": list(KINDS)}
 
 
-def facts_schema(categories: Sequence[str]) -> dict[str, Any]:
+def build_facts_schema(categories: Sequence[str]) -> dict[str, Any]:
     category = {"type": "string", "enum": list(categories)}
     fact = {"text": _TEXT, "kind": _KIND, "category": category, "importance": _NUMBER}
     return _strict_object(

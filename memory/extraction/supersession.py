@@ -9,9 +9,9 @@ import re
 from kmapp.text.terms import terms
 from memory.review.contradictions import announces_change, find_contrast, remove_contrasted_values
 
-SAME_SUBJECT = 0.5  # share of the terms without numbers, dates, negations and opposites
-SAME_STATEMENT = 0.65  # share of the terms of two statements that differ in one word
-RETAINED = 0.6  # share of a memory's terms that its new text must contain
+MIN_SAME_SUBJECT = 0.5  # share of the terms without numbers, dates, negations and opposites
+MIN_SAME_STATEMENT = 0.65  # share of the terms of two statements that differ in one word
+MIN_RETAINED_SHARE = 0.6  # share of a memory's terms that its new text must contain
 # Verbs of changing, ending and beginning, and the particle that ends a Chinese sentence about a
 # new state.
 _CHANGE_OF_STATE = re.compile(
@@ -23,44 +23,46 @@ _CHANGE_OF_STATE = re.compile(
 )
 
 
-def shared_terms(one: str, other: str) -> frozenset[str]:
+def list_shared_terms(one: str, other: str) -> frozenset[str]:
     """Return the terms of both texts without their subject."""
-    here, there = _predicates(one, other)
-    return here & there
+    terms_of_one, terms_of_other = _remove_subject(one, other)
+    return terms_of_one & terms_of_other
 
 
-def contradicts(fact: str, memory: str, *, nearest: bool) -> bool:
+def is_contradiction(fact: str, memory: str, *, nearest: bool) -> bool:
     """Return whether a fact can replace a memory.
 
     Either both say something different about one subject, or both are the same statement but for a
     word, or the fact tells of a change and has a term of the memory, or is nearest to it.
     """
-    here, there = _predicates(remove_contrasted_values(fact), remove_contrasted_values(memory))
-    if find_contrast(fact, memory) and _overlap(here, there) >= SAME_SUBJECT:
+    fact_terms, memory_terms = _remove_subject(
+        remove_contrasted_values(fact), remove_contrasted_values(memory)
+    )
+    if find_contrast(fact, memory) and _compute_dice(fact_terms, memory_terms) >= MIN_SAME_SUBJECT:
         return True
-    if _overlap(frozenset(terms(fact)), frozenset(terms(memory))) >= SAME_STATEMENT:
+    if _compute_dice(frozenset(terms(fact)), frozenset(terms(memory))) >= MIN_SAME_STATEMENT:
         return True
-    return _reports_change(fact) and (nearest or bool(shared_terms(fact, memory)))
+    return _reports_change(fact) and (nearest or bool(list_shared_terms(fact, memory)))
 
 
-def retains(text: str, memory: str) -> bool:
+def is_retained(text: str, memory: str) -> bool:
     """Return whether a new text of a memory contains most of it."""
     before = set(terms(memory))
-    return len(before & set(terms(text))) >= RETAINED * len(before)
+    return len(before & set(terms(text))) >= MIN_RETAINED_SHARE * len(before)
 
 
 def _reports_change(text: str) -> bool:
     return announces_change(text) or bool(_CHANGE_OF_STATE.search(text))
 
 
-def _predicates(one: str, other: str) -> tuple[frozenset[str], frozenset[str]]:
+def _remove_subject(one: str, other: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the terms of both texts, without the first one if it is the subject of both."""
-    here, there = terms(one), terms(other)
-    subject = {here[0]} & {there[0]} if here and there else set()
-    return frozenset(here) - subject, frozenset(there) - subject
+    terms_of_one, terms_of_other = terms(one), terms(other)
+    subject = {terms_of_one[0]} & {terms_of_other[0]} if terms_of_one and terms_of_other else set()
+    return frozenset(terms_of_one) - subject, frozenset(terms_of_other) - subject
 
 
-def _overlap(here: frozenset[str], there: frozenset[str]) -> float:
+def _compute_dice(one: frozenset[str], other: frozenset[str]) -> float:
     """Return the Dice coefficient; two empty sets are equal."""
-    both = len(here) + len(there)
-    return 2 * len(here & there) / both if both else 1.0
+    total = len(one) + len(other)
+    return 2 * len(one & other) / total if total else 1.0

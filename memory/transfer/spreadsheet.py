@@ -43,28 +43,30 @@ COLUMNS = {
     "raw_ref": "raw_ref",
     "evidence_ref": "evidence_ref",
 }
-MARK = "\ufeff"  # byte order mark, by which spreadsheets detect UTF-8
+BYTE_ORDER_MARK = "\ufeff"  # byte order mark, by which spreadsheets detect UTF-8
 # Beginnings of cells that a spreadsheet evaluates as a formula. Some spreadsheets split at other
 # separators than commas, even within quotes; after those, only unambiguous beginnings match.
-FORMULA = re.compile(
+FORMULA_PATTERN = re.compile(
     r"\A(?=[ \u00a0\u3000]*+[=+\-@\t\r\n＝＋－＠|%])"
     r"|(?<=[;\t\r\n])(?=[ \u00a0\u3000\"]*+(?:[=+@＝＋＠]|[-－]\S))"
 )
 
 
-def head() -> bytes:
-    return MARK.encode() + _lines([list(COLUMNS)])
+def format_header() -> bytes:
+    return BYTE_ORDER_MARK.encode() + _format_csv([list(COLUMNS)])
 
 
-def lines(entries: Iterable[MemoryEntry]) -> bytes:
-    return _lines([cell(getattr(row, name)) for name in COLUMNS.values()] for row in entries)
+def format_rows(entries: Iterable[MemoryEntry]) -> bytes:
+    return _format_csv(
+        [format_cell(getattr(row, name)) for name in COLUMNS.values()] for row in entries
+    )
 
 
-def cell(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """Return a value as text that no spreadsheet evaluates."""
     if value is None:
         return ""
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
         text = ", ".join(value)
     elif isinstance(value, list | dict):
         text = json.dumps(value, ensure_ascii=False)
@@ -72,10 +74,10 @@ def cell(value: Any) -> str:
         return str(value)
     else:
         text = value.isoformat() if hasattr(value, "isoformat") else str(value)
-    return FORMULA.sub("'", text)
+    return FORMULA_PATTERN.sub("'", text)
 
 
-def _lines(rows: Iterable[list[str]]) -> bytes:
-    written = io.StringIO()
-    csv.writer(written, lineterminator="\r\n").writerows(rows)
-    return written.getvalue().encode()
+def _format_csv(rows: Iterable[list[str]]) -> bytes:
+    output = io.StringIO()
+    csv.writer(output, lineterminator="\r\n").writerows(rows)
+    return output.getvalue().encode()

@@ -31,7 +31,7 @@ from memory.retrieval.entry_list import Listing
 from memory.review.queue import list_proposals
 from memory.views import review_queue
 
-EXAMPLES = 20  # memories on the page to forget them
+MAX_EXAMPLES = 20  # memories on the page to forget them
 MAX_SELECTED = 50_000  # proposals in one run
 
 
@@ -131,12 +131,12 @@ def notify_result(request: WebRequest, row: BulkRun) -> None:
         text = ngettext("%(n)d forgotten.", "%(n)d forgotten.", number)
     text %= {"n": number}
     if skipped:
-        more = ngettext(
+        skipped_text = ngettext(
             "%(n)d skipped: already decided, changed or locked by someone else.",
             "%(n)d skipped: already decided, changed or locked by someone else.",
             skipped,
         )
-        text = f"{text} {more % {'n': skipped}}"
+        text = f"{text} {skipped_text % {'n': skipped}}"
     undo = reverse("memory:bulk_undo", args=[row.pk]) if number else ""
     notify_success(request, text, undo=undo)
 
@@ -153,12 +153,12 @@ def forget_listed(request: WebRequest) -> HttpResponse:
             return redirect("memory:bulk_run", pk=started.run.pk)
         notify_result(request, started.run)
         return redirect(f"{reverse('memory:entries')}?{listing.query}")
-    extent = bulk_review.preview_forget(account_id, rows, actor)
-    examples = rows.filter(status__in=FORGETTABLE).order_by("-created_at", "-pk")[:EXAMPLES]
+    preview = bulk_review.preview_forget(account_id, rows, actor)
+    examples = rows.filter(status__in=FORGETTABLE).order_by("-created_at", "-pk")[:MAX_EXAMPLES]
     context = {
-        "extent": extent,
+        "extent": preview,
         "entries": examples,
-        "more": max(0, extent.memories - EXAMPLES),
+        "more": max(0, preview.memories - MAX_EXAMPLES),
         "listing": listing,
         "longest": MAX_REASON_LENGTH,
     }

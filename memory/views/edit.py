@@ -58,9 +58,9 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse:
     form = EditForm(request.POST)
     if not form.is_valid():
         return _render_form(request, row, form, HTTPStatus.UNPROCESSABLE_ENTITY)
-    seen = _load_seen_values(row, form.cleaned_data["version"])
-    mine = {name: form.cleaned_data[name] for name in FIELDS}
-    changed = {name: value for name, value in mine.items() if value != seen[name]}
+    seen_values = _load_seen_values(row, form.cleaned_data["version"])
+    submitted = {name: form.cleaned_data[name] for name in FIELDS}
+    changed = {name: value for name, value in submitted.items() if value != seen_values[name]}
     if not changed:
         notify_success(request, _("Nothing changed."))
         return _redirect_to_entry(request, row)
@@ -70,7 +70,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse:
     except Conflict as refusal:
         row = _get_entry(request, pk)  # as the other person saved it
         if refusal.code == "stale_version":
-            return _render_conflict(request, row, form, seen)
+            return _render_conflict(request, row, form, seen_values)
         form.add_error(None, refusal.message)
         return _render_form(request, row, form, HTTPStatus.CONFLICT)
     notify_success(request, _("Changed."), undo=undo_url(edited))
@@ -78,11 +78,13 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _render_conflict(
-    request: WebRequest, row: MemoryEntry, form: EditForm, seen: Mapping[str, Any]
+    request: WebRequest, row: MemoryEntry, form: EditForm, seen_values: Mapping[str, Any]
 ) -> HttpResponse:
     """Render the conflict: the displayed, the current and the submitted values."""
-    mine = {name: form.cleaned_data[name] for name in FIELDS}
-    fields = diff_three_way(FIELDS, base=seen, theirs=_form_values(vars(row)), mine=mine)
+    submitted = {name: form.cleaned_data[name] for name in FIELDS}
+    fields = diff_three_way(
+        FIELDS, base=seen_values, theirs=_form_values(vars(row)), mine=submitted
+    )
     offered = {field.name: field.offered for field in fields}
     merged = EditForm.with_values(offered, version=row.version, reason=form.cleaned_data["reason"])
     versions = MemoryVersion.objects.of(row.account_id).filter(entry_id=row.pk)
@@ -144,10 +146,10 @@ def _get_entry(request: WebRequest, pk: UUID) -> MemoryEntry:
 
 def _load_seen_values(row: MemoryEntry, version: int) -> dict[str, Any]:
     rows = MemoryVersion.objects.of(row.account_id).filter(entry_id=row.pk)
-    seen = rows.filter(version=version).first()
-    if seen is None:
+    version_row = rows.filter(version=version).first()
+    if version_row is None:
         raise Invalid(_("The version number is missing. Reload the page and decide again."))
-    return _form_values(seen.state)
+    return _form_values(version_row.state)
 
 
 def _form_values(state: Mapping[str, Any]) -> dict[str, Any]:

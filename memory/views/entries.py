@@ -48,8 +48,8 @@ def forget(request: WebRequest, pk: UUID) -> HttpResponse:
     if request.method != "POST":
         row = get_object_or_404(_rows(request), pk=pk)
         rows = MemoryEntry.objects.of(row.account_id).filter(pk=pk)
-        extent = erasure.preview_erasure(row.account_id, rows, request.actor)
-        return render(request, "memory/entries/forget.html", {"entry": row, "extent": extent})
+        preview = erasure.preview_erasure(row.account_id, rows, request.actor)
+        return render(request, "memory/entries/forget.html", {"entry": row, "extent": preview})
     return _decide(request, pk, review.forget, _("Forgotten. Agents can no longer recall it."))
 
 

@@ -25,11 +25,11 @@ from memory.models import MemoryEntry, MemoryExport
 from memory.retrieval.admin_search import MAX_RESULTS
 from memory.retrieval.entry_list import COLUMNS, SORTS, Listing
 from memory.transfer import spreadsheet
-from memory.transfer.export import PAGE, export_these
+from memory.transfer.export import ENTRIES_PER_PAGE, export_entries
 from memory.views.saved_views import view_url, visible_views
 
 Form = MemoryExport.Form
-TYPES = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson"}
+CONTENT_TYPES = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson"}
 FIRST_MEMORY = '{"text": "The tea room opens at nine.", "user_id": "ada"}'
 FIRST_FILTERS = ("status", "kind", "user_id")  # always visible; the others can be expanded
 
@@ -72,7 +72,7 @@ def _render_list(
         "first_filters": FIRST_FILTERS,
         "more_given": any(name not in FIRST_FILTERS for name in listing.active_filters),
         "first_command": format_api_command(request, "memory:api_store", FIRST_MEMORY),
-        **_views(request, listing),
+        **_load_saved_views(request, listing),
     }
     return render_part(request, "memory/entries/index.html", "list", context)
 
@@ -84,7 +84,7 @@ def _load_rows(account_id: UUID, ids: Sequence[UUID]) -> list[MemoryEntry]:
     return [rows_by_id[pk] for pk in ids if pk in rows_by_id]
 
 
-def _views(request: WebRequest, listing: Listing) -> dict[str, Any]:
+def _load_saved_views(request: WebRequest, listing: Listing) -> dict[str, Any]:
     """Return the saved views, the open one, and whether the list differs from it."""
     views = list(visible_views(request))
     view_id = request.GET.get("view", "")
@@ -128,18 +128,18 @@ def _stream_file(
     content = (
         _iterate_csv(listing.account_id, ids)
         if form == Form.CSV
-        else export_these(listing.account_id, ids)
+        else export_entries(listing.account_id, ids)
     )
-    answer = StreamingHttpResponse(content, content_type=TYPES[form])
+    answer = StreamingHttpResponse(content, content_type=CONTENT_TYPES[form])
     day = timezone.localdate().isoformat()
     answer.headers["Content-Disposition"] = f'attachment; filename="memories-{day}.{form.value}"'
     return answer
 
 
 def _iterate_csv(account_id: UUID, ids: Sequence[UUID]) -> Iterator[bytes]:
-    yield spreadsheet.head()
-    for start in range(0, len(ids), PAGE):
-        page = ids[start : start + PAGE]
+    yield spreadsheet.format_header()
+    for start in range(0, len(ids), ENTRIES_PER_PAGE):
+        page = ids[start : start + ENTRIES_PER_PAGE]
         with acting(account_id):
             rows = MemoryEntry.objects.of(account_id).in_bulk(page)
-        yield spreadsheet.lines(rows[pk] for pk in page if pk in rows)
+        yield spreadsheet.format_rows(rows[pk] for pk in page if pk in rows)

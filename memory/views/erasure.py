@@ -21,7 +21,7 @@ from memory.actions import erasure
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEdge, MemoryEntry
 from memory.retrieval.entry_list import Listing
 
-EXAMPLES = 20  # memories on the page
+MAX_EXAMPLES = 20  # memories on the page
 # Types of edges between memories that may contain the same text.
 RELATED_TYPES = (MemoryEdge.Type.SUPERSEDES, MemoryEdge.Type.DERIVED_FROM, MemoryEdge.Type.PART_OF)
 
@@ -33,13 +33,13 @@ def erase(request: WebRequest) -> HttpResponse | AfterCommit:
     rows = _select_rows(account_id, request.GET)
     if request.method == "POST" and _is_typed(request):
         return AfterCommit(partial(_erase_prepared, request), outside_transaction=True)
-    extent = erasure.preview_erasure(account_id, rows, actor)
+    preview = erasure.preview_erasure(account_id, rows, actor)
     context = {
-        "extent": extent,
-        "entries": rows.order_by("-created_at", "-pk")[:EXAMPLES],
-        "more": max(0, extent.memories - EXAMPLES),
+        "extent": preview,
+        "entries": rows.order_by("-created_at", "-pk")[:MAX_EXAMPLES],
+        "more": max(0, preview.memories - MAX_EXAMPLES),
         "related": _list_related(account_id, rows),
-        "word": _word(extent.memories),
+        "word": _build_confirmation_word(preview.memories),
         "mistyped": request.method == "POST",
         "typed": request.POST.get("typed", ""),
         "reason": parse_reason(request),
@@ -59,14 +59,14 @@ def _erase(request: WebRequest) -> HttpResponse:
     account_id, actor = request.account_id, request.actor
     rows = _select_rows(account_id, request.GET)
     ticket, reason = request.POST.get("ticket", ""), parse_reason(request)
-    done = erasure.erase_entries(account_id, rows, actor, ticket=ticket, reason=reason)
+    result = erasure.erase_entries(account_id, rows, actor, ticket=ticket, reason=reason)
     message = ngettext(
         "%(n)d memory erased. This commit is the proof.",
         "%(n)d memories erased. This commit is the proof.",
-        done.memories,
+        result.memories,
     )
-    message %= {"n": done.memories}
-    return redirect_with_notice(request, message, "web:commit", pk=done.commit_id)
+    message %= {"n": result.memories}
+    return redirect_with_notice(request, message, "web:commit", pk=result.commit_id)
 
 
 def _select_rows(account_id: UUID, params: QueryDict) -> EntryQuerySet:
@@ -75,7 +75,7 @@ def _select_rows(account_id: UUID, params: QueryDict) -> EntryQuerySet:
     return Listing.from_params(account_id, params).selected_rows
 
 
-def _word(number: int) -> str:
+def _build_confirmation_word(number: int) -> str:
     return _("erase %(n)d") % {"n": number}
 
 
@@ -83,7 +83,7 @@ def _is_typed(request: WebRequest) -> bool:
     typed = " ".join(request.POST.get("typed", "").split()).casefold()
     number = request.POST.get("count", "")
     return number.isdecimal() and len(number) <= len(str(erasure.MAX_ENTRIES)) and (
-        typed == _word(int(number)).casefold()
+        typed == _build_confirmation_word(int(number)).casefold()
     )  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def _list_related(account_id: UUID, rows: EntryQuerySet) -> list[MemoryEntry]:
     others = MemoryEntry.objects.of(account_id).exclude(pk__in=ids)
     ends = edges.filter(src__in=ids).values("dst_id")
     ends = ends.union(edges.filter(dst__in=ids).values("src_id"))
-    return list(others.filter(pk__in=ends).order_by("pk")[:EXAMPLES])
+    return list(others.filter(pk__in=ends).order_by("pk")[:MAX_EXAMPLES])
 
 
 def render_erased(request: WebRequest, pk: UUID) -> HttpResponse:

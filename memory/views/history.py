@@ -14,17 +14,17 @@ from memory.models import MemoryEdge, MemoryEntry, MemoryRating, MemoryVersion
 from memory.retrieval.as_of import PastState
 from memory.topics import layout
 
-VERSIONS = 50  # on one page
-NEIGHBOURS = 50
-RATINGS = 50
-TEXTS = ("title", "content")
-NOT_COMPARED = frozenset({"version", "updated_at"})  # these differ between any two versions
+MAX_VERSIONS = 50  # on one page
+MAX_NEIGHBOURS = 50
+MAX_RATINGS = 50
+TEXT_FIELDS = ("title", "content")
+UNCOMPARED_FIELDS = frozenset({"version", "updated_at"})  # these differ between any two versions
 
 
 def list_versions(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], bool]:
     """Return the newest versions with their commits and proofs, and whether there are more."""
     versions = MemoryVersion.objects.of(account_id).filter(entry_id=pk).order_by("-version")
-    states = list(versions[: VERSIONS + 1])
+    states = list(versions[: MAX_VERSIONS + 1])
     proofs = verify_claims(
         account_id,
         MemoryEntry._meta.label_lower,
@@ -38,14 +38,14 @@ def list_versions(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], boo
             "commit": proofs[state.commit_id].commit,
             "proven": proofs[state.commit_id].is_sealed,
         }
-        for state, before in zip(states[:VERSIONS], [*states[1:], None], strict=False)
+        for state, before in zip(states[:MAX_VERSIONS], [*states[1:], None], strict=False)
     ]
-    return rows, len(states) > VERSIONS
+    return rows, len(states) > MAX_VERSIONS
 
 
 def list_ratings(account_id: UUID, pk: UUID) -> list[MemoryRating]:
     rows = MemoryRating.objects.of(account_id).filter(entry_id=pk).select_related("commit")
-    return list(rows.order_by("-created_at", "-pk")[:RATINGS])
+    return list(rows.order_by("-created_at", "-pk")[:MAX_RATINGS])
 
 
 def list_edges(account_id: UUID, pk: UUID) -> list[dict[str, Any]]:
@@ -57,7 +57,7 @@ def list_edges(account_id: UUID, pk: UUID) -> list[dict[str, Any]]:
             "other": edge.dst if edge.src_id == pk else edge.src,
             "outward": edge.src_id == pk,
         }
-        for edge in touching[:NEIGHBOURS]
+        for edge in touching[:MAX_NEIGHBOURS]
     ]
 
 
@@ -94,25 +94,29 @@ def compare_versions(account_id: UUID, pk: UUID, params: QueryDict) -> dict[str,
     if len(pair) != 2:  # noqa: PLR2004 - a pair
         return None
     old, new = pair
-    names = (old.state.keys() | new.state.keys()) - NOT_COMPARED
+    names = (old.state.keys() | new.state.keys()) - UNCOMPARED_FIELDS
     differ = sorted(name for name in names if old.state.get(name) != new.state.get(name))
     return {
         "old": old,
         "new": new,
         "texts": [
-            (_label(name), str(old.state.get(name, "")), str(new.state.get(name, "")))
-            for name in TEXTS
+            (_format_field_name(name), str(old.state.get(name, "")), str(new.state.get(name, "")))
+            for name in TEXT_FIELDS
             if name in differ
         ],
         "facts": [
-            (_label(name), _format_value(old.state.get(name)), _format_value(new.state.get(name)))
+            (
+                _format_field_name(name),
+                _format_value(old.state.get(name)),
+                _format_value(new.state.get(name)),
+            )
             for name in differ
-            if name not in TEXTS
+            if name not in TEXT_FIELDS
         ],
     }
 
 
-def _label(name: str) -> Any:
+def _format_field_name(name: str) -> Any:
     fields = {field.attname: field for field in MemoryEntry._meta.concrete_fields}
     return fields[name].verbose_name if name in fields else name
 

@@ -19,7 +19,7 @@ from memory.models import MemoryEntry, MemoryVersion
 from memory.views.review_queue import decided_today, midnight
 
 FIRST_MEMORY = '{"text": "The tea room opens at nine."}'
-LATEST = 8
+MAX_LATEST = 8
 BITS_BELOW_TIME = 80  # bits of an id (UUIDv7) below its time, which is in milliseconds
 
 
@@ -29,7 +29,7 @@ def summary(request: WebRequest) -> HttpResponse:
     rows = MemoryEntry.objects.of(account_id)
     waiting = rows.awaiting_review()
     latest = MemoryVersion.objects.of(account_id).select_related("entry").order_by("-created_at")
-    happened = list(latest[:LATEST])
+    recent_commits = list(latest[:MAX_LATEST])
     unembedded = Vector.objects.of(account_id).filter(
         state=Vector.State.PENDING, model=active_model()
     )
@@ -44,8 +44,8 @@ def summary(request: WebRequest) -> HttpResponse:
         "oldest": waiting.first(),
         "decided": decided_today(account_id),
         "unembedded_since": _find_oldest(unembedded),
-        "happened": happened,
-        "names": list_actor_names(step.actor for step in happened),
+        "happened": recent_commits,
+        "names": list_actor_names(step.actor for step in recent_commits),
         "first_command": format_api_command(request, "memory:api_store", FIRST_MEMORY),
     }
     return render_polled(request, "memory/summary/index.html", context, part="panel")

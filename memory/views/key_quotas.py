@@ -11,7 +11,7 @@ from memory.models import MemorySettings
 
 
 @register_quotas
-def quotas_of_memory(account_id: UUID, keys: Sequence[UUID]) -> Mapping[UUID, Sequence[Quota]]:
+def load_memory_quotas(account_id: UUID, keys: Sequence[UUID]) -> Mapping[UUID, Sequence[Quota]]:
     settings = MemorySettings.objects.get_or_default(account_id)
     return {
         pk: [

@@ -24,19 +24,19 @@ from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryRating
 from memory.retrieval.lab import Endpoint, LabHit, MissedMemory, Question, Trial, run_trial
 from memory.retrieval.score_breakdown import build_bar, build_legend
-from memory.views.lab_forms import IDS, QuestionForm, SettingForm
+from memory.views.lab_forms import ID_FIELDS, QuestionForm, SettingForm
 
 TEMPLATE = "memory/lab/index.html"
 Outcome = MemoryRating.Outcome
-OFFERED = (Outcome.POSITIVE, Outcome.NEGATIVE, Outcome.VERY_NEGATIVE)
+OFFERED_OUTCOMES = (Outcome.POSITIVE, Outcome.NEGATIVE, Outcome.VERY_NEGATIVE)
 # The URL name of each endpoint, and its field for the maximum number of memories.
-API = {
+API_ENDPOINTS = {
     Endpoint.SEARCH: ("memory:api_search", "limit"),
     Endpoint.RECALL: ("memory:api_recall_text", "limit"),
     Endpoint.INJECT: ("memory:api_inject", "max_memories"),
 }
-SECOND = "b"  # prefix of the parameters of the second configuration
-DECISIONS = {
+SECOND_PREFIX = "b"  # prefix of the parameters of the second configuration
+DECISION_TEXTS = {
     "km_timeout": _("Keyword search only: the embedder did not respond in time."),
     "km_circuit_open": _("Keyword search only: the embedder failed recently and is paused."),
     "km_provider_error": _("Keyword search only: the embedder failed."),
@@ -53,10 +53,10 @@ def lab(request: WebRequest) -> HttpResponse | AfterCommit:
     """Run the query. Models are called outside the account's transaction."""
     has_query, compare = bool(request.GET.get("query")), bool(request.GET.get("compare"))
     question = QuestionForm(request.GET if has_query else None)
-    ids = {name: request.GET[name] for name in IDS if request.GET.get(name)}
+    ids = {name: request.GET[name] for name in ID_FIELDS if request.GET.get(name)}
     setting_forms = [SettingForm(request.GET) if has_query else SettingForm(initial=ids)]
     if compare:
-        setting_forms.append(SettingForm(_second_params(request), prefix=SECOND))
+        setting_forms.append(SettingForm(_build_second_params(request), prefix=SECOND_PREFIX))
     context: dict[str, Any] = {"question": question, "forms": setting_forms, "compare": compare}
     if not has_query:
         return render(request, TEMPLATE, context)
@@ -66,11 +66,13 @@ def lab(request: WebRequest) -> HttpResponse | AfterCommit:
     return AfterCommit(partial(_run_queries, request, context, questions), outside_transaction=True)
 
 
-def _second_params(request: WebRequest) -> dict[str, str]:
+def _build_second_params(request: WebRequest) -> dict[str, str]:
     """Return the parameters of the second configuration, which starts as a copy of the first."""
     params = {name: str(value) for name, value in request.GET.items()}
-    second_params = {name: value for name, value in params.items() if name.startswith(f"{SECOND}-")}
-    return second_params or {f"{SECOND}-{name}": value for name, value in params.items()}
+    second_params = {
+        name: value for name, value in params.items() if name.startswith(f"{SECOND_PREFIX}-")
+    }
+    return second_params or {f"{SECOND_PREFIX}-{name}": value for name, value in params.items()}
 
 
 def _run_queries(
@@ -79,7 +81,7 @@ def _run_queries(
     trials = [run_trial(request.account_id, question) for question in questions]
     trial_rows = [_serialize_trial(request, trial, reference=trials[0]) for trial in trials]
     bars = [row["bar"] for trial in trial_rows for row in (*trial["results"], *trial["missed"])]
-    results = {"trials": trial_rows, "legend": build_legend(bars), "outcomes": OFFERED}
+    results = {"trials": trial_rows, "legend": build_legend(bars), "outcomes": OFFERED_OUTCOMES}
     return AfterCommit(lambda: _render_results(request, context | results))
 
 
@@ -102,11 +104,11 @@ def _serialize_trial(request: WebRequest, trial: Trial, *, reference: Trial) -> 
     """Return a trial for the page, with the changes of rank from the reference."""
     return {
         "trial": trial,
-        "viewer": {name: getattr(trial.question.search.viewer, name) for name in IDS},
+        "viewer": {name: getattr(trial.question.search.viewer, name) for name in ID_FIELDS},
         "results": [_serialize_hit(hit) | _compare_rank(hit, reference) for hit in trial.hits],
         "missed": [_serialize_hit(hit) for hit in trial.missed],
         "decisions": [
-            {"code": each["code"], "text": DECISIONS.get(each["code"], each["message"])}
+            {"code": each["code"], "text": DECISION_TEXTS.get(each["code"], each["message"])}
             for each in trial.answer.decisions
         ],
         "command": _format_command(request, trial.question),
@@ -129,12 +131,12 @@ def _compare_rank(one: LabHit, reference: Trial) -> dict[str, Any]:
 def _format_command(request: WebRequest, question: Question) -> str:
     """Return the query as a shell command that calls the API."""
     search = question.search
-    url_name, limit_field = API[question.endpoint]
+    url_name, limit_field = API_ENDPOINTS[question.endpoint]
     body: dict[str, Any] = {"query": search.query}
     body |= {limit_field: question.max_results} if question.max_results else {}
     body |= {"min_score": question.min_score} if question.min_score else {}
     body |= {"explain": True} if question.endpoint == Endpoint.SEARCH else {}
-    body |= {name: value for name in IDS if (value := getattr(search.viewer, name))}
+    body |= {name: value for name in ID_FIELDS if (value := getattr(search.viewer, name))}
     body |= {"kinds": list(search.kinds)} if search.kinds else {}
     body |= {"as_of": search.as_of.isoformat()} if search.as_of else {}
     quoted = json.dumps(body, ensure_ascii=False).replace("'", "'\\''")
@@ -142,10 +144,10 @@ def _format_command(request: WebRequest, question: Question) -> str:
 
 
 def _load_ratings(request: WebRequest, entries: Iterable[UUID]) -> dict[UUID, str]:
-    mine = MemoryRating.objects.of(request.account_id).filter(
+    own_ratings = MemoryRating.objects.of(request.account_id).filter(
         rater=str(request.actor), used_in="", entry__in=list(entries)
     )
-    return dict(mine.values_list("entry_id", "outcome"))
+    return dict(own_ratings.values_list("entry_id", "outcome"))
 
 
 @page_view("POST", needs=Permission.REVIEW)
@@ -157,7 +159,7 @@ def rate_memory(request: WebRequest, pk: UUID) -> HttpResponse:
     decision = Decision(account_id=entry.account_id, entry_id=entry.pk, actor=request.actor)
     rated = rate_entry(decision, outcome)
     if request.htmx:
-        context = {"entry": entry, "rating": outcome, "outcomes": OFFERED}
+        context = {"entry": entry, "rating": outcome, "outcomes": OFFERED_OUTCOMES}
         return render(request, "memory/lab/index.html#rating", context)
     if rated.changed:
         notify_success(

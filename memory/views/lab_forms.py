@@ -11,7 +11,7 @@ from memory.retrieval.lab import Endpoint, Question
 from memory.retrieval.search import SearchRequest
 
 MAX_RESULTS = 50
-IDS = ("user_id", "agent_id", "run_id", "app_id")
+ID_FIELDS = ("user_id", "agent_id", "run_id", "app_id")
 
 
 class QuestionForm(Styled):
@@ -71,7 +71,7 @@ class SettingForm(Styled):
         data = self.cleaned_data
         request = SearchRequest(
             query=query,
-            viewer=Viewer(**{name: data[name] for name in IDS}),
+            viewer=Viewer(**{name: data[name] for name in ID_FIELDS}),
             kinds=(data["kind"],) if data["kind"] else (),
             by_meaning=data["meaning"] != "off",
             as_of=data["as_of"],

@@ -43,7 +43,7 @@ def merge_proposal(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     if request.method == "POST":
         return _merge(request, new, existing)
     review_queue.open_proposal(request, new)
-    return _page(request, new, existing)
+    return _render_page(request, new, existing)
 
 
 def _find_existing(request: WebRequest, new: MemoryEntry) -> MemoryEntry:
@@ -56,7 +56,7 @@ def _find_existing(request: WebRequest, new: MemoryEntry) -> MemoryEntry:
     return twin
 
 
-def _page(
+def _render_page(
     request: WebRequest, new: MemoryEntry, existing: MemoryEntry, status: int = HTTPStatus.OK
 ) -> HttpResponse:
     params = request.POST if request.method == "POST" else request.GET
@@ -93,7 +93,7 @@ def _merge(
     except Conflict:
         new = review_queue.get_entry_or_404(request, new.pk)
         existing = review_queue.get_entry_or_404(request, existing.pk)
-        return _page(request, new, existing, HTTPStatus.CONFLICT)
+        return _render_page(request, new, existing, HTTPStatus.CONFLICT)
     undo_url = f"{reverse('memory:undo', args=[new.pk])}?version={new.version + 1}"
     notify_success(request, _("Merged. The ledger keeps both previous versions."), undo=undo_url)
     return AfterCommit(lambda: review_queue.go_to_next(request, new))

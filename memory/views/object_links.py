@@ -10,15 +10,15 @@ from kmapp.web.object_links import ObjectLink, ObjectText, register_links, regis
 from memory.actions.topic_growth import member_edges
 from memory.models import MemoryEntry
 
-LENGTH = 80  # characters of a title
-MOST_MEMBERS = 200  # memories of a topic
+MAX_TEXT_LENGTH = 80  # characters of a title
+MAX_MEMBERS = 200  # memories of a topic
 
 
 @register_links("memory")
 def load_links(account_id: UUID, ids: Collection[UUID]) -> Mapping[UUID, ObjectLink]:
     rows = MemoryEntry.objects.of(account_id).filter(pk__in=ids).only("title", "content")
     return {
-        row.pk: ObjectLink(title=_title(row), url=reverse("memory:entry", args=[row.pk]))
+        row.pk: ObjectLink(title=_format_title(row), url=reverse("memory:entry", args=[row.pk]))
         for row in rows
     }
 
@@ -34,17 +34,17 @@ def load_text(account_id: UUID, pk: UUID) -> ObjectText | None:
         warning = _("This memory is not visible to everyone, but all agents can find a document.")
     if row.kind != MemoryEntry.Kind.TOPIC:
         text = f"{row.content}\n\n{_('Source')}: [[memory:{pk}]]\n"
-        return ObjectText(title=_title(row), text=text, warning=warning)
+        return ObjectText(title=_format_title(row), text=text, warning=warning)
     active = {"src__status": MemoryEntry.Status.ACTIVE}
     edges = member_edges(account_id, pk).filter(**active).select_related("src")
-    members = [edge.src for edge in edges.order_by("src__observed_at", "src_id")[:MOST_MEMBERS]]
+    members = [edge.src for edge in edges.order_by("src__observed_at", "src_id")[:MAX_MEMBERS]]
     label = _("Memory")
     lines = [
         f"- {' '.join(each.content.split())} ([[memory:{each.pk}|{label}]])" for each in members
     ]
     text = "\n".join([*lines, "", f"{_('Source')}: [[memory:{pk}]]", ""])
-    return ObjectText(title=_title(row), text=text, warning=warning)
+    return ObjectText(title=_format_title(row), text=text, warning=warning)
 
 
-def _title(row: MemoryEntry) -> str:
-    return " ".join((row.title or row.content).split())[:LENGTH]
+def _format_title(row: MemoryEntry) -> str:
+    return " ".join((row.title or row.content).split())[:MAX_TEXT_LENGTH]

@@ -29,7 +29,7 @@ TEMPLATE = "memory/policy/index.html"
 
 @page_view("GET")
 def policy(request: WebRequest) -> HttpResponse:
-    return _page(request, MemorySettings.objects.get_or_default(request.account_id))
+    return _render_page(request, MemorySettings.objects.get_or_default(request.account_id))
 
 
 @page_view("POST", needs=Permission.SETTINGS)
@@ -41,7 +41,7 @@ def set_policy(request: WebRequest) -> HttpResponse:
     settings = MemorySettings.objects.get_or_default(request.account_id)
     form = SECTIONS[section].of(settings, request.POST)
     if not form.is_valid():
-        return _page(request, settings, invalid={section: form})
+        return _render_page(request, settings, invalid={section: form})
     values = form.values()
     expiring = _count_expiring(settings, values)
     if expiring and parse_row_number(request.POST.get("count", "")) != expiring:
@@ -69,7 +69,7 @@ def _count_expiring(settings: MemorySettings, values: dict[str, Any]) -> int:
     return sum(retention.count_past_retention(settings.account_id, shorter).values())
 
 
-def _page(
+def _render_page(
     request: WebRequest, settings: MemorySettings, *, invalid: dict[str, SettingsForm] | None = None
 ) -> HttpResponse:
     forms = {name: section.of(settings) for name, section in SECTIONS.items()} | (invalid or {})
@@ -112,11 +112,11 @@ def _list_changes(settings: MemorySettings) -> list[SettingsCommit]:
         settings,
         POLICY_INPUT,
         format_value=format_value,
-        label=lambda name: field_label(_model_of(name), name),
+        label=lambda name: field_label(_get_model(name), name),
     )
 
 
-def _model_of(name: str) -> type[Account] | type[MemorySettings]:
+def _get_model(name: str) -> type[Account] | type[MemorySettings]:
     return Account if name in ACCOUNT_FIELDS else MemorySettings
 
 
@@ -146,6 +146,6 @@ def _format_choice(name: str, value: Any, keys: Mapping[str, str]) -> str:
         return _("default")
     if name == "review_keys":
         return keys.get(value) or _("a deleted key")
-    field: Any = _model_of(name)._meta.get_field(name)
+    field: Any = _get_model(name)._meta.get_field(name)
     choices = getattr(field, "base_field", field).choices or ()
     return str(dict(choices).get(value, value))

@@ -14,7 +14,7 @@ from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from memory.actions.review import forget, pin
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
-from memory.transfer.export import lines_of
+from memory.transfer.export import count_lines
 from tests import makers
 from tests.agent import Agent
 from tests.conftest import clone, drop, use_database
@@ -74,7 +74,7 @@ def test_export_and_import_preserve_everything(
     assert result.startswith("4 memories and 1 edges are new here, 0 were here already.")
     command("export", str(again))
     assert again.read_bytes() == out.read_bytes()
-    assert lines_of(there.pk) == len(out.read_text().splitlines())
+    assert count_lines(there.pk) == len(out.read_text().splitlines())
 
     makers.settle()
     with acting(there):
@@ -264,7 +264,7 @@ def test_failed_export_has_no_file(
         yield b"{}\n"
         raise RuntimeError
 
-    monkeypatch.setattr("memory.management.commands.memories.export", fail)
+    monkeypatch.setattr("memory.management.commands.memories.export_account", fail)
     with pytest.raises(RuntimeError):
         command("export", str(tmp_path / "out.jsonl"))
     assert not (tmp_path / "out.jsonl").exists()

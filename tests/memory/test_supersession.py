@@ -2,7 +2,7 @@
 
 import itertools
 
-from memory.extraction.supersession import contradicts, retains
+from memory.extraction.supersession import is_contradiction, is_retained
 
 # The fact, the memory, and whether the fact replaces it only if the memory is nearest to it.
 REPLACED = [
@@ -43,17 +43,17 @@ UNRELATED = [
 
 def test_fact_replaces_what_it_contradicts() -> None:
     for fact, memory, only_nearest in REPLACED:
-        assert contradicts(fact, memory, nearest=True), fact
-        assert contradicts(fact, memory, nearest=False) is not only_nearest, fact
+        assert is_contradiction(fact, memory, nearest=True), fact
+        assert is_contradiction(fact, memory, nearest=False) is not only_nearest, fact
 
 
 def test_refined_memory_is_retained() -> None:
     for text, memory in RETAINED:
-        assert retains(text, memory)
+        assert is_retained(text, memory)
 
 
 def test_unrelated_memories_are_neither_contradicted_nor_refined() -> None:
     for texts in UNRELATED:
         for fact, memory in itertools.permutations(texts, 2):
-            assert not contradicts(fact, memory, nearest=True), (fact, memory)
-            assert not retains(fact, memory), (fact, memory)
+            assert not is_contradiction(fact, memory, nearest=True), (fact, memory)
+            assert not is_retained(fact, memory), (fact, memory)

@@ -15,9 +15,9 @@ from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
 from memory.models import MemoryEdge, MemoryEntry, MemoryExport
 from memory.models.entry_input import NewEntry
-from memory.transfer.export import export
+from memory.transfer.export import export_account
 from memory.transfer.jsonl import serialize_row
-from memory.transfer.spreadsheet import COLUMNS, cell
+from memory.transfer.spreadsheet import COLUMNS, format_cell
 from tests import makers
 from tests.web.test_entries import remember
 
@@ -52,7 +52,7 @@ def export_bytes(client: Client, form: str, query: str = "") -> bytes:
     ],
 )
 def test_cells_are_not_formulas(value: Any, text: str) -> None:
-    assert cell(value) == text
+    assert format_cell(value) == text
 
 
 def test_csv_contains_filtered_entries(committed: str, reviewer: Client, acme: Account) -> None:
@@ -106,7 +106,7 @@ def test_ndjson_round_trip(
     assert [line["object"] for line in lines] == ["memories", "entry", "entry", "edge"]
     # All of it, into an installation that has nothing yet.
     whole = export_bytes(reviewer, "ndjson", "sort=created_at")
-    assert {*whole.splitlines()} == {*b"".join(export(acme.pk)).splitlines()}
+    assert {*whole.splitlines()} == {*b"".join(export_account(acme.pk)).splitlines()}
     (tmp_path / "all.ndjson").write_bytes(whole)
     with acting(acme):
         before = [serialize_row(row) for row in MemoryEntry.objects.of(acme).order_by("pk")]

@@ -29,8 +29,8 @@ from memory.management.entry_commands import (
     run_subcommand,
 )
 from memory.models import MemoryEntry
-from memory.transfer.export import export, lines_of
-from memory.transfer.jsonl import UnknownFormat, Unreadable, read_object
+from memory.transfer.export import count_lines, export_account
+from memory.transfer.jsonl import InvalidLine, UnknownFormat, parse_object
 
 BLOCK = 500  # lines that become one commit
 MAX_PRINTED_PROBLEMS = 20  # problems on the terminal; all of them go to the file of --problems
@@ -74,9 +74,9 @@ class Command(BaseCommand):
             self._import(account, options["file"], options["problems"])
 
     def _export(self, account: Account, name: str) -> None:
-        progress = Progress("Lines written", lines_of(account.pk))
+        progress = Progress("Lines written", count_lines(account.pk))
         with _written(name) as out:
-            for line in export(account.pk):
+            for line in export_account(account.pk):
                 out.write(line)
                 progress.add()
         progress.end()
@@ -141,10 +141,10 @@ class Command(BaseCommand):
         for number, raw in block:
             try:
                 if text := raw.decode().strip():
-                    lines.append(Line(number=number, value=read_object(text)))
+                    lines.append(Line(number=number, value=parse_object(text)))
             except UnicodeDecodeError:
                 unread.append(LineProblem(line=number, reason="is not UTF-8"))
-            except Unreadable as error:
+            except InvalidLine as error:
                 unread.append(LineProblem(line=number, reason=str(error)))
             except UnknownFormat as error:
                 raise CommandError(str(error)) from error
