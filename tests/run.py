@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-MOST = 3
+MAX_RERUNS = 3
 FAILED = 1  # pytest's exit code of a run with failed tests
 
 
@@ -35,7 +35,7 @@ def run(*arguments: str) -> int:
     with tempfile.TemporaryDirectory(prefix="kmapp-pytest-") as cache:
         result = pytest(cache, *arguments)
         names = failed_tests(cache)
-        if result != FAILED or not 0 < len(names) <= MOST:
+        if result != FAILED or not 0 < len(names) <= MAX_RERUNS:
             return result
         _report(f"{len(names)} failed. Running again, alone:", *names)
         result = pytest(cache, *arguments, "-n", "0", "--last-failed", "--randomly-seed=last")

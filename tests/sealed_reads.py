@@ -65,10 +65,10 @@ def read_bank(agent: Agent, bank: str) -> dict[str, Any]:
 
 def reasons(account: Account) -> dict[str, str]:
     """Return the stored mismatches by object, and delete them."""
-    found = {str(row.object_id): row.reason for row in makers.rows(Mismatch, account)}
+    results = {str(row.object_id): row.reason for row in makers.rows(Mismatch, account)}
     with acting(account):
         Mismatch.objects.of(account).delete()
-    return found
+    return results
 
 
 def assert_withheld(answers: dict[str, Any], pk: Any, *texts: str) -> None:

@@ -23,7 +23,7 @@ from tests.sealed_reads import EDITS, assert_withheld, edited, read_bank
 pytestmark = pytest.mark.usefixtures("committed")
 
 TEXT = "The spare key of the workshop is in the blue box."
-MINE = {"user_id": "ana"}
+OWNER = {"user_id": "ana"}
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_changed_memory_is_withheld_from_the_answers_of_hindsight(
 def test_result_of_an_extraction_has_no_changed_text(
     acme: Account, agent: Agent, intruder: Intruder
 ) -> None:
-    pk = agent.store(TEXT, **MINE)
+    pk = agent.store(TEXT, **OWNER)
     makers.settle()
     now, result = timezone.now(), {"results": [{"id": pk}]}
     row = Extraction(
@@ -73,7 +73,7 @@ def test_change_of_a_changed_row_is_refused(
     acme: Account, agent: Agent, intruder: Intruder
 ) -> None:
     """A new seal would hide the edit."""
-    pk = agent.store(TEXT, **MINE)
+    pk = agent.store(TEXT, **OWNER)
     entry = makers.get(MemoryEntry, acme, pk=pk)
     with edited(intruder, "memory_memoryentry", pk, EDITS[0]):
         with acting(acme), pytest.raises(Conflict, match="erase the memory") as refused:
@@ -87,7 +87,7 @@ def test_change_of_a_changed_row_is_refused(
 def test_jobs_skip_changed_rows(
     acme: Account, agent: Agent, intruder: Intruder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    changed, other = agent.write(TEXT, "The workshop opens at nine.", **MINE)
+    changed, other = agent.write(TEXT, "The workshop opens at nine.", **OWNER)
     monkeypatch.setattr(tiers, "COOLING_STEPS", (("hot", "cold", 0.9),))
     makers.update(MemorySettings, acme, {}, forget_after={"fact": 0})
 

@@ -24,7 +24,7 @@ from tests.sealed_reads import assert_withheld, edited, read
 pytestmark = [pytest.mark.usefixtures("committed"), pytest.mark.promise(27)]
 
 TABLE = "memory_memoryentry"
-MINE = {"user_id": "ana"}
+OWNER = {"user_id": "ana"}
 Edit = Callable[[Intruder, UUID], AbstractContextManager[UUID]]
 
 
@@ -112,8 +112,8 @@ def agent(acme: Account) -> Agent:
 
 def write_memories(agent: Agent) -> dict[str, UUID]:
     """Write a memory for each kind of edit, in commits of their own; sign the last one."""
-    pks = {name: UUID(agent.store(f"Key {name} is in the blue box.", **MINE)) for name in EDITS}
-    agent.post("memory/forget", {"id": str(pks["status"]), **MINE})
+    pks = {name: UUID(agent.store(f"Key {name} is in the blue box.", **OWNER)) for name in EDITS}
+    agent.post("memory/forget", {"id": str(pks["status"]), **OWNER})
     makers.settle()
     CheckpointThread().run_once()
     return pks
@@ -123,7 +123,7 @@ def test_nine_edits_at_rest_are_reported_by_fsck(
     committed: str, agent: Agent, measured: Measured
 ) -> None:
     """In the default configuration."""
-    agent.store("First.", **MINE)
+    agent.store("First.", **OWNER)
     connections.close_all()
     older = f"{committed}_older"
     clone(older, template=committed)
@@ -156,7 +156,7 @@ def test_edited_rows_are_withheld_from_agents_that_verify(
     for name in EDITS.keys() - {"deletion"}:
         with intrude(committed) as intruder, EDITS[name](intruder, pks[name]) as pk:
             clear_commit_cache()
-            answers = read(agent, pk, OWNERS.get(name, MINE))
+            answers = read(agent, pk, OWNERS.get(name, OWNER))
             assert answers["get"]["error"] == "withheld", name
             assert str(pk) not in str(answers["list"]), name
             assert_withheld({"get": answers["get"]}, pk)

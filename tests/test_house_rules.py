@@ -71,8 +71,8 @@ SIGNALS = {"receiver", "Signal", "post_save", "pre_save", "GenericForeignKey"}
 
 def test_no_signals_save_overrides_or_dynamic_models() -> None:
     """No signals of our own, no overridden save(), no import that the layers cannot see."""
-    found = {str(path): _hidden_effects(path) for path in PRODUCT}
-    assert {path: effects for path, effects in found.items() if effects} == {}
+    results = {str(path): _hidden_effects(path) for path in PRODUCT}
+    assert {path: effects for path, effects in results.items() if effects} == {}
 
 
 def _hidden_effects(path: Path) -> set[str]:
@@ -90,10 +90,10 @@ def _hidden_effects(path: Path) -> set[str]:
 
 def test_migrations_are_named_and_linear() -> None:
     loader = MigrationLoader(None, ignore_no_migrations=True)
-    ours = {apps.get_containing_app_config(model.__module__).label for model in MODELS}  # type: ignore[union-attr]
+    own_apps = {apps.get_containing_app_config(model.__module__).label for model in MODELS}  # type: ignore[union-attr]
     assert loader.detect_conflicts() == {}
     for app, name in loader.disk_migrations:
-        if app in ours:
+        if app in own_apps:
             assert re.fullmatch(r"\d{4}_[a-z_]+", name)
             assert "auto" not in name.split("_")
 

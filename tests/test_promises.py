@@ -70,7 +70,7 @@ def test_skipped_tests_leave_a_promise_open_except_in_the_short_form(
     tmp_path: Path, *, short: bool
 ) -> None:
     no_clock, no_browser = ["no faketime"], ["no Chromium"]
-    found: dict[str, Result] = {
+    results: dict[str, Result] = {
         "a": ("passed", [1, 2], []),
         "b": ("skipped", [1], no_clock),
         "c": ("skipped", [1], no_browser),
@@ -79,7 +79,7 @@ def test_skipped_tests_leave_a_promise_open_except_in_the_short_form(
         "f": ("failed", [3], []),
         "g": ("skipped", [3, 4], no_clock),
     }
-    store_run(tmp_path, "2026-01-01", found, short=short)
+    store_run(tmp_path, "2026-01-01", results, short=short)
     verdicts = [row.verdict for row in rows(runs(tmp_path))[:4]]
     if short:
         assert verdicts == [KEPT, KEPT, BROKEN, NOT_SHOWN]
@@ -143,6 +143,6 @@ def test_measurements_are_recorded(elsewhere: pytest.Pytester) -> None:
 )
 def test_invalid_promise_mark_is_rejected(elsewhere: pytest.Pytester, mark: str, why: str) -> None:
     elsewhere.makepyfile(f"import pytest\n\n@pytest.mark.{mark}\ndef test_it():\n    pass\n")
-    found = elsewhere.runpytest_subprocess()
-    assert found.ret == pytest.ExitCode.USAGE_ERROR
-    found.stderr.fnmatch_lines([f"*{why}*"])
+    results = elsewhere.runpytest_subprocess()
+    assert results.ret == pytest.ExitCode.USAGE_ERROR
+    results.stderr.fnmatch_lines([f"*{why}*"])

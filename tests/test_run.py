@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.run import MOST, run
+from tests.run import MAX_RERUNS, run
 
 CASES = """
 from pathlib import Path
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(
     ("failing", "sound", "result", "again"),
-    [(1, True, 0, True), (1, False, 1, True), (MOST + 1, True, 1, False)],
+    [(1, True, 0, True), (1, False, 1, True), (MAX_RERUNS + 1, True, 1, False)],
 )
 def test_failures_run_again_alone(
     folder: Path,

@@ -37,7 +37,7 @@ from tests.sealed_reads import (
 pytestmark = pytest.mark.usefixtures("committed")
 
 TEXT = "The spare key of the workshop is in the blue box."
-MINE = {"user_id": "ana"}
+OWNER = {"user_id": "ana"}
 GUIDE = "# Keys\n\nThe spare key is in the blue box.\n\n# Doors\n\nThe back door stays shut.\n"
 
 
@@ -67,29 +67,29 @@ def agent(acme: Account) -> Agent:
 def test_changed_memory_is_withheld_from_every_answer(
     acme: Account, agent: Agent, intruder: Intruder
 ) -> None:
-    pk = agent.store(TEXT, **MINE)
-    other = agent.store("The workshop opens at nine; the spare key hangs there.", **MINE)
+    pk = agent.store(TEXT, **OWNER)
+    other = agent.store("The workshop opens at nine; the spare key hangs there.", **OWNER)
     makers.settle()
-    for answer in read_everywhere(agent, pk, MINE, 200).values():
+    for answer in read_everywhere(agent, pk, OWNER, 200).values():
         assert TEXT in json.dumps(answer)
         assert "withheld" not in answer
     for edit in EDITS:
-        owner = {"user_id": "bob"} if edit.startswith("user_id") else MINE
+        owner = {"user_id": "bob"} if edit.startswith("user_id") else OWNER
         with edited(intruder, "memory_memoryentry", pk, edit):
             asking = read_everywhere if edit == EDITS[0] else read
             answers = asking(agent, pk, owner)
             assert_withheld(answers, pk, TEXT, "was sold")
             assert answers["get"]["error"] == "withheld", edit
-            if owner is MINE:
+            if owner is OWNER:
                 assert other in json.dumps(answers["search"])  # the others are returned
-    assert "withheld" not in agent.post("memory/search", {"query": QUERY, **MINE})
+    assert "withheld" not in agent.post("memory/search", {"query": QUERY, **OWNER})
     assert reasons(acme) == {pk: "changed"}
 
 
 def test_row_beside_the_ledger_and_revived_memory_are_withheld(
     acme: Account, agent: Agent, intruder: Intruder
 ) -> None:
-    pk = UUID(agent.store(TEXT, **MINE))
+    pk = UUID(agent.store(TEXT, **OWNER))
     makers.settle()
     # A copy beside the ledger has the postings of the original, so that searches find it.
     twin = uuid4()
@@ -101,47 +101,47 @@ def test_row_beside_the_ledger_and_revived_memory_are_withheld(
         pk,
     )
     intruder.run("UPDATE search_termposting SET document = %s WHERE document = %s", twin, pk)
-    agent.post("memory/forget", {"id": str(pk), **MINE})
-    assert_withheld(read(agent, twin, MINE), twin)
+    agent.post("memory/forget", {"id": str(pk), **OWNER})
+    assert_withheld(read(agent, twin, OWNER), twin)
     assert reasons(acme) == {str(twin): "unsealed"}
     intruder.run("DELETE FROM memory_memoryentry WHERE id = %s", twin)
     intruder.run("UPDATE search_termposting SET document = %s WHERE document = %s", pk, twin)
     # Only the status: the row differs from its last seal.
     with edited(intruder, "memory_memoryentry", pk, "status = 'active'"):
-        assert_withheld(read(agent, pk, MINE), pk, TEXT)
+        assert_withheld(read(agent, pk, OWNER), pk, TEXT)
         assert reasons(acme) == {str(pk): "changed"}
     # The whole row as it was before: it matches its first seal, but not its last one.
     was = "status = 'active', version = 1, commit_id = written_in, updated_at = created_at"
     with edited(intruder, "memory_memoryentry", pk, was):
-        assert_withheld(read(agent, pk, MINE), pk, TEXT)
+        assert_withheld(read(agent, pk, OWNER), pk, TEXT)
         assert reasons(acme) == {str(pk): "outdated"}
         # Had the second seal never been, the row would be as it was sealed.
         intruder.run("DELETE FROM ledger_seal WHERE object_id = %s AND op = 'FORGET'", pk)
-        assert agent.post("memory/get", {"id": str(pk), **MINE}, 200)["text"] == TEXT
+        assert agent.post("memory/get", {"id": str(pk), **OWNER}, 200)["text"] == TEXT
 
 
 def test_memory_as_of_a_time_is_verified_too(
     acme: Account, agent: Agent, intruder: Intruder
 ) -> None:
-    pk = agent.store(TEXT, **MINE)
+    pk = agent.store(TEXT, **OWNER)
     [version] = makers.rows(MemoryEntry, acme)
-    then = {"as_of": version.created_at.isoformat(), **MINE}
-    agent.post("memory/update", {"id": pk, "text": "The spare key is lost.", **MINE}, 200)
+    then = {"as_of": version.created_at.isoformat(), **OWNER}
+    agent.post("memory/update", {"id": pk, "text": "The spare key is lost.", **OWNER}, 200)
     assert agent.post("memory/get", {"id": pk, **then}, 200)["text"] == TEXT
     assert agent.post("memory/list", then, 200)["results"][0]["text"] == TEXT
     spoil = 'UPDATE memory_memoryversion SET state = state || \'{"content": "Sold."}\''
     intruder.run(f"{spoil} WHERE version = 1")
     assert agent.post("memory/get", {"id": pk, **then}, 404)["error"] == "withheld"
-    listed = agent.post("memory/list", then, 200)
-    assert (listed["results"], listed["withheld"]) == ([], 1)
+    list_results = agent.post("memory/list", then, 200)
+    assert (list_results["results"], list_results["withheld"]) == ([], 1)
 
 
 def test_change_between_two_statements_is_no_mismatch(acme: Account, agent: Agent) -> None:
     """A row that was read before a change is as its own commit sealed it."""
-    pk = agent.store(TEXT, **MINE)
+    pk = agent.store(TEXT, **OWNER)
     with acting(acme):
         rows = list(MemoryEntry.objects.of(acme).with_verify_on_read(acme.pk))
-    agent.post("memory/update", {"id": pk, "text": "The spare key is lost.", **MINE}, 200)
+    agent.post("memory/update", {"id": pk, "text": "The spare key is lost.", **OWNER}, 200)
     with acting(acme):
         assert withhold_mismatches(acme.pk, rows) == rows
         rows[0].content = "Sold."
@@ -151,7 +151,7 @@ def test_change_between_two_statements_is_no_mismatch(acme: Account, agent: Agen
 def test_edited_commit_and_commit_beside_the_chain_prove_nothing(
     acme: Account, agent: Agent, intruder: Intruder
 ) -> None:
-    pk = agent.store(TEXT, **MINE)
+    pk = agent.store(TEXT, **OWNER)
     clear_commit_cache()  # as in a new process
     with edited(
         intruder,
@@ -159,11 +159,11 @@ def test_edited_commit_and_commit_beside_the_chain_prove_nothing(
         makers.get(MemoryEntry, acme, pk=pk).commit_id,
         "parent_hash = repeat('a', 64)",
     ):
-        answer = agent.post("memory/search", {"query": QUERY, **MINE}, 200)
+        answer = agent.post("memory/search", {"query": QUERY, **OWNER}, 200)
         assert (answer["results"], answer["withheld"]) == ([], 1)
         [mismatch] = makers.rows(Mismatch, acme)
         assert mismatch.reason == "commit"
-    assert agent.search(QUERY, **MINE)
+    assert agent.search(QUERY, **OWNER)
 
 
 def test_changed_knowledge_is_withheld(acme: Account, agent: Agent, intruder: Intruder) -> None:
@@ -247,13 +247,13 @@ def test_changed_rule_is_withheld(acme: Account, agent: Agent, intruder: Intrude
 def test_mismatch_is_counted_reported_and_shown(
     acme: Account, agent: Agent, intruder: Intruder, ada: User
 ) -> None:
-    pk = agent.store(TEXT, **MINE)
+    pk = agent.store(TEXT, **OWNER)
     makers.webhook(acme, "alerts")
     intruder.run("UPDATE webhooks_webhook SET is_active = true, event_types = '{ledger.mismatch}'")
     before = WITHHELD_ROWS.labels("memory.memoryentry", "changed")._value.get()  # noqa: SLF001
     with edited(intruder, "memory_memoryentry", pk, "content = 'The spare key was sold.'"):
         for _ in range(2):
-            agent.post("memory/search", {"query": QUERY, **MINE}, 200)
+            agent.post("memory/search", {"query": QUERY, **OWNER}, 200)
     assert WITHHELD_ROWS.labels("memory.memoryentry", "changed")._value.get() == before + 2  # noqa: SLF001
     [mismatch] = makers.rows(Mismatch, acme)
     [event] = makers.rows(OutboxEvent, acme, topic="webhooks.send")
@@ -268,19 +268,19 @@ def test_verification_is_off_by_default_and_costs_no_statement_of_a_search(
     acme: Account, agent: Agent, intruder: Intruder
 ) -> None:
     for number in range(4):
-        agent.store(f"The spare key number {number} of the workshop.", **MINE)
-    pk = agent.store(TEXT, **MINE)
+        agent.store(f"The spare key number {number} of the workshop.", **OWNER)
+    pk = agent.store(TEXT, **OWNER)
 
     def count_statements() -> int:
-        agent.post("memory/search", {"query": QUERY, **MINE}, 200)
+        agent.post("memory/search", {"query": QUERY, **OWNER}, 200)
         with CaptureQueriesContext(connection) as captured:
-            agent.post("memory/search", {"query": QUERY, **MINE}, 200)
+            agent.post("memory/search", {"query": QUERY, **OWNER}, 200)
         return len(captured)
 
     verified = count_statements()
     makers.set_policy(acme, {"verify_on_read": False})
     assert verified == count_statements()
     with edited(intruder, "memory_memoryentry", pk, "title = 'Sold'"):
-        assert agent.post("memory/get", {"id": pk, **MINE}, 200)["title"] == "Sold"
+        assert agent.post("memory/get", {"id": pk, **OWNER}, 200)["title"] == "Sold"
     sealed = [change["object"] for row in makers.rows(Commit, acme) for change in row.diff]
     assert sealed.count(f"accounts.account:{acme.pk}") >= 2

@@ -264,10 +264,10 @@ class Jobs:
             commits = Counter(seals.values_list("object_id", flat=True))
         return [commits[event] for event in self.events.values()]
 
-    def all_happened(self) -> bool:
+    def have_all_run(self) -> bool:
         return all(self.effects())
 
-    def all_settled(self) -> bool:
+    def is_finished(self) -> bool:
         return all(each.done_at or each.failed_at for each in self.deliveries())
 
     def deliveries(self) -> list[Delivery]:

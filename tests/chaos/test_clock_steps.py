@@ -186,7 +186,7 @@ def have_happened(jobs: Sequence[Jobs]) -> bool:
     PostgreSQL compares its timeouts with the clock, so that a step can end an idle transaction.
     """
     try:
-        return all(each.all_happened() for each in jobs)
+        return all(each.have_all_run() for each in jobs)
     except OperationalError:
         connection.close()
         return False

@@ -56,12 +56,12 @@ def test_different_clocks_run_no_job_twice(
     behind.have("worker")
     long = ahead.owe(acme.pk, handlers.SLOW, 1, seconds=amount(int(LONG), 5))
     many = ahead.owe(acme.pk, handlers.SLOW, JOBS, seconds=0.1)
-    seconds_until(lambda: many.all_happened() and long.all_happened(), 120)
+    seconds_until(lambda: many.have_all_run() and long.have_all_run(), 120)
     time.sleep(5)  # a second run would be through by now
     assert many.effects() == [1] * JOBS
     assert long.effects() == [1]
-    said = ahead.log("worker").read_text().splitlines()
-    assert len(many.starts()) == JOBS, [line for line in said if "handler_failed" in line]
+    log_lines = ahead.log("worker").read_text().splitlines()
+    assert len(many.starts()) == JOBS, [line for line in log_lines if "handler_failed" in line]
     assert len(long.starts()) == 1
     with acting(acme):
         commits = list(Commit.objects.of(acme).order_by("seq"))
@@ -82,6 +82,6 @@ def test_clock_set_back_delays_no_job(
     for host in (ahead, behind):
         host.have("beat")
         jobs = host.owe(acme.pk, handlers.SLOW, 1, times=0, seconds=0)
-        taken = seconds_until(jobs.all_happened, 60)
-        measured(f"found by a sweep {taken:.1f} s after it was due")
+        seconds = seconds_until(jobs.have_all_run, 60)
+        measured(f"found by a sweep {seconds:.1f} s after it was due")
         host.stop("beat", most=limit(30))

@@ -142,7 +142,7 @@ def test_database_crash_loses_no_acknowledged_write(
             what: server.execute(query, {"of": acme.pk}).fetchone()
             for what, query in ORPHANS.items()
         }
-    assert {what: found for what, found in orphans.items() if found != (0,)} == {}
+    assert {what: results for what, results in orphans.items() if results != (0,)} == {}
     assert product.ask("GET", "memory/verify").body["ok"]
     measured(
         f"0 of {len(acknowledged):,} lost, {len(before):,} of them from before the crash;"

@@ -50,12 +50,12 @@ class Marks:
 
     def count_in(self, folder: Path) -> dict[str, int]:
         """Count the words in each file of a folder."""
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for file in folder.rglob("*"):
             if file.is_file() and not file.is_symlink():
                 number = file.read_bytes().lower().count(self.stem.encode())
-                found.update({str(file.relative_to(folder)): number} if number else {})
-        return dict(found)
+                counts.update({str(file.relative_to(folder)): number} if number else {})
+        return dict(counts)
 
 
 @pytest.fixture
@@ -82,8 +82,8 @@ def into_memory(product: Product, mark: Marks, person: str) -> list[str]:
         scope=mark.new(),
     )
     everyone = node(visibility="account")
-    said = {"nodes": [full, node(), everyone], "input_text": mark.new()}
-    written = ask(product, "memory/write", said, idempotent=True)
+    body = {"nodes": [full, node(), everyone], "input_text": mark.new()}
+    written = ask(product, "memory/write", body, idempotent=True)
     ids = [each["id"] for each in written["nodes"]]
     ask(product, "memory/update", {"id": ids[1], "text": mark.new(), "reason": mark.new()})
     ask(
@@ -126,21 +126,21 @@ def into_context(product: Product, mark: Marks, person: str) -> None:
 
 
 def into_rules(product: Product, mark: Marks, person: str) -> None:
-    asked = {"context": {"said": mark.new()}, "candidates": ["bash"], "user_id": person}
-    selecting = {**asked, "run_id": mark.new()}
+    body = {"context": {"said": mark.new()}, "candidates": ["bash"], "user_id": person}
+    selecting = {**body, "run_id": mark.new()}
     made = ask(product, "memory/tools/select", selecting, idempotent=True)
-    said = {"selected_tool": "bash", "outcome": "negative", "note": mark.new()}
-    said |= {"decision_id": made["decision"]["decision_id"], "input_text": mark.new()}
-    ask(product, "memory/tools/feedback", {**asked, **said})
+    body = {"selected_tool": "bash", "outcome": "negative", "note": mark.new()}
+    body |= {"decision_id": made["decision"]["decision_id"], "input_text": mark.new()}
+    ask(product, "memory/tools/feedback", {**body, **body})
 
 
 def into_knowledge(product: Product, mark: Marks) -> str:
     document = {"ref": f"{mark.new()}.md", "text": f"# {mark.new()}\n\n{mark.new()}"}
     source = {"name": mark.new(), "ref": f"https://x.example/{mark.new()}"}
-    said = {"source": source, "documents": [{**document, "title": mark.new()}]}
-    taken = ask(product, "knowledge/ingest", said, idempotent=True)
+    body = {"source": source, "documents": [{**document, "title": mark.new()}]}
+    response = ask(product, "knowledge/ingest", body, idempotent=True)
     ask(product, "knowledge/search", {"query": mark.new()})
-    return str(taken["source"]["id"])
+    return str(response["source"]["id"])
 
 
 def into_pages(account: Account, mark: Marks, person: str, ids: list[str], folder: Path) -> None:
@@ -148,8 +148,8 @@ def into_pages(account: Account, mark: Marks, person: str, ids: list[str], folde
     browser.force_login(makers.member(account, f"ada-{account.slug}", role="admin"))
     view = {"name": f"All of {person}", "query": f"user_id={person}"}
     assert browser.post("/memory/views/", view).status_code < 400
-    taken = browser.post(f"/memory/export/?user_id={person}", {"form": "csv"})
-    assert mark.stem in taken.getvalue().decode()
+    response = browser.post(f"/memory/export/?user_id={person}", {"form": "csv"})
+    assert mark.stem in response.getvalue().decode()
     decided = {"reason": mark.new(), "content": mark.new()}
     assert browser.post(f"/review/{ids[2]}/edit/", decided).status_code < 500
     assert browser.post(f"/memory/{ids[0]}/pin/", {"reason": mark.new()}).status_code < 500

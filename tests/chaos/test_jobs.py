@@ -36,8 +36,8 @@ def test_resumed_worker_with_an_expired_lease_changes_nothing(
     product.have("valkey", "provider", "worker", "beat", "web")
     reply = json.dumps({"facts": [fact(FACT)]})
     product.provider(mode="slow", delay=5, reply=reply)
-    said = [{"role": "user", "content": "I have the keys of dock seven, as ever."}]
-    handed = product.post("memory/add", {"messages": said, "user_id": "ann"})
+    body = [{"role": "user", "content": "I have the keys of dock seven, as ever."}]
+    handed = product.post("memory/add", {"messages": body, "user_id": "ann"})
     assert handed.status == 202, handed
 
     def state() -> str:
@@ -53,7 +53,7 @@ def test_resumed_worker_with_an_expired_lease_changes_nothing(
         product.provider(reply=reply)
         product.have("second_worker")
         seconds_until(lambda: state() == "SUCCEEDED", 90)
-        taken = time.monotonic() - stopped
+        seconds = time.monotonic() - stopped
     finally:
         product.signal("worker", signal.SIGCONT)
         product.kill("second_worker")
@@ -63,7 +63,7 @@ def test_resumed_worker_with_an_expired_lease_changes_nothing(
     assert product.ask("GET", "memory/verify").body["commits"] == before
     with acting(acme):
         assert MemoryEntry.objects.of(acme).filter(content=FACT).count() == 1
-    measured(f"once, by another {taken:.0f} s after the stop; the late one was fenced")
+    measured(f"once, by another {seconds:.0f} s after the stop; the late one was fenced")
 
 
 @pytest.mark.promise(10)
@@ -73,8 +73,8 @@ def test_redelivered_message_has_no_effect(apart: Apart, measured: Measured) -> 
         product.have("valkey", "worker", "beat")
         lengthy = product.owe(account.pk, handlers.ONCE, LENGTHY, times=5, seconds=2.5 * VISIBLE)
         brief = product.owe(account.pk, handlers.ONCE, BRIEF, times=5, seconds=0.05)
-        seconds_until(brief.all_settled, 180)
-        seconds_until(lengthy.all_settled, 180)
+        seconds_until(brief.is_finished, 180)
+        seconds_until(lengthy.is_finished, 180)
         time.sleep(VISIBLE)
         assert brief.effects() == [1] * BRIEF
         assert lengthy.effects() == [1] * LENGTHY
@@ -95,7 +95,7 @@ def test_two_schedulers_run_no_job_twice(apart: Apart, measured: Measured) -> No
             batches.append(product.owe(account.pk, handlers.SLOW, 10, times=0, seconds=0.1))
             time.sleep(60 / BATCHES)
         for jobs in batches:
-            seconds_until(jobs.all_happened, 60)
+            seconds_until(jobs.have_all_run, 60)
         time.sleep(2)
         for name in ("beat", "second_beat"):
             assert product.log(name).read_text().count("sweep the outbox") > 2, name
@@ -123,14 +123,14 @@ def test_crashing_job_affects_only_itself(apart: Apart, measured: Measured) -> N
             return product.owe(account.pk, handlers.POISON, count, seconds=SECONDS, harm=harm)
 
         healthy = enqueue(OTHERS + 1)
-        seconds_until(healthy.all_happened, 60)
+        seconds_until(healthy.have_all_run, 60)
         usual = p95_wait(healthy)
         poison = {}
         for harm in (handlers.RAISES, handlers.KILLS):
             first, bad, last = enqueue(20), enqueue(1, harm), enqueue(OTHERS - 20)
-            seconds_until(first.all_happened, 60)
-            seconds_until(last.all_happened, 60)
-            seconds_until(bad.all_settled, 60)
+            seconds_until(first.have_all_run, 60)
+            seconds_until(last.have_all_run, 60)
+            seconds_until(bad.is_finished, 60)
             assert sum(first.effects() + last.effects()) == OTHERS
             assert bad.effects() == [0]
             assert bad.deliveries()[0].failed_at
@@ -140,7 +140,7 @@ def test_crashing_job_affects_only_itself(apart: Apart, measured: Measured) -> N
         (product.home / handlers.MENDED).touch()
         product.command("outbox", "replay", "--yes")
         for bad, _ in poison.values():
-            seconds_until(bad.all_happened, 30)
+            seconds_until(bad.have_all_run, 30)
             assert bad.effects() == [1]
     waits = ", ".join(f"{p95:.1f} s with one that {harm}" for harm, (_, p95) in poison.items())
     measured(

@@ -19,7 +19,7 @@ from tests.full_account import create_full_account
 pytestmark = [pytest.mark.chaos, pytest.mark.promise(40)]
 
 ROWS = 10_000
-LEFT = {"django_migrations"}
+REMAINING_TABLES = {"django_migrations"}
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_every_migration_is_reversible(alone: None) -> None:
     before = tables()
     for app in sorted(MigrationLoader(connections["owner"]).migrated_apps):
         migrate(app, "zero")
-    assert tables() == LEFT
+    assert tables() == REMAINING_TABLES
     migrate()
     assert tables() == before
     call_command("embedding_models", "ensure", verbosity=0)

@@ -28,14 +28,14 @@ def secrets() -> Iterator[str]:
             yield secret
 
 
-def on_disk(folder: Path, wanted: list[bytes]) -> set[tuple[str, bytes]]:
+def on_disk(folder: Path, needles: list[bytes]) -> set[tuple[str, bytes]]:
     """Return the files of the database, Valkey and the logs that contain a text."""
-    found = set()
+    results = set()
     for file in folder.rglob("*"):
         if file.is_file() and not file.is_symlink():
-            held = file.read_bytes()
-            found |= {(file.name, each) for each in wanted if each in held}
-    return found
+            content = file.read_bytes()
+            results |= {(file.name, each) for each in needles if each in content}
+    return results
 
 
 def test_redacted_text_is_in_no_file(
@@ -43,9 +43,9 @@ def test_redacted_text_is_in_no_file(
 ) -> None:
     """Send personal data in every field of the endpoints for agents, and as queries."""
     product.have("valkey", "provider", "web", "worker", "beat")
-    wanted = [each.encode() for each in secrets()]
-    assert len(wanted) > 100
-    before = on_disk(place.home, wanted)
+    needles = [each.encode() for each in secrets()]
+    assert len(needles) > 100
+    before = on_disk(place.home, needles)
     texts = [re.sub("[«»]", "", text) for text in MARKED]
     nodes = [{"text": t, "title": t, "metadata": {"a": [t]}, "user_id": "u"} for t in texts]
     written = ask(product, "memory/write", {"nodes": nodes, "input_text": " ".join(texts)})
@@ -58,15 +58,15 @@ def test_redacted_text_is_in_no_file(
     )
     seconds_until(lambda: product.ask("GET", "health").body["pending_embeddings"] == 0, 120)
     assert on_disk(place.home, [CONTROL]), "what is written reaches the disk"
-    assert on_disk(place.home, wanted) - before == set()
-    measured(f"{len(wanted)} pieces of personal data written, 0 in any file")
+    assert on_disk(place.home, needles) - before == set()
+    measured(f"{len(needles)} pieces of personal data written, 0 in any file")
 
 
 def send_everywhere(product: Product, text: str, pk: str) -> None:
     ask(product, "memory/update", {"id": pk, "text": f"{text} !", "reason": text})
     ask(product, "memory/store", {"text": f"{text} ?", "user_id": "u"})
-    said = {"messages": [{"role": "user", "content": text}], "infer": False, "user_id": "u"}
-    ask(product, "memory/add", said)
+    body = {"messages": [{"role": "user", "content": text}], "infer": False, "user_id": "u"}
+    ask(product, "memory/add", body)
     for door in ("search", "inject"):
         ask(product, f"memory/{door}", {"query": text, "user_id": "u"})
 

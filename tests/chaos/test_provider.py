@@ -68,10 +68,10 @@ def test_writes_succeed_without_the_embedder(
     usual, p95 = (percentile([a.seconds for a in side], 0.95) for side in (healthy, without))
     assert pending(twin) == WRITES
     twin.have("provider")
-    taken = seconds_until(partial(_caught_up, twin), 60)
+    seconds = seconds_until(partial(_caught_up, twin), 60)
     measured(
         f"{WRITES} of {WRITES} a 201, p95 {p95 * 1000:.0f} ms, {usual * 1000:.0f} ms with"
-        f" a healthy embedder; READY {taken:.1f} s after its return"
+        f" a healthy embedder; READY {seconds:.1f} s after its return"
     )
     assert p95 <= limit(1.2) * usual
 
@@ -119,17 +119,17 @@ def tried(product: Product, start: int) -> tuple[list[float], list[float]]:
 
     There are no others.
     """
-    found: dict[str, list[float]] = {"km_timeout": [], "km_circuit_open": []}
+    results: dict[str, list[float]] = {"km_timeout": [], "km_circuit_open": []}
     for number in range(start, start + RECALLS):
         answer = recall(product, number)
-        found[code(answer)].append(answer.seconds)
-    return found["km_timeout"], found["km_circuit_open"]
+        results[code(answer)].append(answer.seconds)
+    return results["km_timeout"], results["km_circuit_open"]
 
 
 def recall(product: Product, number: int) -> Answer:
     """A search for something new; answered, and with something found."""
-    asked = {"query": f"Where is crate {number % 50}? ({number})", "user_id": "ann"}
-    answer = product.post("memory/search", asked)
+    body = {"query": f"Where is crate {number % 50}? ({number})", "user_id": "ann"}
+    answer = product.post("memory/search", body)
     assert answer.status == 200
     assert answer.body["results"]
     return answer

@@ -54,8 +54,8 @@ def examine(product: Product, seconds: int, *more: str) -> str:
 def test_with_a_key_of_every_scope(
     seconds: int, product: Product, acme: Account, measured: Measured
 ) -> None:
-    said = f"--header=Authorization: Bearer {product.key}"
-    measured("with a key " + examine(product, seconds, said))
+    headers = f"--header=Authorization: Bearer {product.key}"
+    measured("with a key " + examine(product, seconds, headers))
 
 
 @pytest.mark.timeout(900)

@@ -207,15 +207,15 @@ def test_upgrade_preserves_data_and_ledger(first: Postgres, measured: Measured) 
     agent = Client(headers={"Authorization": f"Bearer {issued.secret}"})
     old = _post(agent, "memory/get", client_id="first-price", user_id="mateo")
     assert old["text"] == "Cloud Mist green tea costs 44 for 50 grams since May."
-    told = agent.get(f"/v1/memory/{old['id']}/history", {"user_id": "mateo"}).json()["versions"]
-    assert [each["version"] for each in told] == [1, 2, 3]
+    versions = agent.get(f"/v1/memory/{old['id']}/history", {"user_id": "mateo"}).json()["versions"]
+    assert [each["version"] for each in versions] == [1, 2, 3]
     assert agent.get("/v1/memory/verify").json()["ok"]
     for question, user, answer in (
         ("what do we charge for the misty green leaves?", "mateo", "Cloud Mist green tea costs 44"),
         ("泡绿茶水温多少合适？", "linwen", "云雾绿茶要用八十度的水"),
     ):
-        found = _post(agent, "memory/search", query=question, user_id=user, limit=3)["results"]
-        assert any(each["text"].startswith(answer) for each in found), found
+        results = _post(agent, "memory/search", query=question, user_id=user, limit=3)["results"]
+        assert any(each["text"].startswith(answer) for each in results), results
     with acting(account):
         batch = Batch(entries=[NewEntry(text="The first note after the upgrade.", user_id="mateo")])
         write_batch(account_id=account, actor=SYSTEM, batch=batch)
@@ -231,12 +231,12 @@ def _post(agent: Client, path: str, **body: object) -> dict[str, Any]:
 
 def _fsck() -> dict[str, Any]:
     """Run fsck with the checkpoints that the first release signed."""
-    said = StringIO()
+    output = StringIO()
     call_command(
         "fsck",
         "--json",
         f"--checkpoints={FIRST / 'checkpoints.ndjson'}",
         f"--public-key={FIRST / 'checkpoint.pub'}",
-        stdout=said,
+        stdout=output,
     )
-    return dict(json.loads(said.getvalue()))
+    return dict(json.loads(output.getvalue()))

@@ -34,12 +34,12 @@ from tests.promises.plugin import Measured
 pytestmark = [pytest.mark.chaos, pytest.mark.alone]
 
 CUTS = amount(100, 20)
-ASKED = amount(100, 24)
+QUESTION_COUNT = amount(100, 24)
 PAGES = ("/", "/v1/health", "/memory/", "/review/")  # none redirects a user who signed in
 CALLS = 100  # of another client
 MEGABYTE = 2**20
 PAUSE = 0.5  # seconds between two bodies that are too large
-TOLD = {("1 MB", 400), ("3 MB", 413), ("10,000 items", 400), ("200 MB", 413)}
+EXPECTED_REFUSALS = {("1 MB", 400), ("3 MB", 413), ("10,000 items", 400), ("200 MB", 413)}
 
 
 # --- Answers that are lost ------------------------------------------------------------------------
@@ -102,10 +102,10 @@ def test_full_database_returns_503(
             return product.post("memory/search", {"query": f"Dock {number}?"})
         return product.post("memory/store", {"text": f"Note {number}.", "user_id": "ann"})
 
-    with ExitStack() as held:
-        take_all_but(2, place, held)
+    with ExitStack() as stack:
+        take_all_but(2, place, stack)
         with ThreadPoolExecutor(8) as threads:
-            answers = list(threads.map(ask, range(ASKED)))
+            answers = list(threads.map(ask, range(QUESTION_COUNT)))
     back = seconds_until(
         lambda: product.post("memory/store", {"text": "Room.", "user_id": "ann"}).status == 201, 5
     )
@@ -124,9 +124,9 @@ def signed_in(account: Account) -> str:
     return f"{settings.SESSION_COOKIE_NAME}={person.cookies[settings.SESSION_COOKIE_NAME].value}"
 
 
-def take_all_but(few: int, place: Place, held: ExitStack) -> None:
+def take_all_but(few: int, place: Place, stack: ExitStack) -> None:
     """Hold so many connections to the server that only a few are left."""
-    counter = held.enter_context(psycopg.connect(place.postgres.url(), autocommit=True))
+    counter = stack.enter_context(psycopg.connect(place.postgres.url(), autocommit=True))
 
     def one(query: str) -> int:
         row = counter.execute(query).fetchone()
@@ -137,20 +137,20 @@ def take_all_but(few: int, place: Place, held: ExitStack) -> None:
     while one("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'") < (
         most - few
     ):
-        held.enter_context(psycopg.connect(place.postgres.url()))
+        stack.enter_context(psycopg.connect(place.postgres.url()))
 
 
 # --- Too much, too slowly -------------------------------------------------------------------------
 
 
-def flood(port: int, key: str, told: Any) -> None:
+def flood(port: int, key: str, outcomes: Any) -> None:
     """Send large requests again and again, and report the statuses."""
 
     def send(body: Any, *, chunked: bool = False) -> int:
         time.sleep(PAUSE)
         line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        said = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-        line.request("POST", "/v1/memory/write", body, said, encode_chunked=chunked)
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        line.request("POST", "/v1/memory/write", body, headers, encode_chunked=chunked)
         status = line.getresponse().status
         line.close()
         return status
@@ -158,13 +158,13 @@ def flood(port: int, key: str, told: Any) -> None:
     nodes = b'{"nodes": [' + b",".join([b'{"text": "a", "user_id": "u"}'] * 10_000) + b"]}"
     text = b'{"nodes": [{"text": "' + b"a" * MEGABYTE + b'"}]}'
     while True:
-        told.put(("1 MB", send(text)))
-        told.put(("3 MB", send(b" " * 3 * MEGABYTE)))
-        told.put(("10,000 items", send(nodes)))
-        told.put(("200 MB", send((b" " * MEGABYTE for _each in range(200)), chunked=True)))
+        outcomes.put(("1 MB", send(text)))
+        outcomes.put(("3 MB", send(b" " * 3 * MEGABYTE)))
+        outcomes.put(("10,000 items", send(nodes)))
+        outcomes.put(("200 MB", send((b" " * MEGABYTE for _each in range(200)), chunked=True)))
 
 
-def trickle(port: int, key: str, told: Any) -> None:
+def trickle(port: int, key: str, outcomes: Any) -> None:
     """Send a body that never ends, and report when the connection is closed."""
     head = (
         f"POST /v1/memory/write HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
@@ -175,10 +175,10 @@ def trickle(port: int, key: str, told: Any) -> None:
             line.sendall(head.encode())
             while not select([line], [], [], 0.5)[0]:
                 line.sendall(b" ")
-        told.put(("a trickle", 0))  # given up: the next one
+        outcomes.put(("a trickle", 0))  # given up: the next one
 
 
-BEGUN = (
+UNFINISHED_REQUESTS = (
     b"P",
     b"POST /v1/memory/write HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{",
     b"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
@@ -194,7 +194,7 @@ def test_silent_client_is_disconnected(product: Product, acme: Account) -> None:
     with ExitStack() as lines:
         for number in range(12):
             line = lines.enter_context(socket.create_connection(("127.0.0.1", product.port)))
-            line.sendall(BEGUN[number % len(BEGUN)])
+            line.sendall(UNFINISHED_REQUESTS[number % len(UNFINISHED_REQUESTS)])
         time.sleep(1)
         assert product.ask("GET", "health").status == HTTPStatus.OK
 
@@ -214,28 +214,30 @@ def test_large_upload_blocks_no_other_request(
     product.have("valkey", "provider", "web")
 
     def p95() -> float:
-        asked = [{"query": f"Dock {number}?", "user_id": "ann"} for number in range(CALLS)]
-        answers = [product.post("memory/search", each) for each in asked]
+        body = [{"query": f"Dock {number}?", "user_id": "ann"} for number in range(CALLS)]
+        answers = [product.post("memory/search", each) for each in body]
         assert {answer.status for answer in answers} == {200}
         return percentile([answer.seconds for answer in answers], 0.95)
 
     p95()
     usual, before = p95(), max(memory_of(product.running["web"].pid))
-    with crowded(product) as told:
-        statuses = {told.get(timeout=60) for _each in TOLD}
+    with crowded(product) as outcomes:
+        statuses = {outcomes.get(timeout=60) for _each in EXPECTED_REFUSALS}
         rounds = [p95()]
         while rounds[-1] > 2 * usual and len(rounds) < 4:  # other processes only add to it
             rounds.append(p95())
         hurt = min(rounds)
         grown = max(memory_of(product.running["web"].pid)) - before
-        while not told.empty():
-            statuses.add(told.get())
-        statuses.add(told.get(timeout=60))  # and so it goes on
+        while not outcomes.empty():
+            statuses.add(outcomes.get())
+        statuses.add(outcomes.get(timeout=60))  # and so it goes on
     measured(
         f"{', '.join(f'{what}: {status}' for what, status in sorted(statuses))}; grown by"
         f" {grown / MEGABYTE:.0f} MB; others' p95 {hurt * 1000:.0f} ms, {usual * 1000:.0f} ms alone"
     )
-    assert statuses == TOLD, "each is refused as it should be, and nobody who trickles is sent away"
+    assert statuses == EXPECTED_REFUSALS, (
+        "each is refused as it should be, and nobody who trickles is sent away"
+    )
     assert grown <= 100 * MEGABYTE
     assert hurt <= 2 * usual
 
@@ -243,11 +245,11 @@ def test_large_upload_blocks_no_other_request(
 @contextmanager
 def crowded(product: Product) -> Iterator[Any]:
     """Run one flood and three slow senders during the block; yield their reports."""
-    told: Any = multiprocessing.get_context("fork").Queue()
-    crowd = [start_sender(flood, product.port, product.key, told)]
-    crowd += [start_sender(trickle, product.port, product.key, told) for _each in range(3)]
+    outcomes: Any = multiprocessing.get_context("fork").Queue()
+    crowd = [start_sender(flood, product.port, product.key, outcomes)]
+    crowd += [start_sender(trickle, product.port, product.key, outcomes) for _each in range(3)]
     try:
-        yield told
+        yield outcomes
         assert all(each.is_alive() for each in crowd), "a sender ended early"
     finally:
         for each in crowd:

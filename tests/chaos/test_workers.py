@@ -40,11 +40,11 @@ def test_job_survives_a_killed_process(
     """Kill -9 of the child that does it; done once, within 15 s."""
     jobs = start_jobs(product, acme, 1, seconds=3)
     os.kill(int(jobs.starts()[0][1]), signal.SIGKILL)
-    taken = seconds_until(lambda: jobs.effects() == [1], 15)
+    seconds = seconds_until(lambda: jobs.effects() == [1], 15)
     time.sleep(5)  # a second run would have ended by now
     assert jobs.effects() == [1]
     assert len(jobs.starts()) == 2
-    measured(f"once, {taken:.1f} s after the kill")
+    measured(f"once, {seconds:.1f} s after the kill")
 
 
 @pytest.mark.promise(8)
@@ -55,11 +55,11 @@ def test_job_survives_a_killed_worker(product: Product, acme: Account, measured:
     killed = time.monotonic()
     product.have("worker")
     seconds_until(lambda: jobs.effects() == [1], 60 - (time.monotonic() - killed))
-    taken = time.monotonic() - killed
+    seconds = time.monotonic() - killed
     time.sleep(5)
     assert jobs.effects() == [1]
     assert len(jobs.starts()) == 2
-    measured(f"once, {taken:.1f} s after the kill")
+    measured(f"once, {seconds:.1f} s after the kill")
 
 
 @pytest.mark.promise(13)
@@ -67,7 +67,7 @@ def test_stopped_worker_loses_no_job(product: Product, acme: Account, measured: 
     """SIGTERM during 20 jobs; gone within 30 s, and all 20 happen once."""
     seconds = 1.0
     jobs = start_jobs(product, acme, 20, seconds)
-    taken = product.stop("worker", most=limit(30))
+    elapsed = product.stop("worker", most=limit(30))
     done = sum(jobs.effects())
     assert done == len(jobs.starts()), "started jobs are finished"
     assert done < 20, "it was stopped in between"
@@ -75,7 +75,7 @@ def test_stopped_worker_loses_no_job(product: Product, acme: Account, measured: 
     seconds_until(lambda: sum(jobs.effects()) == 20, 20 * seconds + 40)
     time.sleep(seconds + 2)
     assert jobs.effects() == [1] * 20
-    measured(f"gone after {taken:.1f} s with {done} of 20 done, then all 20 once")
+    measured(f"gone after {elapsed:.1f} s with {done} of 20 done, then all 20 once")
 
 
 @pytest.mark.promise(11)
@@ -90,11 +90,11 @@ def test_worker_without_messages_restarts(apart: Apart, measured: Measured) -> N
         children = {start[1] for start in jobs.starts()}
         os.kill(worker.pid, handlers.STUCK)
         more = product.owe(account.pk, handlers.SLOW, 20, seconds=0)
-        taken = seconds_until(more.all_happened, 120)
+        seconds = seconds_until(more.have_all_run, 120)
         assert more.effects() == [1] * 20
         assert worker.poll() is None, "it is the same process"
         assert children.isdisjoint(start[1] for start in more.starts())
-    measured(f"an unresponsive worker restarted after {taken:.0f} s")
+    measured(f"an unresponsive worker restarted after {seconds:.0f} s")
 
 
 @long
@@ -108,7 +108,7 @@ def test_a_worker_sees_one_account_at_a_time(product: Product, acme: Account) ->
         for account in (acme, rival)
     ]
     for jobs in batches:
-        seconds_until(jobs.all_happened, 60)
+        seconds_until(jobs.have_all_run, 60)
         assert jobs.effects() == [1] * 10
         for _key, account, *in_sight in jobs.starts():
             assert account == str(jobs.account)
@@ -148,9 +148,9 @@ def test_flushed_broker_loses_no_job(product: Product, acme: Account, measured: 
         stop.set()
         writing.result()
     seconds_until(lambda: sum(jobs.effects()) >= QUEUED, 120 - (time.monotonic() - back))
-    taken = time.monotonic() - back
+    seconds = time.monotonic() - back
     after = len(answers) - before - without
-    measured(f"{before} + {without} + {after} writes a 201, {QUEUED} done {taken:.1f} s after it")
+    measured(f"{before} + {without} + {after} writes a 201, {QUEUED} done {seconds:.1f} s after it")
     assert {answer.status for answer in answers} == {201}
     assert without > (before / 3 if WHOLE else 0), "writing did not wait for the broker"
     assert jobs.effects() == [1] * QUEUED

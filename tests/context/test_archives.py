@@ -105,12 +105,12 @@ def test_passages_fit_their_budget(agent: Agent) -> None:
 
 
 def test_search_is_limited_to_its_conversation(agent: Agent, acme: Account) -> None:
-    mine = send(agent)["archive"]["uuid"]
+    own = send(agent)["archive"]["uuid"]
     other = send(agent, LONG + "!", conversation_id="c2")["archive"]["uuid"]
-    theirs = send(agent, LONG + "?", conversation_id="c3", user_id="u9")["archive"]["uuid"]
+    foreign = send(agent, LONG + "?", conversation_id="c3", user_id="u9")["archive"]["uuid"]
     makers.settle()
     results = agent.post("tool-results/search", {"query": "kiln degrees", "conversation_id": "c1"})
-    assert [hit["uuid"] for hit in results["results"]] == [mine]
+    assert [hit["uuid"] for hit in results["results"]] == [own]
     assert FACT in results["results"][0]["passage"]["text"]
     wide = {"query": "kiln degrees", "across": True}
     agent.post("tool-results/search", wide, 403)
@@ -119,9 +119,9 @@ def test_search_is_limited_to_its_conversation(agent: Agent, acme: Account) -> N
     agent.get(f"tool-results/{other}", 404, conversation_id="c1")
     configure(acme, across_conversations=True)
     results = agent.post("tool-results/search", wide)
-    assert {hit["uuid"] for hit in results["results"]} == {mine, other}
+    assert {hit["uuid"] for hit in results["results"]} == {own, other}
     results = agent.post("tool-results/search", {**wide, "user_id": "u9"})
-    assert {hit["uuid"] for hit in results["results"]} == {mine, other, theirs}
+    assert {hit["uuid"] for hit in results["results"]} == {own, other, foreign}
     assert agent.get(f"tool-results/{other}", conversation_id="c1")["part"] == "whole"
 
 

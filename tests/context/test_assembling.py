@@ -106,19 +106,19 @@ def test_reductions_are_applied_in_order(agent: Agent, acme: Account) -> None:
     messages = talk(30, characters=4_000)
     answer = assemble(agent, messages, user_id="u", tools=TOOLS, **TIGHT)
     cost = answer["context_cost"]
-    taken = [each for each in cost["decisions"] if "tokens_before" in each]
-    assert [each["action"] for each in taken] == [
+    reductions = [each for each in cost["decisions"] if "tokens_before" in each]
+    assert [each["action"] for each in reductions] == [
         "drop_memory_results",
         "prune_tool_results",
         "prune_tool_results",
         "limit_turns",
         "auto_compact",
     ]
-    for one, following in pairwise(taken):
+    for one, following in pairwise(reductions):
         assert one["tokens_before"] >= one["tokens_after"] == following["tokens_before"]
-    assert {each.get("strategy") for each in taken} == {None, "soft_trim", "hard_clear"}
-    assert taken[1]["protected_turns"] == 2
-    assert taken[-1]["tokens_after"] == cost["estimated_tokens"]["total"] <= 1_850
+    assert {each.get("strategy") for each in reductions} == {None, "soft_trim", "hard_clear"}
+    assert reductions[1]["protected_turns"] == 2
+    assert reductions[-1]["tokens_after"] == cost["estimated_tokens"]["total"] <= 1_850
     assert answer["messages"][1]["content"].startswith("Summary of 29 earlier turns")
     assert answer["messages"][-1] == messages[-1]
     assert "memory_flush" in actions(answer)

@@ -198,8 +198,8 @@ def test_summaries_are_erased(agent: Agent, acme: Account) -> None:
     erase_all(acme)
     with acting(acme):
         assert [row.user_id for row in ContextSummary.objects.of(acme)] == ["ben"]
-        held = ContextInput.objects.of(acme).filter(rest__has_key="compacted")
-        assert {*held.values_list("report__user_id", flat=True)} <= {"ben"}
+        inputs = ContextInput.objects.of(acme).filter(rest__has_key="compacted")
+        assert {*inputs.values_list("report__user_id", flat=True)} <= {"ben"}
 
 
 def test_markers_are_keyed_digests(agent: Agent, acme: Account, rival: Account) -> None:

@@ -24,8 +24,8 @@ from tests.fake_provider import FakeProvider
 from tests.web.browser import served
 
 SECRET = "km_far_away"
-PATIENT = {"policy": {"retrieval_ms": 10_000}}  # on a busy machine, too
-ASKED = [{"role": "user", "content": "How hot does the kiln fire?"}]
+LONG_DEADLINES = {"policy": {"retrieval_ms": 10_000}}  # on a busy machine, too
+MESSAGES = [{"role": "user", "content": "How hot does the kiln fire?"}]
 
 
 @pytest.fixture(autouse=True)
@@ -67,13 +67,18 @@ def two_servers(settings: Settings) -> Iterator[tuple[str, str]]:
 @pytest.mark.usefixtures("committed", "provider")
 def test_remote_answers_and_local_is_the_fallback(settings: Settings) -> None:
     acme, rival = makers.account("Acme"), makers.account("Rival")
-    ours, theirs = makers.key(acme)[1], makers.key(rival)[1]
+    own_key, foreign_key = makers.key(acme)[1], makers.key(rival)[1]
     with two_servers(settings) as (near, far):
-        post(near, ours, "memory/store", {"text": "Our kiln fires at 900.", "user_id": "mira"})
-        post(far, theirs, "memory/store", {"text": "Their kiln fires at 1280.", "user_id": "mira"})
-        use_remote(acme, far, theirs)
-        body = {"messages": ASKED, "user_id": "mira", "sources": ["memory"], **PATIENT}
-        there = post(near, ours, "context/assemble", body)["context_cost"]
+        post(near, own_key, "memory/store", {"text": "Our kiln fires at 900.", "user_id": "mira"})
+        post(
+            far,
+            foreign_key,
+            "memory/store",
+            {"text": "Their kiln fires at 1280.", "user_id": "mira"},
+        )
+        use_remote(acme, far, foreign_key)
+        body = {"messages": MESSAGES, "user_id": "mira", "sources": ["memory"], **LONG_DEADLINES}
+        there = post(near, own_key, "context/assemble", body)["context_cost"]
         [cited] = there["citations"]
         assert (cited["remote"], cited["kind"], cited["trust"]) == (
             far,
@@ -87,7 +92,7 @@ def test_remote_answers_and_local_is_the_fallback(settings: Settings) -> None:
             "found": 1,
         }
     with served() as near:  # and nobody far away
-        answer = post(near, ours, "context/assemble", body)
+        answer = post(near, own_key, "context/assemble", body)
     here = answer["context_cost"]
     fallback = decision(here, "km_fallback_local")
     assert (fallback["source"], fallback["remote"], fallback["code"]) == (
@@ -103,14 +108,14 @@ def test_remote_answers_and_local_is_the_fallback(settings: Settings) -> None:
 @pytest.mark.usefixtures("committed", "provider")
 def test_documents_are_retrieved_remotely(settings: Settings) -> None:
     acme, rival = makers.account("Acme"), makers.account("Rival")
-    ours, theirs = makers.key(acme)[1], makers.key(rival)[1]
+    own_key, foreign_key = makers.key(acme)[1], makers.key(rival)[1]
     with two_servers(settings) as (near, far):
         documents = [{"ref": "kiln.md", "text": "# Kiln\n\nThe kiln fires at 1280 degrees."}]
         body = {"source": {"name": "manual", "kind": "file_set"}, "documents": documents}
-        post(far, theirs, "knowledge/ingest", body)
-        use_remote(acme, far, theirs, "knowledge")
-        values = {"messages": ASKED, "sources": ["knowledge"], **PATIENT}
-        cost = post(near, ours, "context/assemble", values)["context_cost"]
+        post(far, foreign_key, "knowledge/ingest", body)
+        use_remote(acme, far, foreign_key, "knowledge")
+        values = {"messages": MESSAGES, "sources": ["knowledge"], **LONG_DEADLINES}
+        cost = post(near, own_key, "context/assemble", values)["context_cost"]
     assert decision(cost, "km_fallback_local") is None
     [cited] = cost["citations"]
     assert (cited["remote"], cited["kind"], cited["title"]) == (far, "knowledge_chunk", "Kiln")
@@ -134,7 +139,7 @@ def test_failing_remote_falls_back_to_local(
         settings.REMOTE_BASE_URLS = [base]
         use_remote(acme, base)
         policy = {"retrieval_ms": 1_000 if code == "km_timeout" else 10_000}
-        report = call(acme, ASKED, sources=("memory",), policy=policy).report
+        report = call(acme, MESSAGES, sources=("memory",), policy=policy).report
     assert decision(report, "km_fallback_local")["code"] == code
     assert [cited["source"] for cited in report["citations"]] == []  # mira's, and nobody said mira
 
@@ -148,9 +153,10 @@ def test_circuit_opens_for_a_failing_remote(
         settings.REMOTE_BASE_URLS = [base]
         use_remote(acme, base)
         codes = [
-            decision(call(acme, ASKED, sources=("memory",), **PATIENT).report, "km_fallback_local")[
-                "code"
-            ]
+            decision(
+                call(acme, MESSAGES, sources=("memory",), **LONG_DEADLINES).report,
+                "km_fallback_local",
+            )["code"]
             for _ in range(settings.BREAKER_FAIL_MAX + 1)
         ]
         assert codes[-1] == "km_circuit_open"
@@ -165,7 +171,7 @@ def test_remote_answer_is_validated(
     monkeypatch.setattr("context.assembly.remotes.post_json", lambda *_: {"results": [result]})
     settings.REMOTE_BASE_URLS = ["http://far.example"]
     use_remote(acme, "http://far.example")
-    recorded = call(acme, ASKED, sources=("memory",), **PATIENT)
+    recorded = call(acme, MESSAGES, sources=("memory",), **LONG_DEADLINES)
     [cited] = recorded.report["citations"]
     assert cited["trust"] == "untrusted"
     breaker.clear_breakers()
@@ -173,7 +179,7 @@ def test_remote_answer_is_validated(
         monkeypatch.setattr(
             "context.assembly.remotes.post_json", lambda *_, w=wrong: {"results": [{**result, **w}]}
         )
-        report = call(acme, ASKED, sources=("memory",), **PATIENT).report
+        report = call(acme, MESSAGES, sources=("memory",), **LONG_DEADLINES).report
         assert decision(report, "km_fallback_local")["code"] == "km_provider_error", wrong
 
 
@@ -207,7 +213,7 @@ def test_no_longer_allowed_remote_is_not_called(acme: Account, settings: Setting
         settings.REMOTE_BASE_URLS = [base]
         use_remote(acme, base)
         settings.REMOTE_BASE_URLS = []
-        report = call(acme, ASKED, sources=("memory",), **PATIENT).report
+        report = call(acme, MESSAGES, sources=("memory",), **LONG_DEADLINES).report
         assert decision(report, "km_fallback_local")
         assert far.requests == 0
 

@@ -10,7 +10,7 @@ from tests.context.builders import tool
 from tests.rules.builders import rule
 
 TOOLS = [tool(name) for name in ("search", "pay", "mail")]
-SAID = [{"role": "user", "content": "I want my money back."}]
+MESSAGES = [{"role": "user", "content": "I want my money back."}]
 REFUND = {"intent": "refund"}
 
 
@@ -34,7 +34,7 @@ def rules(acme: Account) -> dict[str, Any]:
 
 
 def assemble(agent: Agent, **more: Any) -> Any:
-    body = {"messages": SAID, "conversation_id": "c1", "language": "en", "tools": TOOLS}
+    body = {"messages": MESSAGES, "conversation_id": "c1", "language": "en", "tools": TOOLS}
     return agent.post("context/assemble", {**body, "sources": ["rules"], **more}, 201)
 
 

@@ -127,12 +127,16 @@ def test_rejects_invalid_requests(agent: Agent, query: dict[str, Any]) -> None:
 
 def test_period_is_read_by_an_index(acme: Account) -> None:
     period = Period(account_id=acme.pk, days=7, prices={})
-    with acting(acme), CaptureQueriesContext(connection) as heard, connection.cursor() as cursor:
+    with (
+        acting(acme),
+        CaptureQueriesContext(connection) as statements,
+        connection.cursor() as cursor,
+    ):
         calculate_totals(period)
         # Without scans and sorts the planner has to use the index, however few the rows.
         for dear in ("seqscan", "bitmapscan", "sort"):
             cursor.execute(f"SET LOCAL enable_{dear} = off")
-        cursor.execute("EXPLAIN " + heard[0]["sql"])
+        cursor.execute("EXPLAIN " + statements[0]["sql"])
         plan = "\n".join(row[0] for row in cursor.fetchall())
     assert "reports_and_decisions" in plan
 
@@ -142,14 +146,18 @@ ACCOUNT = UUID(int=7)
 
 def test_variants_are_assigned_by_share() -> None:
     shares = {"v1": 70, "v2": 30}
-    given = {f"c{at}": assign_variant(ACCOUNT, f"c{at}", shares) for at in range(4_000)}
-    assert all(assign_variant(ACCOUNT, name, shares) == variant for name, variant in given.items())
-    assert sum(variant == "v2" for variant in given.values()) == pytest.approx(1_200, rel=0.1)
+    assignments = {f"c{at}": assign_variant(ACCOUNT, f"c{at}", shares) for at in range(4_000)}
+    assert all(
+        assign_variant(ACCOUNT, name, shares) == variant for name, variant in assignments.items()
+    )
+    assert sum(variant == "v2" for variant in assignments.values()) == pytest.approx(1_200, rel=0.1)
     # Another account assigns its conversations differently.
-    assert any(assign_variant(UUID(int=8), name, shares) != given[name] for name in given)
+    assert any(
+        assign_variant(UUID(int=8), name, shares) != assignments[name] for name in assignments
+    )
     # A larger share of one variant takes conversations only from the other.
-    more = {name: assign_variant(ACCOUNT, name, {"v1": 80, "v2": 20}) for name in given}
-    assert all(more[name] == "v1" for name, variant in given.items() if variant == "v1")
+    more = {name: assign_variant(ACCOUNT, name, {"v1": 80, "v2": 20}) for name in assignments}
+    assert all(more[name] == "v1" for name, variant in assignments.items() if variant == "v1")
 
 
 @pytest.mark.parametrize(("conversation", "shares"), [("", {"v2": 100}), ("c1", {})])

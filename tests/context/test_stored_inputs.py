@@ -90,7 +90,7 @@ def test_erased_memory_is_removed_from_inputs(agent: Agent, acme: Account) -> No
         assert not ContextInput.objects.of(acme).exists()
 
 
-KEPT = (ToolResultArchive, ContextCostReport, ContextSummary, RuleDecision)
+RETAINED_MODELS = (ToolResultArchive, ContextCostReport, ContextSummary, RuleDecision)
 
 
 def erase(agent: Agent, **which: Any) -> Any:
@@ -125,16 +125,16 @@ def people(account: Account) -> list[set[str]]:
     with acting(account):
         return [
             {*model._default_manager.filter(account=account).values_list("user_id", flat=True)}  # noqa: SLF001
-            for model in KEPT
+            for model in RETAINED_MODELS
         ]
 
 
 def test_user_without_memories_is_erased_by_id(agent: Agent, two: Account) -> None:
-    assert people(two) == [{"ann", "ben"}] * len(KEPT)
+    assert people(two) == [{"ann", "ben"}] * len(RETAINED_MODELS)
     done = erase(agent, user_id="ann")
     assert done["count"] == 0
-    assert done["goes"]["kept_elsewhere"] >= len(KEPT)
-    assert people(two) == [{"ben"}] * len(KEPT)
+    assert done["goes"]["kept_elsewhere"] >= len(RETAINED_MODELS)
+    assert people(two) == [{"ben"}] * len(RETAINED_MODELS)
     with acting(two):
         assert RuleFeedback.objects.of(two).count() == 1
         [remaining] = ContextInput.objects.of(two)
@@ -151,9 +151,9 @@ def test_user_without_memories_is_erased_by_id(agent: Agent, two: Account) -> No
 def test_other_data_is_erased_with_the_last_memory(agent: Agent, two: Account) -> None:
     ids = [agent.store(f"Tea {n}.", user_id="ann") for n in range(2)]
     assert erase(agent, ids=ids[:1])["goes"]["kept_elsewhere"] == 0
-    assert people(two) == [{"ann", "ben"}] * len(KEPT)
-    assert erase(agent, ids=ids[1:])["goes"]["kept_elsewhere"] >= len(KEPT)
-    assert people(two) == [{"ben"}] * len(KEPT)
+    assert people(two) == [{"ann", "ben"}] * len(RETAINED_MODELS)
+    assert erase(agent, ids=ids[1:])["goes"]["kept_elsewhere"] >= len(RETAINED_MODELS)
+    assert people(two) == [{"ben"}] * len(RETAINED_MODELS)
 
 
 def test_confirmation_is_for_one_user(agent: Agent, two: Account) -> None:

@@ -34,8 +34,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def environment(home: Path) -> dict[str, str]:
     """Return variables without those of the tests, and with free ports."""
     ports = ("PORT", "MCP_PORT", "EMBEDDER_QUERY_PORT", "EMBEDDER_BATCH_PORT")
-    ours = {*REAL, "KMAPP_DATA_DIR", "DJANGO_SETTINGS_MODULE", "PYTHONPATH", "SECRET_KEY"}
-    variables = {name: value for name, value in os.environ.items() if name not in ours}
+    own_names = {*REAL, "KMAPP_DATA_DIR", "DJANGO_SETTINGS_MODULE", "PYTHONPATH", "SECRET_KEY"}
+    variables = {name: value for name, value in os.environ.items() if name not in own_names}
     return variables | {name: str(free_port()) for name in ports} | {"HOME": str(home)}
 
 
@@ -76,13 +76,13 @@ def test_from_the_wheel_to_a_recalled_memory(
 ) -> None:
     began = time.monotonic()
     greeting = request.getfixturevalue("greeting")
-    shown = dict(re.findall(r"^  (Page|API key|MCP|Logs) +(\S+)$", greeting, re.MULTILINE))
-    seen = run_script(["mcp_client.py", shown["MCP"], shown["API key"]], home)
+    printed = dict(re.findall(r"^  (Page|API key|MCP|Logs) +(\S+)$", greeting, re.MULTILINE))
+    seen = run_script(["mcp_client.py", printed["MCP"], printed["API key"]], home)
     assert seen["found"] == ["Ann is allergic to peanuts."]
     assert time.monotonic() - began < limit
-    assert Path(shown["Logs"]) == home / ".kmapp" / "logs"
+    assert Path(printed["Logs"]) == home / ".kmapp" / "logs"
     for path in ("static/css/components.css", ""):
-        page = httpx.get(shown["Page"] + path, follow_redirects=True)
+        page = httpx.get(printed["Page"] + path, follow_redirects=True)
         assert page.status_code == HTTPStatus.OK
     command = [request.getfixturevalue("kmapp"), "--help"]
     overview = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -148,10 +148,10 @@ def test_reports_the_progress_of_a_long_call(
             httpx2.AsyncClient(headers={"Authorization": f"Bearer {key[1]}"}) as http,
             Client(streamable_http_client(mcp_url, http_client=http)) as client,
         ):
-            found = await client.call_tool(
+            results = await client.call_tool(
                 "memory_search", {"query": "tea"}, progress_callback=release
             )
-        return not found.is_error
+        return not results.is_error
 
     assert anyio.run(search)
     assert seconds[:3] == pytest.approx([0.01, 0.02, 0.03])

@@ -69,8 +69,8 @@ def call(url: str, tool: str, *, status: int = 0, **arguments: Any) -> Any:
 
 
 def test_inspector_lists_and_calls_every_tool(url: str) -> None:
-    listed = {tool["name"] for tool in inspect(url, "tools/list", "--strict")["tools"]}
-    assert listed == set(BEHAVIOURS)
+    list_results = {tool["name"] for tool in inspect(url, "tools/list", "--strict")["tools"]}
+    assert list_results == set(BEHAVIOURS)
     memory = {"id": call(url, "memory_store", text="Ann likes tea.", user_id="ann")["id"]}
     long_result = "Line. " * 2_000
     archived = call(
@@ -92,4 +92,4 @@ def test_inspector_lists_and_calls_every_tool(url: str) -> None:
     assert called["load_tool_history"]
     missing = call(url, "knowledge_get", status=TOOL_ERROR, id=UNKNOWN)
     assert "not_found" in missing["content"][0]["text"]
-    assert listed == {*called, "memory_store", "archive_tool_result", "knowledge_get"}
+    assert list_results == {*called, "memory_store", "archive_tool_result", "knowledge_get"}

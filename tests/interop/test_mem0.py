@@ -66,8 +66,8 @@ def test_python_client(run_client: Run, acme: Account, settings: Settings) -> No
     assert seen["after_batch"]["memory"] == "No nuts."
     assert "No nuts." not in texts(seen["after_delete"])
     assert [each["count"] for each in seen["get_all_after"]] == [0, 0]
-    found, listed, left = seen["async"]
-    assert texts(found) == texts(listed) == ["Zoe rides a bicycle."]
+    results, list_results, left = seen["async"]
+    assert texts(results) == texts(list_results) == ["Zoe rides a bicycle."]
     assert left["count"] == 0
     with acting(acme):
         bob = MemoryEntry.objects.of(acme.pk).get(user_id="bob")

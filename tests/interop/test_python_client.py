@@ -53,8 +53,8 @@ def test_memories_from_store_to_forget(client: Client) -> None:
 def test_lists_are_iterators_over_all_pages(client: Client) -> None:
     for number in range(5):
         client.store(f"Note {number}.", user_id="mira")
-    listed = list(client.list_memories(user_id="mira", limit=2))
-    assert [memory["text"] for memory in listed] == [f"Note {n}." for n in (4, 3, 2, 1, 0)]
+    list_results = list(client.list_memories(user_id="mira", limit=2))
+    assert [memory["text"] for memory in list_results] == [f"Note {n}." for n in (4, 3, 2, 1, 0)]
 
 
 def test_an_agent_loop_archives_and_loads_a_long_result(client: Client) -> None:
@@ -160,10 +160,10 @@ def test_the_asynchronous_client(server: str, key: tuple[ApiKey, str], acme: Acc
                 await client.store(f"Note {number}.", user_id="zoe")
             hits = await client.search("note", user_id="zoe")
             assert (await client.request("GET", "/v1/version"))["version"]
-            listed = [each async for each in client.list_memories(user_id="zoe", limit=2)]
+            list_results = [each async for each in client.list_memories(user_id="zoe", limit=2)]
             with pytest.raises(NotFound):
                 await client.get(UNKNOWN)
-            return [len(hits), len(listed)]
+            return [len(hits), len(list_results)]
 
     assert asyncio.run(use()) == [3, 3]
     with acting(acme):

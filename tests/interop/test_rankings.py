@@ -26,6 +26,6 @@ def test_rankings_are_those_of_the_native_search(
         assert connection.send("GET", "/v1/health")["pending_embeddings"] == 0
         for question in questions[::16]:
             for protocol, (own, native) in connection.comparisons().items():
-                found = own(question)
-                assert found, protocol
-                assert found == native(question), protocol
+                results = own(question)
+                assert results, protocol
+                assert results == native(question), protocol

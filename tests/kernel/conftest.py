@@ -43,7 +43,7 @@ def names(acme: Account, sender: Client) -> Names:
     entry = fill(acme)[0]
     member = makers.member(acme, "mira", role="admin")
     waiting = propose(acme, "Acme wants everyone to know this.")[0]
-    theirs = list_actor_names(acme, entry=entry, proposal=waiting, member=member)
+    foreign_names = list_actor_names(acme, entry=entry, proposal=waiting, member=member)
 
     def create(path: str, **body: Any) -> Any:
         return sender.post(f"/v1/{path}", body, "application/json").json()
@@ -53,4 +53,6 @@ def names(acme: Account, sender: Client) -> Names:
         "tool-results", **SHARED["chat"], tool_name="look", result="Red. " * 9, threshold=0
     )
     create("memory/tools/select", context={}, candidates=["bash"], run_id="r")
-    return replace(theirs, entry=own["id"], client_id="mine", archive=result["archive"]["uuid"])
+    return replace(
+        foreign_names, entry=own["id"], client_id="mine", archive=result["archive"]["uuid"]
+    )

@@ -29,8 +29,8 @@ def fail(jobs: Any) -> None:
 
 def rows(account: Account, **conditions: Any) -> list[tuple[str, int, bool]]:
     """Return the kind and count of notifications, and whether each is open."""
-    found = makers.rows(Notification, account, **conditions)
-    return sorted((row.kind, row.count, row.closed_at is None) for row in found)
+    results = makers.rows(Notification, account, **conditions)
+    return sorted((row.kind, row.count, row.closed_at is None) for row in results)
 
 
 def settle() -> None:

@@ -100,13 +100,13 @@ def address(name: str) -> str:
 
 def taking(schema: Any) -> dict[str, tuple[str, Any]]:
     """Return the method and the shape of the body of every route that takes one."""
-    found = {}
+    results = {}
     for name in ROUTES:
         for method, operation in schema["paths"].get(address(name), {}).items():
             if body := operation.get("requestBody"):
-                assert name not in found, "one body a route"
-                found[name] = (method.upper(), body["content"]["application/json"]["schema"])
-    return found
+                assert name not in results, "one body a route"
+                results[name] = (method.upper(), body["content"]["application/json"]["schema"])
+    return results
 
 
 def path_of(name: str, names: Names) -> str:

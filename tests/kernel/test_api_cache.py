@@ -28,9 +28,9 @@ def unreachable() -> ValkeyCache:
 )
 def test_cache_returns_stored_json_values(reachable: ValkeyCache, value: Any) -> None:
     reachable.set("thing", value)
-    found = reachable.get("thing", "nothing")
-    assert found == value
-    assert type(found) is type(value)
+    results = reachable.get("thing", "nothing")
+    assert results == value
+    assert type(results) is type(value)
 
 
 def test_set_rejects_values_that_are_not_json(reachable: ValkeyCache) -> None:

@@ -90,7 +90,7 @@ def test_leased_event_is_running(agent: Client, acme: Account, event: UUID) -> N
 
 
 def test_event_of_another_account_returns_404(client: Client, rival: Account, event: UUID) -> None:
-    theirs = {"X-Api-Key": makers.key(rival)[1]}
+    foreign_headers = {"X-Api-Key": makers.key(rival)[1]}
     for unknown in (event, uuid4()):
-        answer = client.get(f"/v1/events/{unknown}", headers=theirs)
+        answer = client.get(f"/v1/events/{unknown}", headers=foreign_headers)
         assert (answer.status_code, answer.json()["error"]) == (404, "not_found")

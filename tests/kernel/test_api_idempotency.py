@@ -81,12 +81,12 @@ def test_invalid_idempotency_keys_return_400(agent: Client, word: str) -> None:
 
 @db
 def test_keys_are_scoped_to_the_api_key(agent: Client, acme: Account, rival: Account) -> None:
-    mine = _post(agent, "/v1/notes", {"text": "a"}).json()
+    own = _post(agent, "/v1/notes", {"text": "a"}).json()
     for other in (acme, rival):
         client = Client(headers={"X-Api-Key": makers.key(other)[1]})
         answer = _post(client, "/v1/notes", {"text": "b"})
         assert answer.status_code == 201
-        assert answer.json()["id"] != mine["id"]
+        assert answer.json()["id"] != own["id"]
 
 
 @db
@@ -219,8 +219,8 @@ def test_erased_response_returns_410(agent: Client, acme: Account) -> None:
 @db
 def test_responses_expire_after_24_hours(agent: Client, acme: Account) -> None:
     first = _post(agent, "/v1/notes", {"text": "a"}).json()
-    kept = makers.get(IdempotentRequest, acme).expires_at - timezone.now()
-    assert timedelta(hours=23, minutes=59) < kept <= timedelta(hours=24)
+    lifetime = makers.get(IdempotentRequest, acme).expires_at - timezone.now()
+    assert timedelta(hours=23, minutes=59) < lifetime <= timedelta(hours=24)
     makers.update(IdempotentRequest, acme, {}, expires_at=timezone.now() - timedelta(seconds=1))
     assert _post(agent, "/v1/notes", {"text": "b"}).json()["id"] != first["id"]
     assert delete_expired_responses() == 0

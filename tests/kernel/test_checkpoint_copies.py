@@ -55,25 +55,27 @@ def test_peer_stores_and_countersigns(peer: Peer, acme: Account) -> None:
     thread = CopyThread(peer)
     sign_moved_heads()
     thread.run_once()
-    ours = get_checkpoint_file().all()
-    assert peer.load() == list(ours.values())
-    theirs = countersigned().all()
-    assert {each.statement for each in theirs.values()} == {e.statement for e in ours.values()}
+    own_statements = get_checkpoint_file().all()
+    assert peer.load() == list(own_statements.values())
+    peer_statements = countersigned().all()
+    assert {each.statement for each in peer_statements.values()} == {
+        e.statement for e in own_statements.values()
+    }
     keys = load_public_keys(get_public_keys_path(settings.CHECKPOINT_KEY_FILE))
-    assert all(is_countersigned_by(keys, each) for each in theirs.values())
+    assert all(is_countersigned_by(keys, each) for each in peer_statements.values())
 
 
 def test_countersignature_of_another_key_is_refused(
     peer: Peer, acme: Account, settings: Settings, tmp_path: Path
 ) -> None:
     sign_moved_heads()
-    ours = list(get_checkpoint_file().all().values())
+    own_statements = list(get_checkpoint_file().all().values())
     settings.CHECKPOINT_PEER_PUBLIC_KEYS = str(get_public_keys_path(settings.CHECKPOINT_KEY_FILE))
-    peer.store(ours)
+    peer.store(own_statements)
     load_signing_key(tmp_path / "other")
     settings.CHECKPOINT_PEER_PUBLIC_KEYS = str(get_public_keys_path(tmp_path / "other"))
     with pytest.raises(CopyFailed, match="not of the peer's key"):
-        peer.store(ours)
+        peer.store(own_statements)
 
 
 def test_answer_of_the_peer_is_not_our_own_checkpoint(
@@ -81,8 +83,8 @@ def test_answer_of_the_peer_is_not_our_own_checkpoint(
 ) -> None:
     """The peer is this kmapp, so its key is the one whose checkpoints are adopted and expected."""
     sign_moved_heads()
-    ours = get_checkpoint_file().all()
-    own = ours[acme.pk]
+    own_statements = get_checkpoint_file().all()
+    own = own_statements[acme.pk]
     path = get_public_keys_path(settings.CHECKPOINT_KEY_FILE)
     for head in (None, own.statement.head):  # a later head, and an accepted loss
         later = replace(own.statement, seq=99, created_at=timezone.now(), replaces=head)
@@ -91,7 +93,7 @@ def test_answer_of_the_peer_is_not_our_own_checkpoint(
         assert answer.statement == later
         assert get_checkpoint_file().is_missing(answer)
         restore_lost_statements([answer], "peer")
-        assert get_checkpoint_file().all() == ours
+        assert get_checkpoint_file().all() == own_statements
         file = tmp_path / "answer.ndjson"
         file.write_bytes(answer.line() + b"\n")
         fsck.read_checkpoints(file, fsck.load_public_keys([path]), findings := Findings())
@@ -144,13 +146,13 @@ def test_refused_statement_keeps_no_other_from_being_stored(
     peer: Peer, acme: Account, rival: Account
 ) -> None:
     sign_moved_heads()
-    mine, other = (get_checkpoint_file().all()[each.pk] for each in (acme, rival))
-    peer.store([mine])
+    own, other = (get_checkpoint_file().all()[each.pk] for each in (acme, rival))
+    peer.store([own])
     key = load_signing_key(settings.CHECKPOINT_KEY_FILE)
-    fork = sign_statement(key, replace(mine.statement, commit_hash="0" * 64))
+    fork = sign_statement(key, replace(own.statement, commit_hash="0" * 64))
     with pytest.raises(CopyFailed, match="409"):
         peer.store([fork, other])
-    assert peer.load() == [mine, other]
+    assert peer.load() == [own, other]
 
 
 def test_statement_is_later_than_the_one_before_under_any_clock(acme: Account) -> None:
@@ -229,9 +231,9 @@ def test_failed_copies_are_counted_shown_and_tried_again(
 
 def test_forged_statement_of_a_copy_is_refused(tmp_path: Path, acme: Account) -> None:
     sign_moved_heads()
-    ours = get_checkpoint_file().all()
-    forged = replace(ours[acme.pk].statement, seq=99)
+    own_statements = get_checkpoint_file().all()
+    forged = replace(own_statements[acme.pk].statement, seq=99)
     path = tmp_path / "copy.ndjson"
-    append_statements(path, [replace(ours[acme.pk], statement=forged)])
+    append_statements(path, [replace(own_statements[acme.pk], statement=forged)])
     CopyThread(FileCopy(path)).run_once()
-    assert get_checkpoint_file().all() == ours
+    assert get_checkpoint_file().all() == own_statements

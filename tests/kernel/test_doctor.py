@@ -83,13 +83,13 @@ def test_faults_of_the_schema(committed: str, acme: Account) -> None:
         server.execute(
             "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'deliveries_due'::regclass"
         )
-        found = {
+        results = {
             line.check: line.finding.message
             for line in run_checks()
             if line.finding.level == Level.ERROR
         }
-        assert found.keys() == {"indexes", "row-level security"}
-        assert "accounts_apikey, memory_memoryentry" in found["row-level security"]
+        assert results.keys() == {"indexes", "row-level security"}
+        assert "accounts_apikey, memory_memoryentry" in results["row-level security"]
         messages = [line.finding.message for line in run_checks() if line.check == "indexes"]
         assert any("deliveries_due is invalid" in message for message in messages)
         assert "indexes or constraints are missing: deliveries_dead" in messages
@@ -117,10 +117,10 @@ def test_roles_and_a_database_that_is_away(committed: str) -> None:
         connections["default"].settings_dict["USER"] = role
     use_database("absent")
     try:
-        found = diagnose()
-        assert found["database"].startswith("ERROR cannot connect as the app role")
-        assert found["row-level security"] == "WARNING not checked, because database failed"
-        assert "embedder" in found
+        results = diagnose()
+        assert results["database"].startswith("ERROR cannot connect as the app role")
+        assert results["row-level security"] == "WARNING not checked, because database failed"
+        assert "embedder" in results
         with pytest.raises(CommandError, match="1 errors"):
             call_command("doctor", json=True, stdout=(out := io.StringIO()))
         report = json.loads(out.getvalue())
@@ -140,17 +140,17 @@ def test_services_that_do_not_answer(settings: Settings) -> None:
     settings.CHAT_MODEL = "talker"
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", free_port()
-    found = diagnose()
-    assert {"embedder", "chat model", "reranker", "mail server"} <= found.keys()
-    assert all(found[name].startswith("ERROR") for name in ("embedder", "mail server"))
+    results = diagnose()
+    assert {"embedder", "chat model", "reranker", "mail server"} <= results.keys()
+    assert all(results[name].startswith("ERROR") for name in ("embedder", "mail server"))
     with FakeProvider().serving() as fake:
         settings.EMBEDDING_BASE_URL = settings.EMBEDDING_BATCH_BASE_URL = fake.url
         settings.RERANK_BASE_URL = settings.OPENAI_BASE_URL = fake.url
         assert not {"embedder", "chat model", "reranker"} & diagnose().keys()
     settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": "unix:///nowhere"}}
-    found = diagnose()
-    assert found["valkey"] == "ERROR does not respond"
-    assert found["broker"] == found["processes"] == "WARNING not checked, because valkey failed"
+    results = diagnose()
+    assert results["valkey"] == "ERROR does not respond"
+    assert results["broker"] == results["processes"] == "WARNING not checked, because valkey failed"
 
 
 def test_jobs_that_wait_or_failed(acme: Account, settings: Settings) -> None:

@@ -29,7 +29,7 @@ from tests.promises.plugin import Measured
 
 pytestmark = pytest.mark.promise(32)
 
-SHAPE = {"status", "error", "message", "detail", "details", "issues"}
+ERROR_KEYS = {"status", "error", "message", "detail", "details", "issues"}
 APPS = ("api", "memory", "knowledge", "rules", "context")
 ALWAYS = [each for each in REFUSED if each.name in ("NUL as an escape", "lone high surrogate")]
 # A list around nothing is an empty list.
@@ -66,8 +66,10 @@ def test_every_route_with_a_body_accepts_its_example(
     for name, (method, _) in routes.items():
         for body in BODIES[name](names):
             with transaction.atomic():
-                said = json.dumps(body)
-                answer = sender.generic(method, path_of(name, names), said, "application/json")
+                request_body = json.dumps(body)
+                answer = sender.generic(
+                    method, path_of(name, names), request_body, "application/json"
+                )
                 assert answer.status_code < 300, (name, body, answer.content)
                 transaction.set_rollback(True)
 
@@ -75,8 +77,8 @@ def test_every_route_with_a_body_accepts_its_example(
 def test_examples_reach_every_field(schema: Any, names: Names) -> None:
     places = Places(schema)
     for name, (_, shape) in taking(schema).items():
-        found = places.of(shape, BODIES[name](names))
-        assert places.named(shape) - found.keys() == set(), name
+        results = places.of(shape, BODIES[name](names))
+        assert places.named(shape) - results.keys() == set(), name
 
 
 # --- Hostility ------------------------------------------------------------------------------------
@@ -89,9 +91,9 @@ def find_stored(mark: str) -> Iterator[tuple[str, str]]:
     every = " UNION ALL ".join(map(row.format, tables))
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT * FROM ({every}) r WHERE said LIKE %s", [f"%{mark}%"])  # noqa: S608
-        found = cursor.fetchall()
-    for table, said in found:
-        for column, value in json.loads(said).items():
+        results = cursor.fetchall()
+    for table, stored_text in results:
+        for column, value in json.loads(stored_text).items():
             yield from ((f"{table}.{column}", each) for each in strings(value) if mark in each)
 
 
@@ -111,10 +113,10 @@ def find_altered(text: str, found: Sequence[tuple[str, str]]) -> list[tuple[str,
     whole |= {json.dumps(each, ensure_ascii=form)[1:-1] for each in whole for form in (True, False)}
     left = []
     for column, rest in found:
-        said = rest
+        remaining = rest
         for form in sorted(whole, key=len, reverse=True):
-            said = said.replace(form, "")
-        if NAMED.search(said):
+            remaining = remaining.replace(form, "")
+        if NAMED.search(remaining):
             left.append((column, rest[:200]))
     return left
 
@@ -137,33 +139,37 @@ class Attack:
     def send_unstorable(self, at: str, hostile: Hostile, body: Any) -> None:
         """Expect a 400."""
         answer = self.send(hostile, body)
-        said = answer.json()
-        if answer.status_code != 400 or said.keys() != SHAPE or not said["issues"]:
-            self.wrong.append((self.path, at, hostile.name, answer.status_code, said))
+        response_body = answer.json()
+        if (
+            answer.status_code != 400
+            or response_body.keys() != ERROR_KEYS
+            or not response_body["issues"]
+        ):
+            self.wrong.append((self.path, at, hostile.name, answer.status_code, response_body))
 
     def send_storable(self, at: str, number: int, text: str, body: Any) -> None:
         """Expect the text to be refused or stored unchanged; roll back."""
         mark = f"km{number:06}"
         text = f"{mark}{text}{mark}"
-        said = json.dumps(text).encode()
+        request_body = json.dumps(text).encode()
         with transaction.atomic():
-            answer = self.send(Hostile("taken", said), body)
+            answer = self.send(Hostile("taken", request_body), body)
             if answer.status_code < 300:
                 if not self.reads:
                     self._check_stored(at, text)
-            elif answer.status_code >= 500 or answer.json().keys() != SHAPE:
+            elif answer.status_code >= 500 or answer.json().keys() != ERROR_KEYS:
                 self.wrong.append((self.path, at, text[:80], answer.status_code, answer.content))
             transaction.set_rollback(True)
 
     def _check_stored(self, at: str, text: str) -> None:
         [mark] = set(NAMED.findall(text))
         with acting(self.account):
-            found = [
+            results = [
                 each for each in find_stored(mark) if not at.startswith(DERIVED.get(each[0], "no"))
             ]
-        if found:
+        if results:
             self.kept.add(at)
-        if left := find_altered(text, found):
+        if left := find_altered(text, results):
             self.wrong.append((self.path, at, text[:80], left))
 
 
@@ -174,21 +180,21 @@ def test_every_field_of_every_route_survives_hostile_values(
     """Per field: NUL, a lone surrogate, another invalid value, and valid hostile texts."""
     others, texts, numbers, places = cycle(OTHERS), cycle(TEXTS), count(), Places(schema)
     attacks: dict[str, Attack] = {}
-    asked = 0
+    request_count = 0
     for name, (method, shape) in taking(schema).items():
         if name.partition(":")[0] != app:
             continue
         attack = attacks[name] = Attack(sender, acme, name, method, path_of(name, names))
         for at, bodies in places.of(shape, BODIES[name](names)).items():
-            asked += 1
+            request_count += 1
             for hostile in (*ALWAYS, next(others)):
                 attack.send_unstorable(at, hostile, bodies[0])
             for body in bodies:
                 attack.send_storable(at, next(numbers), next(texts), body)
-            if asked % EACH == 0:
+            if request_count % EACH == 0:
                 attack.send_storable(at, next(numbers), MEGABYTE, bodies[0])
     wrong = [each for attack in attacks.values() for each in attack.wrong]
     assert not wrong, "\n".join(map(str, wrong[:20]))
     idle = [name for name, attack in attacks.items() if attack.writes and not attack.kept]
     assert idle == []
-    measured(f"{asked} fields of {len(attacks)} routes in {app}")
+    measured(f"{request_count} fields of {len(attacks)} routes in {app}")

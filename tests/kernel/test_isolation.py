@@ -118,13 +118,13 @@ def test_every_account_table_forces_row_level_security_with_two_policies(
 
 def test_tables_without_an_account_are_listed(superuser: psycopg.Connection) -> None:
     """People, sessions and what all accounts share; decide for each new table."""
-    found = rows(
+    results = rows(
         superuser,
         "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
         " AND relkind IN ('r', 'p', 'v', 'm') AND NOT relname = ANY (%s)",
         list(account_tables()),
     )
-    assert {str(row[0]) for row in found} == {
+    assert {str(row[0]) for row in results} == {
         *("accounts_user", "accounts_user_groups", "accounts_user_user_permissions"),
         *("auth_group", "auth_group_permissions", "auth_permission"),
         *("django_admin_log", "django_content_type", "django_migrations", "django_session"),
@@ -174,7 +174,7 @@ def test_app_role_cannot_bypass_row_level_security(db: None, statement: str) -> 
 
 
 def test_only_listed_functions_are_security_definer(superuser: psycopg.Connection) -> None:
-    found = rows(
+    results = rows(
         superuser,
         "SELECT proname, proowner::regrole::text, proconfig,"
         " has_function_privilege('public', oid, 'EXECUTE'),"
@@ -182,8 +182,8 @@ def test_only_listed_functions_are_security_definer(superuser: psycopg.Connectio
         " FROM pg_proc WHERE prosecdef AND pronamespace <> 'pg_catalog'::regnamespace",
         APP,
     )
-    assert {row[0] for row in found} == SECURITY_DEFINER_FUNCTIONS
-    for _name, *guarded in found:
+    assert {row[0] for row in results} == SECURITY_DEFINER_FUNCTIONS
+    for _name, *guarded in results:
         assert guarded == [OWNER, ["search_path=pg_catalog, public"], False, True]
 
 

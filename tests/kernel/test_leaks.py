@@ -32,7 +32,7 @@ UNION SELECT nullif(current_setting('app.account_id', true), '')::uuid
 """
 
 
-class Failed(Exception):
+class HandlerFailed(Exception):
     """The failure of a request."""
 
 
@@ -54,7 +54,7 @@ def does_nothing(_other: UUID) -> None:
 
 
 def fails(_other: UUID) -> None:
-    raise Failed
+    raise HandlerFailed
 
 
 def reads_as_other(other: UUID) -> None:
@@ -63,8 +63,8 @@ def reads_as_other(other: UUID) -> None:
 
 
 def fails_as_other(other: UUID) -> None:
-    with pytest.raises(Failed), acting(other):
-        raise Failed
+    with pytest.raises(HandlerFailed), acting(other):
+        raise HandlerFailed
 
 
 def times_out(_other: UUID) -> None:
@@ -88,7 +88,7 @@ def handles_an_error(_other: UUID) -> None:
 
 def fails_twice(other: UUID) -> None:
     fails_as_other(other)
-    raise Failed
+    raise HandlerFailed
 
 
 EVENTS: list[Callable[[UUID], None]] = [
@@ -112,7 +112,7 @@ def visit(mine: UUID, other: UUID, event: Callable[[UUID], None]) -> list[str]:
             leaks += [f"at the start of {event}"] if visible_accounts() != {mine} else []
             event(other)
             leaks += [f"after {event}"] if visible_accounts() != {mine} else []
-    except (Failed, Error):
+    except (HandlerFailed, Error):
         pass  # as a request that fails; the next one is what matters
     return leaks + ([f"behind {event}"] if visible_accounts() else [])
 

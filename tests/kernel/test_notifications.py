@@ -58,8 +58,8 @@ def test_each_cause_opens_one_notification(
     assert rows(rival) == []
     refresh_notifications()
     assert [row[2] for row in rows(acme, kind=kind)] == [True], "it still needs attention"
-    listed = admin.get("/notifications/", {"kind": kind}).content.decode()
-    [link] = re.findall(r'<a href="(/notifications/[0-9a-f-]+/)"', listed)
+    list_page = admin.get("/notifications/", {"kind": kind}).content.decode()
+    [link] = re.findall(r'<a href="(/notifications/[0-9a-f-]+/)"', list_page)
     assert admin.get(link, follow=True).status_code == 200
     assert (
         'class="unread"' not in admin.get("/notifications/").content.decode().split(link)[0][-400:]

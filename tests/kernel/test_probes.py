@@ -51,11 +51,11 @@ def test_unprobed_api_routes_take_no_ids(client: Client) -> None:
     schema = client.get("/v1/schema").json()
     for name in WITHOUT_IDS:
         for operation in schema["paths"].get("/" + ROUTES[name], {}).values():
-            asked = json.dumps([operation.get("parameters"), operation.get("requestBody")])
-            for part in re.findall(r"#/components/schemas/(\w+)", asked):
-                asked += json.dumps(schema["components"]["schemas"][part])
-            assert '"uuid"' not in asked, name
-            assert '"client_id"' not in asked, name
+            request_shapes = json.dumps([operation.get("parameters"), operation.get("requestBody")])
+            for part in re.findall(r"#/components/schemas/(\w+)", request_shapes):
+                request_shapes += json.dumps(schema["components"]["schemas"][part])
+            assert '"uuid"' not in request_shapes, name
+            assert '"client_id"' not in request_shapes, name
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def caller(agent: Client, ada: User) -> Caller:
 def asked(name: str, names: Names) -> list[tuple[str, Fields]]:
     probe = PROBES[name]
     path = reverse(name, args=[getattr(names, probe.pk)] if probe.pk else [])
-    return [(path, said) for said in probe.sent(names)]
+    return [(path, body) for body in probe.sent(names)]
 
 
 @pytest.mark.parametrize("name", PROBES)
@@ -128,11 +128,11 @@ def test_ids_of_another_account_are_answered_like_unknown_ids(
     random = unknown_names(theirs)
     pairs = list(zip(asked(name, theirs), asked(name, random), strict=True))
     for method in METHODS:
-        for (path, said), (other, saying) in pairs:
-            answer = caller(method, path, said)
+        for (path, body), (other, saying) in pairs:
+            answer = caller(method, path, body)
             assert answer[0] in {*PROBES[name].refused, NOT_A_METHOD}, answer
             plain = caller(method, other, saying)
-            assert answer == plain, (method, said)
+            assert answer == plain, (method, body)
             refused.add(answer[0])
     assert refused & PROBES[name].refused
     assert fingerprint(rival) == before
@@ -162,11 +162,11 @@ def test_client_id_of_another_account_can_be_used(
     caller: Caller, theirs: Names, rival: Account
 ) -> None:
     before = fingerprint(rival)
-    said = {"client_id": theirs.client_id, "text": "Mine."}
-    status, _, text = caller("POST", "/v1/memory/store", said)
+    body = {"client_id": theirs.client_id, "text": "Mine."}
+    status, _, text = caller("POST", "/v1/memory/store", body)
     assert status == 201
     assert json.loads(text)["text"] == "Mine."
-    assert caller("POST", "/v1/memory/write", {"nodes": [said]})[0] == 200
+    assert caller("POST", "/v1/memory/write", {"nodes": [body]})[0] == 200
     assert fingerprint(rival) == before
 
 

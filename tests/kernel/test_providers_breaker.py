@@ -136,10 +136,10 @@ def test_health_knows_the_circuits_of_other_processes(
     provider.behaviour = Behaviour(mode="error")
     for _ in range(FAIL_MAX):
         outcome(embedder)
-    theirs = breaker._breakers.copy()  # noqa: SLF001
+    other_breakers = breaker._breakers.copy()  # noqa: SLF001
     breaker._breakers.clear()  # noqa: SLF001 - the web process has called nobody
     assert circuit() == "open"
-    breaker._breakers.update(theirs)  # noqa: SLF001
+    breaker._breakers.update(other_breakers)  # noqa: SLF001
     provider.behaviour = Behaviour()
     end_window(provider)
     while list_states()[provider.url] != "closed":

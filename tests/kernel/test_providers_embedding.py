@@ -109,8 +109,8 @@ def test_one_bad_text_does_not_fail_its_batch(
     with pytest.raises(BadVectors) as refusal:
         OpenAIEmbedder.for_passages(form).embed(texts, kind="passage")
     assert list(refusal.value.reasons) == [35]
-    kept = [n for n, vector in enumerate(refusal.value.vectors) if vector is not None]
-    assert kept == [n for n in range(40) if n != 35]
+    vector_indexes = [n for n, vector in enumerate(refusal.value.vectors) if vector is not None]
+    assert vector_indexes == [n for n in range(40) if n != 35]
     assert refusal.value.vectors[36] == pytest.approx(vector_of("text 36", 384), abs=1e-6)
 
 

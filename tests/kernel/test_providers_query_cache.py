@@ -103,8 +103,8 @@ def test_a_broken_cache_never_breaks_a_query(
         raise ConnectionError("no cache")
 
     monkeypatch.setattr(cache, broken, refuse)
-    found = get_query_vector(account, "when?", model=form, embedder=embedder)
-    assert found == QueryVector(vector_of("when?", 384), cached=False)
+    results = get_query_vector(account, "when?", model=form, embedder=embedder)
+    assert results == QueryVector(vector_of("when?", 384), cached=False)
 
 
 def test_unreachable_cache_is_tried_once(

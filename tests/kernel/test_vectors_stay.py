@@ -48,8 +48,8 @@ def filled(names: Names, acme: Account) -> Names:
     makers.settle()
     with acting(acme):
         ready = Vector.objects.of(acme).filter(embedding__isnull=False)
-        found = {each.partition(".")[0] for each in ready.values_list("collection", flat=True)}
-    assert found == {"memory", "knowledge", "context"}
+        results = {each.partition(".")[0] for each in ready.values_list("collection", flat=True)}
+    assert results == {"memory", "knowledge", "context"}
     return names
 
 
@@ -113,27 +113,27 @@ def test_api_responses_contain_no_vectors(
     caplog.set_level("DEBUG")
     names = [name for name in ROUTES if is_api("/" + ROUTES[name])]
     for name in names:
-        path, taken = path_of(name, filled), 0
+        path, accepted_count = path_of(name, filled), 0
         for method, fields in list_requests(name, filled):
             may, may_not = agents
             for client in [may_not] if DEBUG.keys() <= fields.keys() else [may, may_not]:
                 answer = ask(client, method, path, fields)
-                taken += answer.status_code < 300
+                accepted_count += answer.status_code < 300
                 assert is_clean(text_of(answer)), (name, method, fields)
-        assert taken, f"{name} was never answered"
+        assert accepted_count, f"{name} was never answered"
     assert is_clean(log_text(caplog))
     measured(f"{len(names)} routes of the API")
 
 
 def log_text(caplog: pytest.LogCaptureFixture) -> str:
     """Return the log lines as the product writes them."""
-    [ours] = [
+    [own_handler] = [
         handler.formatter
         for handler in logging.getLogger().handlers
         if isinstance(handler.formatter, ProcessorFormatter)
     ]
     assert caplog.records
-    return "\n".join(map(ours.format, caplog.records))
+    return "\n".join(map(own_handler.format, caplog.records))
 
 
 def test_error_responses_contain_no_vectors(
@@ -160,15 +160,15 @@ def test_pages_contain_no_vectors(
     debug = dict.fromkeys(DEBUG, "1")
     pages = {path_of(name, filled): name for name in ROUTES if not is_api("/" + ROUTES[name])}
     pages |= dict.fromkeys(map(admin_page, MODELS), "")
-    shown = 0
+    opened_count = 0
     for path, name in pages.items():
         person.force_login(ada)  # a page before may have ended the session
         answer: Any = person.get(path, debug)
         if answer.status_code == 405:
             answer = post_page(person, path, PROBES[name].sent(filled)[0] if name in PROBES else {})
-        shown += answer.status_code < 400
+        opened_count += answer.status_code < 400
         assert is_clean(text_of(answer)), path
-    assert shown > 0.8 * len(pages)
+    assert opened_count > 0.8 * len(pages)
     measured(f"{len(pages)} pages")
 
 

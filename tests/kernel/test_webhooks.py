@@ -92,8 +92,8 @@ def test_a_failed_request_is_repeated_with_the_same_id(
     agent.post("memory/store", {"text": "Bob likes coffee.", "user_id": "bob"}, 201)
     deliver_due("default")
     assert len(receiver.requests) == 1, "the receiver that failed is left in peace"
-    shown = agent.get(f"webhooks/{created['id']}")
-    assert shown["last_error"] == "The receiver returned HTTP status 302."
+    webhook = agent.get(f"webhooks/{created['id']}")
+    assert webhook["last_error"] == "The receiver returned HTTP status 302."
     receiver.status = 200
     with acting(acme):
         past = timezone.now() - timedelta(minutes=2)

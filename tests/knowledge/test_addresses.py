@@ -36,6 +36,6 @@ def test_urls_are_normalised() -> None:
 def test_reserved_addresses_are_not_public() -> None:
     assert all(is_public(each) for each in (PUBLIC, "2606:4700::1111", "9.9.9.9"))
     for host in NUMBERS:
-        for found in socket.getaddrinfo(host.strip("[]"), 80, type=socket.SOCK_STREAM):
-            assert not is_public(str(found[4][0])), host
+        for results in socket.getaddrinfo(host.strip("[]"), 80, type=socket.SOCK_STREAM):
+            assert not is_public(str(results[4][0])), host
     assert not is_public("fe80::1%lo")

@@ -110,7 +110,7 @@ def sample_citations(account: Account, random: Random) -> list[tuple[Cited, str]
     with acting(account):
         rows = KnowledgeChunk.objects.of(account).select_related("document__source", "text_row")
         chunks = list(rows.order_by("document__ref", "chunk_index"))
-    found = []
+    results = []
     for _ in range(NUMBER):
         at = random.randrange(len(chunks))
         first = last = chunks[at]
@@ -120,8 +120,8 @@ def sample_citations(account: Account, random: Random) -> list[tuple[Cited, str]
         citation = build_citation(
             first.document, first.text_row, first, last, DEFAULT_VARIANT.versions()
         )
-        found.append((citation, first.text_row.text[first.start : last.end]))
-    return found
+        results.append((citation, first.text_row.text[first.start : last.end]))
+    return results
 
 
 def place_of(citation: Cited) -> CitedSpan:
@@ -173,9 +173,9 @@ def test_citations_return_their_text_and_document_state(agent: Agent, acme: Acco
         if path in erased:
             assert get_citation(agent, citation, 410)["details"]["commit_id"] == erased[path]
         else:
-            shown = get_citation(agent, citation)
-            assert shown["text"] == text
-            assert (shown["moved"] is None) == shown["current"]
+            cited_passage = get_citation(agent, citation)
+            assert cited_passage["text"] == text
+            assert (cited_passage["moved"] is None) == cited_passage["current"]
 
 
 def document_state(now: CitedText) -> str:

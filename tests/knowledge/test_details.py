@@ -64,8 +64,8 @@ def test_documents_are_filtered_by_their_details(
         ({"q": "CUPS"}, {"cups.md"}),
     ):
         with max_queries(16):
-            listed = page(reviewer.get("/knowledge/documents/", query))
-        assert {name for name in ("tea.md", "cups.md") if name in listed} == expected, query
+            list_page = page(reviewer.get("/knowledge/documents/", query))
+        assert {name for name in ("tea.md", "cups.md") if name in list_page} == expected, query
     assert "Remove a filter" in page(reviewer.get("/knowledge/documents/", {"tag": "none"}))
-    found = page(reviewer.get("/knowledge/", {"q": "tea", "tag": "guide"}))
-    assert ("tea.md" in found, "cups.md" in found) == (True, False)
+    results = page(reviewer.get("/knowledge/", {"q": "tea", "tag": "guide"}))
+    assert ("tea.md" in results, "cups.md" in results) == (True, False)

@@ -50,10 +50,10 @@ class Network:
     def resolve(self, host: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
         self.resolved.append(str(host))
         if host == "flips.test":  # public when it is checked, loopback when it is connected to
-            found = [PUBLIC if self.resolved.count(host) == 1 else "127.0.0.1"]
+            results = [PUBLIC if self.resolved.count(host) == 1 else "127.0.0.1"]
         else:
-            found = self.records.get(host, [host])
-        return [each for one in found for each in self.getaddrinfo(one, port, *args, **kwargs)]
+            results = self.records.get(host, [host])
+        return [each for one in results for each in self.getaddrinfo(one, port, *args, **kwargs)]
 
 
 @pytest.fixture

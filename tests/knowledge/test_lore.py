@@ -110,8 +110,8 @@ def test_lore_pages(reviewer: Client, acme: Account) -> None:
     with acting(acme):
         row = LorebookEntry.objects.of(acme).order_by("order")[0]
     entry = f"/lore/entries/{row.pk}/"
-    shown = reviewer.get(entry)
-    seen = shown.context["form"].initial.items()
+    page_text = reviewer.get(entry)
+    seen = page_text.context["form"].initial.items()
     form = {name: value for name, value in seen if value is not None and value is not False}
     bad = reviewer.post(entry, {**form, "regex": "on", "keys": "(?=x)"})
     assert (bad.status_code, "RE2" in bad.content.decode()) == (422, True)

@@ -35,9 +35,9 @@ def test_upload_creates_documents_and_shows_progress(reviewer: Client, acme: Acc
     answer = upload(reviewer, ("a.md", b"# Tea\n\nOolong."), ("b.docx", b"broken"), trust="trusted")
     assert answer.status_code == 302
     here = answer.headers["Location"]
-    shown = page(reviewer.get(here))
-    assert "Tea" in shown
-    assert "1 file is waiting to be parsed." in shown
+    page_text = page(reviewer.get(here))
+    assert "Tea" in page_text
+    assert "1 file is waiting to be parsed." in page_text
     settle()
     progress = reviewer.get(f"{here}progress/")
     assert "found by keyword and meaning" in page(progress)
@@ -48,9 +48,9 @@ def test_upload_creates_documents_and_shows_progress(reviewer: Client, acme: Acc
     with acting(acme):
         failed = KnowledgeDocument.objects.of(acme).get(ref="b.docx")
         assert KnowledgeSource.objects.of(acme).get().trust == "trusted"
-    shown = page(reviewer.get(f"/knowledge/documents/{failed.pk}/"))
-    assert "The file is damaged or its content does not match its type" in shown
-    assert f"/knowledge/documents/{failed.pk}/retry/" in shown
+    page_text = page(reviewer.get(f"/knowledge/documents/{failed.pk}/"))
+    assert "The file is damaged or its content does not match its type" in page_text
+    assert f"/knowledge/documents/{failed.pk}/retry/" in page_text
     assert reviewer.post(f"/knowledge/documents/{failed.pk}/retry/").status_code == 302
     assert reviewer.post(f"/knowledge/documents/{failed.pk}/retry/").status_code == 409
 
@@ -138,9 +138,9 @@ def test_document_text_is_escaped(reviewer: Client, acme: Account) -> None:
         f"sources/{source}/erase/",
         f"documents/{document}/erase/",
     ):
-        shown = page(reviewer.get(f"/knowledge/{path}"))
+        page_text = page(reviewer.get(f"/knowledge/{path}"))
         for markup in ("<script>alert", "<img src=x", "<i>docs", "<b>.md", "</references>"):
-            assert markup not in shown, path
+            assert markup not in page_text, path
     assert "U+202E" in page(reviewer.get(f"/knowledge/chunks/{chunk.pk}/"))
 
 
@@ -193,8 +193,8 @@ def test_calls_that_cite_a_chunk_are_uses_of_it_and_of_its_document(
     for cited in (first, last, document):  # both chunks are in one passage
         with max_queries(16):
             text = page(reviewer.get(f"/usage/{cited.pk}/", headers=HTMX))
-        shown = [each.report_id for each in calls_made if f"/calls/{each.report_id}/" in text]
-        assert shown == [each.report_id for each in calls_made[-10:]]
+        shown_ids = [each.report_id for each in calls_made if f"/calls/{each.report_id}/" in text]
+        assert shown_ids == [each.report_id for each in calls_made[-10:]]
         assert "theirs" not in text
         calls = page(reviewer.get("/calls/", {"cites": str(cited.pk)}))
         assert calls.count('href="/calls/0') == len(calls_made)

@@ -30,11 +30,11 @@ def test_passages_are_highlighted_and_open_the_document(
     deliver(rival, {"theirs.md": BREWING})
     settle()
     with max_queries(32):  # four transactions of three statements, and those of the retrieval
-        shown = search(reviewer, "How hot for oolong?")
-    assert "<mark>Oolong</mark> is brewed at 95 degrees" in shown
-    assert "docs" in shown
-    assert "theirs.md" not in shown
-    url = re.search(r'href="(/knowledge/documents/[^"]*chunk=[^"]*)"', shown)
+        page_text = search(reviewer, "How hot for oolong?")
+    assert "<mark>Oolong</mark> is brewed at 95 degrees" in page_text
+    assert "docs" in page_text
+    assert "theirs.md" not in page_text
+    url = re.search(r'href="(/knowledge/documents/[^"]*chunk=[^"]*)"', page_text)
     assert url
     with max_queries(16):
         opened = page(reviewer.get(url[1].replace("&amp;", "&").partition("#")[0]))
@@ -57,13 +57,13 @@ def test_filters_narrow_the_search(reviewer: Client, acme: Account) -> None:
         ({"kind": "file_set"}, "old/b.md"),
         ({"source": str(source)}, "old/b.md"),
     ):
-        shown = search(reviewer, "oolong", **narrowed)
-        assert re.findall(r"(?:tea/a|old/b)\.md", shown) == [expected], narrowed
+        page_text = search(reviewer, "oolong", **narrowed)
+        assert re.findall(r"(?:tea/a|old/b)\.md", page_text) == [expected], narrowed
     assert "Remove a filter" in search(reviewer, "oolong", folder="nowhere")
     refused = reviewer.get("/knowledge/", {"q": "oolong", "trust": "none"})
     assert "Trust" in page(refused, 400)
-    listed = page(reviewer.get("/knowledge/", {"trust": "trusted"}, headers=HTMX))
-    assert ("wiki" in listed, "mails" in listed) == (True, False)
+    list_page = page(reviewer.get("/knowledge/", {"trust": "trusted"}, headers=HTMX))
+    assert ("wiki" in list_page, "mails" in list_page) == (True, False)
 
 
 def test_passages_are_paged_and_degrade_to_words(

@@ -45,26 +45,26 @@ def test_query_count_does_not_grow_with_documents(
     settle()
     body: dict[str, Any] = {"query": "tea of the hill", "limit": 50, "explain": True}
     with max_queries(16):
-        found = warm.post("knowledge/search", body, 200)["results"]
-    assert len(found) >= min(number, 50)
+        results = warm.post("knowledge/search", body, 200)["results"]
+    assert len(results) >= min(number, 50)
     with max_queries(8):  # cached: only the rows are loaded
         again = warm.post("knowledge/search", body, 200)
-    assert [each["id"] for each in again["results"]] == [each["id"] for each in found]
+    assert [each["id"] for each in again["results"]] == [each["id"] for each in results]
     assert "km_cache_hit" in {each["code"] for each in again["decisions"]}
     narrowed = {"sources": ["source 0"], "trust": ["untrusted"], "mime": ["text/markdown"]}
     with max_queries(18):
         warm.post("knowledge/search", {**body, **narrowed}, 200)
     with max_queries(9):
-        warm.post("knowledge/get", {"citation": found[0]["citations"][0]}, 200)
+        warm.post("knowledge/get", {"citation": results[0]["citations"][0]}, 200)
     with max_queries(10):
-        warm.post("knowledge/get", {"id": found[0]["id"]}, 200)
+        warm.post("knowledge/get", {"id": results[0]["id"]}, 200)
     with max_queries(6):
-        listed = warm.get("knowledge/sources", limit=200)["sources"]
-    assert len(listed) == number // 2 + 1
+        list_results = warm.get("knowledge/sources", limit=200)["sources"]
+    assert len(list_results) == number // 2 + 1
     with max_queries(6):
-        warm.get(f"knowledge/sources/{listed[0]['id']}")
+        warm.get(f"knowledge/sources/{list_results[0]['id']}")
     with max_queries(6):
-        warm.get(f"knowledge/documents/{found[0]['citations'][0]['ref']}")
+        warm.get(f"knowledge/documents/{results[0]['citations'][0]['ref']}")
     with max_queries(6):
         warm.post("knowledge/lorebook/evaluate", {"messages": ["Tea?"]}, 200)
 
@@ -117,31 +117,31 @@ def frequent_statements(account: Account) -> Iterator[query_plans.Statement]:
     meaning = QueryVector.from_floats(
         active_model(), rng.normal(size=active_model().dimensions).tolist()
     )
-    with query_plans.overheard("search") as heard:
+    with query_plans.overheard("search") as statements:
         for query in (
             Search(query="tea of which hill"),
             Search(query="tea by hand", sources=("hills 0",), trust=("untrusted",)),
             Search(query="tea by hand", mime=("text/markdown",), scope="", version="r1"),
         ):
             search_with_vector(account.pk, query, meaning)
-    yield from heard
+    yield from statements
     with acting(account):
         document = KnowledgeDocument.objects.of(account)[0]
         place = CitedSpan(document_id=document.pk, sha256="", start=0, end=5)
-        with query_plans.overheard("get") as heard:
+        with query_plans.overheard("get") as statements:
             load_cited_text(account.pk, place)
-        yield from heard
+        yield from statements
         documents = KnowledgeDocument.objects.of(account).not_removed()
-        with query_plans.overheard("documents of a source") as heard:
+        with query_plans.overheard("documents of a source") as statements:
             list(documents.filter(source_id=document.source_id).newest_first()[:50])
-        yield from heard
-        with query_plans.overheard("chunks of a document") as heard:
+        yield from statements
+        with query_plans.overheard("chunks of a document") as statements:
             chunks = KnowledgeChunk.objects.of(account).filter(document=document)
             list(chunks.of_index_version("1").order_by("chunk_index")[:20])
-        yield from heard
-        with query_plans.overheard("failures") as heard:
+        yield from statements
+        with query_plans.overheard("failures") as statements:
             list(documents.filter(state="failed").newest_first()[:50])
-        yield from heard
+        yield from statements
 
 
 @pytest.mark.timeout(600)
@@ -161,8 +161,8 @@ def test_no_frequent_query_scans_a_whole_table(
         wrong = []
         for statement in list(frequent_statements(account)):
             with acting(account):
-                found = query_plans.scans(statement)
-            scanned = set(query_plans.reads_whole_tables(found)) - allowed
+                results = query_plans.scans(statement)
+            scanned = set(query_plans.reads_whole_tables(results)) - allowed
             wrong += [
                 f"{statement.name} reads all of {table}: {statement.sql}" for table in scanned
             ]

@@ -30,8 +30,8 @@ FILES = {
 
 def find(agent: Agent, **more: Any) -> dict[str, Any]:
     body_sent = {"query": "oolong", "explain": True, **more}
-    found: dict[str, Any] = agent.post("knowledge/search", body_sent, 200)
-    return found
+    results: dict[str, Any] = agent.post("knowledge/search", body_sent, 200)
+    return results
 
 
 def codes(found: dict[str, Any]) -> set[str]:
@@ -83,10 +83,10 @@ def test_failing_reranker_leaves_the_fused_order(
     settings.RERANK_DEADLINE = 20.0 if mode != "drip" else 0.3
     reranker.become(mode)
     for _ in range(2):  # such a response is not cached
-        found = find(agent)
-        assert [each["title"] for each in found["results"]] == ["A", "B"]
-        assert "rerank" not in found["results"][0]["explain"]["parts"]
-        [failure] = [each for each in found["decisions"] if each["code"] == "km_rerank_failed"]
+        results = find(agent)
+        assert [each["title"] for each in results["results"]] == ["A", "B"]
+        assert "rerank" not in results["results"][0]["explain"]["parts"]
+        [failure] = [each for each in results["decisions"] if each["code"] == "km_rerank_failed"]
         assert failure["reason"] in {"km_provider_error", "km_timeout"}
     reranker.become(reply=leaf_score)
     settings.RERANK_DEADLINE = 20.0
@@ -110,15 +110,15 @@ def test_memories_are_reranked_too(agent: Agent, reranker: FakeProvider) -> None
         agent.store(text, user_id="u")
     body_sent = {"query": "oolong", "user_id": "u", "explain": True, "limit": 1}
     reranker.become(reply=leaf_score)
-    found = agent.post("memory/search", body_sent, 200)
-    [best] = found["results"]
+    results = agent.post("memory/search", body_sent, 200)
+    [best] = results["results"]
     assert best["text"].startswith("The leaf")
     assert best["explain"]["parts"]["rerank"] == pytest.approx(RERANK_SHARE * 0.9)
     assert best["score"] == pytest.approx(sum(best["explain"]["parts"].values()))
     reranker.become("error")
-    found = agent.post("memory/search", body_sent, 200)
-    assert found["results"][0]["text"].startswith("Oolong, oolong")
-    assert "km_rerank_failed" in codes(found)
+    results = agent.post("memory/search", body_sent, 200)
+    assert results["results"][0]["text"].startswith("Oolong, oolong")
+    assert "km_rerank_failed" in codes(results)
 
 
 PAGE = "/knowledge/comparison/"
@@ -138,9 +138,9 @@ def index_both_versions(account: Account) -> None:
 def test_documents_found_by_one_variant_only(committed: str, acme: Account) -> None:
     deliver(acme, HILLS)
     settle()
-    found = compare_variants(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v2"])
-    assert [move.right for move in found.changes] == [None, None]
-    assert found.changed_count == 2
+    results = compare_variants(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v2"])
+    assert [move.right for move in results.changes] == [None, None]
+    assert results.changed_count == 2
     index_both_versions(acme)
     again = compare_variants(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v2"])
     assert all(move.left and move.right for move in again.changes)
@@ -158,9 +158,9 @@ def test_questions_are_saved_run_and_deleted(reviewer: Client, acme: Account) ->
     for _ in range(2):  # a repeated question is saved once
         saved = reviewer.post(f"{PAGE}ask/", {"text": "<b>Which hill?</b>", "next": here})
         assert saved.headers["Location"] == here
-    shown = reviewer.get(here).content.decode()
-    assert "&lt;b&gt;Which hill?" in shown
-    assert "long.md" in shown
+    page_text = reviewer.get(here).content.decode()
+    assert "&lt;b&gt;Which hill?" in page_text
+    assert "long.md" in page_text
     assert "manage.py knowledge index" in reviewer.get(PAGE).content.decode()
     assert reviewer.get(PAGE, {"left": "v9"}).status_code == 400
     assert reviewer.post(f"{PAGE}ask/", {"text": " "}).status_code == 400
@@ -177,5 +177,5 @@ def test_page_shows_ten_questions(reviewer: Client, acme: Account, max_queries: 
         reviewer.post(f"{PAGE}ask/", {"text": f"Which hill is number {i}?"})
     reviewer.get(PAGE)
     with max_queries(20 + 10 * 2 * 12):
-        shown = reviewer.get(PAGE)
-    assert shown.content.decode().count("<section") == 10
+        page_text = reviewer.get(PAGE)
+    assert page_text.content.decode().count("<section") == 10

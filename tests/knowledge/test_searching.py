@@ -30,10 +30,10 @@ CUPS = "# Cups\n\nA gaiwan holds a hundred millilitres. It has a lid.\n"
 
 
 def find(agent: Agent, query: str, headers: Any = None, **more: Any) -> dict[str, Any]:
-    found: dict[str, Any] = agent.post(
+    results: dict[str, Any] = agent.post(
         "knowledge/search", {"query": query, **more}, 200, **(headers or {})
     )
-    return found
+    return results
 
 
 def texts(found: dict[str, Any]) -> list[str]:
@@ -42,9 +42,9 @@ def texts(found: dict[str, Any]) -> list[str]:
 
 def test_finds_by_words_before_embedding_and_by_meaning_after(agent: Agent, acme: Account) -> None:
     deliver(acme, {"brewing.md": BREWING, "cups.md": CUPS})
-    found = find(agent, "gaiwan lid")
-    assert "gaiwan" in texts(found)[0]
-    assert found["results"][0]["embedding_status"] == "PENDING"
+    results = find(agent, "gaiwan lid")
+    assert "gaiwan" in texts(results)[0]
+    assert results["results"][0]["embedding_status"] == "PENDING"
     settle()
     [first, *_] = find(agent, "the lid of a gaiwan", explain=True)["results"]
     assert first["embedding_status"] == "READY"
@@ -168,9 +168,9 @@ def test_finds_by_words_without_an_embedder(
 ) -> None:
     deliver(acme, {"cups.md": CUPS})
     provider.become("error")
-    found = find(agent, "a gaiwan that nobody asked for")
-    assert "gaiwan" in texts(found)[0]
-    assert found["decisions"][0]["code"] == "km_provider_error"
+    results = find(agent, "a gaiwan that nobody asked for")
+    assert "gaiwan" in texts(results)[0]
+    assert results["decisions"][0]["code"] == "km_provider_error"
 
 
 def test_header_selects_the_variant(agent: Agent, acme: Account) -> None:

@@ -67,8 +67,8 @@ def test_an_edit_becomes_the_next_version_which_can_be_restored(
     with max_queries(16):
         assert "90 degrees" in page(reviewer.get(here))
     with max_queries(16):
-        shown = page(reviewer.get(f"{here}versions/"))
-    assert re.search(r"<del>95</del><ins>90</ins>", shown)
+        page_text = page(reviewer.get(f"{here}versions/"))
+    assert re.search(r"<del>95</del><ins>90</ins>", page_text)
     restore = f"{here}restore/"
     assert reviewer.post(restore, {"to": 1, "version": 1}).status_code == 409
     assert reviewer.post(restore, {"to": 9, "version": 2}).status_code == 404
@@ -197,8 +197,8 @@ def test_markdown_is_rendered_without_foreign_content(reviewer: Client, acme: Ac
 [[memory:{memory.pk}]] [[memory:{acme.pk}]]
 """
     [document] = deliver(acme, {"guide.md": text}).documents
-    shown = page(reviewer.get(f"/knowledge/documents/{document.pk}/"))
-    reading = shown.partition('<div class="markdown"')[2].partition(
+    page_text = page(reviewer.get(f"/knowledge/documents/{document.pk}/"))
+    reading = page_text.partition('<div class="markdown"')[2].partition(
         'aria-labelledby="usage-title"'
     )[0]
     for forbidden in ("<script", "<b ", "<div hx-get", 'javascript:alert(1)"', "<img", "style="):

@@ -63,8 +63,10 @@ def test_past_states_match_the_history(agent: Agent, acme: Account, changed: lis
             agent.post("memory/get", body, 404)
             continue
         assert_same(agent.post("memory/get", body), then[-1])
-        listed = agent.post("memory/list", {"ids": [pk], "user_id": "u", "as_of": at.isoformat()})
-        assert_same(listed["results"][0], then[-1])
+        list_results = agent.post(
+            "memory/list", {"ids": [pk], "user_id": "u", "as_of": at.isoformat()}
+        )
+        assert_same(list_results["results"][0], then[-1])
 
 
 def assert_same(page: dict[str, Any], content: MemoryVersion) -> None:

@@ -61,8 +61,8 @@ def test_explain_needs_data(acme: Account) -> None:
 
 @pytest.mark.long
 def test_temporary_services_are_removed(tmp_path: Path) -> None:
-    ours = {"KMAPP_DATA_DIR", "EMBEDDER_QUERY_PORT", "EMBEDDER_BATCH_PORT"}
-    environment = {name: value for name, value in os.environ.items() if name not in ours}
+    own_variables = {"KMAPP_DATA_DIR", "EMBEDDER_QUERY_PORT", "EMBEDDER_BATCH_PORT"}
+    environment = {name: value for name, value in os.environ.items() if name not in own_variables}
     done = subprocess.run(
         [
             sys.executable,

@@ -52,8 +52,8 @@ def test_embeddings_need_the_admin_scope(filled: Agent, acme: Account) -> None:
                 answer = client.post(f"/v1/memory/{endpoint}", body, format="json")
                 assert answer.status_code in {200, 400, 403}, (name, content, endpoint)
                 assert_shut(answer.content.decode())
-    listed = filled.post("memory/list", {"user_id": "u"})["results"]
-    for path in (f"memory/{listed[0]['id']}/history", "memory/commits", "health", "schema"):
+    list_results = filled.post("memory/list", {"user_id": "u"})["results"]
+    for path in (f"memory/{list_results[0]['id']}/history", "memory/commits", "health", "schema"):
         assert_shut(json.dumps(filled.get(path)))
 
 

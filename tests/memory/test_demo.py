@@ -39,7 +39,7 @@ class LoadedDemo:
 
 
 @pytest.fixture(scope="module")
-def loaded_once(module_database: None, django_db_blocker: DjangoDbBlocker) -> LoadedDemo:
+def module_demo(module_database: None, django_db_blocker: DjangoDbBlocker) -> LoadedDemo:
     """The demo data, loaded and processed once for all tests of this module."""
     with django_db_blocker.unblock():
         account = makers.account("Acme")
@@ -50,8 +50,8 @@ def loaded_once(module_database: None, django_db_blocker: DjangoDbBlocker) -> Lo
 
 
 @pytest.fixture
-def loaded(loaded_once: LoadedDemo, db: None) -> LoadedDemo:
-    return loaded_once
+def loaded(module_demo: LoadedDemo, db: None) -> LoadedDemo:
+    return module_demo
 
 
 def test_demo_contains_every_kind_of_entry(loaded: LoadedDemo) -> None:

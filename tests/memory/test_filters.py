@@ -62,8 +62,8 @@ def test_filters_select_the_expected_memories(agent: Agent) -> None:
     nodes = [{"text": text, "user_id": "u", **more} for text, more in MEMORIES.items()]
     agent.post("memory/write", {"nodes": nodes}, 201)
     for filters, expected in CASES:
-        listed = agent.post("memory/list", {"user_id": "u", "filters": filters})["results"]
-        assert {each["text"] for each in listed} == expected, filters
+        list_results = agent.post("memory/list", {"user_id": "u", "filters": filters})["results"]
+        assert {each["text"] for each in list_results} == expected, filters
     searches: list[tuple[Any, set[str]]] = [
         ({"tags": "drink"}, {"tea", "milk"}),
         ({"id": []}, set()),
@@ -201,8 +201,8 @@ def test_list_filters(filled: Agent) -> None:
         ({"pinned": True}, 0),
         ({"pinned": False, "status": "active"}, 6),
     ):
-        listed = filled.post("memory/list", {"user_id": "u", "status": "active", **query})
-        assert len(listed["results"]) == number, query
+        list_results = filled.post("memory/list", {"user_id": "u", "status": "active", **query})
+        assert len(list_results["results"]) == number, query
 
 
 def test_key_lists_only_the_named_ids(filled: Agent, acme: Account) -> None:
@@ -215,8 +215,8 @@ def test_key_lists_only_the_named_ids(filled: Agent, acme: Account) -> None:
 def test_filter_narrows_an_admin_list(filled: Agent) -> None:
     content = {"text": "Said in r.", "user_id": "u", "run_id": "r", "visibility": "conversation"}
     filled.post("memory/store", content, 201)
-    listed = filled.post("memory/list", {"filters": {"user_id": "u"}})["results"]
-    assert len(listed) == 8
+    list_results = filled.post("memory/list", {"filters": {"user_id": "u"}})["results"]
+    assert len(list_results) == 8
     assert len(filled.post("memory/list", {"user_id": "u"})["results"]) == 7
 
 

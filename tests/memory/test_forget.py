@@ -192,8 +192,8 @@ def test_reviewer_forgets_by_filter(
     for fruit, user in (("figs", "ann"), ("plums", "ann"), ("figs", "bob")):
         store(member, f"Likes {fruit}.", user_id=user)
     client.force_login(alice)
-    listed = client.get("/memory/?user_id=ann").content.decode()
-    assert "/memory/forget/?user_id=ann" in listed
+    list_page = client.get("/memory/?user_id=ann").content.decode()
+    assert "/memory/forget/?user_id=ann" in list_page
     page = client.get("/memory/forget/?user_id=ann")
     assert "Forget 2 memories?" in page.content.decode()
     form = {"ticket": page.context["extent"].ticket, "reason": "They left."}

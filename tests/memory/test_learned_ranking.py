@@ -71,11 +71,11 @@ def learn(agent: Agent) -> dict[str, Any]:
 
 def results(agent: Agent, *things: str) -> dict[str, Any]:
     """Return the results of each question, and the ranking that they name."""
-    found = {}
+    results = {}
     for thing in things or THINGS:
         response = agent.post("memory/search", {"query": question(thing), "user_id": "mira"})
-        found[thing] = {name: response[name] for name in ("results", "algo_version")}
-    return found
+        results[thing] = {name: response[name] for name in ("results", "algo_version")}
+    return results
 
 
 def recall_of_held_out(found: dict[str, Any], answers: dict[str, str]) -> float:
@@ -218,8 +218,8 @@ def test_outcomes_of_calls_and_ratings_label_the_question_of_the_call(
 
 def test_reviews_move_or_remove_labels(agent: Agent, acme: Account) -> None:
     old, wrong = agent.write("Red.", "Blue.", user_id="mira")
-    asked = {"question": "Colour?", "user_id": "mira", "relevant": True}
-    judgements = [{**asked, "memory_id": pk} for pk in (old, wrong)]
+    body = {"question": "Colour?", "user_id": "mira", "relevant": True}
+    judgements = [{**body, "memory_id": pk} for pk in (old, wrong)]
     agent.post("memory/judgements", {"judgements": judgements}, 200)
     with acting(acme):
         [question] = list_questions(acme.pk, list_labels(acme.pk))

@@ -27,7 +27,7 @@ NUMBER = int(os.environ.get("KMAPP_PLANS_AT", "12000"))
 LARGE, SMALL, TINY = (slug_of(share) for share in SHARES)
 HEAVY, LIGHT = Viewer(user_id="user-0001"), Viewer(user_id="user-0050")
 # What each statement must read its first table by, in the account that has nearly everything.
-WANTED = {
+EXPECTED_SCANS = {
     "load_statistics": ("Index Only Scan", "search_termposting_pkey"),
     "count_documents": ("Index Only Scan", "search_termposting_pkey"),
     "find_best_by_words": ("Index Only Scan", "search_termposting_pkey"),
@@ -40,7 +40,7 @@ WANTED = {
 }
 
 
-def scans_of(account: Account, viewer: Viewer) -> dict[str, list[query_plans.Scan]]:
+def list_scans(account: Account, viewer: Viewer) -> dict[str, list[query_plans.Scan]]:
     result = {}
     for statement in query_plans.hot_statements(account, viewer):
         with acting(account):
@@ -52,7 +52,9 @@ def query(model_cloud: Cloud) -> QueryVector:
     return QueryVector.from_floats(active_model(), model_cloud.draw(1)[0].tolist())
 
 
-def found_by(account: Account, meaning: QueryVector, viewer: Viewer | None = None) -> list[object]:
+def find_neighbours(
+    account: Account, meaning: QueryVector, viewer: Viewer | None = None
+) -> list[object]:
     with acting(account):
         rows = MemoryEntry.objects.of(account)
         rows = rows.current().visible_to(viewer) if viewer else rows
@@ -71,10 +73,10 @@ def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch
         for viewer in (Viewer(), LIGHT):
             assert query_plans.whole_reads(account, viewer) == [], viewer
 
-    large = scans_of(accounts[LARGE], HEAVY)
-    by = {name: (large[name][0].kind, large[name][0].index) for name in WANTED}
-    assert by == WANTED
-    exact = [scan.index for scan in scans_of(accounts[TINY], Viewer())["find_nearest"]]
+    large = list_scans(accounts[LARGE], HEAVY)
+    by = {name: (large[name][0].kind, large[name][0].index) for name in EXPECTED_SCANS}
+    assert by == EXPECTED_SCANS
+    exact = [scan.index for scan in list_scans(accounts[TINY], Viewer())["find_nearest"]]
     assert "vectors_nearest_1_memory" not in exact
     [head, _] = [query_plans.scans(each, owner=True) for each in query_plans.claim_statements()]
     assert head[0].index == "deliveries_due"
@@ -83,16 +85,16 @@ def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch
     cloud = Cloud(active_model().dimensions, np.random.default_rng(1))
     for _ in range(10):
         meaning = query(cloud)
-        assert len(found_by(accounts[LARGE], meaning)) == MAX_PER_LIST
-        assert len(found_by(accounts[TINY], meaning)) == min(MAX_PER_LIST, NUMBER // 1000)
+        assert len(find_neighbours(accounts[LARGE], meaning)) == MAX_PER_LIST
+        assert len(find_neighbours(accounts[TINY], meaning)) == min(MAX_PER_LIST, NUMBER // 1000)
 
     # Measured one by one or found by the index: the same ten come first.
     shared = 0
     for eyes in (HEAVY, None) * 5:
         meaning = query(cloud)
-        by_index = found_by(accounts[LARGE], meaning, eyes)
+        by_index = find_neighbours(accounts[LARGE], meaning, eyes)
         monkeypatch.setattr(queries, "SCAN_FACTOR", NUMBER)  # so everything is few
-        one_by_one = found_by(accounts[LARGE], meaning, eyes)
+        one_by_one = find_neighbours(accounts[LARGE], meaning, eyes)
         monkeypatch.undo()
         shared += len(set(by_index[:10]) & set(one_by_one[:10]))
     assert shared >= 95

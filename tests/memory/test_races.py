@@ -40,7 +40,7 @@ def site(committed: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def woken(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
+def wake_calls(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     """The queues of each wake-up of a worker."""
     times: list[set[str]] = []
     monkeypatch.setattr(actions, "wake", times.append)
@@ -174,18 +174,18 @@ def fails_at_commit(account: Account, number: int) -> None:
 def test_rolled_back_writes_enqueue_nothing(
     committed: str,
     acme: Account,
-    woken: list[set[str]],
+    wake_calls: list[set[str]],
     fail: Callable[[Account, int], None],
     error: type[Exception],
 ) -> None:
     before = counts(acme)
-    woken.clear()
+    wake_calls.clear()
     for number in range(FAILURES):
         with pytest.raises(error):
             fail(acme, number)
         assert not connection.in_atomic_block
     assert counts(acme) == before
-    assert woken == []
+    assert wake_calls == []
     # Only because it was undone: the same work, done, leaves one of each and wakes the workers.
     with acting(acme):
         do(acme, 1)
@@ -193,4 +193,4 @@ def test_rolled_back_writes_enqueue_nothing(
     assert after[MemoryEntry] == 1
     assert after[Commit] == before[Commit] + 1
     assert after[OutboxEvent] > before[OutboxEvent]
-    assert {"embedding"} in woken
+    assert {"embedding"} in wake_calls

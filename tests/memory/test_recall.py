@@ -234,14 +234,14 @@ def test_recall_evaluates_rules_for_a_context(filled: Agent, acme: Account) -> N
     rule(acme, "No curl", "active")
     query = {"query_text": "Lisbon trip", "user_id": "u"}
     assert "rules" not in filled.post("memory/recall_text", query)
-    asked = {**query, "rules_context": {"intent": "fetch"}}
-    rules = filled.post("memory/recall_text", asked)["rules"]
+    body = {**query, "rules_context": {"intent": "fetch"}}
+    rules = filled.post("memory/recall_text", body)["rules"]
     assert [each["summary"] for each in rules["active"]] == ["No curl"]
     assert rules["applied"]["policy"]["tool"]["deny"] == ["curl"]
     same = filled.post("memory/rules/evaluate", {"context": {"intent": "fetch"}, "user_id": "u"})
     assert rules["applied"]["policy"] == same["applied"]["policy"]
-    other = {**asked, "rules_context": {"intent": "write"}}
+    other = {**body, "rules_context": {"intent": "write"}}
     assert filled.post("memory/recall_text", other)["rules"]["active"] == []
-    answer = makers.agent(acme, ["memory:read"]).post("memory/recall_text", asked)
+    answer = makers.agent(acme, ["memory:read"]).post("memory/recall_text", body)
     assert "rules" not in answer
     assert "missing_scope" in {each["code"] for each in answer["decisions"]}

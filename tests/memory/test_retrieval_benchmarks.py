@@ -109,26 +109,26 @@ def test_vectors_are_computed_once(file: Path, tmp_path: Path) -> None:
 
 
 def test_learned_weights_rank_answers_first(query: list[EvaluatedQuestion]) -> None:
-    given = examples(query)
-    weights = learn(given)
+    training_examples = examples(query)
+    weights = learn(training_examples)
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
-    source = Source("small", given, weight_tuning.lone(query))
+    source = Source("small", training_examples, weight_tuning.lone(query))
     figures = with_weights(source, weights).named_shares()
     assert figures["hit@10"] == pytest.approx(2 / 3, abs=1e-3)  # nobody finds what is not there
     assert figures["MRR"] > 0.5
-    assert taught([source]) == given
-    assert learn(given, frozenset({"dense"}))[NAMES.index("dense")] == 0
+    assert taught([source]) == training_examples
+    assert learn(training_examples, frozenset({"dense"}))[NAMES.index("dense")] == 0
 
 
 def test_held_out_groups_are_not_learned_from(query: list[EvaluatedQuestion]) -> None:
-    given = examples(query)
-    source = Source("small", given, [])
+    training_examples = examples(query)
+    source = Source("small", training_examples, [])
     [first, second] = source.folds()
     assert [n for n in range(6) if first(n)] == [0, 1, 2]
     assert [n for n in range(6) if second(n)] == [3, 4, 5]
     assert {each.group for each in taught([source], source, first)} == {"second"}
-    lone = Source("lone", given[:3], [])
+    lone = Source("lone", training_examples[:3], [])
     assert [n for n in range(3) if lone.folds()[0](n)] == [0, 2]  # of one group, every other one
     assert held_out([source])["small"].named_shares().keys() == {
         "R@5",

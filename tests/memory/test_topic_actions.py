@@ -85,8 +85,8 @@ def topic(account: Account, name: str, members: int, **ids: str) -> MemoryEntry:
     """A topic with this many memories."""
     with acting(account):
         entries = written(account, [f"{name} memory {n}" for n in range(members)], **ids)
-        held = {"member_count": members}
-        [created] = written(account, [name], kind="topic", metadata=held, **ids)
+        slots = {"member_count": members}
+        [created] = written(account, [name], kind="topic", metadata=slots, **ids)
         create_member_edges(account.pk, created.pk, [entry.pk for entry in entries])
     return created
 

@@ -44,8 +44,10 @@ def two(agent: Agent, acme: Account) -> dict[str, str]:
     makers.settle()
     with acting(acme):
         MemoryEdge.objects.of(acme).delete()
-        ours = [ids["ann"], ids["run"]]
-        theirs = [(kind, pk) for kind in Type.values for name, pk in ids.items() if kind in name]
+        own_ids = [ids["ann"], ids["run"]]
+        foreign_edges = [
+            (kind, pk) for kind in Type.values for name, pk in ids.items() if kind in name
+        ]
         MemoryEdge.objects.bulk_create(
             MemoryEdge(
                 id=uuid7(),
@@ -57,9 +59,9 @@ def two(agent: Agent, acme: Account) -> dict[str, str]:
                 origin=MemoryEdge.Origin.DERIVED,
                 created_at=timezone.now(),
             )
-            for kind, pk in theirs
-            for mine in ours
-            for src, dst in ((mine, pk), (pk, mine))
+            for kind, pk in foreign_edges
+            for own_id in own_ids
+            for src, dst in ((own_id, pk), (pk, own_id))
         )
     return ids
 

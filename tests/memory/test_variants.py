@@ -40,9 +40,9 @@ def test_variants_rank_with_and_without_context(client: APIClient) -> None:
     alone = ask(client, "memory/search", "v4", explain=True)
     assert (usual["variant"], usual["algo_version"]) == ("v1", "1")
     assert (alone["variant"], alone["algo_version"]) == ("v4", "3")
-    for answer, held in ((usual, SURROUNDED), (alone, set())):
+    for answer, expected in ((usual, SURROUNDED), (alone, set())):
         for hit in answer["results"]:
-            assert SURROUNDED & hit["explain"]["parts"].keys() == held
+            assert SURROUNDED & hit["explain"]["parts"].keys() == expected
             assert hit["score"] == pytest.approx(sum(hit["explain"]["parts"].values()))
             assert hit["citations"][0]["variant"] == answer["variant"]
     scores = [{hit["text"]: hit["score"] for hit in each["results"]} for each in (usual, alone)]

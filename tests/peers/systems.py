@@ -22,7 +22,7 @@ from tests.soak.deployment import Deployment, pss
 
 DIMENSIONS = 384
 EMBEDDERS_AND_DATABASE = ("postgres", "embedder-query", "embedder-batch")
-KEPT_OPEN = 1.0  # seconds
+KEEP_ALIVE_SECONDS = 1.0  # seconds
 READY_SECONDS = 1800  # for the vectors of one batch
 
 
@@ -149,7 +149,7 @@ class Product(System):
     def _post(self, path: str, body: dict[str, Any]) -> tuple[Any, float]:
         content = json.dumps(body)
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
-        if time.perf_counter() - self.used_at > KEPT_OPEN:
+        if time.perf_counter() - self.used_at > KEEP_ALIVE_SECONDS:
             self.connection.close()  # before the server does; the next request opens it
         began = time.perf_counter()
         self.connection.request("POST", f"/v1/{path}", content, headers)

@@ -19,15 +19,15 @@ def main() -> int:
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER)
     parser.add_argument("--docs", action="store_true", help=f"write it to {DOCS.name}, too")
     options = parser.parse_args()
-    found = runs(options.folder)
-    table = rows(found)
+    results = runs(options.folder)
+    table = rows(results)
     short = [row.number for row in table if row.verdict != KEPT]
     _print(as_text(table))
     _print(f"\n{len(table) - len(short)} of {len(table)} promises were kept.")
     if short:
         _print(f"Not kept, or not shown by the tests that ran: {', '.join(map(str, short))}.")
-    if options.docs and found:
-        _write(found, table)
+    if options.docs and results:
+        _write(results, table)
     return 1 if short else 0
 
 

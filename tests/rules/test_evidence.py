@@ -148,8 +148,8 @@ def test_job_suggests_without_changing_states(acme: Account) -> None:
     with acting(acme):
         for _ in range(2):
             assert replace_suggestions(acme.pk) == 2
-        found = {s.rule_id: s.kind for s in RuleSuggestion.objects.of(acme)}
-    assert found == {good.pk: "promote", bad.pk: "demote"}
+        results = {s.rule_id: s.kind for s in RuleSuggestion.objects.of(acme)}
+    assert results == {good.pk: "promote", bad.pk: "demote"}
     assert {one.pk: now(one).version for one in (good, bad)} == before
 
 

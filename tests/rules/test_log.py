@@ -32,7 +32,7 @@ def decided(acme: Account) -> dict[str, Any]:
 
 
 EVERY = {"plain", "differs", "conflicts", "rated"}
-NARROWED: list[tuple[dict[str, str], set[str]]] = [
+FILTERED_QUERIES: list[tuple[dict[str, str], set[str]]] = [
     ({}, EVERY),
     ({"kind": "differs"}, {"differs"}),
     ({"kind": "conflicts"}, {"conflicts"}),
@@ -53,7 +53,7 @@ def test_log_is_filtered(
     reviewer: Client, acme: Account, decided: dict[str, Any], subtests: pytest.Subtests
 ) -> None:
     rate(acme, decided["rated"], "positive")
-    for query, names in NARROWED:
+    for query, names in FILTERED_QUERIES:
         with subtests.test(asked=query):
             body = page(reviewer.get("/rules/decisions/", query))
             for name, each in decided.items():

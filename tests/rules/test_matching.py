@@ -88,8 +88,8 @@ def test_matching_rules_are_found(
     tried = [one for one in RULES if one.applies_to(viewer)]
     assert matched.considered == len(tried)
     holding = {one.rule.id for one in tried if one.matches(context)}
-    found = {one.rule.id for one in (*matched.live, *matched.shadow)}
-    assert found == holding, "filed or not"
+    results = {one.rule.id for one in (*matched.live, *matched.shadow)}
+    assert results == holding, "filed or not"
 
 
 @pytest.mark.parametrize(

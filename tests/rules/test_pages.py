@@ -35,9 +35,9 @@ LIN = Actor("user", uuid7())
 
 def seen_of(body: str) -> dict[str, str]:
     """Return the hidden fields of a form: what its reader saw."""
-    found = body.partition('name="seen" value="')[2].partition('"')[0]
+    results = body.partition('name="seen" value="')[2].partition('"')[0]
     version = body.partition('name="version" value="')[2].partition('"')[0]
-    return {"version": version, "seen": found}
+    return {"version": version, "seen": results}
 
 
 def promote(client: Client, target: Rule, **changes: str) -> Any:

@@ -109,8 +109,8 @@ def test_a_overrules_b_for_the_stated_reason(effects: list[RankedEffect], clash:
     if isinstance(clash, str):
         clash = ("output.format", "value_overridden", clash)
     expected = [(clash[0], "a", ("b",), *clash[1:])] if clash else []
-    found = merge_effects(effects).conflicts
-    assert [(c.path, c.winner, c.losers, c.code, c.reason) for c in found] == expected
+    results = merge_effects(effects).conflicts
+    assert [(c.path, c.winner, c.losers, c.code, c.reason) for c in results] == expected
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,7 @@ def test_removal_records_its_reason(people: People, acme: Account) -> None:
 
 
 def test_id_of_another_account_cannot_be_used(people: People, rival: Account) -> None:
-    theirs = rule(rival, "Theirs", "shadow")
-    taken = {"name": "Mine", "id": str(theirs.pk), "then": NO_CURL}
-    assert post(people.may, "rules", taken).status_code == 409
-    assert now(theirs).version == theirs.version
+    foreign_rule = rule(rival, "Theirs", "shadow")
+    body = {"name": "Mine", "id": str(foreign_rule.pk), "then": NO_CURL}
+    assert post(people.may, "rules", body).status_code == 409
+    assert now(foreign_rule).version == foreign_rule.version

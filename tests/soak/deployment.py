@@ -97,11 +97,11 @@ class Deployment:
 
 
 def _list_children() -> dict[int, list[int]]:
-    listed = subprocess.run(
+    process_list = subprocess.run(
         ["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
     )
     children_of = defaultdict(list)
-    for line in listed.stdout.splitlines():
+    for line in process_list.stdout.splitlines():
         pid, parent = map(int, line.split())
         children_of[parent].append(pid)
     return children_of

@@ -61,7 +61,7 @@ def verify_results(there: Deployment, crowd: Crowd, memory: Sequence[float]) -> 
         if topic_accounts.get(pk) != crowd.accounts[each.tag]
     ]
     approved = crowd.reviewer.approved
-    kept = _rows(there, DECIDED, approved)
+    approved_rows = _rows(there, DECIDED, approved)
     fsck = there.command("fsck")
     third = len(memory) // 3
     growth = median(memory[-third:]) / median(memory[third : 2 * third])
@@ -74,9 +74,9 @@ def verify_results(there: Deployment, crowd: Crowd, memory: Sequence[float]) -> 
         expect_none("pending jobs", count_pending_jobs(there)),
         expect_none("failed jobs", _count(there, FAILED)),
         Finding("decisions acknowledged", f"{len(approved):,}", bool(approved)),
-        expect_none("lost or duplicate decisions", len(approved) - len(kept)),
+        expect_none("lost or duplicate decisions", len(approved) - len(approved_rows)),
         expect_none("violations during the run", len(crowd.wrong)),
-        *(Finding("broken", said, holds=False) for said in crowd.wrong[:5]),
+        *(Finding("broken", message, holds=False) for message in crowd.wrong[:5]),
         Finding("`fsck`", fsck.stdout.strip().rpartition("\n")[2], fsck.returncode == 0),
         Finding("memory use, last third relative to second", f"{growth:.2f}", growth <= MAX_GROWTH),
     ]

@@ -231,16 +231,16 @@ class MemoryLife(RuleBasedStateMachine):
         side = self.sides[who]
         owner = {"user_id": user} if user else {}
         visible, body = side.model.visible(user), {"query": text, "limit": 200, **owner}
-        found = {each["id"] for each in side.reader.search(text, limit=200, **owner)}
-        assert found <= visible
+        results = {each["id"] for each in side.reader.search(text, limit=200, **owner)}
+        assert results <= visible
         memories = side.model.memories
         assert any(memories[pk].now.text == text for pk in visible) == any(
-            memories[pk].now.text == text for pk in found
+            memories[pk].now.text == text for pk in results
         )
-        ours = {pk for each in self.sides for pk in each.model.memories}
+        all_ids = {pk for each in self.sides for pk in each.model.memories}
         for path in ("recall_text", "inject"):
             answer = json.dumps(side.reader.post(f"memory/{path}", {**body, "limit": 50}, 200))
-            assert set(ID.findall(answer)) & ours <= visible, path
+            assert set(ID.findall(answer)) & all_ids <= visible, path
 
     @step()
     def work(self) -> None:
@@ -251,10 +251,12 @@ class MemoryLife(RuleBasedStateMachine):
         for who, side in enumerate(self.sides):
             for user in USERS:
                 self.recall(who, user, "The guest asked for black tea.")
-            listed = {m["id"]: m for m in side.agent.post("memory/list", {"limit": 200})["results"]}
-            assert listed.keys() == {memory.id for memory in side.model.stored()}
+            list_results = {
+                m["id"]: m for m in side.agent.post("memory/list", {"limit": 200})["results"]
+            }
+            assert list_results.keys() == {memory.id for memory in side.model.stored()}
             for memory in side.model.stored():
-                row = listed[memory.id]
+                row = list_results[memory.id]
                 assert (row["text"], row["status"], row["version"], row["pinned"]) == (
                     *(memory.now.text, memory.now.status, memory.version, memory.now.pinned),
                 )

@@ -26,7 +26,7 @@ from tests import makers
 from tests.stateful import forms, need, run, step
 
 TOPIC = "test.life"
-MOST = 3  # attempts
+MAX_ATTEMPTS = 3  # attempts
 BATCH = 3
 OUTCOMES = ("fails", "succeeds", "succeeds", "waits", "fails for good")
 
@@ -56,7 +56,7 @@ class Planned:
             self.state = "SUCCEEDED"
         elif self.outcome == "waits":
             self.attempts -= 1
-        elif self.attempts >= MOST or self.outcome == "fails for good":
+        elif self.attempts >= MAX_ATTEMPTS or self.outcome == "fails for good":
             self.state = "FAILED"
 
 
@@ -135,7 +135,7 @@ class OutboxLife(RuleBasedStateMachine):
         for side in self.sides:
             for each in side.jobs.values():
                 # Its workers have died as often as it may be tried.
-                if each.state == "PENDING" and each.is_due and each.attempts >= MOST:
+                if each.state == "PENDING" and each.is_due and each.attempts >= MAX_ATTEMPTS:
                     each.attempts, each.state, each.has_error = each.attempts + 1, "FAILED", True
         deliver_due("default", task=self.task)
 
@@ -163,8 +163,8 @@ class OutboxLife(RuleBasedStateMachine):
     def deliver_with_trouble(self, fate: str) -> None:
         jobs = [each for side in self.sides for each in side.jobs.values()]
         due = [each for each in jobs if each.state == "PENDING" and each.is_due]
-        need(due and all(each.attempts < MOST for each in due) and not self.batch)
-        need(fate == "dies" or all(each.attempts < MOST - 1 for each in due))
+        need(due and all(each.attempts < MAX_ATTEMPTS for each in due) and not self.batch)
+        need(fate == "dies" or all(each.attempts < MAX_ATTEMPTS - 1 for each in due))
         self.fate, self.task = fate, uuid4()
         if fate == "overtaken":
             self.deliver_all()
@@ -243,7 +243,7 @@ class OutboxLife(RuleBasedStateMachine):
 def test_jobs_live_as_modelled(
     form: hypothesis.settings, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.OUTBOX_MAX_ATTEMPTS = MOST
+    settings.OUTBOX_MAX_ATTEMPTS = MAX_ATTEMPTS
     monkeypatch.setattr(registry, "_subscriptions", {})
     run(OutboxLife, form)
     resting.clear()

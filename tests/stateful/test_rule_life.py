@@ -197,8 +197,8 @@ class RuleLife(RuleBasedStateMachine):
         makers.settle()
         for who, side in enumerate(self.sides):
             self.select(who)
-            listed = side.agent.get("rules", 200, limit=500)["rules"]
-            assert {(r["id"], r["state"], r["version"], r["edition"]) for r in listed} == {
+            list_results = side.agent.get("rules", 200, limit=500)["rules"]
+            assert {(r["id"], r["state"], r["version"], r["edition"]) for r in list_results} == {
                 (one.id, one.state, one.version, one.edition) for one in side.rules.values()
             }
             assert side.agent.get("memory/verify")["ok"]

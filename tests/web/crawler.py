@@ -36,7 +36,7 @@ STRANGE = """
 }
 """
 # Where a page leads: links, what htmx asks for, what is polled; and forms, filled with payloads.
-LEADS = """
+LINKS_SCRIPT = """
 (text) => {
   const found = [];
   for (const name of ["href", "hx-get", "data-poll"]) {
@@ -74,8 +74,8 @@ class Watch:
 
     def _request(self, request: Request) -> None:
         query = urlsplit(request.url)
-        ours = f"{query.scheme}://{query.netloc}" == self.base or query.scheme == "data"
-        if not ours or "canary" in query.path:
+        is_own = f"{query.scheme}://{query.netloc}" == self.base or query.scheme == "data"
+        if not is_own or "canary" in query.path:
             self.requests.append(request.url)
 
     def noticed(self, visitor: Visitor) -> list[str]:
@@ -161,7 +161,7 @@ class Walk:
 
     def leads(self) -> Iterator[str]:
         """The URLs of the product that this page links to."""
-        for where in self.visitor.page.evaluate(LEADS, packed(self.opened, 1_000)):
+        for where in self.visitor.page.evaluate(LINKS_SCRIPT, packed(self.opened, 1_000)):
             parts = urlsplit(where)
             if f"{parts.scheme}://{parts.netloc}" == self.visitor.base and parts.query:
                 yield f"{parts.path}?{parts.query}"

@@ -27,8 +27,8 @@ def version_form(entry: MemoryEntry, **more: str) -> dict[str, str]:
 
 def opened_id(response: Any) -> str:
     """The id of the displayed proposal."""
-    [found] = re.findall(r'id="waits-([^"]+)"[^>]*aria-current', html(response))
-    return str(found)
+    [results] = re.findall(r'id="waits-([^"]+)"[^>]*aria-current', html(response))
+    return str(results)
 
 
 def entry_url(name: str, entry: MemoryEntry) -> str:

@@ -87,8 +87,8 @@ def columns_of(model: type[models.Model]) -> "Iterator[models.Field[Any, Any]]":
         inner = getattr(column, "base_field", column)
         if not isinstance(inner, models.CharField | models.TextField | models.JSONField):
             continue
-        ours = OURS.search(column.attname) or _name(model, column) in OUR_COLUMNS
-        if not inner.choices and not ours:
+        is_own = OURS.search(column.attname) or _name(model, column) in OUR_COLUMNS
+        if not inner.choices and not is_own:
             yield column
 
 

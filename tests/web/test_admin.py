@@ -63,9 +63,9 @@ def test_lists_show_only_rows_of_the_account(
             assert superuser.get(address(model, f"{page[0]}/change/")).status_code == 200
             assert superuser.get(address(model), {"q": "a"}).status_code == 200
             if of_account:
-                ours, theirs = keys(model, acme), keys(model, rival)
-                assert set(page) == ours
-                stranger = superuser.get(address(model, f"{theirs.pop()}/change/"))
+                own_keys, foreign_keys = keys(model, acme), keys(model, rival)
+                assert set(page) == own_keys
+                stranger = superuser.get(address(model, f"{foreign_keys.pop()}/change/"))
                 assert (stranger.status_code, stranger.headers["Location"]) == (302, "/admin/")
 
 

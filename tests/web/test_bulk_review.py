@@ -22,7 +22,7 @@ def mark(entry: MemoryEntry) -> str:
     return f"{entry.pk}:{reload(entry).version}"
 
 
-def way_back(answer: str) -> str:
+def find_undo_url(answer: str) -> str:
     [result] = re.findall(r'hx-post="(/review/bulk/[^"]+/undo/)"', answer)
     return str(result)
 
@@ -46,12 +46,12 @@ def test_selected_proposals_are_rejected_and_restored(reviewer: Client, acme: Ac
         assert Commit.objects.count() == commits + 1
         created = MemoryVersion.objects.filter(event="REJECT")
         assert {(each.reason, each.actor[:5]) for each in created} == {("Spam.", "user:")}
-    reviewer.post(way_back(answer), headers=REVIEW)
+    reviewer.post(find_undo_url(answer), headers=REVIEW)
     assert statuses(acme) == ["proposed"] * 3
     after = [reload(entry).body() for entry in entries]
     changed = {"version", "updated_at"}
     assert [without(body, changed) for body in after] == [without(body, changed) for body in before]
-    assert reviewer.post(way_back(answer), headers=REVIEW).status_code == 409
+    assert reviewer.post(find_undo_url(answer), headers=REVIEW).status_code == 409
 
 
 def test_entry_page_undoes_only_its_entry(reviewer: Client, acme: Account) -> None:
@@ -60,7 +60,7 @@ def test_entry_page_undoes_only_its_entry(reviewer: Client, acme: Account) -> No
     answer = html(reviewer.post(BULK, form, headers=REVIEW))
     assert reviewer.post(f"{entry_url('undo', entries[0])}?version=2").status_code == 302
     assert statuses(acme) == ["proposed", "rejected", "rejected"]
-    reviewer.post(way_back(answer), headers=REVIEW)  # the whole of it: what is left of it
+    reviewer.post(find_undo_url(answer), headers=REVIEW)  # the whole of it: what is left of it
     assert statuses(acme) == ["proposed"] * 3
     assert reviewer.post(f"{entry_url('undo', entries[1])}?version=3").status_code == 302
     assert statuses(acme) == ["proposed", "rejected", "proposed"], "so is having taken it back"
@@ -98,12 +98,12 @@ def without(body: dict[str, object], names: set[str]) -> dict[str, object]:
 
 
 def test_changed_or_locked_proposals_are_skipped(reviewer: Client, acme: Account) -> None:
-    changed, held, free = propose(acme, "First words.", "Second words.", "Third words.")
+    changed, leased, free = propose(acme, "First words.", "Second words.", "Third words.")
     bob = Client()
     bob.force_login(makers.member(acme, "bob", role="editor"))
-    picks = [mark(each) for each in (changed, held, free)]
+    picks = [mark(each) for each in (changed, leased, free)]
     submit(bob, "review_pin", changed, pinned="yes")
-    bob.get(f"/review/?at={held.pk}")
+    bob.get(f"/review/?at={leased.pk}")
     form = {"pick": picks, "deed": "approve", "which": "marked"}
     assert "1 approved. 2 skipped" in html(reviewer.post(BULK, form, headers=REVIEW))
     assert statuses(acme) == ["proposed", "proposed", "active"]

@@ -24,7 +24,7 @@ def entries(acme: Account) -> list[MemoryEntry]:
     )
 
 
-def said_by_another(account: Account, entry: MemoryEntry, text: str) -> None:
+def create_contradiction(account: Account, entry: MemoryEntry, text: str) -> None:
     with acting(account):
         edit(makers.decision(entry), {"content": text})
 
@@ -52,7 +52,7 @@ def test_memory_is_found_and_edited_with_a_conflict(
     text = dialog.locator("textarea[name=content]")
     expect(text).to_have_value("The gate opens at nine.")
     text.fill("The gate opens at eleven.")
-    said_by_another(acme, entries[0], "The gate opens at ten.")
+    create_contradiction(acme, entries[0], "The gate opens at ten.")
     page.keyboard.press("Control+Enter")
     expect(dialog).to_contain_text("your input is still here")
     expect(text).to_have_value("The gate opens at eleven.")
@@ -68,7 +68,7 @@ def test_memory_is_found_and_edited_with_a_conflict(
 def test_memory_pages_are_accessible(
     visitor: Visitor, acme: Account, ada: User, entries: list[MemoryEntry]
 ) -> None:
-    said_by_another(acme, entries[0], "The gate opens at ten.")
+    create_contradiction(acme, entries[0], "The gate opens at ten.")
     visitor.sign_in(ada)
     errors = []
     for path in (

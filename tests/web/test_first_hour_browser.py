@@ -17,7 +17,7 @@ from tests.web.browser import Visitor
 from tests.web.totp import add_app, code_of, freeze
 
 pytestmark = pytest.mark.browser
-MOST = 5
+MAX_INTERACTIONS = 5
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Hands:
     def reaching(self, goal: str) -> Iterator[None]:
         self.interactions = 0
         yield
-        assert self.interactions <= MOST, goal
+        assert self.interactions <= MAX_INTERACTIONS, goal
 
     def click(self, role: str, name: str) -> None:
         self.interactions += 1

@@ -24,7 +24,7 @@ def entry(acme: Account) -> MemoryEntry:
     return makers.write(acme, "The tea room opens at nine.", user_id="mira")[0]
 
 
-PRESSED = 'value="withdrawn" aria-pressed="true"'
+PRESSED_BUTTON = 'value="withdrawn" aria-pressed="true"'
 
 
 def judgement(memory: MemoryEntry, **values: Any) -> dict[str, Any]:
@@ -53,16 +53,16 @@ def test_person_judges_a_result_of_the_lab(
 ) -> None:
     query = {"query": QUESTION, "user_id": "mira"}
     before = page(reviewer.get(reverse("memory:lab"), query))
-    assert PRESSED not in before
+    assert PRESSED_BUTTON not in before
     answer = reviewer.post(reverse("memory:judge"), judgement(entry), headers=HTMX)
-    assert PRESSED in html(answer)
+    assert PRESSED_BUTTON in html(answer)
     stored = makers.get(Judgement, acme)
     assert (stored.question, stored.user_id, stored.entry_id) == (QUESTION, "mira", entry.pk)
     assert (stored.label, stored.source) == ("relevant", "person")
-    assert PRESSED in page(reviewer.get(reverse("memory:lab"), query))
+    assert PRESSED_BUTTON in page(reviewer.get(reverse("memory:lab"), query))
     # The same viewer only: for another, it is another question.
     other = page(reviewer.get(reverse("memory:lab"), query | {"agent_id": "a"}))
-    assert PRESSED not in other
+    assert PRESSED_BUTTON not in other
 
 
 def test_person_judges_a_memory_in_a_call(
@@ -82,7 +82,7 @@ def test_person_judges_a_memory_in_a_call(
     assert answer["Location"] == path
     stored = makers.get(Judgement, acme)
     assert (stored.question, stored.run_id, stored.label) == (QUESTION, "c1", "not_relevant")
-    assert PRESSED in page(reviewer.get(path))
+    assert PRESSED_BUTTON in page(reviewer.get(path))
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,8 @@ def test_bell_counts_what_this_person_may_see_and_has_not_read(
 
 def test_all_are_read_up_to_what_the_page_showed(acme: Account, admin: Client) -> None:
     raise_three(acme)
-    shown = page(admin.get(LIST))
-    [until] = re.findall(r'name="until" value="([^"]+)"', shown)
+    page_text = page(admin.get(LIST))
+    [until] = re.findall(r'name="until" value="([^"]+)"', page_text)
     with acting(acme):
         notify(acme.pk, JOB_FAILED, "another")
     admin.post(f"{LIST}read/", {"until": until})
@@ -102,8 +102,8 @@ def test_bell_shares_the_query_of_the_badges(acme: Account, admin: Client) -> No
 def test_person_chooses_pages_and_emails(acme: Account, admin: Client, ada: User) -> None:
     raise_three(acme)
     path = f"{LIST}settings/"
-    shown = page(admin.get(path))
-    assert missing(shown, "The ledger is broken", "Every Monday", ada.email) == []
+    page_text = page(admin.get(path))
+    assert missing(page_text, "The ledger is broken", "Every Monday", ada.email) == []
     chosen = {f"email-{kind.name}": kind.email for kind in list_kinds()}
     form = {**chosen, "sends_email": "on", "digest": "weekly", "hour": "17"}
     form |= {"page-job.failed": "on", "email-job.failed": "never"}

@@ -19,7 +19,7 @@ from tests.web.proposals import propose
 from tests.web.staff import fill
 from tests.web.test_roles import PAGES
 
-MOST = 12
+MAX_QUERIES = 12
 EXCEPTIONS = {"knowledge:comparison": 14}  # each question is searched with two variants
 
 
@@ -65,7 +65,7 @@ def test_pages_open_with_few_statements(names: Names) -> None:
         client.get(path)  # caches and sessions are warm
         status, executed = statements(client, path)
         opened += status == HTTPStatus.OK
-        if len(executed) > MOST:
+        if len(executed) > MAX_QUERIES:
             over[name] = len(executed)
     assert over == EXCEPTIONS
     assert opened > 100

@@ -51,20 +51,20 @@ def test_changed_count_decides_nothing(reviewer: Visitor, acme: Account) -> None
 
 
 def test_reviewer_cannot_open_other_pages(reviewer: Visitor, acme: Account, rival: Account) -> None:
-    [theirs] = propose(rival, "Rival words.")
-    [ours] = propose(acme, "Our words.")
+    [foreign] = propose(rival, "Rival words.")
+    [own] = propose(acme, "Our words.")
     page = reviewer.page
-    for path in (f"/memory/{theirs.pk}/", f"/review/?at={theirs.pk}"):
+    for path in (f"/memory/{foreign.pk}/", f"/review/?at={foreign.pk}"):
         answer = page.goto(reviewer.base + path)
         assert answer
         assert answer.status == 404
         expect(page.get_by_text("Rival words.")).to_have_count(0)
-    for path in ("/keys/", f"/memory/erase/?id={ours.pk}"):
+    for path in ("/keys/", f"/memory/erase/?id={own.pk}"):
         answer = page.goto(reviewer.base + path)
         assert answer
         assert answer.status == 403
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-    reviewer.go(f"/memory/{ours.pk}/")
+    reviewer.go(f"/memory/{own.pk}/")
     expect(page.get_by_role("link", name="Erase")).to_have_count(0)
 
 

@@ -118,7 +118,7 @@ def test_edit_with_approval_is_one_change(reviewer: Client, acme: Account) -> No
 def test_ledger_lock_is_released_before_rendering(
     committed: str, reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held: list[int] = []
+    lock_counts: list[int] = []
 
     def render_and_look(*args: Any, **kwargs: Any) -> Any:
         with connection.cursor() as cursor:
@@ -126,13 +126,13 @@ def test_ledger_lock_is_released_before_rendering(
                 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
                 " AND pid = pg_backend_pid()"
             )
-            held.append(cursor.fetchall()[0][0])
+            lock_counts.append(cursor.fetchall()[0][0])
         return render_part(*args, **kwargs)
 
     monkeypatch.setattr("memory.views.review_queue.render_part", render_and_look)
     first, second = propose(acme, "First words.", "Second words.")
     assert opened_id(submit(reviewer, "approve", first, REVIEW)) == str(second.pk)
-    assert held == [0]
+    assert lock_counts == [0]
 
 
 def test_rejects_an_empty_edit(reviewer: Client, acme: Account) -> None:

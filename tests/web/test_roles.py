@@ -34,15 +34,15 @@ PAGES = {
     for route in ALL_ROUTES
     if hasattr(route.pattern.callback, "access")
 }
-TAKES_LONG = {"web:demo_load"}  # it loads a month of history
+SLOW_PAGES = {"web:demo_load"}  # it loads a month of history
 
 
 def required_role(name: str, method: str) -> str:
     """Return the lowest role by the table, or "owner"."""
     tables = [TABLE["all methods"], TABLE[f"only {method}"]]
-    listed = {role for table in tables for role, names in table.items() if name in names}
-    assert len(listed) <= 1, name
-    return str(listed.pop()) if listed else {"GET": "viewer", "POST": "editor"}[method]
+    list_results = {role for table in tables for role, names in table.items() if name in names}
+    assert len(list_results) <= 1, name
+    return str(list_results.pop()) if list_results else {"GET": "viewer", "POST": "editor"}[method]
 
 
 def arguments(name: str) -> list[Any]:
@@ -56,7 +56,7 @@ def arguments(name: str) -> list[Any]:
 def test_each_page_opens_for_its_roles_only(role: str, acme: Account) -> None:
     client = makers.signed_in(makers.member(acme, role, role=role))
     wrong = []
-    for name in PAGES.keys() - TAKES_LONG:
+    for name in PAGES.keys() - SLOW_PAGES:
         path = reverse(name.removeprefix(":"), args=arguments(name))
         for method in ("GET", "POST"):
             answer = client.generic(method, path)

@@ -55,12 +55,12 @@ def test_view_names_ignored_parameters(reviewer: Client, acme: Account, alice: U
 
 
 def test_user_sees_own_and_shared_views(reviewer: Client, acme: Account, ada: User) -> None:
-    mine = view_of(acme, ada, "Adas secret")
+    own_view = view_of(acme, ada, "Adas secret")
     shared = view_of(acme, ada, "Adas gift", shared=True)
     text = html(reviewer.get("/memory/"))
     assert "Adas gift" in text
     assert "Adas secret" not in text
-    assert reviewer.post(f"/memory/views/{mine.pk}/delete/").status_code == 404
+    assert reviewer.post(f"/memory/views/{own_view.pk}/delete/").status_code == 404
     for action in ("", "delete/"):
         assert reviewer.post(f"/memory/views/{shared.pk}/{action}").status_code == 403
     admin = Client()

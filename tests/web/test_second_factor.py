@@ -36,13 +36,13 @@ def sign_in(user: User, **more: str) -> tuple[Client, Any]:
 
 
 @pytest.fixture
-def alices(alice: User) -> Client:
+def alice_client(alice: User) -> Client:
     """Alice, who has just entered her password."""
     return sign_in(alice)[0]
 
 
-def test_code_is_asked_after_the_password(alices: Client, alice: User) -> None:
-    secret, _codes = add_app(alices)
+def test_code_is_asked_after_the_password(alice_client: Client, alice: User) -> None:
+    secret, _codes = add_app(alice_client)
     client, answer = sign_in(alice, next="/memory/")
     assert answer.headers["Location"] == "/sign-in/second-factor/"
     assert SESSION_KEY not in client.session
@@ -53,26 +53,26 @@ def test_code_is_asked_after_the_password(alices: Client, alice: User) -> None:
     assert client.session[SESSION_KEY] == str(alice.pk)
 
 
-def test_code_works_once(alices: Client, alice: User) -> None:
-    secret, _codes = add_app(alices)
+def test_code_works_once(alice_client: Client, alice: User) -> None:
+    secret, _codes = add_app(alice_client)
     for status in (302, 422):
         client, _answer = sign_in(alice)
         answer = client.post("/sign-in/second-factor/", {"code": code_of(secret)})
         assert answer.status_code == status
 
 
-def test_recovery_code_works_once(alices: Client, alice: User) -> None:
-    _secret, codes = add_app(alices)
+def test_recovery_code_works_once(alice_client: Client, alice: User) -> None:
+    _secret, codes = add_app(alice_client)
     for status in (302, 422):
         client, _answer = sign_in(alice)
         answer = client.post("/sign-in/second-factor/", {"code": codes[0]})
         assert answer.status_code == status
-    assert "9 unused codes" in html(alices.get("/security/"))
-    assert codes[1] not in html(alices.get("/security/recovery-codes/")), "shown only once"
+    assert "9 unused codes" in html(alice_client.get("/security/"))
+    assert codes[1] not in html(alice_client.get("/security/recovery-codes/")), "shown only once"
 
 
-def test_guesses_of_codes_are_limited_and_logged(alices: Client, alice: User) -> None:
-    secret, _codes = add_app(alices)
+def test_guesses_of_codes_are_limited_and_logged(alice_client: Client, alice: User) -> None:
+    secret, _codes = add_app(alice_client)
     client, _answer = sign_in(alice)
     with capture_logs() as logs:
         for _ in range(5):
@@ -83,14 +83,14 @@ def test_guesses_of_codes_are_limited_and_logged(alices: Client, alice: User) ->
     assert [log["event"] for log in logs].count("sign_in_failed") == 6
 
 
-def test_second_step_needs_the_first(client: Client, alices: Client) -> None:
-    secret, _codes = add_app(alices)
+def test_second_step_needs_the_first(client: Client, alice_client: Client) -> None:
+    secret, _codes = add_app(alice_client)
     answer = client.post("/sign-in/second-factor/", {"code": code_of(secret)})
     assert answer.headers["Location"] == "/sign-in/"
 
 
-def test_secrets_are_encrypted_at_rest(alices: Client, alice: User) -> None:
-    secret, _codes = add_app(alices)
+def test_secrets_are_encrypted_at_rest(alice_client: Client, alice: User) -> None:
+    secret, _codes = add_app(alice_client)
     app = Authenticator.objects.get(user=alice, type="totp")
     codes = Authenticator.objects.get(user=alice, type="recovery_codes")
     assert secret not in str(app.data)
@@ -98,9 +98,9 @@ def test_secrets_are_encrypted_at_rest(alices: Client, alice: User) -> None:
     assert len(decrypt_text(codes.data["seed"])) == 80
 
 
-def test_wrong_code_adds_no_app(alices: Client, alice: User) -> None:
-    alices.get(ADD)
-    assert alices.post(ADD, {"code": "000000"}).status_code == 422
+def test_wrong_code_adds_no_app(alice_client: Client, alice: User) -> None:
+    alice_client.get(ADD)
+    assert alice_client.post(ADD, {"code": "000000"}).status_code == 422
     assert not Authenticator.objects.filter(user=alice).exists()
 
 
@@ -115,24 +115,24 @@ def test_change_needs_a_recent_password(reviewer: Client, alice: User) -> None:
 
 
 def test_first_factor_ends_other_sessions_and_is_notified(
-    committed: str, alices: Client, alice: User
+    committed: str, alice_client: Client, alice: User
 ) -> None:
     elsewhere = makers.signed_in(alice)
-    add_app(alices)
+    add_app(alice_client)
     assert elsewhere.get("/").status_code == 302
-    assert alices.get("/").status_code == 200
+    assert alice_client.get("/").status_code == 200
     assert [message.to for message in mail.outbox] == [[alice.email]]
 
 
-def test_person_removes_the_app(alices: Client, alice: User) -> None:
-    add_app(alices)
-    assert alices.post("/security/app/remove/").status_code == 302
+def test_person_removes_the_app(alice_client: Client, alice: User) -> None:
+    add_app(alice_client)
+    assert alice_client.post("/security/app/remove/").status_code == 302
     assert sign_in(alice)[1].headers["Location"] == "/"
 
 
-def test_new_codes_replace_the_old_ones(alices: Client, alice: User) -> None:
-    _secret, codes = add_app(alices)
-    answer = alices.post("/security/recovery-codes/new/", follow=True)
+def test_new_codes_replace_the_old_ones(alice_client: Client, alice: User) -> None:
+    _secret, codes = add_app(alice_client)
+    answer = alice_client.post("/security/recovery-codes/new/", follow=True)
     assert codes[0] not in html(answer)
     client, _answer = sign_in(alice)
     assert client.post("/sign-in/second-factor/", {"code": codes[0]}).status_code == 422
@@ -147,39 +147,39 @@ def require(admin: Client, required: str = "yes") -> None:
 
 
 def test_member_without_factor_is_led_to_add_one(
-    admin: Client, alices: Client, acme: Account
+    admin: Client, alice_client: Client, acme: Account
 ) -> None:
     require(admin)
     for path in ("/", "/review/", "/members/", "/password/"):
-        assert alices.get(path).headers["Location"] == "/security/", path
-    assert alices.post("/preferences/", {"theme": "dark"}).status_code == 302
-    assert alices.get("/", headers=HTMX).headers["HX-Redirect"] == "/security/"
-    assert "requires a second factor" in html(alices.get("/security/"))
-    add_app(alices)
-    assert alices.get("/").status_code == 200
+        assert alice_client.get(path).headers["Location"] == "/security/", path
+    assert alice_client.post("/preferences/", {"theme": "dark"}).status_code == 302
+    assert alice_client.get("/", headers=HTMX).headers["HX-Redirect"] == "/security/"
+    assert "requires a second factor" in html(alice_client.get("/security/"))
+    add_app(alice_client)
+    assert alice_client.get("/").status_code == 200
 
 
-def test_required_factor_cannot_be_removed(alices: Client, alice: User, ada: User) -> None:
+def test_required_factor_cannot_be_removed(alice_client: Client, alice: User, ada: User) -> None:
     admin, _answer = sign_in(ada)
     add_app(admin)
-    add_app(alices)
+    add_app(alice_client)
     require(admin)
-    assert "requires a second factor" in html(alices.get("/security/app/remove/"))
-    assert alices.post("/security/app/remove/").status_code == 422
+    assert "requires a second factor" in html(alice_client.get("/security/app/remove/"))
+    assert alice_client.post("/security/app/remove/").status_code == 422
     assert Authenticator.objects.filter(user=alice, type="totp").exists()
     require(admin, "no")
-    assert alices.post("/security/app/remove/").status_code == 302
+    assert alice_client.post("/security/app/remove/").status_code == 302
 
 
 def test_requirement_applies_to_its_account_only(
-    admin: Client, alices: Client, alice: User, rival: Account
+    admin: Client, alice_client: Client, alice: User, rival: Account
 ) -> None:
     with acting(rival):
         add_member(account_id=rival.pk, user=alice, role="editor", actor=SYSTEM)
     require(admin)
-    assert alices.get("/").status_code == 302
-    assert alices.post("/account/", {"account": str(rival.pk)}).status_code == 302
-    assert alices.get("/").status_code == 200
+    assert alice_client.get("/").status_code == 302
+    assert alice_client.post("/account/", {"account": str(rival.pk)}).status_code == 302
+    assert alice_client.get("/").status_code == 200
 
 
 def test_requirement_is_in_the_ledger(admin: Client, ada: User, acme: Account) -> None:
@@ -208,8 +208,8 @@ def test_only_admins_set_the_requirement(reviewer: Client, acme: Account) -> Non
         assert not Account.objects.get(pk=acme.pk).require_second_factor
 
 
-def test_page_counts_members_with_a_factor(admin: Client, alices: Client) -> None:
-    add_app(alices)
+def test_page_counts_members_with_a_factor(admin: Client, alice_client: Client) -> None:
+    add_app(alice_client)
     assert "<strong>1 of 2</strong>" in html(admin.get("/members/second-factor/"))
 
 
@@ -218,27 +218,27 @@ def test_page_counts_members_with_a_factor(admin: Client, alices: Client) -> Non
 
 def test_admin_removes_a_lost_factor(
     admin: Client,
-    alices: Client,
+    alice_client: Client,
     alice: User,
     acme: Account,
     django_capture_on_commit_callbacks: Any,
 ) -> None:
-    add_app(alices)
+    add_app(alice_client)
     member = makers.get(Membership, acme, user=alice)
     assert admin.get(f"/members/{member.pk}/second-factor/").status_code == 200
     with django_capture_on_commit_callbacks(execute=True):
         assert admin.post(f"/members/{member.pk}/second-factor/").status_code == 302
-    assert alices.get("/").status_code == 302, "sessions end"
+    assert alice_client.get("/").status_code == 302, "sessions end"
     assert sign_in(alice)[1].headers["Location"] == "/"
     assert mail.outbox[-1].to == [alice.email]
     assert makers.get(Membership, acme, pk=member.pk).commit_id != member.commit_id
 
 
 def test_admin_of_one_account_keeps_off_other_logins(
-    admin: Client, alices: Client, alice: User, acme: Account, rival: Account
+    admin: Client, alice_client: Client, alice: User, acme: Account, rival: Account
 ) -> None:
     """Whoever can remove the factor of a person weakens all accounts of this person."""
-    add_app(alices)
+    add_app(alice_client)
     with acting(rival):
         add_member(account_id=rival.pk, user=alice, role="editor", actor=SYSTEM)
     member = makers.get(Membership, acme, user=alice)

@@ -62,13 +62,13 @@ def test_all_other_sessions_are_ended(alice: User) -> None:
 
 
 def test_nobody_ends_sessions_of_others(alice: User, ada: User) -> None:
-    alices, adas = sign_in(alice), sign_in(ada)
+    alice_client, ada_client = sign_in(alice), sign_in(ada)
     sign_in(ada)
-    [other] = listed(adas)
-    assert alices.post("/security/sessions/end/", {"session": other}).status_code == 404
-    alices.post("/security/sessions/end-others/")
-    assert len(listed(adas)) == 1
-    assert adas.get("/").status_code == 200
+    [other] = listed(ada_client)
+    assert alice_client.post("/security/sessions/end/", {"session": other}).status_code == 404
+    alice_client.post("/security/sessions/end-others/")
+    assert len(listed(ada_client)) == 1
+    assert ada_client.get("/").status_code == 200
 
 
 def test_new_password_ends_other_sessions(alice: User) -> None:

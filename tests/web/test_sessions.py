@@ -24,7 +24,7 @@ def person(acme: Account, client: Client) -> Client:
     return client
 
 
-def turn_back(client: Client, **hours: float) -> None:
+def age_session(client: Client, **hours: float) -> None:
     session = client.session
     for name, number in hours.items():
         session[name] = time.time() - 3600 * number
@@ -38,27 +38,27 @@ def is_in(client: Client) -> bool:
 
 
 def test_session_ends_after_its_maximum_age(person: Client) -> None:
-    turn_back(person, **{SINCE: settings.SESSION_HOURS - 0.1})
+    age_session(person, **{SINCE: settings.SESSION_HOURS - 0.1})
     assert is_in(person)
-    turn_back(person, **{SINCE: settings.SESSION_HOURS + 0.1})
+    age_session(person, **{SINCE: settings.SESSION_HOURS + 0.1})
     assert not is_in(person)
     assert SESSION_KEY not in person.session
 
 
 def test_idle_session_ends(person: Client) -> None:
     idle = settings.SESSION_IDLE_MINUTES / 60
-    turn_back(person, **{SEEN: idle - 0.1})
+    age_session(person, **{SEEN: idle - 0.1})
     assert is_in(person)
     assert time.time() - person.session[SEEN] < 60, "a request is noted"
-    turn_back(person, **{SEEN: idle + 0.1})
+    age_session(person, **{SEEN: idle + 0.1})
     assert not is_in(person)
 
 
 def test_sign_in_and_out_are_logged(acme: Account, client: Client) -> None:
     user = staff(acme, "boss")
     with capture_logs() as logs:
-        for given in ("a wrong password", PASSWORD):
-            client.post(SIGN_IN, {"username": user.username, "password": given})
+        for password in ("a wrong password", PASSWORD):
+            client.post(SIGN_IN, {"username": user.username, "password": password})
         answer = client.post("/sign-out/")
     events = [log for log in logs if "sign" in str(log["event"])]
     assert [log["event"] for log in events] == ["sign_in_failed", "signed_in", "signed_out"]

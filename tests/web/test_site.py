@@ -206,14 +206,14 @@ def test_every_post_needs_a_csrf_token(acme: Account) -> None:
     bound = re.compile(r"/unsubscribe/.*|/sign-in/company/[^/]+/back/")
     exempt = {path for path, view in pages.items() if getattr(view, "csrf_exempt", False)}
     assert {path for path in exempt if not bound.fullmatch(path)} == set()
-    ours = [path for path in pages.keys() - exempt if not path.startswith("/admin/")]
-    for path in [*ours, "/admin/", "/admin/memory/memoryentry/"]:
+    own_paths = [path for path in pages.keys() - exempt if not path.startswith("/admin/")]
+    for path in [*own_paths, "/admin/", "/admin/memory/memoryentry/"]:
         assert forger.post(path).status_code == 403, path
         assert forger.post(path, headers=elsewhere).status_code == 403, path
     for method in ("PUT", "PATCH", "DELETE"):
         assert forger.generic(method, "/keys/").status_code == 403
     assert forger.post("/keys/", headers={"X-CSRFToken": token}).status_code == 405
-    assert len(ours) > 70
+    assert len(own_paths) > 70
 
 
 def test_error_page_needs_no_database(client: Client) -> None:

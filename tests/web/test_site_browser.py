@@ -47,8 +47,8 @@ def test_shortcut_is_off_while_typing(client: Visitor) -> None:
 
 
 def test_modifiers_disable_shortcuts(client: Visitor) -> None:
-    for held in ("Control", "Alt", "Meta"):
-        client.page.keyboard.press(f"{held}+a")
+    for modifier in ("Control", "Alt", "Meta"):
+        client.page.keyboard.press(f"{modifier}+a")
     assert presses(client.page) == []
 
 

@@ -57,8 +57,8 @@ FORBIDDEN = {
 
 @pytest.mark.parametrize("what", FORBIDDEN)
 def test_templates_contain_nothing_forbidden(what: str) -> None:
-    found = {name: re.findall(FORBIDDEN[what], text) for name, text in TEMPLATES.items()}
-    assert {name: matches for name, matches in found.items() if matches} == {}
+    results = {name: re.findall(FORBIDDEN[what], text) for name, text in TEMPLATES.items()}
+    assert {name: matches for name, matches in results.items() if matches} == {}
 
 
 def test_htmx_forms_work_without_javascript() -> None:

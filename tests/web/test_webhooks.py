@@ -24,9 +24,9 @@ def test_an_admin_creates_changes_and_deletes_a_webhook(admin: Client, acme: Acc
     assert re.search(r"whsec_[A-Za-z0-9+/=]{44}", created.text)
     assert "no-store" in created["Cache-Control"]
     [webhook] = makers.rows(Webhook, acme)
-    listed = admin.get("/webhooks/").text
-    assert "Tickets" in listed
-    assert "whsec_" not in listed
+    list_page = admin.get("/webhooks/").text
+    assert "Tickets" in list_page
+    assert "whsec_" not in list_page
     assert "hooks.test/in" in admin.get(f"/webhooks/{webhook.pk}/").text
     admin.post(f"/webhooks/{webhook.pk}/", {**FORM, "name": "Archive"})
     [webhook] = makers.rows(Webhook, acme)

@@ -18,8 +18,8 @@ STOCK = [
 def main(address: str, key: str) -> None:
     def post(path: str, **body: Any) -> dict[str, Any]:
         connection = http.client.HTTPConnection(address)
-        said = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-        connection.request("POST", f"/v1/memory/{path}", json.dumps(body), said)
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        connection.request("POST", f"/v1/memory/{path}", json.dumps(body), headers)
         answer = json.load(connection.getresponse())
         connection.close()
         return dict(answer)

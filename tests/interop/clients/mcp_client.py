@@ -23,8 +23,8 @@ async def use(client):
     )
     seen["stored"] = stored.structured_content
     memory_id = stored.structured_content["id"]
-    found = await client.call_tool("memory_search", {"query": "peanuts", "user_id": "ann"})
-    seen["found"] = [hit["text"] for hit in found.structured_content["results"]]
+    results = await client.call_tool("memory_search", {"query": "peanuts", "user_id": "ann"})
+    seen["found"] = [hit["text"] for hit in results.structured_content["results"]]
     read = await client.read_resource(f"km://memory/{memory_id}")
     seen["read"] = json.loads(read.contents[0].text)["text"]
     seen["templates"] = [

@@ -99,10 +99,10 @@ seen["get_all_after"] = [client.get_all(filters={"user_id": name}) for name in (
 async def use_async_client():
     async with AsyncMemoryClient(api_key=key, host=url) as other:
         await other.add("Zoe rides a bicycle.", user_id="zoe", infer=False)
-        found = await other.search("bicycle", filters={"user_id": "zoe"})
-        listed = await other.get_all(filters={"user_id": "zoe"})
-        await other.delete(found["results"][0]["id"])
-        return [found, listed, await other.get_all(filters={"user_id": "zoe"})]
+        results = await other.search("bicycle", filters={"user_id": "zoe"})
+        list_results = await other.get_all(filters={"user_id": "zoe"})
+        await other.delete(results["results"][0]["id"])
+        return [results, list_results, await other.get_all(filters={"user_id": "zoe"})]
 
 
 seen["async"] = asyncio.run(use_async_client())

@@ -112,8 +112,8 @@ def test_line_of_another_key_is_reported(ledger: Ledger, lines: list[bytes]) -> 
     settings.CHECKPOINT_KEY_FILE = settings.CHECKPOINT_KEY_FILE.with_name("another")
     commit(ledger)
     call_command("checkpoint", stdout=StringIO())
-    ours = Path(f"{settings.CHECKPOINT_KEY_FILE.with_name('checkpoint.ed25519')}.pub")
-    [problem, *_] = ledger.problems("--public-key", str(ours))
+    own_key_path = Path(f"{settings.CHECKPOINT_KEY_FILE.with_name('checkpoint.ed25519')}.pub")
+    [problem, *_] = ledger.problems("--public-key", str(own_key_path))
     assert "unknown key" in problem["message"]
 
 

@@ -38,18 +38,20 @@ def test_missing_postings_are_reported(ledger: Ledger, where: str, message: str)
         f" WHERE {where} LIMIT {1 if params else 1000})",
         *params,
     )
-    found = {p["object"]: p["message"] for p in ledger.problems() if p["kind"] == "posting"}
-    assert found[f"memory.memoryentry:{entry.pk}"] == message
+    results = {p["object"]: p["message"] for p in ledger.problems() if p["kind"] == "posting"}
+    assert results[f"memory.memoryentry:{entry.pk}"] == message
 
 
 def test_edge_into_another_account_is_reported(ledger: Ledger) -> None:
-    theirs = ledger.intruder.one(
+    foreign_id = ledger.intruder.one(
         "SELECT id FROM memory_memoryentry WHERE account_id <> %s LIMIT 1", ledger.account.pk
     )
     ledger.intruder.run(
-        "UPDATE memory_memoryedge SET dst_id = %s WHERE account_id = %s", theirs, ledger.account.pk
+        "UPDATE memory_memoryedge SET dst_id = %s WHERE account_id = %s",
+        foreign_id,
+        ledger.account.pk,
     )
-    found = [p for p in ledger.problems() if p["kind"] == "reference"]
-    assert [p["message"] for p in found] == [
+    results = [p for p in ledger.problems() if p["kind"] == "reference"]
+    assert [p["message"] for p in results] == [
         "dst_id names no row of memory_memoryentry in this account"
     ]

@@ -28,9 +28,9 @@ def test_fsck_imports_nothing_that_writes() -> None:
             [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         )
     }  # fmt: skip
-    ours = {name for name in imported if name.split(".")[0] in ("kmapp", "memory", "django")}
-    assert ours
-    assert all(name.startswith("kmapp.ledger.fsck") for name in ours), ours
+    own_modules = {name for name in imported if name.split(".")[0] in ("kmapp", "memory", "django")}
+    assert own_modules
+    assert all(name.startswith("kmapp.ledger.fsck") for name in own_modules), own_modules
 
 
 def test_fsck_knows_every_table_that_the_models_seal() -> None:
