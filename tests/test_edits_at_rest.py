@@ -18,7 +18,7 @@ from tests.agent import Agent
 from tests.conftest import clone, drop, use_database
 from tests.kernel.fsck.tampering import Intruder
 from tests.kernel.test_older_store import fsck
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 from tests.sealed_reads import assert_withheld, edited, read
 
 pytestmark = [pytest.mark.usefixtures("committed"), pytest.mark.promise(27)]
@@ -120,7 +120,7 @@ def write_memories(agent: Agent) -> dict[str, UUID]:
 
 
 def test_nine_edits_at_rest_are_reported_by_fsck(
-    committed: str, agent: Agent, measured: Measured
+    committed: str, agent: Agent, record_figure: RecordFigure
 ) -> None:
     """In the default configuration."""
     agent.store("First.", **OWNER)
@@ -143,7 +143,7 @@ def test_nine_edits_at_rest_are_reported_by_fsck(
     finally:
         drop(older)
         use_database(committed)
-    measured(f"{len(reported)} of {len(EDITS) + 1} kinds of edit reported")
+    record_figure(f"{len(reported)} of {len(EDITS) + 1} kinds of edit reported")
     assert reported == {*EDITS, OLDER_STORE}
 
 

@@ -77,7 +77,7 @@ class Shelf(System):
         return 12.0
 
 
-def measured(journal: list[str]) -> list[Figures]:
+def measure_peers(journal: list[str]) -> list[Figures]:
     items = [
         Item(str(number), text, "ann", "", "2024-01-01T00:00:00Z")
         for number, text in enumerate(["tea", "grn", *["rye"] * 200])
@@ -90,12 +90,12 @@ def measured(journal: list[str]) -> list[Figures]:
 
 def test_stores_take_turns_and_their_order_changes() -> None:
     journal: list[str] = []
-    measured(journal)
+    measure_peers(journal)
     assert journal == ["first", "mem0", "mem0", "first"] * 2
 
 
 def test_tables_contain_rates_without_embeddings_and_shares_of_gold() -> None:
-    first, mem0 = measured([])
+    first, mem0 = measure_peers([])
     now = report.Circumstances(
         command="make bench-peers",
         machine="2 cores",

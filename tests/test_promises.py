@@ -105,12 +105,12 @@ def test_measurements_are_recorded(elsewhere: pytest.Pytester) -> None:
         import pytest
 
         @pytest.mark.promise(2, 1)
-        def test_good(measured):
-            measured("7 of 7")
+        def test_good(record_figure):
+            record_figure("7 of 7")
 
         @pytest.mark.promise(3)
-        def test_bad(measured):
-            measured("6 of 7")
+        def test_bad(record_figure):
+            record_figure("6 of 7")
             assert 0
 
         @pytest.mark.promise(4)

@@ -20,7 +20,7 @@ from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.chaos.conftest import Place, connected_to
 from tests.chaos.measure import long
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 SECONDS = 120  # to restore 100,000 with the index of their vectors
 NUMBERS = [
@@ -56,7 +56,7 @@ def write_until(account: Account, stop: Event) -> None:
 
 @pytest.mark.parametrize("number", NUMBERS, indirect=True)
 def test_restore_is_fast_and_returns_the_same_results(
-    number: int, filled: Account, place: Place, tmp_path: Path, measured: Measured
+    number: int, filled: Account, place: Place, tmp_path: Path, record_figure: RecordFigure
 ) -> None:
     """Dump during writes; ancestor, fsck, 100 golden recalls, 100,000 in 120 s."""
     stop, file, out = Event(), tmp_path / "kmapp.zip", io.StringIO()
@@ -76,7 +76,7 @@ def test_restore_is_fast_and_returns_the_same_results(
     report = out.getvalue()
     restored = re.search(r"restored +ok +in ([\d.]+) s", report)
     assert restored
-    measured(f"{number:,} memories dumped in {dumped:.0f} s, restored in {restored[1]} s")
+    record_figure(f"{number:,} memories dumped in {dumped:.0f} s, restored in {restored[1]} s")
     assert "NOT OK" not in report
     assert "1 ancestors of the live head" in report
     equal = re.search(r"(\d+) of (\d+) equal", report)

@@ -15,7 +15,7 @@ from kmapp.ledger.models import Commit
 from tests.chaos.conftest import Apart
 from tests.chaos.measure import amount, limit, seconds_until
 from tests.chaos.product import Product
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = [pytest.mark.chaos, pytest.mark.alone, pytest.mark.promise(42)]
 
@@ -78,7 +78,9 @@ def writer(product: Product) -> Iterator[list[int]]:
         thread.join()
 
 
-def test_newest_checkpoint_is_at_most_two_seconds_behind(apart: Apart, measured: Measured) -> None:
+def test_newest_checkpoint_is_at_most_two_seconds_behind(
+    apart: Apart, record_figure: RecordFigure
+) -> None:
     """Also after kill -9 of the scheduler in the middle of its work."""
     with apart() as (product, account):
         product.have("valkey", "provider", "web", "beat")
@@ -96,7 +98,7 @@ def test_newest_checkpoint_is_at_most_two_seconds_behind(apart: Apart, measured:
         assert {*statuses} == {201}
         assert len(ages.waits) >= len(statuses) / 2
         waits = [wait for wait in ages.waits if wait < min(restarts)]
-        measured(
+        record_figure(
             f"{len(ages.waits)} commits under load, signed after at most {max(waits):.1f} s;"
             f" {KILLS} times kill -9 of beat: {max(restarts):.1f} s from its start"
         )

@@ -27,7 +27,7 @@ from tests.chaos.jobs import handlers
 from tests.chaos.measure import SHORT, amount, seconds_until
 from tests.chaos.product import Answer, Jobs, Product
 from tests.context.builders import fill_calls
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 from tests.rules.builders import fill_rules
 
 pytestmark = [
@@ -135,7 +135,7 @@ def host(
 
 
 def test_steps_of_the_clock_delete_nothing_and_delay_nothing(
-    host: Host, measured: Measured
+    host: Host, record_figure: RecordFigure
 ) -> None:
     product, account = host.product, host.account
     jobs_account = makers.account("Jobs")  # fsck does not know what the jobs of tests seal
@@ -158,7 +158,7 @@ def test_steps_of_the_clock_delete_nothing_and_delay_nothing(
             idle = seconds_until(product.is_idle, 60)
             if off > timedelta(0):  # all hourly tasks are due
                 seconds_until(lambda: {*tasks_run(product)[read:]} >= DELETING, 60)  # noqa: B023
-            measured(
+            record_figure(
                 f"{off}: signed {signed:.1f} s, jobs done {done:.1f} s, idle {idle:.1f} s after"
             )
         time.sleep(1)

@@ -15,7 +15,7 @@ from tests.chaos import faketime
 from tests.chaos.jobs import handlers
 from tests.chaos.measure import amount, limit, long, seconds_until
 from tests.chaos.product import Product
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = [pytest.mark.chaos, pytest.mark.promise(40), faketime.is_required]
 
@@ -48,7 +48,7 @@ def hosts(product: Product) -> Iterator[tuple[Product, Product]]:
 
 
 def test_different_clocks_run_no_job_twice(
-    hosts: tuple[Product, Product], acme: Account, measured: Measured
+    hosts: tuple[Product, Product], acme: Account, record_figure: RecordFigure
 ) -> None:
     """Workers an hour ahead and behind; each job once, by the database's clock."""
     ahead, behind = hosts
@@ -69,12 +69,12 @@ def test_different_clocks_run_no_job_twice(
     assert back
     assert all(then.parent_hash == one.commit_hash for one, then in pairwise(commits))
     assert verify_account(acme.pk).ok
-    measured(f"{JOBS + 1} jobs once each; {len(back)} commits older than the one before them")
+    record_figure(f"{JOBS + 1} jobs once each; {len(back)} commits older than the one before them")
 
 
 @long
 def test_clock_set_back_delays_no_job(
-    hosts: tuple[Product, Product], acme: Account, measured: Measured
+    hosts: tuple[Product, Product], acme: Account, record_figure: RecordFigure
 ) -> None:
     """The scheduler's clock goes back two hours; the next sweep is as soon."""
     ahead, behind = hosts
@@ -83,5 +83,5 @@ def test_clock_set_back_delays_no_job(
         host.have("beat")
         jobs = host.owe(acme.pk, handlers.SLOW, 1, times=0, seconds=0)
         seconds = seconds_until(jobs.have_all_run, 60)
-        measured(f"found by a sweep {seconds:.1f} s after it was due")
+        record_figure(f"found by a sweep {seconds:.1f} s after it was due")
         host.stop("beat", most=limit(30))

@@ -14,7 +14,7 @@ from kmapp.accounts.models import Account
 from tests.chaos.conftest import Place
 from tests.chaos.measure import limit, seconds_until
 from tests.chaos.product import Product
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = pytest.mark.chaos
 
@@ -107,7 +107,7 @@ class Writer:
 @pytest.mark.alone
 @pytest.mark.promise(1)
 def test_database_crash_loses_no_acknowledged_write(
-    product: Product, acme: Account, place: Place, measured: Measured
+    product: Product, acme: Account, place: Place, record_figure: RecordFigure
 ) -> None:
     """Stop -m immediate under 4 writers; nothing missing, nothing orphaned."""
     product.have("valkey", "provider", "web", "worker", "beat")
@@ -144,7 +144,7 @@ def test_database_crash_loses_no_acknowledged_write(
         }
     assert {what: results for what, results in orphans.items() if results != (0,)} == {}
     assert product.ask("GET", "memory/verify").body["ok"]
-    measured(
+    record_figure(
         f"0 of {len(acknowledged):,} lost, {len(before):,} of them from before the crash;"
         f" healthy after {back:.1f} s"
     )

@@ -18,7 +18,7 @@ from tests import makers
 from tests.chaos.conftest import ROLES, Apart, Place, connected_to
 from tests.chaos.measure import seconds_until
 from tests.chaos.product import Product
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 MEGABYTE = 2**20
 
@@ -81,7 +81,7 @@ def store(product: Product, number: int) -> int:
 
 @pytest.mark.long  # minutes: it waits until missing checkpoints are reported
 def test_checkpoints_survive_a_full_and_a_read_only_disk(
-    apart: Apart, place: Place, measured: Measured
+    apart: Apart, place: Place, record_figure: RecordFigure
 ) -> None:
     """Writes go on, health reports the missing checkpoints, and the same thread catches up."""
     with (
@@ -108,7 +108,9 @@ def test_checkpoints_survive_a_full_and_a_read_only_disk(
             assert product.ask("GET", "memory/verify").body["ok"]
             end()
             caught_up = seconds_until(is_signed, 30)
-            measured(f"missing checkpoints reported {missed:.0f} s, signed {caught_up:.0f} s after")
+            record_figure(
+                f"missing checkpoints reported {missed:.0f} s, signed {caught_up:.0f} s after"
+            )
         assert product.running["beat"].pid == beat
         assert product.running["beat"].poll() is None
         product.command("fsck")
@@ -116,7 +118,7 @@ def test_checkpoints_survive_a_full_and_a_read_only_disk(
 
 @pytest.mark.chaos
 def test_full_database_disk_refuses_writes_and_loses_none(
-    place: Place, django_db_blocker: DjangoDbBlocker, measured: Measured
+    place: Place, django_db_blocker: DjangoDbBlocker, record_figure: RecordFigure
 ) -> None:
     """A write is a 503 with Retry-After while the disk is full; reads go on."""
     with disk(place.home / "small", 420 * 1024) as small:
@@ -138,7 +140,7 @@ def test_full_database_disk_refuses_writes_and_loses_none(
                     remaining = makers.rows(MemoryEntry, account)
                 finally:
                     product.kill(*product.running)
-                measured(f"{len(remaining)} acknowledged memories there after a full disk")
+                record_figure(f"{len(remaining)} acknowledged memories there after a full disk")
 
 
 def _fill_and_free(product: Product, small: Disk, account_id: object) -> None:

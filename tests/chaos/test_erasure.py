@@ -30,7 +30,7 @@ from tests.chaos.conftest import ROLES, Place
 from tests.chaos.measure import seconds_until
 from tests.chaos.product import BASE, Product
 from tests.full_account import account_tables
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = pytest.mark.chaos
 
@@ -250,7 +250,7 @@ def test_erased_text_is_in_no_file(
     place: Place,
     mark: Marks,
     tmp_path: Path,
-    measured: Measured,
+    record_figure: RecordFigure,
 ) -> None:
     """50 markers; after erasure and scrubbing, 0 are in rows, files, logs or Valkey."""
     product.have("valkey", "provider", "web", "worker", "beat")
@@ -274,4 +274,4 @@ def test_erased_text_is_in_no_file(
         scrub(product, place, behind)
     assert mark.count_in(place.home) == {}
     assert product.ask("GET", "memory/verify").body["ok"]
-    measured(f"{mark.made} markers of one person erased, 0 in any row or file")
+    record_figure(f"{mark.made} markers of one person erased, 0 in any row or file")

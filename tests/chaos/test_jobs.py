@@ -16,7 +16,7 @@ from tests.chaos.jobs import handlers
 from tests.chaos.measure import long, percentile, seconds_until
 from tests.chaos.product import Jobs, Product
 from tests.memory.chat_model import fact
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = [pytest.mark.chaos, long]
 
@@ -30,7 +30,7 @@ ATTEMPTS = 3
 
 @pytest.mark.promise(9)
 def test_resumed_worker_with_an_expired_lease_changes_nothing(
-    product: Product, acme: Account, measured: Measured
+    product: Product, acme: Account, record_figure: RecordFigure
 ) -> None:
     """A worker stops in the middle of a model's answer, past its lease; another one does it."""
     product.have("valkey", "provider", "worker", "beat", "web")
@@ -63,11 +63,11 @@ def test_resumed_worker_with_an_expired_lease_changes_nothing(
     assert product.ask("GET", "memory/verify").body["commits"] == before
     with acting(acme):
         assert MemoryEntry.objects.of(acme).filter(content=FACT).count() == 1
-    measured(f"once, by another {seconds:.0f} s after the stop; the late one was fenced")
+    record_figure(f"once, by another {seconds:.0f} s after the stop; the late one was fenced")
 
 
 @pytest.mark.promise(10)
-def test_redelivered_message_has_no_effect(apart: Apart, measured: Measured) -> None:
+def test_redelivered_message_has_no_effect(apart: Apart, record_figure: RecordFigure) -> None:
     """Five copies of each; and the broker gives out again what takes longer than it waits."""
     with apart(CHAOS_VISIBILITY=str(VISIBLE)) as (product, account):
         product.have("valkey", "worker", "beat")
@@ -80,13 +80,13 @@ def test_redelivered_message_has_no_effect(apart: Apart, measured: Measured) -> 
         assert lengthy.effects() == [1] * LENGTHY
         starts = len(lengthy.starts())
         assert starts > LENGTHY, "the broker gave none of them out again"
-    measured(
+    record_figure(
         f"{BRIEF + LENGTHY} of {BRIEF + LENGTHY} once; {LENGTHY} long ones began {starts} times"
     )
 
 
 @pytest.mark.promise(14)
-def test_two_schedulers_run_no_job_twice(apart: Apart, measured: Measured) -> None:
+def test_two_schedulers_run_no_job_twice(apart: Apart, record_figure: RecordFigure) -> None:
     """Nobody wakes a worker but the sweeps, of which there are twice as many as there should be."""
     with apart() as (product, account):
         product.have("valkey", "worker", "second_worker", "beat", "second_beat")
@@ -103,7 +103,7 @@ def test_two_schedulers_run_no_job_twice(apart: Apart, measured: Measured) -> No
             assert jobs.effects() == [1] * 10
         who = {start[1] for jobs in batches for start in jobs.starts()}
         assert len(who) > 2, "both workers took part"
-    measured(f"{BATCHES * 10} jobs once, by {len(who)} processes")
+    record_figure(f"{BATCHES * 10} jobs once, by {len(who)} processes")
 
 
 def p95_wait(*batches: Jobs) -> float:
@@ -115,7 +115,7 @@ def p95_wait(*batches: Jobs) -> float:
 
 
 @pytest.mark.promise(12)
-def test_crashing_job_affects_only_itself(apart: Apart, measured: Measured) -> None:
+def test_crashing_job_affects_only_itself(apart: Apart, record_figure: RecordFigure) -> None:
     with apart(OUTBOX_MAX_ATTEMPTS=str(ATTEMPTS)) as (product, account):
         product.have("valkey", "worker", "beat")
 
@@ -143,7 +143,7 @@ def test_crashing_job_affects_only_itself(apart: Apart, measured: Measured) -> N
             seconds_until(bad.have_all_run, 30)
             assert bad.effects() == [1]
     waits = ", ".join(f"{p95:.1f} s with one that {harm}" for harm, (_, p95) in poison.items())
-    measured(
+    record_figure(
         f"each failed permanently after {ATTEMPTS} attempts;"
         f" others' p95 {waits}, {usual:.1f} s without"
     )

@@ -22,7 +22,7 @@ from tests.chaos.conftest import Apart, Place
 from tests.chaos.measure import SHORT, amount, limit, seconds_until
 from tests.chaos.product import Product
 from tests.chaos.proxy import FAULTS, Proxy
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = [pytest.mark.chaos, pytest.mark.alone, pytest.mark.promise(41)]
 
@@ -143,7 +143,7 @@ def _run(network: Network, pair: str, fault: str) -> tuple[Counter[int], float]:
     return statuses, longest
 
 
-def test_faulty_network_loses_nothing(network: Network, measured: Measured) -> None:
+def test_faulty_network_loses_nothing(network: Network, record_figure: RecordFigure) -> None:
     """Every fault between every pair; only documented errors, in time, and no restart after it."""
     running = {name: process.pid for name, process in network.product.running.items()}
     seconds_until(network.works, 30)
@@ -163,4 +163,6 @@ def test_faulty_network_loses_nothing(network: Network, measured: Measured) -> N
     assert set(stored.values()) == {1}
     network.product.command("fsck")
     times = ", ".join(f"{pair} {seconds:.1f} s" for pair, seconds in slowest.items())
-    measured(f"{len(CASES)} faults, {len(stored)} memories once each; slowest request: {times}")
+    record_figure(
+        f"{len(CASES)} faults, {len(stored)} memories once each; slowest request: {times}"
+    )

@@ -10,7 +10,7 @@ from kmapp.accounts.models import Account
 from knowledge.models import KnowledgeDocument
 from tests.chaos.measure import long, percentile, seconds_until
 from tests.chaos.product import Product
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = [pytest.mark.chaos, pytest.mark.alone, long]
 
@@ -38,7 +38,7 @@ def unread(account: Account) -> int:
 
 @pytest.mark.promise(37)
 def test_decompression_bombs_do_not_block_the_queue(
-    acme: Account, product: Product, measured: Measured
+    acme: Account, product: Product, record_figure: RecordFigure
 ) -> None:
     """While bombs are read, jobs of others take no more than twice as long, p95.
 
@@ -57,7 +57,9 @@ def test_decompression_bombs_do_not_block_the_queue(
         hurt.append(waited(product, len(hurt)))
     assert len(hurt) > WRITES / 2, "the bombs were over too soon to tell"
     p95 = percentile(hurt, 0.95)
-    measured(f"p95 of other jobs with bombs {p95 * 1000:.0f} ms, {healthy * 1000:.0f} ms without")
+    record_figure(
+        f"p95 of other jobs with bombs {p95 * 1000:.0f} ms, {healthy * 1000:.0f} ms without"
+    )
     assert p95 <= 2 * healthy + 0.1
     seconds_until(lambda: not unread(acme), 20 * BOMBS)
     with acting(acme):

@@ -12,7 +12,7 @@ from tests.chaos.conftest import Place
 from tests.chaos.measure import amount, seconds_until
 from tests.chaos.product import Product
 from tests.pii_corpus import MARKED_SAMPLES
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = [pytest.mark.chaos, pytest.mark.promise(39)]
 
@@ -39,7 +39,7 @@ def on_disk(folder: Path, needles: list[bytes]) -> set[tuple[str, bytes]]:
 
 
 def test_redacted_text_is_in_no_file(
-    product: Product, acme: Account, place: Place, measured: Measured
+    product: Product, acme: Account, place: Place, record_figure: RecordFigure
 ) -> None:
     """Send personal data in every field of the endpoints for agents, and as queries."""
     product.have("valkey", "provider", "web", "worker", "beat")
@@ -59,7 +59,7 @@ def test_redacted_text_is_in_no_file(
     seconds_until(lambda: product.ask("GET", "health").body["pending_embeddings"] == 0, 120)
     assert on_disk(place.home, [CONTROL]), "what is written reaches the disk"
     assert on_disk(place.home, needles) - before == set()
-    measured(f"{len(needles)} pieces of personal data written, 0 in any file")
+    record_figure(f"{len(needles)} pieces of personal data written, 0 in any file")
 
 
 def send_everywhere(product: Product, text: str, pk: str) -> None:

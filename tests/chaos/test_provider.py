@@ -12,7 +12,7 @@ from tests import makers
 from tests.chaos.conftest import Place, connected_to
 from tests.chaos.measure import amount, limit, percentile, seconds_until
 from tests.chaos.product import Answer, Product
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = [pytest.mark.chaos, pytest.mark.alone]
 
@@ -46,7 +46,7 @@ def _caught_up(product: Product) -> bool:
 
 @pytest.mark.promise(4)
 def test_writes_succeed_without_the_embedder(
-    acme: Account, product: Product, twin: Product, measured: Measured
+    acme: Account, product: Product, twin: Product, record_figure: RecordFigure
 ) -> None:
     """Provider killed; every write a 201, p95 <= 1.2 x healthy, READY <= 60 s after.
 
@@ -69,7 +69,7 @@ def test_writes_succeed_without_the_embedder(
     assert pending(twin) == WRITES
     twin.have("provider")
     seconds = seconds_until(partial(_caught_up, twin), 60)
-    measured(
+    record_figure(
         f"{WRITES} of {WRITES} a 201, p95 {p95 * 1000:.0f} ms, {usual * 1000:.0f} ms with"
         f" a healthy embedder; READY {seconds:.1f} s after its return"
     )
@@ -93,7 +93,9 @@ def remembering(acme: Account, product: Product) -> Iterator[Product]:
 
 
 @pytest.mark.promise(16)
-def test_recall_succeeds_without_the_embedder(remembering: Product, measured: Measured) -> None:
+def test_recall_succeeds_without_the_embedder(
+    remembering: Product, record_figure: RecordFigure
+) -> None:
     """Provider hangs; never a 5xx, in time, from words alone, and it says so."""
     for number in range(20):  # each process has been asked before, as it would have been
         assert remembering.post("memory/search", {"query": f"Lamp {number}?"}).status == 200
@@ -106,7 +108,7 @@ def test_recall_succeeds_without_the_embedder(remembering: Product, measured: Me
         assert len(probes) <= PROBES, "it stayed open"
         waited += probes
         rounds.append(percentile(then, 0.99))
-    measured(
+    record_figure(
         f"{len(waited)} waited, p99 {percentile(waited, 0.99):.2f} s; {len(then)} did not, p99"
         f" {min(rounds) * 1000:.0f} ms in round {len(rounds)}"
     )

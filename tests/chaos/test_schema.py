@@ -11,7 +11,7 @@ from django.conf import settings
 from kmapp.accounts.models import Account
 from tests.chaos.measure import amount
 from tests.chaos.product import Product
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 # Five minutes each, as a release is examined, are part of `make long`.
 UNDER_FIRE = [pytest.mark.chaos, pytest.mark.promise(31)]
@@ -52,13 +52,15 @@ def examine(product: Product, seconds: int, *more: str) -> str:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seconds", WITH_KEY)
 def test_with_a_key_of_every_scope(
-    seconds: int, product: Product, acme: Account, measured: Measured
+    seconds: int, product: Product, acme: Account, record_figure: RecordFigure
 ) -> None:
     headers = f"--header=Authorization: Bearer {product.key}"
-    measured("with a key " + examine(product, seconds, headers))
+    record_figure("with a key " + examine(product, seconds, headers))
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seconds", WITHOUT)
-def test_without_a_key(seconds: int, product: Product, acme: Account, measured: Measured) -> None:
-    measured("without a key " + examine(product, seconds))
+def test_without_a_key(
+    seconds: int, product: Product, acme: Account, record_figure: RecordFigure
+) -> None:
+    record_figure("without a key " + examine(product, seconds))

@@ -32,7 +32,7 @@ from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.chaos.conftest import Place, connected_to
 from tests.chaos.measure import WHOLE
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = [pytest.mark.chaos, pytest.mark.alone, pytest.mark.promise(40)]
 
@@ -153,21 +153,21 @@ def _end_after(reader: psycopg.Connection, seconds: float) -> None:
     reader.rollback()
 
 
-def upgraded(postgres: Postgres, measured: Measured) -> Traffic:
+def upgraded(postgres: Postgres, record_figure: RecordFigure) -> Traffic:
     """Migrate from the first schema to the current one during traffic."""
     [account] = account_ids()
     traffic = Traffic(postgres, account)
     with traffic.flowing():
         call_command("migrate", database="owner", verbosity=0)
         call_command("embedding_models", "ensure", verbosity=0)
-    measured(
+    record_figure(
         f"{len(traffic.done)} transactions meanwhile, the slowest {max(traffic.done):.2f} s;"
         f" the longest wait for a lock {traffic.longest_wait:.3f} s"
     )
     return traffic
 
 
-def test_migrations_block_requests_briefly(first: Postgres, measured: Measured) -> None:
+def test_migrations_block_requests_briefly(first: Postgres, record_figure: RecordFigure) -> None:
     """Every migration since the first schema, over 10,000 rows in each table."""
     with psycopg.connect(first.url(database="first")) as server:
         for table, others in {
@@ -177,11 +177,11 @@ def test_migrations_block_requests_briefly(first: Postgres, measured: Measured) 
         }.items():
             server.execute(MULTIPLY.format(table=table, others=others), [ROWS])
             server.execute(f"ANALYZE {table}")
-    assert upgraded(first, measured).longest_wait <= LONGEST
+    assert upgraded(first, record_figure).longest_wait <= LONGEST
 
 
 def test_migration_waits_for_a_long_reader_without_blocking_others(
-    first: Postgres, measured: Measured
+    first: Postgres, record_figure: RecordFigure
 ) -> None:
     """A long transaction, such as a dump, delays only the migration."""
     url = first.url(embedded.ROLES["app"], "first")
@@ -191,13 +191,13 @@ def test_migration_waits_for_a_long_reader_without_blocking_others(
         # SHARE ROW EXCLUSIVE, which new references to memories need, waits for writers.
         reader.execute("LOCK TABLE memory_memoryentry IN ROW EXCLUSIVE MODE")
         ended = threads.submit(_end_after, reader, READS_FOR)
-        traffic = upgraded(first, measured)
+        traffic = upgraded(first, record_figure)
         ended.result()
     assert traffic.longest_wait <= LONGEST
 
 
-def test_upgrade_preserves_data_and_ledger(first: Postgres, measured: Measured) -> None:
-    upgraded(first, measured)
+def test_upgrade_preserves_data_and_ledger(first: Postgres, record_figure: RecordFigure) -> None:
+    upgraded(first, record_figure)
     report = _fsck()
     assert report["ok"], report["problems"]
     assert report["checkpoints"] >= 1

@@ -29,7 +29,7 @@ from tests.chaos.conftest import Place
 from tests.chaos.crash_middleware import CUT
 from tests.chaos.measure import amount, long, percentile, seconds_until
 from tests.chaos.product import Answer, Product
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = [pytest.mark.chaos, pytest.mark.alone]
 
@@ -57,7 +57,7 @@ def ask_until_answered(product: Product, body: Any, **headers: str) -> Answer:
 
 @pytest.mark.promise(2)
 def test_write_with_a_lost_response_can_be_retried(
-    product: Product, acme: Account, measured: Measured
+    product: Product, acme: Account, record_figure: RecordFigure
 ) -> None:
     """Half of the writes have a client_id, half an idempotency key."""
     product.have("valkey", "provider", "web")
@@ -78,7 +78,7 @@ def test_write_with_a_lost_response_can_be_retried(
     with acting(acme):
         assert MemoryEntry.objects.of(acme).count() == CUTS
         assert Commit.objects.of(acme).count() == before + CUTS
-    measured(f"{CUTS} of {CUTS}: one memory, one commit, the same id")
+    record_figure(f"{CUTS} of {CUTS}: one memory, one commit, the same id")
 
 
 # --- A database without room ----------------------------------------------------------------------
@@ -86,7 +86,7 @@ def test_write_with_a_lost_response_can_be_retried(
 
 @pytest.mark.promise(15)
 def test_full_database_returns_503(
-    product: Product, acme: Account, place: Place, measured: Measured
+    product: Product, acme: Account, place: Place, record_figure: RecordFigure
 ) -> None:
     product.have("valkey", "provider")
     if "web" in product.running:
@@ -110,7 +110,7 @@ def test_full_database_returns_503(
         lambda: product.post("memory/store", {"text": "Room.", "user_id": "ann"}).status == 201, 5
     )
     statuses = Counter(answer.status for answer in answers)
-    measured(f"{dict(sorted(statuses.items()))}; healthy {back:.1f} s after the release")
+    record_figure(f"{dict(sorted(statuses.items()))}; healthy {back:.1f} s after the release")
     refused = [answer for answer in answers if answer.status >= 300]
     assert {answer.status for answer in refused} == {503}
     for answer in refused:
@@ -209,7 +209,7 @@ def memory_of(leader: int) -> list[int]:
 @long
 @pytest.mark.promise(33)
 def test_large_upload_blocks_no_other_request(
-    product: Product, acme: Account, measured: Measured
+    product: Product, acme: Account, record_figure: RecordFigure
 ) -> None:
     product.have("valkey", "provider", "web")
 
@@ -231,7 +231,7 @@ def test_large_upload_blocks_no_other_request(
         while not outcomes.empty():
             statuses.add(outcomes.get())
         statuses.add(outcomes.get(timeout=60))  # and so it goes on
-    measured(
+    record_figure(
         f"{', '.join(f'{what}: {status}' for what, status in sorted(statuses))}; grown by"
         f" {grown / MEGABYTE:.0f} MB; others' p95 {hurt * 1000:.0f} ms, {usual * 1000:.0f} ms alone"
     )

@@ -16,7 +16,7 @@ from tests.chaos.conftest import Apart
 from tests.chaos.jobs import handlers
 from tests.chaos.measure import WHOLE, amount, limit, long, seconds_until
 from tests.chaos.product import Answer, Jobs, Product
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = pytest.mark.chaos
 
@@ -35,7 +35,7 @@ def start_jobs(product: Product, account: Account, count: int, seconds: float) -
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("time_of_many", range(amount(2, 1)))
 def test_job_survives_a_killed_process(
-    time_of_many: int, product: Product, acme: Account, measured: Measured
+    time_of_many: int, product: Product, acme: Account, record_figure: RecordFigure
 ) -> None:
     """Kill -9 of the child that does it; done once, within 15 s."""
     jobs = start_jobs(product, acme, 1, seconds=3)
@@ -44,11 +44,13 @@ def test_job_survives_a_killed_process(
     time.sleep(5)  # a second run would have ended by now
     assert jobs.effects() == [1]
     assert len(jobs.starts()) == 2
-    measured(f"once, {seconds:.1f} s after the kill")
+    record_figure(f"once, {seconds:.1f} s after the kill")
 
 
 @pytest.mark.promise(8)
-def test_job_survives_a_killed_worker(product: Product, acme: Account, measured: Measured) -> None:
+def test_job_survives_a_killed_worker(
+    product: Product, acme: Account, record_figure: RecordFigure
+) -> None:
     """Kill -9 of the whole worker; done once by the next, within 60 s."""
     jobs = start_jobs(product, acme, 1, seconds=3)
     product.kill("worker")
@@ -59,11 +61,13 @@ def test_job_survives_a_killed_worker(product: Product, acme: Account, measured:
     time.sleep(5)
     assert jobs.effects() == [1]
     assert len(jobs.starts()) == 2
-    measured(f"once, {seconds:.1f} s after the kill")
+    record_figure(f"once, {seconds:.1f} s after the kill")
 
 
 @pytest.mark.promise(13)
-def test_stopped_worker_loses_no_job(product: Product, acme: Account, measured: Measured) -> None:
+def test_stopped_worker_loses_no_job(
+    product: Product, acme: Account, record_figure: RecordFigure
+) -> None:
     """SIGTERM during 20 jobs; gone within 30 s, and all 20 happen once."""
     seconds = 1.0
     jobs = start_jobs(product, acme, 20, seconds)
@@ -75,12 +79,12 @@ def test_stopped_worker_loses_no_job(product: Product, acme: Account, measured: 
     seconds_until(lambda: sum(jobs.effects()) == 20, 20 * seconds + 40)
     time.sleep(seconds + 2)
     assert jobs.effects() == [1] * 20
-    measured(f"gone after {elapsed:.1f} s with {done} of 20 done, then all 20 once")
+    record_figure(f"gone after {elapsed:.1f} s with {done} of 20 done, then all 20 once")
 
 
 @pytest.mark.promise(11)
 @long
-def test_worker_without_messages_restarts(apart: Apart, measured: Measured) -> None:
+def test_worker_without_messages_restarts(apart: Apart, record_figure: RecordFigure) -> None:
     """After the broker came back, Celery's consumer can be alive and take no messages."""
     with apart() as (product, account):
         jobs = start_jobs(product, account, 1, seconds=1)
@@ -94,7 +98,7 @@ def test_worker_without_messages_restarts(apart: Apart, measured: Measured) -> N
         assert more.effects() == [1] * 20
         assert worker.poll() is None, "it is the same process"
         assert children.isdisjoint(start[1] for start in more.starts())
-    measured(f"an unresponsive worker restarted after {seconds:.0f} s")
+    record_figure(f"an unresponsive worker restarted after {seconds:.0f} s")
 
 
 @long
@@ -119,7 +123,9 @@ def test_a_worker_sees_one_account_at_a_time(product: Product, acme: Account) ->
 
 
 @pytest.mark.promise(11)
-def test_flushed_broker_loses_no_job(product: Product, acme: Account, measured: Measured) -> None:
+def test_flushed_broker_loses_no_job(
+    product: Product, acme: Account, record_figure: RecordFigure
+) -> None:
     """Kill -9 with 500 queued, back empty; writes all 2xx, all done in 120 s."""
     product.have("valkey", "provider", "web", "worker", "beat")
     stop, answers = Event(), list[Answer]()
@@ -150,7 +156,9 @@ def test_flushed_broker_loses_no_job(product: Product, acme: Account, measured: 
     seconds_until(lambda: sum(jobs.effects()) >= QUEUED, 120 - (time.monotonic() - back))
     seconds = time.monotonic() - back
     after = len(answers) - before - without
-    measured(f"{before} + {without} + {after} writes a 201, {QUEUED} done {seconds:.1f} s after it")
+    record_figure(
+        f"{before} + {without} + {after} writes a 201, {QUEUED} done {seconds:.1f} s after it"
+    )
     assert {answer.status for answer in answers} == {201}
     assert without > (before / 3 if WHOLE else 0), "writing did not wait for the broker"
     assert jobs.effects() == [1] * QUEUED

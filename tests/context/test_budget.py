@@ -20,7 +20,7 @@ from context.assembly.pruning import CITATION
 from context.reports.call_report import SECTIONS, build_report
 from kmapp.text.tokens import count
 from tests.context.builders import conversations, unpaired, words
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = pytest.mark.promise(21)
 
@@ -137,7 +137,7 @@ def serialize(outcome: Draft | BudgetExceeded) -> str:
     return str(outcome)
 
 
-def test_calls_fit_their_budget_and_parts_add_up(measured: Measured) -> None:
+def test_calls_fit_their_budget_and_parts_add_up(record_figure: RecordFigure) -> None:
     """Calls that do not fit are refused with the missing tokens; enough calls do fit."""
     outcomes: Counter[type] = Counter()
 
@@ -153,7 +153,7 @@ def test_calls_fit_their_budget_and_parts_add_up(measured: Measured) -> None:
             assert sum(draft.sections.values()) == draft.needed
 
     each()
-    measured(f"{outcomes[Draft]} of {outcomes.total()} calls fitted, the others were refused")
+    record_figure(f"{outcomes[Draft]} of {outcomes.total()} calls fitted, the others were refused")
     assert outcomes[Draft] >= FITTED
 
 

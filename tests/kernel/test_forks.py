@@ -18,7 +18,7 @@ from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify_account
 from tests.chaos.measure import WHOLE
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 from tests.race import retry_while_locked
 
 WRITERS, COMMITS = 8, 50
@@ -80,7 +80,7 @@ def commit_often(task: tuple[UUID, int, int]) -> None:
 @pytest.mark.chaos
 @pytest.mark.alone
 def test_concurrent_processes_reach_the_commit_rate(
-    committed: str, acme: Account, measured: Measured
+    committed: str, acme: Account, record_figure: RecordFigure
 ) -> None:
     tasks = [(acme.pk, 1, ROWS), *[(acme.pk, COMMITS, 1)] * WRITERS]
     connections.close_all()  # no child may speak on a connection of ours
@@ -91,5 +91,5 @@ def test_concurrent_processes_reach_the_commit_rate(
         times = Commit.objects.of(acme).filter(seq__gt=1).order_by("seq")
         first, last = (each.created_at for each in (times[0], times.reverse()[0]))
     rate = WRITERS * COMMITS / (last - first).total_seconds()
-    measured(f"{rate:.0f} commits a second")
+    record_figure(f"{rate:.0f} commits a second")
     assert rate >= (PER_SECOND if WHOLE else 0)

@@ -25,7 +25,7 @@ from tests.kernel.names import Names
 from tests.kernel.places import Places, path_of, taking
 from tests.kernel.probes import ROUTES
 from tests.kernel.test_api_routes import VIEWS
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = pytest.mark.promise(32)
 
@@ -175,7 +175,7 @@ class Attack:
 
 @pytest.mark.parametrize("app", APPS)
 def test_every_field_of_every_route_survives_hostile_values(
-    app: str, schema: Any, sender: Client, names: Names, acme: Account, measured: Measured
+    app: str, schema: Any, sender: Client, names: Names, acme: Account, record_figure: RecordFigure
 ) -> None:
     """Per field: NUL, a lone surrogate, another invalid value, and valid hostile texts."""
     others, texts, numbers, places = cycle(OTHERS), cycle(TEXTS), count(), Places(schema)
@@ -197,4 +197,4 @@ def test_every_field_of_every_route_survives_hostile_values(
     assert not wrong, "\n".join(map(str, wrong[:20]))
     idle = [name for name, attack in attacks.items() if attack.writes and not attack.kept]
     assert idle == []
-    measured(f"{request_count} fields of {len(attacks)} routes in {app}")
+    record_figure(f"{request_count} fields of {len(attacks)} routes in {app}")

@@ -16,7 +16,7 @@ from kmapp.outbox import registry
 from kmapp.outbox.actions import Task, deliver_due, publish, resting
 from kmapp.outbox.registry import Job, on
 from tests import makers
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = pytest.mark.promise(24)
 
@@ -139,11 +139,13 @@ def test_failing_events_raise(pair: tuple[UUID, UUID]) -> None:
             event(pair[1])
 
 
-def test_nothing_leaks_on_one_connection(pair: tuple[UUID, UUID], measured: Measured) -> None:
+def test_nothing_leaks_on_one_connection(
+    pair: tuple[UUID, UUID], record_figure: RecordFigure
+) -> None:
     before = query_values("SELECT pg_backend_pid()")
     assert alternate(pair, ALTERNATIONS) == []
     assert query_values("SELECT pg_backend_pid()") == before
-    measured(f"0 leaks in {ALTERNATIONS:,} events")
+    record_figure(f"0 leaks in {ALTERNATIONS:,} events")
 
 
 @pytest.fixture

@@ -33,18 +33,18 @@ from tests.kernel.probes import (
     Fields,
 )
 from tests.kernel.test_api_routes import VIEWS
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 from tests.web.proposals import propose
 from tests.web.staff import fill
 
 pytestmark = pytest.mark.promise(22)
 
 
-def test_every_route_is_probed_or_listed_without_ids(measured: Measured) -> None:
+def test_every_route_is_probed_or_listed_without_ids(record_figure: RecordFigure) -> None:
     assert set(ROUTES) == PROBES.keys() | CHOSEN | WITHOUT_IDS
     assert {name for name in WITHOUT_IDS | CHOSEN if "<" in ROUTES[name]} == set()
     assert {name for name in PROBES if PROBES[name].pk} == {n for n in ROUTES if "<" in ROUTES[n]}
-    measured(f"{len(PROBES)} routes probed, {len(ROUTES) - len(PROBES)} take no id")
+    record_figure(f"{len(PROBES)} routes probed, {len(ROUTES) - len(PROBES)} take no id")
 
 
 def test_unprobed_api_routes_take_no_ids(client: Client) -> None:

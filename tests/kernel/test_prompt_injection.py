@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from kmapp.prompt_injection import FLAGS, detect_flags, extract_excerpts
 from tests.injection_corpus import HARMLESS, INJECTIONS
 from tests.injection_report import compute_figures, load_samples, render_table
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 from tests.second_opinion import load_second, render_second
 
 
 @pytest.mark.promise(39)
-def test_flags_held_out_injections(measured: Measured) -> None:
+def test_flags_held_out_injections(record_figure: RecordFigure) -> None:
     """Flag nine of ten held-out injections and at most one in twenty benign texts."""
     samples = load_samples()
     assert [sum(each.hostile for each in samples), len(samples)] == [200, 600]
     held_out = compute_figures([each for each in samples if each.held_out])
     assert held_out.hostile + held_out.benign > len(samples) * 0.3
-    measured(f"{held_out.recall:.0%} flagged, {held_out.false_flag_rate:.1%} of others")
+    record_figure(f"{held_out.recall:.0%} flagged, {held_out.false_flag_rate:.1%} of others")
     assert held_out.recall >= 0.9, held_out
     assert held_out.false_flag_rate <= 0.05, held_out
     assert render_table() in (settings.BASE_DIR / "docs" / "operations.md").read_text()

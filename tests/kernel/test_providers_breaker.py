@@ -16,7 +16,7 @@ from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import CircuitOpen, ProviderError, Refused
 from kmapp.providers.models import EmbeddingModel as Form
 from tests.fake_provider import Behaviour, FakeProvider
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 WINDOW = timedelta(seconds=300)  # during which a circuit stays open
 FAIL_MAX = 5
@@ -44,11 +44,11 @@ def end_window(provider: FakeProvider) -> None:
 
 @pytest.mark.promise(17)
 def test_circuit_opens_after_five_failures(
-    provider: FakeProvider, embedder: OpenAIEmbedder, measured: Measured
+    provider: FakeProvider, embedder: OpenAIEmbedder, record_figure: RecordFigure
 ) -> None:
     provider.become("error")
     outcomes = [outcome(embedder) for _ in range(200)]
-    measured(f"{provider.requests} of 200 calls reached it")
+    record_figure(f"{provider.requests} of 200 calls reached it")
     assert provider.requests == 5
     assert outcomes == ["km_provider_error"] * 5 + ["km_circuit_open"] * 195
     assert list_states() == {provider.url: "open"}

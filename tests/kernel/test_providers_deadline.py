@@ -16,7 +16,7 @@ from kmapp.providers.models import EmbeddingModel as Form
 from kmapp.runtime.processes import wait_until
 from tests.chaos.measure import limit
 from tests.fake_provider import FakeProvider
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = pytest.mark.promise(18)
 
@@ -39,14 +39,19 @@ def deadline(settings: Settings) -> None:
     ],
 )
 def test_query_ends_at_its_deadline(
-    provider: FakeProvider, form: Form, mode: str, value: str, code: str, measured: Measured
+    provider: FakeProvider,
+    form: Form,
+    mode: str,
+    value: str,
+    code: str,
+    record_figure: RecordFigure,
 ) -> None:
     provider.become(mode, retry_after=value, delay=0.1)  # a drip takes minutes
     started = monotonic()
     with pytest.raises(ProviderError) as refusal:
         OpenAIEmbedder.for_queries(form).embed(["when?"], kind="query")
     seconds = monotonic() - started
-    measured(f"{mode} {value}".strip() + f": {seconds:.1f} s")
+    record_figure(f"{mode} {value}".strip() + f": {seconds:.1f} s")
     assert seconds <= limit(2.5)
     assert refusal.value.code == code
     assert provider.requests == 1

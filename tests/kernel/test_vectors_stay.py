@@ -28,7 +28,7 @@ from tests.kernel.names import Names
 from tests.kernel.places import path_of
 from tests.kernel.probes import METHODS, PROBES, ROUTES
 from tests.kernel.test_api_routes import VIEWS
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 from tests.web.staff import MODELS
 from tests.web.staff import address as admin_page
 
@@ -107,7 +107,10 @@ def ask(client: Client, method: str, path: str, fields: Mapping[str, Any]) -> Ht
 
 
 def test_api_responses_contain_no_vectors(
-    filled: Names, agents: list[Client], measured: Measured, caplog: pytest.LogCaptureFixture
+    filled: Names,
+    agents: list[Client],
+    record_figure: RecordFigure,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Clients without the scope use debug options; the client with it does not."""
     caplog.set_level("DEBUG")
@@ -122,7 +125,7 @@ def test_api_responses_contain_no_vectors(
                 assert is_clean(text_of(answer)), (name, method, fields)
         assert accepted_count, f"{name} was never answered"
     assert is_clean(log_text(caplog))
-    measured(f"{len(names)} routes of the API")
+    record_figure(f"{len(names)} routes of the API")
 
 
 def log_text(caplog: pytest.LogCaptureFixture) -> str:
@@ -154,7 +157,7 @@ def test_error_responses_contain_no_vectors(
 
 
 def test_pages_contain_no_vectors(
-    filled: Names, person: Client, ada: User, measured: Measured
+    filled: Names, person: Client, ada: User, record_figure: RecordFigure
 ) -> None:
     """GET, and POST where GET is not allowed."""
     debug = dict.fromkeys(DEBUG, "1")
@@ -169,7 +172,7 @@ def test_pages_contain_no_vectors(
         opened_count += answer.status_code < 400
         assert is_clean(text_of(answer)), path
     assert opened_count > 0.8 * len(pages)
-    measured(f"{len(pages)} pages")
+    record_figure(f"{len(pages)} pages")
 
 
 def post_page(person: Client, path: str, fields: Mapping[str, Any]) -> HttpResponseBase:

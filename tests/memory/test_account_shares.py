@@ -16,7 +16,7 @@ from memory.benchmarks.seed_accounts import seed, slug_of
 from memory.benchmarks.synthetic_entries import Cloud
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = pytest.mark.promise(20)
 
@@ -60,7 +60,7 @@ def searched(number: int, account: Account, setting: str = "", *, after: Account
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_small_accounts_get_complete_results(
-    committed: str, monkeypatch: pytest.MonkeyPatch, number: int, measured: Measured
+    committed: str, monkeypatch: pytest.MonkeyPatch, number: int, record_figure: RecordFigure
 ) -> None:
     shares = [LARGE, SMALL, TINY, *OTHERS]
     seed(number, shares, report_progress=lambda done: None, report_line=lambda text: None)
@@ -78,5 +78,5 @@ def test_small_accounts_get_complete_results(
     monkeypatch.setattr(queries, "SCAN_FACTOR", 0)
     recall["small, by the index"] = searched(query, small, BY_INDEX, after=large)
     recall["tiny, by the index"] = searched(query, tiny, BY_INDEX, after=large)
-    measured(f"{number:,} rows: all ten each time, recall@10 {min(recall.values()):.3f}")
+    record_figure(f"{number:,} rows: all ten each time, recall@10 {min(recall.values()):.3f}")
     assert min(recall.values()) >= 0.95, recall

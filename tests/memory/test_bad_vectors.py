@@ -12,7 +12,7 @@ from kmapp.search.models import Vector
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import BAD_ANSWERS, BAD_VECTORS, FakeProvider
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = pytest.mark.promise(19)
 
@@ -58,7 +58,7 @@ def test_bad_vector_fails(mode: str, agent: Agent, acme: Account, provider: Fake
 
 
 def test_zero_vector_is_ignored(
-    committed: str, agent: Agent, acme: Account, measured: Measured
+    committed: str, agent: Agent, acme: Account, record_figure: RecordFigure
 ) -> None:
     planted = "Zinc prices fell sharply."
     nodes = [{"text": text, "user_id": "u"} for text in [planted, *TEXTS]]
@@ -79,4 +79,4 @@ def test_zero_vector_is_ignored(
         assert planted not in result
         right += text in result
     assert right > 50
-    measured("0 READY; a zero in 0 of 100 searches")
+    record_figure("0 READY; a zero in 0 of 100 searches")

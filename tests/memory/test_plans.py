@@ -88,7 +88,7 @@ def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch
         assert len(find_neighbours(accounts[LARGE], meaning)) == MAX_PER_LIST
         assert len(find_neighbours(accounts[TINY], meaning)) == min(MAX_PER_LIST, NUMBER // 1000)
 
-    # Measured one by one or found by the index: the same ten come first.
+    # RecordFigure one by one or found by the index: the same ten come first.
     shared = 0
     for eyes in (HEAVY, None) * 5:
         meaning = query(cloud)

@@ -20,7 +20,7 @@ from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
 from memory.models import MemoryEntry, MemoryVersion
 from tests import makers
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 from tests.web.browser import served
 
 pytestmark = pytest.mark.promise(6)
@@ -73,7 +73,7 @@ def race(base: str, cookies: Sequence[str], ids: Sequence[UUID]) -> list[list[tu
 
 
 def test_one_concurrent_edit_wins(
-    committed: str, acme: Account, alice: User, measured: Measured
+    committed: str, acme: Account, alice: User, record_figure: RecordFigure
 ) -> None:
     texts = [f"Gate {n} opens at nine." for n in range(PAIRS)]
     ids = [entry.pk for entry in makers.write(acme, *texts, user_id="u")]
@@ -97,4 +97,4 @@ def test_one_concurrent_edit_wins(
         assert MemoryVersion.objects.filter(entry_id__in=ids, event="UPDATE").count() == PAIRS
         assert Commit.objects.of(acme).count() == before + PAIRS
     call_command("fsck", stdout=StringIO())
-    measured(f"{PAIRS} done, {PAIRS} a 409")
+    record_figure(f"{PAIRS} done, {PAIRS} a 409")

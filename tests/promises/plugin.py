@@ -17,7 +17,7 @@ from tests.chaos.measure import SHORT
 from tests.promises.register import PROMISES
 
 CARRIES, MEASURED, WHY = "promises", "measured", "why"  # why: the reason of a skip
-Measured = Callable[[str], None]
+RecordFigure = Callable[[str], None]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def measured(record_property: Callable[[str, object], None]) -> Measured:
+def record_figure(record_property: Callable[[str, object], None]) -> RecordFigure:
     """Report a figure for the table of promises."""
     return partial(record_property, MEASURED)
 

@@ -9,7 +9,7 @@ from django.core.management import call_command
 
 from tests import makers
 from tests.kernel.fsck.fixtures import COMMITS, Ledger
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 
 @pytest.mark.promise(26)
@@ -34,7 +34,7 @@ CLEAN = 5  # edits after which the undamaged ledger is verified
 
 @pytest.mark.promise(26)
 def test_100_edits_of_commits_are_reported_with_their_number(
-    ledger: Ledger, measured: Measured
+    ledger: Ledger, record_figure: RecordFigure
 ) -> None:
     rng = random.Random(7)  # noqa: S311
     columns = list(ledger.intruder.columns("ledger_commit"))
@@ -52,7 +52,7 @@ def test_100_edits_of_commits_are_reported_with_their_number(
         if number % CLEAN == 0:
             assert ledger.problems() == []
     assert ledger.problems() == []
-    measured(f"100 of 100 found, 0 false alarms in {100 // CLEAN + 1} checks between them")
+    record_figure(f"100 of 100 found, 0 false alarms in {100 // CLEAN + 1} checks between them")
 
 
 def test_commit_with_a_bc_date_is_reported(ledger: Ledger) -> None:

@@ -10,7 +10,7 @@ from django.apps import apps
 
 from kmapp.ledger.fsck.tables import SEALED, get_object_type
 from tests.kernel.fsck.fixtures import COMMITS, Ledger
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 pytestmark = pytest.mark.promise(27)
 
@@ -40,7 +40,7 @@ def is_reported(table: str, column: str, ident: object, objects: list[str]) -> b
     return len([each for each in objects if each.startswith(kind) or table == ACCOUNTS]) > 1
 
 
-def test_every_sealed_column_is_verified(ledger: Ledger, measured: Measured) -> None:
+def test_every_sealed_column_is_verified(ledger: Ledger, record_figure: RecordFigure) -> None:
     missed = []
     for changed in rounds():
         idents = {
@@ -57,7 +57,7 @@ def test_every_sealed_column_is_verified(ledger: Ledger, measured: Measured) -> 
             if not is_reported(table, column, idents[table], objects)
         ]
     columns = sum(map(len, COLUMNS.values()))
-    measured(f"{columns - len(missed)} of {columns} columns")
+    record_figure(f"{columns - len(missed)} of {columns} columns")
     assert not missed
     assert ledger.problems() == []
 

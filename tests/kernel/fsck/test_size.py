@@ -16,7 +16,7 @@ from kmapp.ledger.chain import Link, compute_commit_hash
 from kmapp.ledger.fsck import Options, check
 from kmapp.runtime import env
 from tests.kernel.fsck.fixtures import Ledger
-from tests.promises.plugin import Measured
+from tests.promises.plugin import RecordFigure
 
 COMMITS = 100_000
 SECONDS = 5.0
@@ -24,7 +24,9 @@ SECONDS = 5.0
 
 @pytest.mark.promise(26)
 @pytest.mark.long
-def test_100_000_commits_take_no_more_than_5_seconds(ledger: Ledger, measured: Measured) -> None:
+def test_100_000_commits_take_no_more_than_5_seconds(
+    ledger: Ledger, record_figure: RecordFigure
+) -> None:
     _grow(ledger, COMMITS)
     key = settings.CHECKPOINT_KEY_FILE
     options = Options(
@@ -36,7 +38,7 @@ def test_100_000_commits_take_no_more_than_5_seconds(ledger: Ledger, measured: M
     started = process_time()
     findings = check(options)
     seconds = process_time() - started
-    measured(f"{findings.commits:,} commits in {seconds:.1f} s")
+    record_figure(f"{findings.commits:,} commits in {seconds:.1f} s")
     assert findings.problems == []
     assert findings.commits > COMMITS
     assert seconds <= SECONDS
