@@ -19,7 +19,7 @@ from kmapp.database.bulk_insert import Insert
 from kmapp.database.ids import uuid7
 from kmapp.database.prepared import prepared_cursor
 from kmapp.errors import ReadOnly
-from kmapp.ledger.canonical import canonical
+from kmapp.ledger.canonical import encode_canonical
 from kmapp.outbox.host_lock import HostLocks
 from kmapp.outbox.lease_renewal import renew_leases
 from kmapp.outbox.models import Delivery, OutboxEvent
@@ -28,9 +28,9 @@ from kmapp.outbox.registry import (
     Job,
     RetryLater,
     Subscription,
-    subscribers,
-    subscription,
-    subscriptions,
+    get_subscription,
+    list_subscribers,
+    list_subscriptions,
 )
 from kmapp.runtime import tracing
 
@@ -84,7 +84,7 @@ def publish_all(
     deliveries = [
         {"id": str(uuid7()), "event": event["id"], "handler": each.name, "queue": each.queue}
         for event in events
-        for each in subscribers(event["topic"])
+        for each in list_subscribers(event["topic"])
     ]
     ids: dict[str, dict[str, UUID]] = {topic: {} for topic in topics}
     if not events and not also:
@@ -97,7 +97,9 @@ def publish_all(
         cursor.execute(f"WITH {', '.join([*ctes, _PUBLISH])}", values)
         for topic, job_key, event_id in cursor.fetchall():
             ids[topic][job_key] = event_id
-    if queues := {each.queue for topic, new in ids.items() if new for each in subscribers(topic)}:
+    if queues := {
+        each.queue for topic, new in ids.items() if new for each in list_subscribers(topic)
+    }:
         transaction.on_commit(lambda: wake(queues), robust=True)
     for topic, tasks in topics.items():
         if existing := {task.job_key for task in tasks} - ids[topic].keys():
@@ -107,7 +109,7 @@ def publish_all(
 
 
 def _encode_event(topic: str, task: Task) -> dict[str, Any]:
-    payload = canonical(task.payload)
+    payload = encode_canonical(task.payload)
     return {
         "id": str(uuid7()),
         "topic": topic,
@@ -154,8 +156,8 @@ def _runnable_handlers(queue: str, locks: HostLocks) -> dict[str, int]:
     now = monotonic()
     return {
         each.name: each.batch
-        for each in subscriptions(queue)
-        if resting.get(each.name, now) <= now and (not each.alone or locks.acquire(each.name))
+        for each in list_subscriptions(queue)
+        if resting.get(each.name, now) <= now and (not each.one_per_host or locks.acquire(each.name))
     }
 
 
@@ -180,7 +182,7 @@ def _claim(handlers: Mapping[str, int], token: UUID, task: UUID) -> list[tuple[U
 
 def _deliver(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:
     account_id, handler = claimed[0][1], claimed[0][2]
-    subscribed = subscription(handler)
+    subscribed = get_subscription(handler)
     assert subscribed is not None  # noqa: S101 - claimed by name from the registry
     with acting(account_id):
         jobs = _jobs(account_id, [row[0] for row in claimed])

@@ -17,7 +17,7 @@ from kmapp.outbox.registry import (
     PermanentFailure,
     RetryLater,
     Subscription,
-    delay_after,
+    compute_retry_delay,
     report_failure,
 )
 
@@ -68,7 +68,7 @@ def _store_error(subscribed: Subscription, job: Job, token: UUID, error: Excepti
         values = {"due_at": due_at, "attempts": F("attempts") - 1, "reason": error.reason}
     else:
         most = 0 if isinstance(error, PermanentFailure) else settings.OUTBOX_MAX_ATTEMPTS
-        delay = delay_after(job.attempt, most=most)
+        delay = compute_retry_delay(job.attempt, max_attempts=most)
         outcome = "failed" if delay is None else "retried"
         values = {"failed_at": Now()} if delay is None else {"due_at": Now() + delay}
         values |= {"last_error": f"{type(error).__name__}: {error}"[:1000], "reason": ""}

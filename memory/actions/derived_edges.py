@@ -20,21 +20,28 @@ from kmapp.database.ids import IdText
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.models import Vector
-from kmapp.search.queries import Collection, Meaning, Within, best_by_words, nearest, weigh
-from kmapp.search.query_vector import scale_of
+from kmapp.search.queries import (
+    AllowedObjects,
+    Collection,
+    QueryVector,
+    find_best_by_words,
+    find_nearest,
+    load_weighted_terms,
+)
+from kmapp.search.query_vector import build_cosine_scale
 from kmapp.text.terms import terms
 from memory.actions.edges import EdgeKey, build_derived_edge
 from memory.actions.embeddings import enqueue_contexts
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
-from memory.retrieval.run_order import neighbours
+from memory.retrieval.run_order import load_neighbours
 from memory.retrieval.visibility import Audience
-from memory.review.similarity import closeness
-from memory.topics.names import named_in
+from memory.review.similarity import compute_closeness
+from memory.topics.names import build_name_matcher
 
 Kind, Type = MemoryEntry.Kind, MemoryEdge.Type
 COMPOSITE_KINDS = (Kind.ENTITY, Kind.TOPIC)  # these represent other memories
-MIN_CLOSENESS = 0.3  # of related memories; see `closeness`
+MIN_CLOSENESS = 0.3  # of related memories; see `compute_closeness`
 MAX_RELATED = 5  # edges from one memory
 MAX_INCOMING = 10  # edges to one memory, so that no memory becomes a hub
 NEAREST = 20  # candidates, some of which already have enough incoming edges
@@ -86,8 +93,8 @@ class _Audiences:
         current = MemoryEntry.objects.of(self._account_id).current()
         return current.filter(**audience.fields)
 
-    def _select_simple(self, audience: Audience) -> Within:
-        return Within.of(self._rows(audience).exclude(kind__in=COMPOSITE_KINDS))
+    def _select_simple(self, audience: Audience) -> AllowedObjects:
+        return AllowedObjects.from_queryset(self._rows(audience).exclude(kind__in=COMPOSITE_KINDS))
 
     def _list_entities(self, audience: Audience) -> list[tuple[UUID, str]]:
         """Return the newest entities and their names."""
@@ -99,22 +106,22 @@ class _Audiences:
 def _list_close(
     entries: Sequence[MemoryEntry], audiences: _Audiences, model: EmbeddingModel
 ) -> dict[UUID, dict[UUID, float]]:
-    """Return the nearest memories of each entry and their closeness, nearest first."""
+    """Return the nearest memories of each entry and their compute_closeness, nearest first."""
     meanings = load_meanings([each for each in entries if each.kind not in COMPOSITE_KINDS], model)
-    scale = scale_of(model)
+    scale = build_cosine_scale(model)
     close: dict[UUID, dict[UUID, float]] = {}
     for entry in entries:
         cosines: Mapping[IdText, float] = {}
         if meaning := meanings.get(entry.pk):
             collection = Collection(account_id=entry.account_id, name=COLLECTION)
             within = audiences.simple(Audience.of_entry(entry))
-            cosines = nearest(
+            cosines = find_nearest(
                 collection, meaning, within=within, limit=NEAREST, other_than=entry.pk
             )
         close[entry.pk] = {
             UUID(pk): score
             for pk, cosine in cosines.items()
-            if (score := closeness(cosine, low=scale.low, high=scale.high)) >= MIN_CLOSENESS
+            if (score := compute_closeness(cosine, low=scale.low, high=scale.high)) >= MIN_CLOSENESS
         }
     return close
 
@@ -144,12 +151,12 @@ def _weigh_related(account_id: UUID, close: Mapping[UUID, Mapping[UUID, float]])
     return weights
 
 
-def load_meaning(entry: MemoryEntry, model: EmbeddingModel) -> Meaning | None:
+def load_meaning(entry: MemoryEntry, model: EmbeddingModel) -> QueryVector | None:
     """Return the vector of an entry for a model, or None while it has none."""
     return load_meanings([entry], model).get(entry.pk)
 
 
-def load_meanings(entries: Sequence[MemoryEntry], model: EmbeddingModel) -> dict[UUID, Meaning]:
+def load_meanings(entries: Sequence[MemoryEntry], model: EmbeddingModel) -> dict[UUID, QueryVector]:
     """Return the vectors of entries of one account for a model, by id. Some may have none."""
     if not entries:
         return {}
@@ -158,7 +165,7 @@ def load_meanings(entries: Sequence[MemoryEntry], model: EmbeddingModel) -> dict
     )
     rows = vectors.filter(object_id__in=[entry.pk for entry in entries])
     return {
-        pk: Meaning.of(model, embedding)
+        pk: QueryVector.from_floats(model, embedding)
         for pk, embedding in rows.values_list("object_id", "embedding")
         if embedding is not None
     }
@@ -176,7 +183,7 @@ def _weigh_mentions(entry: MemoryEntry, audiences: _Audiences) -> _Weights:
 
 
 def _list_mentioned(entry: MemoryEntry, audiences: _Audiences) -> list[UUID]:
-    is_named = named_in(f"{entry.title}\n{entry.content}", entry.entities)
+    is_named = build_name_matcher(f"{entry.title}\n{entry.content}", entry.entities)
     entities = audiences.entities(Audience.of_entry(entry))
     return [pk for pk, name in entities if is_named(name)][:MAX_MENTIONS]
 
@@ -185,13 +192,17 @@ def _list_mentioning(entity: MemoryEntry, audiences: _Audiences) -> list[UUID]:
     name = entity.title or entity.content
     collection = Collection(account_id=entity.account_id, name=COLLECTION)
     within = audiences.simple(Audience.of_entry(entity))
-    words = weigh(collection, terms(name))
-    candidates = best_by_words(collection, words, within=within, limit=MENTION_CANDIDATES)
+    words = load_weighted_terms(collection, terms(name))
+    candidates = find_best_by_words(collection, words, within=within, limit=MENTION_CANDIDATES)
     # Existing edges are checked as well: the entity may have another name now.
     edges = MemoryEdge.objects.of(entity.account_id).filter(dst=entity, type=Type.MENTIONS)
     existing = edges.filter(origin=MemoryEdge.Origin.DERIVED).values_list("src_id", flat=True)
     rows = audiences.rows(entity).filter(pk__in={*candidates, *existing}).order_by("pk")
-    return [row.pk for row in rows if named_in(f"{row.title}\n{row.content}", row.entities)(name)]
+    return [
+        row.pk
+        for row in rows
+        if build_name_matcher(f"{row.title}\n{row.content}", row.entities)(name)
+    ]
 
 
 def _replace_edges(account_id: UUID, ids: Sequence[UUID], weights: Mapping[EdgeKey, float]) -> None:
@@ -233,7 +244,7 @@ def derive_run_order(account_id: UUID, ids: Sequence[UUID]) -> int:
         next_edges = _derived_edges(account_id).filter(type=Type.NEXT)
         adjacent = next_edges.filter(Q(src__in=ids) | Q(dst__in=ids))
         former = {end for edge in adjacent for end in (edge.src_id, edge.dst_id)}
-        rows = neighbours(account_id, list({*ids, *former}))
+        rows = load_neighbours(account_id, list({*ids, *former}))
         pairs = {(row.before_id, row.pk) for row in rows if row.before_id}
         pairs |= {(row.pk, row.after_id) for row in rows if row.after_id}
         replaced = next_edges.filter(
