@@ -44,7 +44,6 @@ def _shorten_all(candidates: Sequence[Snippet], query: str, limit: int) -> list[
     weights = weigh_terms(query, [frozenset(terms(snippet.text)) for snippet in candidates])
     tags = [snippet.tokens - tokens.count(snippet.text) for snippet in candidates]
     most = max(MIN_TOKENS, (limit - sum(tags)) // len(candidates))
-<<<<<<< HEAD
     return [_shorten(snippet, weights, most) for snippet in candidates]
 
 
@@ -58,11 +57,3 @@ def _shorten(snippet: Snippet, weights: Mapping[str, float], most: int) -> Snipp
     before = f"{LEFT_OUT} " if best.start else ""
     after = f" {LEFT_OUT}" if best.end < len(text) else ""
     return replace(snippet, text=f"{before}{best.text.strip()}{after}", is_excerpt=True)
-=======
-    shortened = []
-    for snippet in candidates:
-        text = excerpts.shorten(snippet.text, most, tokens.count)
-        is_excerpt = text != snippet.text and tokens.count(text) < tokens.count(snippet.text)
-        shortened.append(replace(snippet, text=text, is_excerpt=True) if is_excerpt else snippet)
-    return shortened
->>>>>>> 62796224 (Name the parts of excerpts and prompt blocks)

@@ -157,7 +157,8 @@ def _runnable_handlers(queue: str, locks: HostLocks) -> dict[str, int]:
     return {
         each.name: each.batch
         for each in list_subscriptions(queue)
-        if resting.get(each.name, now) <= now and (not each.one_per_host or locks.acquire(each.name))
+        if resting.get(each.name, now) <= now
+        and (not each.one_per_host or locks.acquire(each.name))
     }
 
 

@@ -14,21 +14,12 @@ from functools import lru_cache
 
 from kmapp.text.terms import terms
 
-<<<<<<< HEAD:memory/retrieval/excerpts.py
-COMMON = 0.2  # share of the memories from which a term counts as common
-LITTLE = 2  # uncommon terms that a sentence without a term of the query needs
-IN_QUERY = 2.0  # weight of a term of the query, against another
-ANCHORED = 1.5  # worth of a sentence with a number, a date or a relative time
-QUESTION = 0.5  # worth of a question, against a statement
-LEFT_OUT = " … "
-=======
-COMMON_SHARE = 0.2  # share of the texts from which a term counts as common
+COMMON_SHARE = 0.2  # share of the memories from which a term counts as common
 MIN_UNCOMMON_TERMS = 2  # uncommon terms that a sentence without a term of the query needs
 QUERY_TERM_WEIGHT = 2.0  # weight of a term of the query, against another
 ANCHOR_FACTOR = 1.5  # worth of a sentence with a number, a date or a relative time
 QUESTION_FACTOR = 0.5  # worth of a question, against a statement
 ELLIPSIS = " … "
->>>>>>> 62796224 (Name the parts of excerpts and prompt blocks):kmapp/text/excerpts.py
 
 # After two small letters or digits, so that "Dr." and initials end no sentence.
 _BREAK = re.compile(r"(?<=[^\W_A-Z][^\W_A-Z][.!?])\s+|(?<=[。！？；])(?!$)|(?<!\s)\s*\n\s*")

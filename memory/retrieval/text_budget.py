@@ -11,12 +11,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from kmapp.text.terms import chinese_share, terms
-<<<<<<< HEAD
 from memory.retrieval.excerpts import Excerpts
-from memory.review.contradictions import contrast
-=======
 from memory.review.contradictions import find_contrast
->>>>>>> 62796224 (Name the parts of excerpts and prompt blocks)
 
 HEADING = "## Relevant Memory"
 MAX_SHARES = 25  # a memory is shortened if it exceeds this fraction of the budget

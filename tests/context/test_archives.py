@@ -17,7 +17,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.models import Note
-from kmapp.ledger.verify import verify
+from kmapp.ledger.verify import verify_account
 from kmapp.outbox.actions import deliver_due
 from kmapp.outbox.models import Delivery
 from kmapp.search.models import TermPosting, Vector
@@ -105,12 +105,12 @@ def test_passages_fit_their_budget(agent: Agent) -> None:
 
 
 def test_search_is_limited_to_its_conversation(agent: Agent, acme: Account) -> None:
-    own = send(agent)["archive"]["uuid"]
+    mine = send(agent)["archive"]["uuid"]
     other = send(agent, LONG + "!", conversation_id="c2")["archive"]["uuid"]
-    foreign = send(agent, LONG + "?", conversation_id="c3", user_id="u9")["archive"]["uuid"]
+    theirs = send(agent, LONG + "?", conversation_id="c3", user_id="u9")["archive"]["uuid"]
     makers.settle()
     results = agent.post("tool-results/search", {"query": "kiln degrees", "conversation_id": "c1"})
-    assert [hit["uuid"] for hit in results["results"]] == [own]
+    assert [hit["uuid"] for hit in results["results"]] == [mine]
     assert FACT in results["results"][0]["passage"]["text"]
     wide = {"query": "kiln degrees", "across": True}
     agent.post("tool-results/search", wide, 403)
@@ -119,9 +119,9 @@ def test_search_is_limited_to_its_conversation(agent: Agent, acme: Account) -> N
     agent.get(f"tool-results/{other}", 404, conversation_id="c1")
     configure(acme, across_conversations=True)
     results = agent.post("tool-results/search", wide)
-    assert {hit["uuid"] for hit in results["results"]} == {own, other}
+    assert {hit["uuid"] for hit in results["results"]} == {mine, other}
     results = agent.post("tool-results/search", {**wide, "user_id": "u9"})
-    assert {hit["uuid"] for hit in results["results"]} == {own, other, foreign}
+    assert {hit["uuid"] for hit in results["results"]} == {mine, other, theirs}
     assert agent.get(f"tool-results/{other}", conversation_id="c1")["part"] == "whole"
 
 
@@ -175,7 +175,7 @@ def test_expired_archives_are_erased(agent: Agent, acme: Account) -> None:
         assert {str(pk) for pk in left.values_list("document", flat=True)} == {young}
         vectors = Vector.objects.of(acme).filter(collection="context.archive")
         assert {str(pk) for pk in vectors.values_list("object_id", flat=True)} == {young}
-    assert verify(acme.pk).ok
+    assert verify_account(acme.pk).ok
     with acting(acme):
         assert not Delivery.objects.of(acme).exclude(last_error="").exists()
 

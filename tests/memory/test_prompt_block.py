@@ -5,13 +5,8 @@ from datetime import UTC, datetime
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-<<<<<<< HEAD
 from memory.retrieval.excerpts import Excerpts
-from memory.retrieval.text_budget import BlockEntry, block
-=======
-from kmapp.text.excerpts import Excerpts
 from memory.retrieval.text_budget import BlockEntry, build_block
->>>>>>> 62796224 (Name the parts of excerpts and prompt blocks)
 
 
 def words(text: str) -> int:
