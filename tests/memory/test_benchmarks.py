@@ -50,7 +50,7 @@ def test_explain_prints_plans(committed: str) -> None:
     assert "One-Time Filter" in result, "the wall between accounts is part of the plan"
     assert "$1" not in result, "values, not parameters"
     only = perf("explain", "--only=nearest")
-    assert "perf-0-1: nearest" in only
+    assert "perf-0-1: find_nearest" in only
     assert "list page" not in only
 
 

@@ -160,7 +160,7 @@ def test_second_page(reviewer: Client, acme: Account) -> None:
 
 def test_result_limit(reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("memory.retrieval.admin_search", "memory.views.entry_list"):
-        monkeypatch.setattr(f"{module}.MOST", 5)
+        monkeypatch.setattr(f"{module}.MAX_RESULTS", 5)
     monkeypatch.setattr("memory.retrieval.admin_search.MAX_PER_LIST", 3)
     remember(acme, *(f"Tea number {n}." for n in range(9)))
     text = listed(reviewer, q="tea")
