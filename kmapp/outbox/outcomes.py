@@ -27,7 +27,7 @@ DELIVERIES = Counter("kmapp_deliveries", "Processed deliveries by their outcome.
 _COMPLETE = """
 UPDATE outbox_delivery
    SET done_at = statement_timestamp(), last_error = '', reason = '',
-       lease_token = NULL, lease_until = NULL
+       lease_token = NULL, lease_owner = NULL, lease_until = NULL
  WHERE account_id = %s::uuid AND id = ANY (%s::uuid[]) AND lease_token = %s::uuid
    AND done_at IS NULL
 RETURNING id
@@ -72,7 +72,7 @@ def _store_error(subscribed: Subscription, job: Job, token: UUID, error: Excepti
         outcome = "failed" if delay is None else "retried"
         values = {"failed_at": Now()} if delay is None else {"due_at": Now() + delay}
         values |= {"last_error": f"{type(error).__name__}: {error}"[:1000], "reason": ""}
-    changed = mine.update(**values, lease_token=None, lease_until=None)
+    changed = mine.update(**values, lease_token=None, lease_owner=None, lease_until=None)
     DELIVERIES.labels(outcome).inc()
     if not changed:
         _log_fenced(job.id)
