@@ -158,7 +158,7 @@ def find_best_by_words(
     if not words.idf:
         return {}
     # Sorting takes as long as scoring, so only the best are sorted, unless most are filtered out.
-    if not _is_scan_faster(collection, within):
+    if not is_scan_faster(collection, within):
         best = _fetch_best(collection, words, within, limit, max_scored=limit * CHECKED_PER_RESULT)
         if len(best) == limit:
             return best
@@ -232,7 +232,7 @@ def find_nearest(
     which takes longer than the planner expects.
     """
     # With `+ 0`, the expression does not match the index.
-    scan = "+ 0" if _is_scan_faster(collection, within) else ""
+    scan = "+ 0" if is_scan_faster(collection, within) else ""
     parameters = [collection.account_id, collection.name, *within.parameters, other_than, limit]
     rows = _fetch_finite(
         f"SELECT object_id::text, ({meaning.distance_sql}) {scan} AS distance FROM search_vector "  # noqa: S608 - see above
@@ -252,7 +252,7 @@ def _compute_scan_limit(collection: Collection) -> int:
     return int(SCAN_FACTOR * math.sqrt(documents))
 
 
-def _is_scan_faster(collection: Collection, within: AllowedObjects) -> bool:
+def is_scan_faster(collection: Collection, within: AllowedObjects) -> bool:
     """Return whether a scan is faster than the index.
 
     The index is slower the more vectors it has and the fewer of them qualify. Both take equally

@@ -16,16 +16,15 @@ from django.db.models import Q
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import AccountQuerySet
 from kmapp.database.advisory_locks import lock_until_commit
-from kmapp.database.ids import IdText
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
+from kmapp.search.batch_queries import find_nearest_of_each
 from kmapp.search.models import Vector
 from kmapp.search.queries import (
     AllowedObjects,
     Collection,
     QueryVector,
     find_best_by_words,
-    find_nearest,
     load_weighted_terms,
 )
 from kmapp.search.query_vector import build_cosine_scale
@@ -82,7 +81,7 @@ class _Audiences:
     """The memories that may be joined with those of an audience, for one run of `derive_edges`."""
 
     def __init__(self, account_id: UUID) -> None:
-        self._account_id = account_id
+        self.account_id = account_id
         self.simple = cache(self._select_simple)
         self.entities = cache(self._list_entities)
 
@@ -90,7 +89,7 @@ class _Audiences:
         return self._rows(Audience.of_entry(entry))
 
     def _rows(self, audience: Audience) -> EntryQuerySet:
-        current = MemoryEntry.objects.of(self._account_id).current()
+        current = MemoryEntry.objects.of(self.account_id).current()
         return current.filter(**audience.fields)
 
     def _select_simple(self, audience: Audience) -> AllowedObjects:
@@ -106,23 +105,23 @@ class _Audiences:
 def _list_close(
     entries: Sequence[MemoryEntry], audiences: _Audiences, model: EmbeddingModel
 ) -> dict[UUID, dict[UUID, float]]:
-    """Return the nearest memories of each entry and their compute_closeness, nearest first."""
+    """Return the nearest memories of each entry and their closeness, nearest first."""
     meanings = load_meanings([each for each in entries if each.kind not in COMPOSITE_KINDS], model)
-    scale = build_cosine_scale(model)
-    close: dict[UUID, dict[UUID, float]] = {}
+    by_audience: dict[Audience, dict[UUID, QueryVector]] = {}
     for entry in entries:
-        cosines: Mapping[IdText, float] = {}
         if meaning := meanings.get(entry.pk):
-            collection = Collection(account_id=entry.account_id, name=COLLECTION)
-            within = audiences.simple(Audience.of_entry(entry))
-            cosines = find_nearest(
-                collection, meaning, within=within, limit=NEAREST, other_than=entry.pk
-            )
-        close[entry.pk] = {
-            UUID(pk): score
-            for pk, cosine in cosines.items()
-            if (score := compute_closeness(cosine, low=scale.low, high=scale.high)) >= MIN_CLOSENESS
-        }
+            by_audience.setdefault(Audience.of_entry(entry), {})[entry.pk] = meaning
+    close: dict[UUID, dict[UUID, float]] = {entry.pk: {} for entry in entries}
+    scale = build_cosine_scale(model)
+    collection = Collection(account_id=audiences.account_id, name=COLLECTION)
+    for audience, queries in by_audience.items():
+        within = audiences.simple(audience)
+        nearest = find_nearest_of_each(collection, queries, within=within, limit=NEAREST)
+        for pk, cosines in nearest.items():
+            for other, cosine in cosines.items():
+                score = compute_closeness(cosine, low=scale.low, high=scale.high)
+                if score >= MIN_CLOSENESS:
+                    close[pk][UUID(other)] = score
     return close
 
 

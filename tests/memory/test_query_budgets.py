@@ -59,10 +59,9 @@ def test_inserts_are_prepared(warm: Agent) -> None:
 
 
 def test_jobs_of_new_memories(warm: Agent, max_queries: MaxQueries) -> None:
-    """Edges need one search for each memory; all other statements are for the whole batch."""
     for number in (2, 32):
         warm.post("memory/write", {"nodes": nodes(number, f"j{number}-")}, 201)
-        for queue, most in (("embedding", 67), ("default", 23), ("clustering", 23 + number)):
+        for queue, most in (("embedding", 67), ("default", 23), ("clustering", 24)):
             with max_queries(most):
                 assert deliver_due(queue) > 0
 
