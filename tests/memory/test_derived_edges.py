@@ -9,11 +9,16 @@ import pytest
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.providers.active import active_model
+from kmapp.search import queries
+from kmapp.search.batch_queries import find_nearest_of_each
+from kmapp.search.queries import AllowedObjects, Collection
 from memory.actions import review
-from memory.actions.derived_edges import MAX_INCOMING, MAX_RELATED, derive_edges
+from memory.actions.derived_edges import MAX_INCOMING, MAX_RELATED, derive_edges, load_meanings
 from memory.actions.review import Decision
 from memory.actions.settings import update_policy
 from memory.models import MemoryEdge, MemoryEntry
+from memory.models.entries import COLLECTION
 from memory.topics.names import build_name_matcher
 from tests import makers
 from tests.agent import Agent
@@ -96,6 +101,29 @@ def test_number_of_edges_is_limited(agent: Agent, acme: Account) -> None:
     assert max(out.count(each) for each in out) <= MAX_RELATED
     assert max(into.count(each) for each in into) <= MAX_INCOMING
     assert all(0 < weight < 0.5 for *_ends, weight in drawn)  # less than what somebody drew
+
+
+@pytest.mark.parametrize("scan_factor", [0.0, 30.0])  # by the index; by a scan
+def test_batch_of_searches_equals_single_ones(
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch, scan_factor: float
+) -> None:
+    write(agent, *TRAIN, *(f"Note {n}: two eggs and some flour." for n in range(4)), **ANN)
+    monkeypatch.setattr(queries, "SCAN_FACTOR", scan_factor)
+    queries.clear_query_caches()
+    collection = Collection(account_id=acme.pk, name=COLLECTION)
+    with acting(acme):
+        entries = MemoryEntry.objects.of(acme)
+        meanings = load_meanings(list(entries), active_model())
+        assert len(meanings) == 6
+        batch = find_nearest_of_each(
+            collection, meanings, within=AllowedObjects.from_queryset(entries), limit=3
+        )
+        for pk, meaning in meanings.items():
+            within = AllowedObjects.from_queryset(entries.exclude(pk=pk))
+            single = queries.find_nearest(collection, meaning, within=within, limit=3)
+            assert list(batch[pk].items()) == list(single.items())
+            assert len(single) == 3
+    queries.clear_query_caches()
 
 
 def test_entities_are_linked_to_their_mentions(agent: Agent, acme: Account) -> None:
