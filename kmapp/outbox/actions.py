@@ -49,22 +49,22 @@ class Task:
 
 # One statement: an existing job keeps its event, and only new events get deliveries.
 _PUBLISH = """
-fresh AS (
+new_events AS (
   INSERT INTO outbox_outboxevent
     (id, account_id, topic, job_key, payload, payload_sha256, traceparent)
   SELECT e.id, %s::uuid, e.topic, e.job_key, e.payload, e.sha256, %s::text
   FROM json_to_recordset(%s::json)
     AS e (id uuid, topic text, job_key text, payload jsonb, sha256 text)
   ON CONFLICT (account_id, topic, job_key) DO NOTHING RETURNING id, topic, job_key
-), owed AS (
+), new_deliveries AS (
   INSERT INTO outbox_delivery
     (id, account_id, event_id, handler, queue, attempts, last_error, reason)
   SELECT d.id, %s::uuid, d.event, d.handler, d.queue, 0, '', ''
   FROM json_to_recordset(%s::json)
     AS d (id uuid, event uuid, handler text, queue text)
-  JOIN fresh ON fresh.id = d.event
+  JOIN new_events ON new_events.id = d.event
 )
-SELECT topic, job_key, id FROM fresh
+SELECT topic, job_key, id FROM new_events
 """
 
 

@@ -17,7 +17,7 @@ from kmapp.search.models import Vector
 from kmapp.text.terms import terms
 
 DOCUMENT = ""  # the term whose posting is that of the document itself
-MOST = 32_000  # stored frequency of a term in a document: the column is a smallint
+MAX_STORED_FREQUENCY = 32_000  # stored frequency of a term in a document: the column is a smallint
 
 
 # In the order of the primary key: neighbouring rows are in the same pages of it.
@@ -61,9 +61,15 @@ def insert_postings(
 def _encode_document(document: UUID, text: str) -> dict[str, Any]:
     counts = Counter(terms(text))
     length = counts.total()
-    if length > MOST:
-        counts = Counter({term: min(frequency, MOST) for term, frequency in counts.items()})
-    return {"id": str(document), "dl": length, "terms": {DOCUMENT: min(length, MOST), **counts}}
+    if length > MAX_STORED_FREQUENCY:
+        counts = Counter(
+            {term: min(frequency, MAX_STORED_FREQUENCY) for term, frequency in counts.items()}
+        )
+    return {
+        "id": str(document),
+        "dl": length,
+        "terms": {DOCUMENT: min(length, MAX_STORED_FREQUENCY), **counts},
+    }
 
 
 def postings_of(text: str) -> Iterator[tuple[str, int, int]]:
@@ -71,7 +77,7 @@ def postings_of(text: str) -> Iterator[tuple[str, int, int]]:
     term_counts = Counter(terms(text))
     length = term_counts.total()
     for term, frequency in ((DOCUMENT, length), *term_counts.items()):
-        yield term, min(frequency, MOST), length
+        yield term, min(frequency, MAX_STORED_FREQUENCY), length
 
 
 def _postings(texts: Mapping[UUID, str]) -> list[tuple[str, UUID, int, int]]:

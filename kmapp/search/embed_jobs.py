@@ -77,13 +77,13 @@ def embed_objects(
     vectors, reasons = _embed_missing(model, missing)
     vectors |= reusable
     with acting(account_id):
-        still = list(read(hold=True))
-        alone = set(ids) - {
-            each.part.object_id for each in still if each.collection == context_collection
+        current_texts = list(read(hold=True))
+        without_context = set(ids) - {
+            each.part.object_id for each in current_texts if each.collection == context_collection
         }
-        if context_collection and alone:
-            drop_vectors(account_id, [context_collection], list(alone), model_id=model.pk)
-        _store(model, account_id, still, vectors, reasons)
+        if context_collection and without_context:
+            drop_vectors(account_id, [context_collection], list(without_context), model_id=model.pk)
+        _store(model, account_id, current_texts, vectors, reasons)
     return {
         each.part.object_id: BadVectors({0: reasons[each.part.text_sha256]}, [None])
         for each in texts

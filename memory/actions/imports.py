@@ -133,50 +133,50 @@ class _Block:
         erased = set(ErasedEntry.objects.of(self.account).filter(pk__in=ids).values_list("pk"))
         named = rows.filter(client_id__in=names).values_list("scope", "client_id", "pk")
         existing_ids = {(scope, client_id): pk for scope, client_id, pk in named}
-        fresh: dict[UUID, MemoryEntry] = {}
+        new_entries: dict[UUID, MemoryEntry] = {}
         for number, entry in read.items():
             name = (entry.scope, entry.client_id)
             if (entry.pk,) in erased:
                 self._add_problem(number, f"{entry.pk} was erased here")
-            elif entry.pk in existing or entry.pk in fresh:
-                self._compare(number, existing.get(entry.pk) or fresh[entry.pk], entry)
+            elif entry.pk in existing or entry.pk in new_entries:
+                self._compare(number, existing.get(entry.pk) or new_entries[entry.pk], entry)
             elif entry.client_id and name in existing_ids:
                 owner = existing_ids[name]
                 self._add_problem(number, f"client_id {entry.client_id} belongs to {owner} here")
             else:
-                fresh[entry.pk] = entry
+                new_entries[entry.pk] = entry
                 existing_ids[name] = entry.pk
-        return fresh
+        return new_entries
 
     def _select_new_edges(
         self, read: Mapping[int, MemoryEdge], entries: Mapping[UUID, MemoryEntry]
     ) -> list[MemoryEdge]:
         ends = {end for edge in read.values() for end in (edge.src_id, edge.dst_id)}
-        here = MemoryEntry.objects.of(self.account).in_bulk(list(ends - entries.keys()))
-        here |= entries
+        entries_by_id = MemoryEntry.objects.of(self.account).in_bulk(list(ends - entries.keys()))
+        entries_by_id |= entries
         rows = MemoryEdge.objects.of(self.account)
         existing = rows.in_bulk([edge.pk for edge in read.values()])
         joined = {(e.src_id, e.dst_id, e.type) for e in rows.filter(src__in=ends, dst__in=ends)}
-        fresh: dict[UUID, MemoryEdge] = {}
+        new_edges: dict[UUID, MemoryEdge] = {}
         for number, edge in read.items():
             name = (edge.src_id, edge.dst_id, edge.type)
-            if edge.pk in existing or edge.pk in fresh:
-                self._compare(number, existing.get(edge.pk) or fresh[edge.pk], edge)
+            if edge.pk in existing or edge.pk in new_edges:
+                self._compare(number, existing.get(edge.pk) or new_edges[edge.pk], edge)
             elif name in joined:
                 self.result.unchanged += 1
-            elif self._validate_ends(number, edge, here):
-                fresh[edge.pk] = edge
+            elif self._validate_ends(number, edge, entries_by_id):
+                new_edges[edge.pk] = edge
                 joined.add(name)
-        return list(fresh.values())
+        return list(new_edges.values())
 
-    def _compare(self, number: int, here: Row, line: Row) -> None:
+    def _compare(self, number: int, existing: Row, line: Row) -> None:
         """Skip identical lines; refuse lines that differ from existing rows."""
-        ours, theirs = serialize_row(here), serialize_row(line)
-        raw_lines = sorted(self.raw_lines[number].keys() & ours.keys() - NOT_COMPARED)
+        existing_values, line_values = serialize_row(existing), serialize_row(line)
+        raw_lines = sorted(self.raw_lines[number].keys() & existing_values.keys() - NOT_COMPARED)
         other = [
             name
             for name in raw_lines
-            if encode_canonical(ours[name]) != encode_canonical(theirs[name])
+            if encode_canonical(existing_values[name]) != encode_canonical(line_values[name])
         ]
         if other:
             self._add_problem(number, f"{line.pk} is here already with another {', '.join(other)}")
@@ -184,14 +184,14 @@ class _Block:
             self.result.unchanged += 1
 
     def _validate_ends(
-        self, number: int, edge: MemoryEdge, here: Mapping[UUID, MemoryEntry]
+        self, number: int, edge: MemoryEdge, entries_by_id: Mapping[UUID, MemoryEntry]
     ) -> bool:
         for name in ("src_id", "dst_id"):
-            if getattr(edge, name) not in here:
+            if getattr(edge, name) not in entries_by_id:
                 self._add_problem(number, f"{name}: entry {getattr(edge, name)} does not exist")
                 return False
         try:
-            validate_edge_ends(number, here[edge.src_id], here[edge.dst_id])
+            validate_edge_ends(number, entries_by_id[edge.src_id], entries_by_id[edge.dst_id])
         except Invalid as refusal:
             self._add_problem(number, str(refusal))
             return False

@@ -17,8 +17,8 @@ from kmapp.ledger.canonical import encode_canonical
 from memory.models import Judgement, MemoryEntry, RankingComparison, Viewer
 from memory.models.learning import OWNER_IDS
 
-MOST = 500  # judgements of one commit
-LONGEST = 4_000  # characters of a question
+MAX_JUDGEMENTS = 500  # judgements of one commit
+MAX_QUESTION_LENGTH = 4_000  # characters of a question
 Label = Judgement.Label
 # How the API and files of judgements express each label.
 LABELS = {True: Label.RELEVANT, False: Label.NOT_RELEVANT, None: Label.WITHDRAWN}
@@ -44,7 +44,7 @@ def judge(
     )
     if requested - existing_ids:
         raise NotFound(_("Memory not found."))
-    built = [_build(account_id, each, source, kinds) for each in judgements]
+    built = [_build_judgement(account_id, each, source, kinds) for each in judgements]
     rows = {row.pk: row for row in built}  # the last of equal ones
     stored = Judgement.objects.of(account_id).select_for_update(no_key=True)
     existing = {row.pk: row for row in stored.filter(pk__in=list(rows)).order_by("pk")}
@@ -68,14 +68,14 @@ def load_labels(
     news = [
         NewJudgement(question=question, entry_id=pk, label="", viewer=viewer) for pk in entry_ids
     ]
-    ids = [_build(account_id, each, Judgement.Source.PERSON, kinds).pk for each in news]
+    ids = [_build_judgement(account_id, each, Judgement.Source.PERSON, kinds).pk for each in news]
     return dict(Judgement.objects.of(account_id).filter(pk__in=ids).values_list("entry", "label"))
 
 
-def _build(
+def _build_judgement(
     account_id: UUID, judgement: NewJudgement, source: str, kinds: Sequence[str]
 ) -> Judgement:
-    question = redact_text(judgement.question.strip(), kinds)[:LONGEST]
+    question = redact_text(judgement.question.strip(), kinds)[:MAX_QUESTION_LENGTH]
     ids = {name: getattr(judgement.viewer, name) for name in OWNER_IDS}
     scope = judgement.viewer.scope or ""
     key = [question, *ids.values(), scope, str(judgement.entry_id), source]
@@ -92,14 +92,16 @@ def _build(
     )
 
 
-def _count_of_people(account_id: UUID, people: Collection[str]) -> int:
+def _count_judgements_of_people(account_id: UUID, people: Collection[str]) -> int:
     return (
         Judgement.objects.of(account_id).filter(user_id__in=people).count()
         + RankingComparison.objects.of(account_id).filter(user_id__in=people).count()
     )
 
 
-def _erase_of_people(account_id: UUID, people: Collection[str], commit: Recording) -> None:
+def _erase_judgements_of_people(
+    account_id: UUID, people: Collection[str], commit: Recording
+) -> None:
     RankingComparison.objects.of(account_id).filter(user_id__in=people).delete()
     judgements = Judgement.objects.of(account_id).filter(user_id__in=people)
     for pk in judgements.values_list("pk", flat=True):
@@ -107,4 +109,6 @@ def _erase_of_people(account_id: UUID, people: Collection[str], commit: Recordin
     judgements.delete()
 
 
-register_personal_data(PersonalDataHandlers(count=_count_of_people, erase=_erase_of_people))
+register_personal_data(
+    PersonalDataHandlers(count=_count_judgements_of_people, erase=_erase_judgements_of_people)
+)

@@ -26,7 +26,7 @@ from memory.models.learning import OWNER_IDS
 from memory.retrieval.candidates import collect_candidates
 from memory.retrieval.search import SearchRequest, filter_entries
 
-LEAST_WEIGHT = 0.0005  # so that no variant is left without a signal
+MIN_WEIGHT = 0.0005  # so that no variant is left without a signal
 DECIMALS = 4
 Origin = RankingComparison.Origin
 Status = Ranking.Status
@@ -63,7 +63,11 @@ def run_learning(account_id: UUID, ranking_id: UUID) -> None:
     if ranking is None:
         return None
     live = active.as_used() if active else AccountRanking(0, SHIPPED_WEIGHTS)
-    cases = [case for each in questions if (case := _rank(account_id, each, live.weights)).ranked]
+    cases = [
+        case
+        for each in questions
+        if (case := _rank_candidates(account_id, each, live.weights)).ranked
+    ]
     held_out = [case for case in cases if case.question.is_held_out]
     training = [case for case in cases if not case.question.is_held_out]
     evaluation: dict[str, Any] = {
@@ -73,8 +77,8 @@ def run_learning(account_id: UUID, ranking_id: UUID) -> None:
     }
     examples = [case.example() for case in training]
     if len(cases) < MIN_QUESTIONS or not held_out or not any(each.right.any() for each in examples):
-        return _finish(ranking, evaluation | {"outcome": "too_few_questions"})
-    learned = _weights(learn(examples, prior=np.array(live.weights)))
+        return _store_evaluation(ranking, evaluation | {"outcome": "too_few_questions"})
+    learned = _serialize_weights(learn(examples, prior=np.array(live.weights)))
     after = {
         id(case): rank_with_weights(case.question.text, case.ranked, learned) for case in cases
     }
@@ -84,20 +88,22 @@ def run_learning(account_id: UUID, ranking_id: UUID) -> None:
     )
     evaluation["measures"] = measures
     if not is_better(measures):
-        return _finish(ranking, evaluation | {"outcome": "not_better"})
+        return _store_evaluation(ranking, evaluation | {"outcome": "not_better"})
     ranking.weights = dict(zip(NAMES, learned, strict=True))
-    comparisons = [_comparison(ranking, case, after[id(case)]) for case in cases]
-    return _finish(ranking, evaluation | {"outcome": "better"}, comparisons)
+    comparisons = [_build_comparison(ranking, case, after[id(case)]) for case in cases]
+    return _store_evaluation(ranking, evaluation | {"outcome": "better"}, comparisons)
 
 
 def mark_failed(account_id: UUID, ranking_id: UUID) -> None:
     """Retire a ranking whose job failed permanently. Inside `acting`."""
     rows = Ranking.objects.of(account_id).filter(pk=ranking_id, status=Status.LEARNING)
     for ranking in rows:
-        _finish(ranking, {"outcome": "failed"})
+        _store_evaluation(ranking, {"outcome": "failed"})
 
 
-def _rank(account_id: UUID, question: LabelledQuestion, weights: tuple[float, ...]) -> _Case:
+def _rank_candidates(
+    account_id: UUID, question: LabelledQuestion, weights: tuple[float, ...]
+) -> _Case:
     decisions: list[Any] = []
     meaning = load_query_vector(account_id, question.text, decisions)
     if meaning is None:
@@ -106,17 +112,17 @@ def _rank(account_id: UUID, question: LabelledQuestion, weights: tuple[float, ..
         within = AllowedObjects.from_queryset(
             filter_entries(account_id, SearchRequest(query="", viewer=question.viewer))
         )
-        gathered = collect_candidates(account_id, question.text, meaning, within)
+        candidate_set = collect_candidates(account_id, question.text, meaning, within)
     scale = build_cosine_scale(meaning.model)
-    ranked = rank_candidates(gathered.query, gathered.candidates, scale, learned=weights)
+    ranked = rank_candidates(candidate_set.query, candidate_set.candidates, scale, learned=weights)
     return _Case(question, frozenset(map(str, question.relevant)), ranked)
 
 
-def _weights(learned: Any) -> tuple[float, ...]:
-    return tuple(round(max(LEAST_WEIGHT, float(weight)), DECIMALS) for weight in learned)
+def _serialize_weights(learned: Any) -> tuple[float, ...]:
+    return tuple(round(max(MIN_WEIGHT, float(weight)), DECIMALS) for weight in learned)
 
 
-def _comparison(
+def _build_comparison(
     ranking: Ranking, case: _Case, after: Sequence[RankedCandidate]
 ) -> RankingComparison:
     old, new = ([each.id for each in side[:DEPTH]] for side in (case.ranked, after))
@@ -136,7 +142,7 @@ def _comparison(
     )
 
 
-def _finish(
+def _store_evaluation(
     ranking: Ranking,
     evaluation: dict[str, Any],
     comparisons: Sequence[RankingComparison] = (),

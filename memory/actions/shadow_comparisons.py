@@ -15,8 +15,8 @@ from memory.models import Ranking, RankingComparison
 from memory.models.learning import OWNER_IDS
 from memory.retrieval.shadow_rankings import take_observations
 
-MOST = 500  # of one account; older ones are removed
-DAYS = 30  # after which comparisons are removed
+MAX_COMPARISONS = 500  # of one account; older ones are removed
+RETENTION_DAYS = 30  # after which comparisons are removed
 UPDATED = ("before", "after", "changed", "created_at")
 
 
@@ -31,19 +31,21 @@ def store_observations(account_id: UUID) -> int:
             return 0
         kinds = Account.objects.get(pk=account_id).redact
         current = [each for each in waiting if each["ranking"] == str(shadow.pk)]
-        built = [_build(shadow, each, kinds) for each in reversed(current)]
+        built = [_build_comparison(shadow, each, kinds) for each in reversed(current)]
         rows = {row.pk: row for row in built}  # the newest of equal questions
         RankingComparison.objects.bulk_create(
             rows.values(), update_conflicts=True, unique_fields=["id"], update_fields=UPDATED
         )
         stored = RankingComparison.objects.of(account_id)
         observed = stored.filter(origin=RankingComparison.Origin.SHADOW)
-        surplus = observed.order_by("-created_at").values_list("pk", flat=True)[MOST:]
+        surplus = observed.order_by("-created_at").values_list("pk", flat=True)[MAX_COMPARISONS:]
         stored.filter(pk__in=list(surplus)).delete()
     return len(rows)
 
 
-def _build(shadow: Ranking, observation: dict[str, Any], kinds: list[str]) -> RankingComparison:
+def _build_comparison(
+    shadow: Ranking, observation: dict[str, Any], kinds: list[str]
+) -> RankingComparison:
     question = redact_text(observation["question"], kinds)
     ids = {name: observation["viewer"][name] for name in OWNER_IDS}
     scope = observation["viewer"]["scope"] or ""
@@ -65,7 +67,7 @@ def _build(shadow: Ranking, observation: dict[str, Any], kinds: list[str]) -> Ra
 
 def remove_old_comparisons(account_id: UUID) -> int:
     """Delete the comparisons of agents' questions after their retention. Opens `acting` itself."""
-    limit = SteadyTime() - timedelta(days=DAYS)
+    limit = SteadyTime() - timedelta(days=RETENTION_DAYS)
     with acting(account_id):
         old = RankingComparison.objects.of(account_id).filter(created_at__lt=limit)
         return old.filter(origin=RankingComparison.Origin.SHADOW).delete()[0]

@@ -43,12 +43,12 @@ def record_versions(
 
 # A version follows its entry only if that is new. The webhooks to report to are read on the way.
 _INSERT_NEW = f"""
-WITH fresh AS ({build_insert_sql(MemoryEntry)} ON CONFLICT DO NOTHING RETURNING id),
-versions AS ({build_insert_sql(MemoryVersion)} WHERE entry_id IN (SELECT id FROM fresh))
+WITH inserted_entries AS ({build_insert_sql(MemoryEntry)} ON CONFLICT DO NOTHING RETURNING id),
+versions AS ({build_insert_sql(MemoryVersion)} WHERE entry_id IN (SELECT id FROM inserted_entries))
 SELECT id, (
   SELECT array_agg(webhook.id) FROM {Webhook._meta.db_table} webhook
   WHERE webhook.account_id = %s::uuid AND webhook.is_active
-) FROM fresh
+) FROM inserted_entries
 """  # noqa: S608 - names of tables and columns
 
 

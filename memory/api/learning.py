@@ -18,13 +18,13 @@ from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
-from memory.actions.judgements import LABELS, LONGEST, RELEVANT, NewJudgement, judge
+from memory.actions.judgements import LABELS, MAX_QUESTION_LENGTH, RELEVANT, NewJudgement, judge
 from memory.actions.rankings import Move, get_ranking, move, start_learning
 from memory.api.lookup import filter_readable
 from memory.api.request_serializers import OwnerIds, build_viewer
 from memory.models import Judgement, Ranking, RankingComparison
 
-MOST_JUDGEMENTS = 100
+MAX_JUDGEMENTS = 100
 
 
 class JudgementInput(OwnerIds):
@@ -32,7 +32,7 @@ class JudgementInput(OwnerIds):
 
     aliases = {**OwnerIds.aliases, "query": "question", "id": "memory_id"}
 
-    question = serializers.CharField(max_length=LONGEST)
+    question = serializers.CharField(max_length=MAX_QUESTION_LENGTH)
     memory_id = serializers.UUIDField()
     relevant = serializers.BooleanField(allow_null=True)
 
@@ -41,7 +41,7 @@ class JudgementsInput(Typed):
     """Judgements. Another one of the same memory and question replaces the first."""
 
     judgements = serializers.ListField(
-        child=JudgementInput(), min_length=1, max_length=MOST_JUDGEMENTS
+        child=JudgementInput(), min_length=1, max_length=MAX_JUDGEMENTS
     )
 
 

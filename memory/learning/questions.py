@@ -10,9 +10,9 @@ from uuid import UUID
 from memory.models import Judgement, MemoryEdge, MemoryEntry, Viewer
 from memory.models.learning import OWNER_IDS
 
-MOST_LABELS = 20_000
-MOST_QUESTIONS = 500  # the newest ones
-MOST_SUCCESSORS = 5  # how often a memory may have been superseded
+MAX_LABELS = 20_000
+MAX_QUESTIONS = 500  # the newest ones
+MAX_SUCCESSORS = 5  # how often a memory may have been superseded
 Source = Judgement.Source
 # Of two labels of one memory for one question, that of the later source counts.
 BY_WEIGHT = (Source.CALL, Source.FEEDBACK, Source.IMPORT, Source.PERSON)
@@ -69,9 +69,9 @@ def list_labels(account_id: UUID) -> list[Label]:
         )
         for question, entry_id, label, source, created_at, *owner, scope in rows.order_by(
             "-created_at", "-pk"
-        ).values_list(*columns)[:MOST_LABELS]
+        ).values_list(*columns)[:MAX_LABELS]
     ]
-    return judged + [label for source in _sources for label in source(account_id, MOST_LABELS)]
+    return judged + [label for source in _sources for label in source(account_id, MAX_LABELS)]
 
 
 def list_questions(account_id: UUID, labels: Iterable[Label]) -> list[LabelledQuestion]:
@@ -98,7 +98,7 @@ def list_questions(account_id: UUID, labels: Iterable[Label]) -> list[LabelledQu
     keys = sorted((key for key in relevant if relevant[key]), key=lambda key: newest[key])
     return [
         LabelledQuestion(text=text, viewer=viewer, relevant=relevant[text, viewer])
-        for text, viewer in reversed(keys[-MOST_QUESTIONS:])
+        for text, viewer in reversed(keys[-MAX_QUESTIONS:])
     ]
 
 
@@ -106,7 +106,7 @@ def _successors(account_id: UUID, ids: Collection[UUID]) -> dict[UUID, UUID]:
     """Return the active memory that each of these is today, if there is one."""
     latest = {pk: pk for pk in ids}
     entries, active = MemoryEntry.objects.of(account_id), set[UUID]()
-    for _ in range(MOST_SUCCESSORS):
+    for _ in range(MAX_SUCCESSORS):
         unchecked = set(latest.values()) - active
         active |= set(entries.current().filter(pk__in=unchecked).values_list("pk", flat=True))
         if not unchecked - active:

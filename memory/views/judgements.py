@@ -17,13 +17,20 @@ from kmapp.web.http import WebRequest, post_text, safe_next_url, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from memory.actions.exports import record_export
-from memory.actions.judgements import LABELS, LONGEST, MOST, RELEVANT, NewJudgement, judge
+from memory.actions.judgements import (
+    LABELS,
+    MAX_JUDGEMENTS,
+    MAX_QUESTION_LENGTH,
+    RELEVANT,
+    NewJudgement,
+    judge,
+)
 from memory.learning.question_file import build_question_file
 from memory.models import Judgement, MemoryExport, Viewer
 from memory.models.learning import OWNER_IDS
 
 BUTTONS = "components/judgement.html"
-MOST_BYTES = 5 * 2**20  # of an imported file
+MAX_FILE_BYTES = 5 * 2**20  # of an imported file
 NAMES = (*OWNER_IDS, "scope")
 Label, Source = Judgement.Label, Judgement.Source
 
@@ -31,7 +38,10 @@ Label, Source = Judgement.Label, Judgement.Source
 @page_view("POST", needs=Permission.REVIEW)
 def judge_result(request: WebRequest) -> HttpResponse:
     """Judge whether a memory is relevant to a question."""
-    question, label = post_text(request, "question", LONGEST), request.POST.get("label", "")
+    question, label = (
+        post_text(request, "question", MAX_QUESTION_LENGTH),
+        request.POST.get("label", ""),
+    )
     if not question or label not in Label.values:
         raise Invalid(_("Choose relevant or not relevant."))
     ids = {name: post_text(request, name, 200) for name in NAMES}
@@ -95,12 +105,12 @@ def _lines(rows: Iterable[Judgement]) -> Iterator[str]:
 def import_judgements(request: WebRequest) -> HttpResponse:
     """Read judgements from a file of JSON lines, all or none."""
     file = request.FILES.get("file")
-    if file is None or (file.size or 0) > MOST_BYTES:
+    if file is None or (file.size or 0) > MAX_FILE_BYTES:
         raise Invalid(_("Choose a file of JSON lines of at most 5 MB."))
     new = [_read_line(number, line) for number, line in enumerate(file, 1) if line.strip()]
     changed = 0
-    for first in range(0, len(new), MOST):
-        part = new[first : first + MOST]
+    for first in range(0, len(new), MAX_JUDGEMENTS):
+        part = new[first : first + MAX_JUDGEMENTS]
         changed += len(judge(request.account_id, request.actor, part, Source.IMPORT))
     text = ngettext("%(n)d judgement imported.", "%(n)d judgements imported.", changed)
     return redirect_with_notice(request, text % {"n": changed}, "memory:ranking")
@@ -118,6 +128,6 @@ def _read_line(number: int, line: bytes) -> NewJudgement:
         entry_id, viewer = UUID(value["memory_id"]), _viewer(value)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, Unstorable) as error:
         raise refused from error
-    if not 0 < len(question) <= LONGEST:
+    if not 0 < len(question) <= MAX_QUESTION_LENGTH:
         raise refused
     return NewJudgement(question=question, entry_id=entry_id, label=label, viewer=viewer)

@@ -52,7 +52,7 @@ def operations_summary(request: WebRequest) -> HttpResponse:
     rows = Delivery.objects.of(request.account_id)
     context = {
         "dead": rows.dead().count(),
-        "owed": rows.open().count(),
+        "pending_jobs": rows.open().count(),
         "oldest": rows.open().aggregate(oldest=Min("event__created_at"))["oldest"],
     }
     return render_polled(request, "web/operations/summary.html", context, part="panel")
