@@ -95,17 +95,19 @@ def test_cache_and_broker_use_verified_tls(
     assert ValkeyCache(trusted, {}).ping()
     with Redis.from_url(untrusted) as client, pytest.raises(Unreachable, match="verify failed"):
         client.ping()
-    with Celery(broker=env.broker(trusted)).connection_for_write() as broker:
+    with Celery(broker=env.broker(trusted), set_as_current=False).connection_for_write() as broker:
         broker.ensure_connection(max_retries=1, timeout=20)
     with (
-        Celery(broker=env.broker(untrusted)).connection_for_write() as broker,
+        Celery(broker=env.broker(untrusted), set_as_current=False).connection_for_write() as broker,
         pytest.raises(OperationalError, match="verify failed"),
     ):
         broker.ensure_connection(max_retries=1, timeout=20)
 
 
 def test_broker_uses_tls_although_its_url_names_no_certificate() -> None:
-    with Celery(broker=env.broker("rediss://cache.test/0")).connection_for_write() as broker:
+    with Celery(
+        broker=env.broker("rediss://cache.test/0"), set_as_current=False
+    ).connection_for_write() as broker:
         assert broker.ssl == {"ssl_cert_reqs": ssl.CERT_REQUIRED}
 
 
