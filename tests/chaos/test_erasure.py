@@ -129,9 +129,9 @@ def into_rules(product: Product, mark: Marks, person: str) -> None:
     body = {"context": {"said": mark.new()}, "candidates": ["bash"], "user_id": person}
     selecting = {**body, "run_id": mark.new()}
     made = ask(product, "memory/tools/select", selecting, idempotent=True)
-    body = {"selected_tool": "bash", "outcome": "negative", "note": mark.new()}
-    body |= {"decision_id": made["decision"]["decision_id"], "input_text": mark.new()}
-    ask(product, "memory/tools/feedback", {**body, **body})
+    feedback = {"selected_tool": "bash", "outcome": "negative", "note": mark.new()}
+    feedback |= {"decision_id": made["decision"]["decision_id"], "input_text": mark.new()}
+    ask(product, "memory/tools/feedback", {**body, **feedback})
 
 
 def into_knowledge(product: Product, mark: Marks) -> str:
