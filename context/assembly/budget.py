@@ -5,7 +5,7 @@ narrow the tools. Each step that changes the call is recorded with the tokens be
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from context.archives.placeholder_swap import find_archive_id, list_older_slots, map_tool_names
@@ -64,6 +64,9 @@ class Draft:
         self.tool_name = map_tool_names(material.messages)
         self.tools = filter_by_profile(self.all_tools, self.profile, self.needed_tools())
         self.candidates = sorted(material.snippets, key=lambda s: (-s.score, s.source, s.ref))
+        if policy.short_ids:
+            numbered = enumerate(self.candidates, start=1)
+            self.candidates = [replace(each, label=str(number)) for number, each in numbered]
         self.snippets: list[Snippet] = []
         self.tail: list[Part] = []
         self.set_snippets(self._limit_snippets())

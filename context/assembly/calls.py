@@ -34,10 +34,11 @@ class Snippet:
     citation: Mapping[str, Any]
     made_of: Sequence[str] = ()  # ids of the objects whose texts it joins, if several
     is_excerpt: bool = False  # whether sentences are left out
+    label: str = ""  # its id in the prompt, if that is not `ref`
 
     @property
     def item(self) -> Item:
-        return Item(id=self.ref, source=self.source, trust=self.trust, text=self.text)
+        return Item(id=self.label or self.ref, source=self.source, trust=self.trust, text=self.text)
 
     @property
     def tokens(self) -> int:

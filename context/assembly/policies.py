@@ -39,6 +39,7 @@ class Policy:
     most_snippets: int = _number(0, 100, 20)
     min_score: float = 0.0
     strict_tools: bool = True
+    short_ids: bool = False  # whether retrieved texts are numbered instead of having their ref
     retrieval_ms: int = _number(50, 10_000, 2_000)
 
     def body(self) -> dict[str, Any]:

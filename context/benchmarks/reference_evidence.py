@@ -35,20 +35,24 @@ def memory_lines(file: Path, template: str, vectors: Vectors, number: int) -> It
     questions = evaluate_questions(collections, template, vectors)
     questions = questions[:: max(1, len(questions) // number)]
     yield f"{file.name}: {len(questions):,} questions"
-    yield ""
-    yield "| tokens | evidence | text | memories |"
-    yield "| ---: | ---: | ---: | ---: |"
-    for budget in BUDGETS:
-        rows = [_measure_memories(each, items[each.group], budget) for each in questions]
-        evidence, text, count = (fmean(column) for column in zip(*rows, strict=True))
-        yield f"| {budget:,} | {evidence:.3f} | {text:.3f} | {count:.0f} |"
+    for label, title in (("", "IDs"), ("{}", "numbers (short_ids)")):
+        yield ""
+        yield f"| tokens, with {title} | evidence | text | memories |"
+        yield "| ---: | ---: | ---: | ---: |"
+        for budget in BUDGETS:
+            rows = [_measure_memories(each, items[each.group], budget, label) for each in questions]
+            evidence, text, count = (fmean(column) for column in zip(*rows, strict=True))
+            yield f"| {budget:,} | {evidence:.3f} | {text:.3f} | {count:.0f} |"
 
 
 def _measure_memories(
-    question: EvaluatedQuestion, items: Sequence[dict[str, Any]], budget: int
+    question: EvaluatedQuestion, items: Sequence[dict[str, Any]], budget: int, label: str
 ) -> tuple[float, float, int]:
     ranked = rank_candidates(question.query, question.candidates)[:MAX_MEMORIES]
-    candidates = [_memory(items[int(each.id)]["text"], int(each.id), each.score) for each in ranked]
+    candidates = [
+        _memory(items[int(each.id)]["text"], int(each.id), each.score, label.format(rank))
+        for rank, each in enumerate(ranked, start=1)
+    ]
     selected = select_snippets(candidates, question.query.text, budget)
     relevant = {ID.format(int(key)) for key in question.gold}
     printed = set(terms(" ".join(each.text for each in selected)))
@@ -62,7 +66,7 @@ def _measure_memories(
     return len(shares) / number, sum(shares) / number, len(selected)
 
 
-def _memory(text: str, number: int, score: float) -> Snippet:
+def _memory(text: str, number: int, score: float, label: str) -> Snippet:
     return Snippet(
         source="memory",
         ref=ID.format(number),
@@ -71,6 +75,7 @@ def _memory(text: str, number: int, score: float) -> Snippet:
         trust="semi_trusted",
         why={},
         citation={},
+        label=label,
     )
 
 

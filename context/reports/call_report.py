@@ -102,12 +102,14 @@ def _tail_items(part: Part, snippets: Sequence[Snippet]) -> list[Item]:
 
 
 def list_citations(draft: Draft) -> list[Mapping[str, Any]]:
-    citations = [
-        {**snippet.citation, "source": snippet.source, "trust": snippet.trust}
-        for snippet in draft.snippets
-    ]
+    citations = [_cite(snippet) for snippet in draft.snippets]
     rules = draft.material.bound.citations
     return [*citations, *({**rule, "source": "rules", "trust": "trusted"} for rule in rules)]
+
+
+def _cite(snippet: Snippet) -> Mapping[str, Any]:
+    citation = {**snippet.citation, "source": snippet.source, "trust": snippet.trust}
+    return {**citation, "label": snippet.label} if snippet.label else citation
 
 
 def pair_citations(report: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], Item | None]]:

@@ -58,6 +58,7 @@ POLICY = {
     "most_snippets": _("Maximum number of retrieved texts"),
     "min_score": _("Minimum score (0 to 1)"),
     "strict_tools": _("Strict tool schemas"),
+    "short_ids": _("Numbers instead of IDs for retrieved texts"),
     "retrieval_ms": _("Retrieval timeout (ms)"),
 }
 SIDE = {

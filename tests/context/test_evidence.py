@@ -44,13 +44,17 @@ def test_more_tokens_contain_more_memories(tmp_path: Path) -> None:
     def embed(texts: Sequence[str], kind: str) -> list[list[float]]:
         return [vector_of(text, 64) for text in texts]
 
-    title, _, _, _, *rows = memory_lines(file, "{text}", Vectors(tmp_path / "v", embed), number=2)
+    title, *lines = memory_lines(file, "{text}", Vectors(tmp_path / "v", embed), number=2)
     assert title == "small.json.gz: 2 questions"
-    assert [cells(row)[0] for row in rows] == ["300", "600", "1,200", "2,400"]
-    assert {cells(row)[1] for row in rows} == {"1.000"}  # the best memory answers
-    numbers = [int(cells(row)[3]) for row in rows]
-    assert numbers == sorted(numbers)
-    assert numbers[0] < numbers[-1] == len(items)
+    tables = [[cells(row) for row in lines[start : start + 4]] for start in (3, 10)]
+    for rows in tables:
+        assert [row[0] for row in rows] == ["300", "600", "1,200", "2,400"]
+        assert {row[1] for row in rows} == {"1.000"}  # the best memory answers
+        numbers = [int(row[3]) for row in rows]
+        assert numbers == sorted(numbers)
+        assert numbers[0] < numbers[-1] == len(items)
+    with_ids, with_numbers = tables
+    assert sum(int(row[3]) for row in with_numbers) > sum(int(row[3]) for row in with_ids)
 
 
 @pytest.mark.django_db

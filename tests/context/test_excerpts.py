@@ -1,0 +1,78 @@
+"""Retrieved texts that do not fit: excerpts, and numbers instead of IDs."""
+
+from uuid import UUID
+
+from context.assembly.budget import fit_into_budget
+from context.assembly.calls import Material, Snippet
+from context.assembly.policies import Policy
+from context.reports.call_report import build_report
+
+NONCE = "ab" * 7
+
+
+def test_numbers_replace_ids_if_the_policy_says_so() -> None:
+    candidates = [
+        Snippet(
+            source="memory",
+            ref=str(UUID(int=at * 0x0190A7B3C9D41E2F708153)),
+            text=f"Crate {at} has {at} copper kettles.",
+            score=at / 10,
+            trust="trusted",
+            why={},
+            citation={"kind": "memory_entry", "ref": f"r{at}"},
+        )
+        for at in range(3)
+    ]
+    message = {"role": "user", "content": "How many kettles?"}
+    material = Material(
+        messages=[message], window=1_000, reserve=100, snippets=candidates, nonce=NONCE
+    )
+    whole_ids, numbered = (
+        fit_into_budget(material, Policy(short_ids=value)) for value in (False, True)
+    )
+    assert numbered.total < whole_ids.total - 3 * 15
+    [part] = numbered.tail
+    assert part.text.index('id="1"') < part.text.index("Crate 2") < part.text.index('id="2"')
+    citations = build_report(numbered)["citations"]
+    assert [(each["label"], each["ref"]) for each in citations] == [
+        ("1", "r2"),
+        ("2", "r1"),
+        ("3", "r0"),
+    ]
+    assert "label" not in build_report(whole_ids)["citations"][0]
+
+
+def test_texts_are_shortened_before_any_is_left_out() -> None:
+    def candidate(at: int) -> Snippet:
+        filler = " ".join(f"Shelf {at}{n} of the barn holds old rope and dust." for n in range(30))
+        return Snippet(
+            source="knowledge",
+            ref=f"r{at}",
+            text=f"{filler} Crate {at} has {at} copper kettles. {filler}",
+            score=1 - at / 10,
+            trust="trusted",
+            why={},
+            citation={"kind": "document_chunk", "ref": f"r{at}"},
+        )
+
+    candidates = [candidate(at) for at in range(5)]
+    limit = 1_200
+    assert sum(each.tokens for each in candidates) > 2 * limit
+    material = Material(
+        messages=[{"role": "user", "content": "How many kettles are in the crate?"}],
+        window=10_000,
+        reserve=100,
+        snippets=candidates,
+        query="How many kettles are in the crate?",
+        nonce=NONCE,
+    )
+    draft = fit_into_budget(material, Policy(snippet_tokens=limit))
+    assert [each.ref for each in draft.snippets] == [each.ref for each in candidates]
+    assert all(f"Crate {at} has" in each.text for at, each in enumerate(draft.snippets))
+    assert draft.snippets[-1].is_excerpt
+    assert sum(each.tokens for each in draft.snippets) <= limit
+    [decision] = draft.decisions
+    assert (decision["action"], decision["kept"]) == ("limit_snippets", 5)
+    assert decision["shortened"] >= 1
+    whole_call = fit_into_budget(material, Policy(snippet_tokens=10_000))
+    assert not any(each.is_excerpt for each in whole_call.snippets)
