@@ -1,7 +1,5 @@
 """Share of the evidence among the retrieved texts of a call, by their limit in tokens."""
 
-import gzip
-import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -17,7 +15,7 @@ from kmapp.text.terms import terms
 from knowledge.benchmarks.search_quality import Question
 from knowledge.retrieval.search import Search, search
 from memory.benchmarks.prompt_tokens import BUDGETS, share_of_terms
-from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, evaluate_questions
+from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, load_sample
 
 MAX_MEMORIES = 50
 MAX_PASSAGES = 20
@@ -29,11 +27,7 @@ def memory_lines(file: Path, template: str, vectors: Vectors, number: int) -> It
 
     Its columns are those of `memory.benchmarks.prompt_tokens`.
     """
-    with gzip.open(file, "rt", encoding="utf-8") as opened:
-        collections = json.load(opened)["collections"]
-    items = {str(each["id"]): each["items"] for each in collections}
-    questions = evaluate_questions(collections, template, vectors)
-    questions = questions[:: max(1, len(questions) // number)]
+    items, questions = load_sample(file, template, vectors, number)
     yield f"{file.name}: {len(questions):,} questions"
     for label, title in (("", "IDs"), ("{}", "numbers (short_ids)")):
         yield ""

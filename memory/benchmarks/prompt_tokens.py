@@ -1,7 +1,5 @@
 """Share of the evidence that a prompt block of a given size contains."""
 
-import gzip
-import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import Any
 from kmapp.search.fusion import rank_candidates
 from kmapp.text import tokens
 from kmapp.text.terms import terms
-from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, evaluate_questions
+from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, load_sample
 from memory.models.settings import MAX_INJECTED
 from memory.retrieval.text_budget import BlockEntry, build_block
 
@@ -24,11 +22,7 @@ def evidence_lines(file: Path, template: str, vectors: Vectors, number: int) -> 
     `evidence` is the share of relevant memories in the block, `text` the share of their distinct
     terms that are printed.
     """
-    with gzip.open(file, "rt", encoding="utf-8") as opened:
-        collections = json.load(opened)["collections"]
-    items = {str(each["id"]): each["items"] for each in collections}
-    questions = evaluate_questions(collections, template, vectors)
-    questions = questions[:: max(1, len(questions) // number)]
+    items, questions = load_sample(file, template, vectors, number)
     yield f"{file.name}: {len(questions):,} questions"
     yield ""
     yield "| tokens | evidence | text | memories |"

@@ -64,9 +64,9 @@ class Vectors:
                 for key, text in zip(keys, texts, strict=True)
                 if not database.execute("SELECT 1 FROM v WHERE k = ?", [key]).fetchone()
             }
-            todo = sorted(missing.items(), key=lambda each: len(each[1]))
-            for start in range(0, len(todo), BATCH):
-                batch = todo[start : start + BATCH]
+            shortest_first = sorted(missing.items(), key=lambda each: len(each[1]))
+            for start in range(0, len(shortest_first), BATCH):
+                batch = shortest_first[start : start + BATCH]
                 embedded = self.embed([text for _, text in batch], kind)
                 rows = [
                     (key, np.asarray(vector, np.float32).tobytes())
@@ -116,6 +116,16 @@ def load_collections(file: Path) -> list[dict[str, Any]]:
 def questions(file: Path, template: str, vectors: Vectors) -> list[EvaluatedQuestion]:
     """Return the questions of a file with the candidates that the product would rank."""
     return evaluate_questions(load_collections(file), template, vectors)
+
+
+def load_sample(
+    file: Path, template: str, vectors: Vectors, number: int
+) -> tuple[dict[str, list[dict[str, Any]]], list[EvaluatedQuestion]]:
+    """Return the items of each collection, and `number` questions distributed over the file."""
+    collections = load_collections(file)
+    evaluated = evaluate_questions(collections, template, vectors)
+    items = {str(each["id"]): each["items"] for each in collections}
+    return items, evaluated[:: max(1, len(evaluated) // number)]
 
 
 def evaluate_questions(

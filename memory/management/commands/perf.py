@@ -114,11 +114,14 @@ class Command(BaseCommand):
         if not options["here"]:
             _elsewhere()
             return
-        # One account holds nine tenths of the seeded memories, which is the requested number.
+        result = cleared(self._seed_large_account(options), options["number"])
+        self.stdout.write(f"With {options['entries']:,} memories: {format_figures(result)}")
+
+    def _seed_large_account(self, options: dict[str, Any]) -> Account:
+        """Seed accounts, of which the returned one has about `entries` memories."""
         number = round(options["entries"] * 100 / SHARES[0])
         self.seed(number=number, account_share=SHARES, yes=options["yes"])
-        result = cleared(get_account(slug_of(SHARES[0])), options["number"])
-        self.stdout.write(f"With {options['entries']:,} memories: {format_figures(result)}")
+        return get_account(slug_of(SHARES[0]))
 
     def checkpoints(self, **options: Any) -> None:
         if not options["here"]:
@@ -131,9 +134,7 @@ class Command(BaseCommand):
         if not options["here"]:
             _elsewhere()
             return
-        number = round(options["entries"] * 100 / SHARES[0])
-        self.seed(number=number, account_share=SHARES, yes=options["yes"])
-        account = get_account(slug_of(SHARES[0]))
+        account = self._seed_large_account(options)
         ratio = measure_verify_cost(account, options["number"], self.stdout.write)
         self.stdout.write(f"At most {ratio:.2f} times the search without it.")
 
@@ -141,9 +142,7 @@ class Command(BaseCommand):
         if not options["here"]:
             _elsewhere()
             return
-        number = round(options["entries"] * 100 / SHARES[0])
-        self.seed(number=number, account_share=SHARES, yes=options["yes"])
-        account = get_account(slug_of(SHARES[0]))
+        account = self._seed_large_account(options)
         for line in measure_embedding_jobs(account, options["number"]):
             self.stdout.write(line)
 
