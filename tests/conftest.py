@@ -33,7 +33,7 @@ from kmapp.runtime.embedded.service import make_runtime_dir
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.search import queries
 from kmapp.text import tokens
-from tests import makers
+from tests import makers, process_caches
 from tests.fake_provider import FakeProvider
 from tests.web.browser import served
 
@@ -42,6 +42,7 @@ TEMPLATE = "kmapp_template"
 # The time of an example depends on the load of the machine; tests.timing compares ratios.
 hypothesis.settings.register_profile("kmapp", deadline=None)
 hypothesis.settings.load_profile("kmapp")
+process_caches.install()
 _parts = pytest.StashKey[ExitStack]()
 
 

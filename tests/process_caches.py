@@ -1,0 +1,49 @@
+"""Caches of what the product reads once per process, and tests would read once per test.
+
+Each test client has middleware of its own, and each fake provider an HTTP client of its own.
+"""
+
+import os
+from functools import cache
+from ssl import SSLContext
+from typing import Any
+
+import httpcore2
+import pytest
+from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
+
+_patch = pytest.MonkeyPatch()  # for the whole run
+
+
+def install() -> None:
+    """List the static files once, and parse the trusted certificates once."""
+    _share_static_files()
+    _share_trusted_certificates()
+
+
+def _share_static_files() -> None:
+    add_files = WhiteNoiseMiddleware.add_files_from_finders
+    shared: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+    def add_shared_files(middleware: WhiteNoiseMiddleware) -> None:
+        key = (middleware.static_prefix, middleware.max_age, middleware.static_root)
+        if key not in shared:
+            add_files(middleware)
+            shared[key] = dict(middleware.files)
+        middleware.files.update(shared[key])
+
+    _patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", add_shared_files)
+
+
+def _share_trusted_certificates() -> None:
+    create_context = httpcore2.default_ssl_context
+
+    @cache
+    def load(_file: str | None, _folder: str | None, *, trust_env: bool) -> SSLContext:
+        return create_context(_trust_env=trust_env)
+
+    def get_shared_context(*, _trust_env: bool = True) -> SSLContext:
+        names = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+        return load(*map(os.environ.get, names), trust_env=_trust_env)
+
+    _patch.setattr(httpcore2, "default_ssl_context", get_shared_context)
