@@ -23,7 +23,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kmapp.settings")
 app = Celery("kmapp")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(
-    ["kmapp.api", "kmapp.outbox", "kmapp.ledger", "kmapp.notifications", "kmapp.web"]
+    [
+        "kmapp.api",
+        "kmapp.outbox",
+        "kmapp.ledger",
+        "kmapp.notifications",
+        "kmapp.search",
+        "kmapp.web",
+    ]
 )
 app.autodiscover_tasks(["memory", "rules", "context"], related_name="jobs.tasks")
 

@@ -232,6 +232,7 @@ HOUR = timedelta(hours=1)
 CELERY_BEAT_SCHEDULE = {
     "sweep the outbox": _every(timedelta(seconds=10), "kmapp.outbox.tasks.sweep"),
     "checkpoint the ledger": _every(HOUR, "kmapp.ledger.tasks.checkpoint"),
+    "pack postings": _every(timedelta(seconds=5), "kmapp.search.tasks.pack_postings"),
     "forget old events": _every(HOUR, "kmapp.outbox.tasks.drop_old"),
     "flush access counters": _every(timedelta(seconds=30), "memory.jobs.tasks.write_down_accesses"),
     "apply retention": _every(HOUR, "memory.jobs.tasks.forget_expired_memories"),

@@ -14,6 +14,8 @@ from kmapp.ledger.models import Mismatch
 from kmapp.notifications.actions import mark_read, notify, save_settings
 from kmapp.notifications.kernel_kinds import JOB_FAILED
 from kmapp.notifications.models import Notification
+from kmapp.search.models import RemovedDocument
+from kmapp.search.packing import pack_recent
 from kmapp.web.site_search.stored import record_search
 from kmapp.web.statistics.daily import record_days
 from memory.actions.exports import record_export
@@ -30,6 +32,7 @@ from memory.models import (
     TopicSuggestion,
     Triage,
 )
+from memory.models.entries import COLLECTION
 from tests import makers
 from tests.context.builders import fill_calls
 from tests.knowledge.deliveries import fill_knowledge
@@ -49,7 +52,9 @@ def account_tables() -> dict[str, str]:
         cursor.execute(
             "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
             " WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')"
-            " AND a.attname = 'account_id' AND NOT a.attisdropped ORDER BY 1"
+            " AND a.attname = 'account_id' AND NOT a.attisdropped"
+            # Of the former release, and always empty.
+            " AND c.relname <> 'search_termposting' ORDER BY 1"
         )
         return {"accounts_account": "id"} | {row[0]: "account_id" for row in cursor.fetchall()}
 
@@ -90,7 +95,11 @@ def create_full_account(name: str) -> FullAccount:
     result = {"tool_name": f"look-{word}", "result": f"The {word} is open.", "threshold": 0}
     agent.post("tool-results", {**result, "conversation_id": f"run-{word}"}, 201)
     makers.settle()
+    pack_recent(account.pk, COLLECTION, at_least=1)
     with acting(account):
+        RemovedDocument.objects.create(
+            account=account, collection=word[:30], number=0, terms=[word]
+        )
         entry = MemoryEntry.objects.of(account).earliest("pk")
         ErasedEntry.objects.create(
             account=account, erased_at=entry.created_at, commit_id=entry.commit_id

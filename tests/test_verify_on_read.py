@@ -91,7 +91,7 @@ def test_row_beside_the_ledger_and_revived_memory_are_withheld(
 ) -> None:
     pk = UUID(agent.store(TEXT, **OWNER))
     makers.settle()
-    # A copy beside the ledger has the postings of the original, so that searches find it.
+    # A copy beside the ledger has the words of the original, so that searches find it.
     twin = uuid4()
     columns = ", ".join(set(intruder.columns("memory_memoryentry")) - {"id", "client_id"})
     intruder.run(
@@ -100,12 +100,12 @@ def test_row_beside_the_ledger_and_revived_memory_are_withheld(
         twin,
         pk,
     )
-    intruder.run("UPDATE search_termposting SET document = %s WHERE document = %s", twin, pk)
+    intruder.run("UPDATE search_indexeddocument SET document = %s WHERE document = %s", twin, pk)
     agent.post("memory/forget", {"id": str(pk), **OWNER})
     assert_withheld(read(agent, twin, OWNER), twin)
     assert reasons(acme) == {str(twin): "unsealed"}
     intruder.run("DELETE FROM memory_memoryentry WHERE id = %s", twin)
-    intruder.run("UPDATE search_termposting SET document = %s WHERE document = %s", pk, twin)
+    intruder.run("UPDATE search_indexeddocument SET document = %s WHERE document = %s", pk, twin)
     # Only the status: the row differs from its last seal.
     with edited(intruder, "memory_memoryentry", pk, "status = 'active'"):
         assert_withheld(read(agent, pk, OWNER), pk, TEXT)

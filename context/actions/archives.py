@@ -22,7 +22,8 @@ from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, clear_error_messages, publish
 from kmapp.pii import redact, redact_json
 from kmapp.providers.active import models_in_use
-from kmapp.search.actions import Part, await_vectors, drop_vectors, index_terms, unindex_terms
+from kmapp.search.actions import Part, await_vectors, drop_vectors
+from kmapp.search.document_index import index_documents, remove_documents
 
 EMBED = "context.archive.embed"
 BATCH = 100  # archives per commit of the clean-up
@@ -62,7 +63,7 @@ def _store_archives(
         created = sorted(fresh.values(), key=lambda archive: archive.pk)
         ToolResultArchive.objects.bulk_create(created, batch_size=100)
         commit.add_all(created, "ADD")
-        index_terms(account_id, COLLECTION, {row.pk: indexed_text(row) for row in created})
+        index_documents(account_id, COLLECTION, {row.pk: indexed_text(row) for row in created})
         _enqueue_embeddings(account_id, created, commit)
         enqueue_summaries(account_id, SUMMARISE_RESULT, [archive.pk for archive in created])
     return [existing.get(key) or fresh[key] for key in keys], frozenset(fresh)
@@ -145,7 +146,7 @@ def erase_archives_in(commit: Recording, archives: Sequence[ToolResultArchive]) 
     account_id, ids = commit.account_id, [archive.pk for archive in archives]
     for archive in archives:
         commit.erase(ToolResultArchive._meta.label_lower, archive.pk)
-    unindex_terms(account_id, COLLECTION, {row.pk: indexed_text(row) for row in archives})
+    remove_documents(account_id, [COLLECTION], ids)
     drop_vectors(account_id, [COLLECTION], ids)
     ToolResultArchive.objects.of(account_id).filter(pk__in=ids).delete()
     ids += delete_parts_with_results(account_id, archives)

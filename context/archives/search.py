@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Count, F
+from django.db.models import F
 from django.utils import timezone
 
 from context.archives.passage_selection import select_passages
@@ -20,9 +20,14 @@ from kmapp.providers.active import active_model
 from kmapp.search import queries
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.fusion import Candidate, Query, rank_candidates
-from kmapp.search.models import TermPosting
-from kmapp.search.queries import Collection, QueryVector, WeightedTerms
+from kmapp.search.queries import Collection, QueryVector
 from kmapp.search.query_vector import build_cosine_scale, load_query_vector
+from kmapp.search.word_queries import (
+    WeightedTerms,
+    count_terms,
+    find_best_by_words,
+    load_weighted_terms,
+)
 from kmapp.text import tokens
 from kmapp.text.terms import chinese_share, terms
 
@@ -178,11 +183,8 @@ def measure_relevance(
     """Measure each archive on its own, without normalising over the others. Inside `acting`."""
     query_terms = set(terms(query))
     pks = list(rows.values_list("pk", flat=True))
-    postings = TermPosting.objects.of(account_id).filter(
-        collection=COLLECTION, term__in=query_terms, document__in=pks
-    )
-    words = dict(postings.values_list("document").annotate(Count("term")))
     collection = Collection(account_id=account_id, name=COLLECTION)
+    words = count_terms(collection, query_terms, pks)
     no_words = WeightedTerms(idf={}, average_length=1.0)
     measures = load_exact_scores(
         collection, no_words, meaning, map(str, pks), context_collection=NO_FALLBACK
@@ -243,8 +245,8 @@ def rank_archives(
     """Return the archives with their scores, best first. Inside `acting`."""
     collection = Collection(account_id=account_id, name=COLLECTION)
     within = queries.AllowedObjects.from_queryset(rows)
-    words = queries.load_weighted_terms(collection, terms(query))
-    lexical_ids = queries.find_best_by_words(collection, words, within=within, limit=CANDIDATES)
+    words = load_weighted_terms(collection, terms(query))
+    lexical_ids = find_best_by_words(collection, words, within=within, limit=CANDIDATES)
     nearest = {}
     if meaning:
         nearest = queries.find_nearest(collection, meaning, within=within, limit=4 * CANDIDATES)

@@ -27,6 +27,14 @@ def prepared_cursor() -> CursorWrapper:
     return connection.make_cursor(_PreparingCursor(connection.connection))  # type: ignore[arg-type]
 
 
+def binary_cursor() -> CursorWrapper:
+    """Return a cursor that transfers bytes as they are, not as hexadecimal text."""
+    connection.ensure_connection()
+    cursor = psycopg.Cursor(connection.connection)
+    cursor.format = psycopg.pq.Format.BINARY
+    return connection.make_cursor(cursor)  # type: ignore[arg-type]
+
+
 class _PreparingCursor(psycopg.Cursor[Any]):
     def execute(self, *args: Any, **options: Any) -> Self:
         """Execute a statement, and prepare it if this connection has executed it before.

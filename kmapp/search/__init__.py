@@ -1,4 +1,4 @@
 """Search over words and vectors. It refers to objects by id only.
 
-Postings are written with the row; workers write vectors later.
+Words are indexed with the row. Workers pack their postings and write vectors later.
 """

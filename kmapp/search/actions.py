@@ -1,10 +1,7 @@
-"""Writing of the search indexes: postings with the row, vectors by workers."""
+"""Storing of vectors, which workers compute."""
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -14,106 +11,6 @@ from kmapp.database.bulk_insert import Insert
 from kmapp.database.ids import uuid7
 from kmapp.database.prepared import prepared_cursor
 from kmapp.search.models import Vector
-from kmapp.text.terms import terms
-
-DOCUMENT = ""  # the term whose posting is that of the document itself
-MAX_STORED_FREQUENCY = 32_000  # stored frequency of a term in a document: the column is a smallint
-
-
-# In the order of the primary key: neighbouring rows are in the same pages of it.
-_INDEX = """
-INSERT INTO search_termposting (account_id, collection, term, document, tf, dl)
-SELECT %s::uuid, %s::text, term.key, d.id, term.value::int, d.dl
-FROM json_to_recordset(%s::json) AS d (id uuid, dl int, terms json), json_each_text(d.terms) AS term
-ORDER BY term.key, d.id
-"""
-_REPLACE = """
--- An older release may have left words that it split differently.
-ON CONFLICT (account_id, collection, term, document)
-DO UPDATE SET tf = excluded.tf, dl = excluded.dl
-"""
-
-
-def index_terms(
-    account_id: UUID,
-    collection: str,
-    texts: Mapping[UUID, str],
-    *,
-    before: Mapping[UUID, str] | None = None,
-) -> None:
-    """Index the words of texts; `before` has the indexed texts of existing documents."""
-    if before:
-        unindex_terms(account_id, collection, before)
-    for insert in insert_postings(account_id, collection, texts):
-        with prepared_cursor() as cursor:
-            cursor.execute(insert.sql + _REPLACE, insert.values)
-
-
-def insert_postings(
-    account_id: UUID, collection: str, texts: Mapping[UUID, str]
-) -> Iterator[Insert]:
-    """Yield an INSERT of the postings of documents that have none."""
-    documents = [_encode_document(document, text) for document, text in texts.items()]
-    if documents:
-        yield Insert(_INDEX, [account_id, collection, json.dumps(documents)])
-
-
-def _encode_document(document: UUID, text: str) -> dict[str, Any]:
-    counts = Counter(terms(text))
-    length = counts.total()
-    if length > MAX_STORED_FREQUENCY:
-        counts = Counter(
-            {term: min(frequency, MAX_STORED_FREQUENCY) for term, frequency in counts.items()}
-        )
-    return {
-        "id": str(document),
-        "dl": length,
-        "terms": {DOCUMENT: min(length, MAX_STORED_FREQUENCY), **counts},
-    }
-
-
-def postings_of(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield term, frequency and length of the text, for each term and for the document itself."""
-    term_counts = Counter(terms(text))
-    length = term_counts.total()
-    for term, frequency in ((DOCUMENT, length), *term_counts.items()):
-        yield term, min(frequency, MAX_STORED_FREQUENCY), length
-
-
-def _postings(texts: Mapping[UUID, str]) -> list[tuple[str, UUID, int, int]]:
-    return [
-        (term, document, frequency, length)
-        for document, text in texts.items()
-        for term, frequency, length in postings_of(text)
-    ]
-
-
-def unindex_terms(account_id: UUID, collection: str, texts: Mapping[UUID, str]) -> None:
-    """Delete postings by the texts of documents, because the primary key begins with the term."""
-    postings = _postings(texts)
-    if postings:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "DELETE FROM search_termposting p USING unnest(%s::text[], %s::uuid[]) AS t (term, "
-                "document) WHERE p.account_id = %s AND p.collection = %s AND p.term = t.term "
-                "AND p.document = t.document",
-                [
-                    [row[0] for row in postings],
-                    [row[1] for row in postings],
-                    account_id,
-                    collection,
-                ],
-            )
-
-
-def drop_documents(account_id: UUID, collections: Sequence[str], documents: Sequence[UUID]) -> None:
-    """Delete every posting of these documents, whatever their texts were. Reads all postings."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM search_termposting WHERE account_id = %s AND collection = ANY (%s) "
-            "AND document = ANY (%s::uuid[])",
-            [account_id, list(collections), list(documents)],
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

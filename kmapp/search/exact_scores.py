@@ -9,15 +9,11 @@ from typing import Any
 from django.db import connection
 
 from kmapp.database.ids import IdText
+from kmapp.search.bm25 import K1, B
 from kmapp.search.fusion import MAX_MASK_TERMS
 from kmapp.search.lookups import IdArray
-from kmapp.search.queries import (
-    SCORE_SQL,
-    Collection,
-    QueryVector,
-    WeightedTerms,
-    build_bm25_parameters,
-)
+from kmapp.search.queries import Collection, QueryVector
+from kmapp.search.word_queries import WeightedTerms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +41,10 @@ def load_exact_scores(
     unknown_ids = [each for each in object_ids if each not in cosines]
     with_clause, selects = "WITH these (ids) AS (SELECT %s::uuid[])", [_BM25_SQL]
     parameters: list[Any] = [IdArray(object_ids).array]
-    query_parameters = build_bm25_parameters(collection, words)
+    query_parameters: list[Any] = [
+        max(words.average_length, 1.0),
+        *(list(words.idf), list(words.idf.values()), collection.account_id, collection.name),
+    ]
     if meaning:
         with_clause += (
             f", unknown (ids) AS (SELECT %s::uuid[]), query (v) AS (SELECT %s::{meaning.sql_type})"
@@ -80,13 +79,17 @@ def load_exact_scores(
 
 # Ids and the vector are sent once, because Postgres takes longer to parse them than to use them.
 # Ids are in a subquery, because of a visible array Postgres estimates each element while it plans.
+# The same sum as kmapp.search.bm25.score; a test compares both. Without the casts, Postgres would
+# use decimal arithmetic, which takes longer than reading the documents.
 _BM25_SQL = (
-    f"SELECT '', p.document::text, {SCORE_SQL}, "  # noqa: S608 - constants
+    f"SELECT '', d.document::text, sum(q.idf * t.tf * {K1 + 1}::float8 / "  # noqa: S608 - constants
+    f"(t.tf + {K1}::float8 * ({1 - B}::float8 + {B}::float8 * d.length / %s::float8))), "
     f"coalesce(bit_or(1::bigint << (q.place - 1)::int) FILTER (WHERE q.place <= {MAX_MASK_TERMS}), "
     "0) "
     "FROM unnest(%s::text[], %s::float8[]) WITH ORDINALITY AS q (term, idf, place) "
-    "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
-    "WHERE p.document = ANY ((SELECT ids FROM these)::uuid[]) GROUP BY p.document"
+    "JOIN search_indexeddocument d ON d.account_id = %s AND d.collection = %s AND d.terms ? q.term "
+    "CROSS JOIN LATERAL (SELECT (d.terms->>q.term)::int AS tf) t "
+    "WHERE d.document = ANY ((SELECT ids FROM these)::uuid[]) GROUP BY d.document"
 )
 _COSINES_SQL = (
     "SELECT collection, object_id::text, 1 - min(embedding::{type} <=> (SELECT v FROM query)), 0 "

@@ -1,5 +1,6 @@
-"""Postings for words and vectors for meaning. Both are derived and can be rebuilt."""
+"""Words and vectors of texts. Both are derived and can be rebuilt."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -64,15 +65,53 @@ class Vector(AccountOwned):
         return f"{self.collection}:{self.object_id}#{self.part} {self.state}"
 
 
-class TermPosting(models.Model):
-    """One term of one document, with all values that BM25 needs.
+class IndexedDocument(models.Model):
+    """The words of one text, with all values that BM25 needs.
 
-    The empty term is the posting of the document itself: their number is N, `dl` is the length.
+    `number` is its place in packed postings. A recent document has none: its own row is read.
     """
 
-    pk = models.CompositePrimaryKey("account_id", "collection", "term", "document")
-    # Without a constraint: checking it for each posting takes half as long as writing it. Row-level
-    # security admits the account of the transaction only, and its other rows have constraints.
+    pk = models.CompositePrimaryKey("account_id", "collection", "document")
+    account = models.ForeignKey(
+        Account, on_delete=models.CASCADE, related_name="+", db_index=False, editable=False
+    )
+    collection = models.CharField(max_length=30)
+    document = models.UUIDField()
+    length = models.IntegerField()  # in terms, repeated ones included
+    terms = models.JSONField()  # {term: how often}
+    number = models.IntegerField(null=True)
+
+    objects = AccountQuerySet["IndexedDocument"].as_manager()
+
+    class Meta:
+        verbose_name = _("indexed document")
+        verbose_name_plural = _("indexed documents")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "collection", "number"],
+                condition=Q(number__isnull=False),
+                include=["document"],
+                name="documents_by_number",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["account", "collection", "document"],
+                condition=Q(number__isnull=True),
+                name="documents_not_packed",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.collection}:{self.document}"
+
+
+class PackedPostings(models.Model):
+    """One term in a block of documents, as an array; see `kmapp.search.postings`."""
+
+    pk = models.CompositePrimaryKey("account_id", "collection", "term", "block")
+    # Without a constraint: checking it for each row takes half as long as writing it. Row-level
+    # security admits the account of the transaction only, and its documents have constraints.
     account = models.ForeignKey(
         Account,
         on_delete=models.CASCADE,
@@ -83,15 +122,35 @@ class TermPosting(models.Model):
     )
     collection = models.CharField(max_length=30)
     term = models.CharField(max_length=100)
-    document = models.UUIDField()
-    tf = models.SmallIntegerField()
-    dl = models.IntegerField()
+    block = models.IntegerField()  # number of a document // BLOCK
+    postings = models.BinaryField()
 
-    objects = AccountQuerySet["TermPosting"].as_manager()
+    objects = AccountQuerySet["PackedPostings"].as_manager()
 
     class Meta:
-        verbose_name = _("posting")
-        verbose_name_plural = _("postings")
+        verbose_name = _("packed postings")
+        verbose_name_plural = _("packed postings")
 
     def __str__(self) -> str:
-        return f"{self.term} in {self.document}"
+        return f"{self.term} in block {self.block}"
+
+
+class RemovedDocument(models.Model):
+    """A removed document whose postings are still packed, usually for some milliseconds."""
+
+    pk = models.CompositePrimaryKey("account_id", "collection", "number")
+    account = models.ForeignKey(
+        Account, on_delete=models.CASCADE, related_name="+", db_index=False, editable=False
+    )
+    collection = models.CharField(max_length=30)
+    number = models.IntegerField()
+    terms = ArrayField(models.CharField(max_length=100))
+
+    objects = AccountQuerySet["RemovedDocument"].as_manager()
+
+    class Meta:
+        verbose_name = _("removed document")
+        verbose_name_plural = _("removed documents")
+
+    def __str__(self) -> str:
+        return f"{self.collection}#{self.number}"

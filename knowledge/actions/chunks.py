@@ -10,7 +10,8 @@ from uuid import UUID
 from kmapp.database.ids import uuid7
 from kmapp.outbox.actions import Task, publish
 from kmapp.providers.active import models_in_use
-from kmapp.search.actions import Part, await_vectors, drop_vectors, index_terms, unindex_terms
+from kmapp.search.actions import Part, await_vectors, drop_vectors
+from kmapp.search.document_index import index_documents, remove_documents
 from kmapp.search.lookups import IdArray
 from knowledge.chunking import Chunk
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_name
@@ -46,10 +47,9 @@ def replace_chunks(account_id: UUID, texts: Sequence[ChunkedText], job: UUID) ->
 def _replace_version(
     account_id: UUID, version: str, texts: Sequence[ChunkedText], job: UUID
 ) -> Counter[str]:
-    names = {each.document.pk: (each.title_before, each.document.ref) for each in texts}
     retitled = {each.document.pk for each in texts if each.title_before != each.document.title}
     rows = KnowledgeChunk.objects.of(account_id).of_index_version(version)
-    rows = rows.filter(document_id__in=names)
+    rows = rows.filter(document__in=[each.document for each in texts])
     existing: dict[Any, list[KnowledgeChunk]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row.chunk_index):
         content = (row.document_id, row.sha256, tuple(row.headings))
@@ -76,14 +76,14 @@ def _replace_version(
             for name in POSITION_FIELDS[2:]:
                 setattr(row, name, getattr(chunk, name))
     surplus = [row for same in existing.values() for row in same]
-    _delete_chunks(account_id, version, surplus, names)
+    _delete_chunks(account_id, version, surplus)
     KnowledgeChunk.objects.bulk_update(moved, POSITION_FIELDS, batch_size=500)
     KnowledgeChunk.objects.bulk_create(created, batch_size=500)
     for batch in _split_batches(created, INDEX_BATCH):
         words = {
             row.pk: build_lexical_text(row, row.document.title, row.document.ref) for row in batch
         }
-        index_terms(account_id, collection_name(version), words)
+        index_documents(account_id, collection_name(version), words)
     _enqueue_embeddings(account_id, version, created, job)
     return Counter(unchanged=len(moved), created=len(created), retired=len(surplus))
 
@@ -92,18 +92,14 @@ def _delete_chunks(
     account_id: UUID,
     version: str,
     chunks: Sequence[KnowledgeChunk],
-    names: Mapping[UUID, tuple[str, str]],
 ) -> None:
-    """Delete chunks with their words and vectors, but not their texts.
-
-    `names` has the title and the ref of each document with which its chunks were indexed.
-    """
+    """Delete chunks with their words and vectors, but not their texts."""
     collection = collection_name(version)
     for batch in _split_batches(chunks, INDEX_BATCH):
-        words = {chunk.pk: build_lexical_text(chunk, *names[chunk.document_id]) for chunk in batch}
-        unindex_terms(account_id, collection, words)
-        drop_vectors(account_id, [collection], list(words))
-        KnowledgeChunk.objects.of(account_id).filter(pk__any_of=IdArray(words)).delete()
+        ids = [chunk.pk for chunk in batch]
+        remove_documents(account_id, [collection], ids)
+        drop_vectors(account_id, [collection], ids)
+        KnowledgeChunk.objects.of(account_id).filter(pk__any_of=IdArray(ids)).delete()
 
 
 def _split_batches(

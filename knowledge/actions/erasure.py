@@ -12,7 +12,8 @@ from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
 from kmapp.outbox.actions import clear_error_messages
-from kmapp.search.actions import drop_documents, drop_vectors
+from kmapp.search.actions import drop_vectors
+from kmapp.search.document_index import remove_documents
 from kmapp.search.lookups import IdArray
 from knowledge.actions.images import IMAGES, delete_unused_images
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_name
@@ -81,7 +82,7 @@ def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -
     chunk_ids = list(chunks.values_list("pk", flat=True))
     collections = [collection_name(version) for version in INDEX_VERSIONS]
     clear_error_messages(account_id, [*ids, *chunk_ids])
-    drop_documents(account_id, collections, chunk_ids)
+    remove_documents(account_id, collections, chunk_ids)
     drop_vectors(account_id, collections, chunk_ids)
     erase_copies(account_id, chunk_ids)
     chunks.delete()

@@ -13,6 +13,7 @@ from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.fusion import MAX_TRAIT_CHARACTERS, Candidate, Query
 from kmapp.search.lookups import IdArray
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector
+from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
 from knowledge.retrieval.merge_adjacent import ChunkPosition
 
@@ -47,8 +48,8 @@ def load_signals(
 
     With `by_document`, the best chunk of a document raises the others.
     """
-    words = queries.load_weighted_terms(collection, terms(text))
-    by_words = queries.find_best_by_words(collection, words, within=within, limit=MAX_CANDIDATES)
+    words = load_weighted_terms(collection, terms(text))
+    by_words = find_best_by_words(collection, words, within=within, limit=MAX_CANDIDATES)
     nearest = (
         queries.find_nearest(collection, meaning, within=within, limit=MAX_NEAREST)
         if meaning

@@ -5,10 +5,10 @@ from uuid import UUID
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.search.bounded import find_with_all_terms
 from kmapp.search.lookups import IdArray
 from kmapp.search.queries import AllowedObjects, Collection
 from kmapp.search.variants import DEFAULT_VARIANT
+from kmapp.search.word_queries import find_with_all_terms
 from kmapp.text.terms import terms
 from kmapp.web.usage_registry import Usage, UsageEntry, register_parts, register_usage
 from knowledge.chunking.index_versions import collection_name
@@ -34,7 +34,7 @@ def list_linking_documents(account_id: UUID, pk: UUID, limit: int) -> Usage:
     link = LINK.format(pk=pk)
     ids = find_with_all_terms(
         collection,
-        list(dict.fromkeys(terms(link))),
+        terms(link),
         within=AllowedObjects.from_queryset(rows),
         limit=MAX_CHUNKS,
     )

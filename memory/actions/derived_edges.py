@@ -24,10 +24,9 @@ from kmapp.search.queries import (
     AllowedObjects,
     Collection,
     QueryVector,
-    find_best_by_words,
-    load_weighted_terms,
 )
 from kmapp.search.query_vector import build_cosine_scale
+from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
 from memory.actions.edges import EdgeKey, build_derived_edge
 from memory.actions.embeddings import enqueue_contexts

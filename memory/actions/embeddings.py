@@ -10,9 +10,10 @@ from kmapp.accounts.acting import acting
 from kmapp.database.ids import uuid7
 from kmapp.providers.active import models_in_use
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.actions import await_vectors, index_terms
+from kmapp.search.actions import await_vectors
+from kmapp.search.document_index import index_documents
 from kmapp.search.embed_jobs import Text, embed_for_all_models, embed_objects
-from kmapp.search.models import TermPosting, Vector
+from kmapp.search.models import Vector
 from kmapp.search.passages import Template, render_parts, render_with_predecessor
 from kmapp.search.registry import register_source
 from memory.actions.enqueue import (
@@ -140,11 +141,7 @@ def rebuild_indexes(account_id: UUID) -> Iterator[int]:
             block = list(rows[:BLOCK])
             if not block:
                 return
-            # By document, although it has no index, to also remove words of older tokenizers.
-            TermPosting.objects.of(account_id).filter(
-                collection=COLLECTION, document__in=[entry.pk for entry in block]
-            ).delete()
-            index_terms(
+            index_documents(
                 account_id, COLLECTION, {entry.pk: build_indexed_text(entry) for entry in block}
             )
             enqueue_embeddings(account_id, block, job)

@@ -13,8 +13,8 @@ from kmapp.search.actions import (
     Part,
     await_vectors,
     insert_pending,
-    insert_postings,
 )
+from kmapp.search.document_index import insert_documents
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 from memory.retrieval.indexed_text import build_indexed_text
@@ -51,7 +51,7 @@ def index_new_entries(
     """
     texts = {entry.pk: build_indexed_text(entry) for entry in new_entries}
     existing = [entry for entry in to_embed if entry.pk not in texts]
-    inserts = list(insert_postings(account_id, COLLECTION, texts))
+    inserts = list(insert_documents(account_id, COLLECTION, texts))
     for model in models_in_use():
         if existing:
             await_vectors(account_id, COLLECTION, model.pk, _parts(existing))

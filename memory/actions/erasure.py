@@ -25,7 +25,8 @@ from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
 from kmapp.outbox.actions import clear_error_messages
-from kmapp.search.actions import drop_documents, drop_vectors
+from kmapp.search.actions import drop_vectors
+from kmapp.search.document_index import remove_documents
 from kmapp.search.lookups import IdArray
 from kmapp.search.models import Vector
 from kmapp.webhooks.actions import report_changes
@@ -224,7 +225,7 @@ def _delete_rows(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> No
     clear_error_messages(account_id, ids)
     traces.runs.update(reason="")
     Extraction.objects.of(account_id).filter(memories__overlap=list(ids)).delete()
-    drop_documents(account_id, [COLLECTION], ids)
+    remove_documents(account_id, [COLLECTION], ids)
     traces.vectors.delete()
     comparisons = RankingComparison.objects.of(account_id)
     # Their questions may quote the memories.

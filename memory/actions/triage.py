@@ -26,11 +26,10 @@ from kmapp.search.queries import (
     AllowedObjects,
     Collection,
     QueryVector,
-    find_best_by_words,
     find_nearest,
-    load_weighted_terms,
 )
 from kmapp.search.query_vector import build_cosine_scale
+from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
 from memory.actions.derived_edges import load_meaning
 from memory.actions.enqueue import TRIAGE, enqueue_entries

@@ -15,7 +15,8 @@ from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.prompt_injection import detect_flags
-from kmapp.search.actions import drop_vectors, index_terms
+from kmapp.search.actions import drop_vectors
+from kmapp.search.document_index import index_documents
 from kmapp.webhooks.actions import enqueue_reports, report_changes
 from kmapp.webhooks.models import Webhook
 from memory.actions.enqueue import (
@@ -178,9 +179,7 @@ def _update_derived(
     if entry.status == MemoryEntry.Status.PROPOSED and (text_changed or status_changed):
         enqueue_entries(entry.account_id, TRIAGE, [entry.pk], commit_id)
     if text_changed:
-        index_terms(
-            entry.account_id, COLLECTION, {entry.pk: words}, before={entry.pk: before_words}
-        )
+        index_documents(entry.account_id, COLLECTION, {entry.pk: words})
     if entry.is_cold and not was_cold:
         drop_vectors(entry.account_id, [COLLECTION, CONTEXT_COLLECTION], [entry.pk])
     if text_changed or (was_cold and not entry.is_cold):

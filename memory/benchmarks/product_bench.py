@@ -33,7 +33,7 @@ from memory.models import Viewer
 from memory.models.entry_input import Batch, NewEntry
 from memory.retrieval.search import SearchRequest, search_with_vector
 
-INDEX_QUERIES = ("find_best_by_words", "find_nearest")
+INDEX_QUERIES = ("load_weighted_terms", "find_best_by_words", "find_nearest")
 VIEWERS = {
     "no user": Viewer(),
     "a user with many memories": Viewer(user_id="user-0001"),

@@ -34,7 +34,7 @@ OURS = (
     "memory.models",
 )
 SENDERS = frozenset(
-    {"_fetch", "_fetch_finite", "_fetch_best"}
+    {"fetch_all", "_fetch_finite", "_fetch_allowed", "_load_postings"}
 )  # helpers that send the statements of others
 PAGE = 50
 

@@ -1,6 +1,7 @@
 """Synthetic accounts of given sizes, consistent with the ledger."""
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -26,8 +27,9 @@ from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.actions import postings_of
+from kmapp.search.document_index import encode_document
 from kmapp.search.model_switch import create_indexes, drop_indexes
+from kmapp.search.packing import pack_recent
 from memory.actions.derived_edges import NEXT_WEIGHT
 from memory.actions.enqueue import EMBED
 from memory.actions.versions import build_version
@@ -43,11 +45,11 @@ BLOCK = 500  # entries of one commit
 BLOCKS_AT_ONCE = 10  # in one transaction
 ENTRIES_PER_USER = 200
 REASON = "synthetic, for measuring"
-POSTING_COLUMNS = ("account_id", "collection", "term", "document", "tf", "dl")
+DOCUMENT_COLUMNS = ("account_id", "collection", "document", "length", "terms")
 MANY = 5_000  # entries from which rebuilding the index is faster than adding to it
 TABLES = (
     *("ledger_commit", "ledger_seal", "ledger_note", "memory_memoryentry", "memory_memoryversion"),
-    *("memory_memoryedge", "search_termposting", "search_vector"),
+    *("memory_memoryedge", "search_indexeddocument", "search_packedpostings", "search_vector"),
     *("outbox_outboxevent", "outbox_delivery"),
 )
 
@@ -79,6 +81,7 @@ def seed(
         for place, (slug, size) in enumerate(sizes.items()):
             account = existing.get(slug) or create_account(name=slug, slug=slug)
             Seeder(account, model, size, np.random.default_rng(place)).fill(report_progress)
+            pack_recent(account.pk, COLLECTION)
     finally:
         if rebuild:
             report_line("Building the index of the vectors …")
@@ -93,7 +96,7 @@ class Rows:
     """Rows of some commits, by table."""
 
     models: dict[type[Model], list[Model]] = field(default_factory=dict)
-    postings: list[tuple[Any, ...]] = field(default_factory=list)
+    documents: list[tuple[Any, ...]] = field(default_factory=list)
     vectors: list[tuple[Any, ...]] = field(default_factory=list)
 
     def add(self, rows: Iterable[Model]) -> None:
@@ -104,7 +107,7 @@ class Rows:
         with one_transaction():
             for rows in self.models.values():
                 copy_models(rows)
-            copy_rows("search_termposting", POSTING_COLUMNS, self.postings)
+            copy_rows("search_indexeddocument", DOCUMENT_COLUMNS, self.documents)
             copy_vectors(self.vectors)
 
 
@@ -153,10 +156,13 @@ class Seeder:
         rows.add(self._edge(before, after) for before, after in pairs)
         for entry in entries:
             rows.add(self._done(entry, commit.id))
-            for term, frequency, length in postings_of(build_indexed_text(entry)):
-                rows.postings.append(
-                    (self.account.pk, COLLECTION, term, entry.pk, frequency, length)
+            document = encode_document(entry.pk, build_indexed_text(entry))
+            rows.documents.append(
+                (
+                    *(self.account.pk, COLLECTION, entry.pk),
+                    *(document["length"], json.dumps(document["terms"])),
                 )
+            )
         rows.vectors += self._vectors(COLLECTION, entries)
         rows.vectors += self._vectors(CONTEXT_COLLECTION, [after for _, after in pairs])
 

@@ -10,10 +10,10 @@ from django.db.models import Q
 
 from kmapp.database.ids import IdText
 from kmapp.providers.active import active_model
-from kmapp.search import queries
 from kmapp.search.fusion import rank_candidates
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector
 from kmapp.search.query_vector import build_cosine_scale
+from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
 from memory.models import EntryQuerySet
 from memory.models.entries import COLLECTION
@@ -57,9 +57,9 @@ def _list_by_id(text: str, rows: EntryQuerySet) -> list[UUID]:
 def _list_by_words(account_id: UUID, text: str, rows: EntryQuerySet) -> list[IdText]:
     """Return all memories with one of the words, beyond the candidates of fusion."""
     collection = Collection(account_id=account_id, name=COLLECTION)
-    words = queries.load_weighted_terms(collection, terms(text))
+    words = load_weighted_terms(collection, terms(text))
     return list(
-        queries.find_best_by_words(
+        find_best_by_words(
             collection, words, within=AllowedObjects.from_queryset(rows), limit=MAX_RESULTS
         )
     )

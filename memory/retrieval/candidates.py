@@ -17,7 +17,8 @@ from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.fusion import MAX_MASK_TERMS, MAX_TRAIT_CHARACTERS, Candidate, Query
 from kmapp.search.lookups import IdArray
 from kmapp.search.neighbour_evidence import compute_edge_strength
-from kmapp.search.queries import AllowedObjects, Collection, QueryVector, WeightedTerms
+from kmapp.search.queries import AllowedObjects, Collection, QueryVector
+from kmapp.search.word_queries import WeightedTerms, find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
 from memory.models import MemoryEdge
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
@@ -61,8 +62,8 @@ def collect_candidates(
     The indexes lack the old texts of `old_texts` memories, which are scored by the given words.
     """
     collection = Collection(account_id=account_id, name=COLLECTION)
-    words = queries.load_weighted_terms(collection, terms(text))
-    word_scores = queries.find_best_by_words(collection, words, within=within, limit=MAX_PER_LIST)
+    words = load_weighted_terms(collection, terms(text))
+    word_scores = find_best_by_words(collection, words, within=within, limit=MAX_PER_LIST)
     cosines = (
         queries.find_nearest(collection, meaning, within=within, limit=MAX_PER_LIST)
         if meaning

@@ -44,13 +44,13 @@ ORPHANS = {
     "event without delivery": """
         SELECT count(*) FROM outbox_outboxevent o WHERE o.account_id = %(of)s AND NOT EXISTS (
           SELECT FROM outbox_delivery d WHERE d.event_id = o.id)""",
-    "posting without entry": """
-        SELECT count(*) FROM search_termposting p WHERE p.account_id = %(of)s AND NOT EXISTS (
-          SELECT FROM memory_memoryentry e WHERE e.id = p.document)""",
-    "entry without posting": """
+    "words without entry": """
+        SELECT count(*) FROM search_indexeddocument d WHERE d.account_id = %(of)s AND NOT EXISTS (
+          SELECT FROM memory_memoryentry e WHERE e.id = d.document)""",
+    "entry without words": """
         SELECT count(*) FROM memory_memoryentry e WHERE e.account_id = %(of)s AND NOT EXISTS (
-          SELECT FROM search_termposting p WHERE p.account_id = e.account_id
-            AND p.collection = 'memory' AND p.term = '' AND p.document = e.id)""",
+          SELECT FROM search_indexeddocument d WHERE d.account_id = e.account_id
+            AND d.collection = 'memory' AND d.document = e.id)""",
     "version without entry": """
         SELECT count(*) FROM memory_memoryversion v WHERE v.account_id = %(of)s AND NOT EXISTS (
           SELECT FROM memory_memoryentry e WHERE e.id = v.entry_id)""",

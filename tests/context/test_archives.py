@@ -20,7 +20,7 @@ from kmapp.ledger.models import Note
 from kmapp.ledger.verify import verify_account
 from kmapp.outbox.actions import deliver_due
 from kmapp.outbox.models import Delivery
-from kmapp.search.models import TermPosting, Vector
+from kmapp.search.models import IndexedDocument, Vector
 from tests import makers
 from tests.agent import Agent
 from tests.context.builders import configure
@@ -171,7 +171,7 @@ def test_expired_archives_are_erased(agent: Agent, acme: Account) -> None:
     agent.get(f"tool-results/{old}", 404)
     assert agent.get(f"tool-results/{young}")["part"] == "whole"
     with acting(acme):
-        left = TermPosting.objects.of(acme).filter(collection="context.archive")
+        left = IndexedDocument.objects.of(acme).filter(collection="context.archive")
         assert {str(pk) for pk in left.values_list("document", flat=True)} == {young}
         vectors = Vector.objects.of(acme).filter(collection="context.archive")
         assert {str(pk) for pk in vectors.values_list("object_id", flat=True)} == {young}

@@ -16,7 +16,7 @@ from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.search.models import TermPosting
+from kmapp.search.models import IndexedDocument
 from kmapp.text.terms import normalise
 from tests.full_account import account_tables
 from tests.hostile import REFUSED, STORED, Hostile, body_with
@@ -38,7 +38,7 @@ TEXTS = [each.text or "" for each in STORED]
 MEGABYTE, EACH = "x" * 2**20, 16  # a megabyte for some fields: their length alone is too much
 # The number of a text, by which it is found.
 NAMED = re.compile(r"km\d{6}")
-WORDS = TermPosting._meta.db_table
+WORDS = IndexedDocument._meta.db_table
 # Columns with a part of a stored text, and the field with that text.
 DERIVED = {
     "context_toolresultarchive.query_summary": "",  # of any

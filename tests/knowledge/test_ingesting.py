@@ -11,7 +11,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
-from kmapp.search.models import TermPosting, Vector
+from kmapp.search.models import IndexedDocument, Vector
 from knowledge.actions.erasure import erase_source
 from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries
@@ -91,7 +91,7 @@ def test_removed_file_is_hidden_and_its_text_stays(acme: Account) -> None:
     assert gone.removed == ["tea.md"]
     with acting(acme):
         assert KnowledgeChunk.objects.of(acme).count() == 1
-        assert not TermPosting.objects.of(acme).filter(term="pick").exists()
+        assert not IndexedDocument.objects.of(acme).filter(terms__has_key="pick").exists()
         assert Vector.objects.of(acme).count() == 1
         assert KnowledgeText.objects.of(acme).count() == 2
     back = deliver(acme, {"tea.md": GUIDE})
@@ -104,9 +104,9 @@ def test_new_title_is_indexed_in_every_chunk(acme: Account) -> None:
     deliver(acme, {"tea.md": GUIDE.replace("# Tea", "# Oolong", 1)})
     with acting(acme):
         chunks = KnowledgeChunk.objects.of(acme).count()
-        words = TermPosting.objects.of(acme)
-        assert words.filter(term="oolong").count() == chunks
-        assert not words.filter(term="tea").exclude(tf=1).exists()
+        documents = IndexedDocument.objects.of(acme)
+        assert documents.filter(terms__has_key="oolong").count() == chunks
+        assert not documents.filter(terms__tea__gt=1).exists()
 
 
 def test_binary_files_fail_with_an_error(acme: Account) -> None:

@@ -14,7 +14,10 @@ from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
 from kmapp.search import queries
 from kmapp.search.models import Vector
+from kmapp.search.packing import pack_recent
 from kmapp.search.queries import QueryVector
+from kmapp.search.variants import DEFAULT_VARIANT
+from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from knowledge.retrieval.citations import CitedSpan, load_cited_text
 from knowledge.retrieval.search import Search, search_with_vector
@@ -88,8 +91,9 @@ def test_sources_are_paged_by_name(agent: Agent) -> None:
 LARGE, SMALL = 2_000, 30
 BATCH_SIZE = 250
 TABLES = [
-    *("search_termposting", "search_vector", "knowledge_knowledgechunk"),
-    *("knowledge_knowledgedocument", "knowledge_knowledgetext", "knowledge_knowledgesource"),
+    *("search_packedpostings", "search_indexeddocument", "search_vector"),
+    *("knowledge_knowledgechunk", "knowledge_knowledgedocument", "knowledge_knowledgetext"),
+    "knowledge_knowledgesource",
 ]
 
 
@@ -150,6 +154,8 @@ def test_no_frequent_query_scans_a_whole_table(
 ) -> None:
     deliver_with_vectors(acme, LARGE)
     deliver_with_vectors(rival, SMALL)
+    for account in (acme, rival):
+        pack_recent(account.pk, collection_name(DEFAULT_VARIANT.index_version), at_least=1)
     with connections[OWNER].cursor() as cursor:
         for table in TABLES:
             cursor.execute(f"ANALYZE {table}")

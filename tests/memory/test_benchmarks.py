@@ -40,6 +40,7 @@ def test_explain_prints_plans(committed: str) -> None:
     perf("seed", "300")
     result = perf("explain", "--account=perf-90", "--user=user-0001")
     for name in (
+        "load_weighted_terms",
         "find_best_by_words",
         "find_nearest",
         "load_exact_scores",

@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
-from kmapp.search import bm25, queries
-from kmapp.search.actions import index_terms
+from kmapp.search import bm25, packing, queries
+from kmapp.search.document_index import index_documents, remove_documents
+from kmapp.search.packing import pack_recent, purge_removed
 from kmapp.search.queries import AllowedObjects, Collection
+from kmapp.search.word_queries import (
+    WeightedTerms,
+    find_best_by_words,
+    find_with_all_terms,
+    load_weighted_terms,
+)
 from kmapp.text.terms import terms
 
 WORDS = ["tea", "cup", "milk", "sugar", "spoon", "kettle"]
@@ -28,9 +35,21 @@ def random_texts(random: Random) -> dict[UUID, str]:
     }
 
 
-def score_all(
-    texts: dict[UUID, str], allowed: list[UUID], words: queries.WeightedTerms
-) -> list[float]:
+def index_in_parts(collection: Collection, texts: dict[UUID, str], random: Random) -> None:
+    """Index texts, some of them packed, among documents that are removed again."""
+    removed = {uuid7(): "tea cup milk" for _ in range(3)}
+    account_id, name = collection.account_id, collection.name
+    documents = list((texts | removed).items())
+    random.shuffle(documents)
+    middle = random.randint(0, len(documents))
+    index_documents(account_id, name, dict(documents[:middle]))
+    pack_recent(account_id, name, at_least=random.randint(1, 40))
+    index_documents(account_id, name, dict(documents[middle:]))
+    remove_documents(account_id, [name], removed)
+    purge_removed(account_id, name)
+
+
+def score_all(texts: dict[UUID, str], allowed: list[UUID], words: WeightedTerms) -> list[float]:
     counts = {document: Counter(terms(texts[document])) for document in allowed}
     scores = (
         bm25.score(words.idf, each, each.total(), words.average_length) for each in counts.values()
@@ -41,20 +60,34 @@ def score_all(
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(seed=st.integers(0, 2**32), share=st.floats(0.0, 1.0), query=st.sets(st.sampled_from(WORDS)))
+@given(
+    seed=st.integers(0, 2**32),
+    share=st.floats(0.0, 1.0),
+    query=st.sets(st.sampled_from(WORDS)),
+    scan_factor=st.sampled_from([0, 30]),
+)
 def test_best_documents_are_those_of_an_exhaustive_search(
-    acme: Account, monkeypatch: pytest.MonkeyPatch, seed: int, share: float, query: set[str]
+    acme: Account,
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
+    share: float,
+    query: set[str],
+    scan_factor: float,
 ) -> None:
-    monkeypatch.setattr(queries, "SCAN_FACTOR", 0)  # no filter is treated as selective
+    monkeypatch.setattr(queries, "SCAN_FACTOR", scan_factor)
+    monkeypatch.setattr(packing, "BLOCK", 8)
     random = Random(seed)  # noqa: S311 - no secrets
     texts = random_texts(random)
     allowed = [document for document in texts if random.random() < share]
     with acting(acme):
         collection = Collection(account_id=acme.pk, name=str(uuid7())[:30])
-        index_terms(acme.pk, collection.name, texts)
-        words = queries.load_weighted_terms(collection, sorted(query))
-        best = queries.find_best_by_words(
-            collection, words, within=AllowedObjects.from_ids(allowed), limit=LIMIT
-        )
+        index_in_parts(collection, texts, random)
+        query_terms = list(terms(" ".join(sorted(query))))
+        words = load_weighted_terms(collection, query_terms)
+        within = AllowedObjects.from_ids(allowed)
+        best = find_best_by_words(collection, words, within=within, limit=LIMIT)
+        containing_all = find_with_all_terms(collection, query_terms, within=within, limit=LIMIT)
     assert list(best.values()) == pytest.approx(score_all(texts, allowed, words))
     assert best.keys() <= {str(document) for document in allowed}
+    matching = [str(pk) for pk in allowed if query and query <= set(texts[pk].split())]
+    assert containing_all == sorted(matching, reverse=True)[:LIMIT]

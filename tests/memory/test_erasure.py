@@ -87,9 +87,12 @@ def test_erasure_removes_every_copy(
     committed: str, agent: Agent, acme: Account, run: list[str]
 ) -> None:
     [before] = context_of(acme, run[2])
-    assert {"memory_memoryentry", "memory_memoryversion", "ledger_note", "search_termposting"} <= (
-        left(acme, MARK).keys()
-    )
+    assert {
+        "memory_memoryentry",
+        "memory_memoryversion",
+        "ledger_note",
+        "search_indexeddocument",
+    } <= (left(acme, MARK).keys())
     done = erase(agent, ids=[run[1]], reason="asked by the person")
     assert done["count"] == 1
     assert left(acme, MARK) == {}

@@ -28,10 +28,10 @@ LARGE, SMALL, TINY = (slug_of(share) for share in SHARES)
 HEAVY, LIGHT = Viewer(user_id="user-0001"), Viewer(user_id="user-0050")
 # What each statement must read its first table by, in the account that has nearly everything.
 EXPECTED_SCANS = {
-    "load_statistics": ("Index Only Scan", "search_termposting_pkey"),
-    "count_documents": ("Index Only Scan", "search_termposting_pkey"),
-    "find_best_by_words": ("Index Only Scan", "search_termposting_pkey"),
-    "load_exact_scores": ("Index Only Scan", "search_termposting_pkey"),
+    "load_statistics": ("Index Only Scan", "search_indexeddocument_pkey"),
+    "load_weighted_terms": ("Index Scan", "search_packedpostings_pkey"),
+    "find_best_by_words": ("Index Only Scan", "documents_by_number"),
+    "load_exact_scores": ("Index Scan", "search_indexeddocument_pkey"),
     "find_nearest": ("Index Scan", "vectors_nearest_1_memory"),
     "list page": ("Index Scan", "entries_newest_first"),
     "review queue": ("Index Scan", "entries_by_status"),

@@ -54,7 +54,7 @@ def test_inserts_are_prepared(warm: Agent) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT statement FROM pg_prepared_statements")
         prepared = "".join(statement for [statement] in cursor.fetchall())
-    for table in ("memory_memoryentry", "search_termposting", "ledger_seal", "ledger_commit"):
+    for table in ("memory_memoryentry", "search_indexeddocument", "ledger_seal", "ledger_commit"):
         assert f"INSERT INTO {table}" in prepared.replace('"', "")
 
 

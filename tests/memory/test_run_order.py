@@ -10,7 +10,7 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox.models import OutboxEvent
-from kmapp.search.models import TermPosting, Vector
+from kmapp.search.models import IndexedDocument, Vector
 from memory.actions import review
 from memory.actions.derived_edges import derive_run_order
 from memory.actions.embeddings import embed_entries, enqueue_contexts
@@ -136,7 +136,7 @@ def test_terms_vectors_and_order_are_rebuilt(agent: Agent, acme: Account) -> Non
     agent.post("memory/write", {"nodes": nodes}, 201)
     makers.settle()
     with acting(acme):
-        for derived in (TermPosting, Vector, MemoryEdge):
+        for derived in (IndexedDocument, Vector, MemoryEdge):
             derived.objects.of(acme).delete()
     assert agent.post("memory/search", {"query": "tea", "user_id": "u"})["results"] == []
     call_command("memories", "rebuild", "--account", acme.slug)

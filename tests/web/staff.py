@@ -24,7 +24,7 @@ from kmapp.notifications.models import (
     NotificationRead,
     NotificationSettings,
 )
-from kmapp.search.models import TermPosting
+from kmapp.search.models import IndexedDocument, PackedPostings, RemovedDocument
 from kmapp.web.models import DailyStatistics, Session, StoredSearch, SystemSample
 from memory.actions.entries import write_batch
 from memory.actions.exports import record_export
@@ -54,7 +54,16 @@ OURS = ("kmapp", "memory", "knowledge", "rules", "context")
 # Postings are too many to look at; sessions and searches belong to people; charts show statistics.
 # Mismatches are on the Operations page, and notifications on a page of their own.
 NOT_IN_ADMIN = (
-    *(TermPosting, Session, StoredSearch, DailyStatistics, SystemSample, Mismatch),
+    *(
+        IndexedDocument,
+        PackedPostings,
+        RemovedDocument,
+        Session,
+        StoredSearch,
+        DailyStatistics,
+        SystemSample,
+        Mismatch,
+    ),
     *(Notification, NotificationRead, NotificationSettings),
 )
 MODELS = [

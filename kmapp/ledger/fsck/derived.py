@@ -17,17 +17,31 @@ SELECT v.collection, v.object_id::text, v.part, m.name, m.dimensions, vector_dim
 _UNINDEXED_SQL = """
 SELECT t.id::text FROM {table} t
  WHERE t.account_id = %s AND {only} AND NOT EXISTS (
-   SELECT FROM search_termposting p WHERE p.account_id = t.account_id
-      AND p.collection = %s AND p.term = '' AND p.document = t.id)
+   SELECT FROM search_indexeddocument d WHERE d.account_id = t.account_id
+      AND d.collection = %s AND d.document = t.id)
 """
-# The posting of the empty term holds the length, which is the sum of all others. A document with a
-# term that fills its smallint is skipped, because such a term is not counted further.
 _INCOMPLETE_SQL = """
-SELECT document::text FROM search_termposting WHERE account_id = %s AND collection = %s
- GROUP BY document
-HAVING coalesce(sum(tf) FILTER (WHERE term <> ''), 0) <> max(dl)
-       AND coalesce(max(tf) FILTER (WHERE term <> ''), 0) < 32000
-    OR coalesce(max(dl) FILTER (WHERE term = ''), -1) <> max(dl)
+SELECT d.document::text FROM search_indexeddocument d
+ WHERE d.account_id = %s AND d.collection = %s AND d.length <> (
+   SELECT coalesce(sum(t.frequency::int), 0)
+     FROM jsonb_each_text(d.terms) AS t (term, frequency))
+"""
+# Eight bytes for each term of a document that is packed, or was until a moment ago.
+_MISPACKED_SQL = """
+WITH key (account, collection) AS (SELECT %s::uuid, %s::text), listed AS (
+  SELECT term, count(*) AS documents FROM (
+    SELECT jsonb_object_keys(d.terms) AS term FROM search_indexeddocument d, key
+     WHERE d.account_id = key.account AND d.collection = key.collection AND d.number IS NOT NULL
+    UNION ALL
+    SELECT unnest(r.terms) FROM search_removeddocument r, key
+     WHERE r.account_id = key.account AND r.collection = key.collection) terms
+   GROUP BY term
+), packed AS (
+  SELECT p.term, sum(octet_length(p.postings)) / 8 AS documents FROM search_packedpostings p, key
+   WHERE p.account_id = key.account AND p.collection = key.collection GROUP BY p.term
+)
+SELECT coalesce(listed.term, packed.term) FROM listed FULL JOIN packed USING (term)
+ WHERE listed.documents IS DISTINCT FROM packed.documents
 """
 _REFERENCES_SQL = """
 SELECT c.conrelid::regclass::text, c.confrelid::regclass::text, a.attname
@@ -70,9 +84,13 @@ def _list_bad_postings(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
             only = sql.SQL("t.{} = {}").format(column, value)
         query = sql.SQL(_UNINDEXED_SQL).format(table=sql.Identifier(each.table), only=only)
         for (ident,) in snapshot.fetch_all(query, snapshot.account, each.collection):
-            yield "posting", f"{get_object_type(each.table)}:{ident}", "has no postings"
+            yield "posting", f"{get_object_type(each.table)}:{ident}", "its words are not indexed"
         for (ident,) in snapshot.fetch_all(_INCOMPLETE_SQL, snapshot.account, each.collection):
-            yield "posting", f"{get_object_type(each.table)}:{ident}", "its postings do not add up"
+            message = "its terms do not add up to its length"
+            yield "posting", f"{get_object_type(each.table)}:{ident}", message
+        for (term,) in snapshot.fetch_all(_MISPACKED_SQL, snapshot.account, each.collection):
+            message = "its packed postings are not those of the documents"
+            yield "posting", f"{each.collection}:{term}", message
 
 
 def _list_broken_references(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:

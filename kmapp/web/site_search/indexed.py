@@ -5,8 +5,13 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from kmapp.search.bounded import complete_term, find_with_all_terms, find_with_any_term
 from kmapp.search.queries import AllowedObjects, Collection
+from kmapp.search.word_queries import (
+    complete_term,
+    find_best_by_words,
+    find_with_all_terms,
+    load_weighted_terms,
+)
 from kmapp.web.site_search.providers import CAP, SiteSearch
 
 
@@ -27,7 +32,8 @@ def find_ids(search: SiteSearch, collection_name: str, rows: "QuerySet[Any]") ->
         best = find_with_all_terms(collection, query.required, within=within, limit=CAP)
     else:
         terms = query.terms + _complete_last_word(search, collection)
-        best = find_with_any_term(collection, list(dict.fromkeys(terms)), within=within, limit=CAP)
+        words = load_weighted_terms(collection, terms)
+        best = list(find_best_by_words(collection, words, within=within, limit=CAP))
     return [UUID(each) for each in best]
 
 

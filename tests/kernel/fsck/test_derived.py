@@ -3,9 +3,15 @@
 import pytest
 
 from kmapp.accounts.acting import acting
+from kmapp.search.packing import pack_recent
 from memory.models import MemoryEntry
+from memory.models.entries import COLLECTION
 from tests import makers
 from tests.kernel.fsck.fixtures import Ledger
+
+
+def list_bad_postings(ledger: Ledger) -> dict[str, str]:
+    return {p["object"]: p["message"] for p in ledger.problems() if p["kind"] == "posting"}
 
 
 def test_ready_vectors_without_values_are_reported(ledger: Ledger) -> None:
@@ -25,21 +31,37 @@ def test_ready_vectors_without_values_are_reported(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "message"),
-    [("true", "has no postings"), ("term <> '' AND document = %s", "its postings do not add up")],
+    ("statement", "message"),
+    [
+        ("DELETE FROM search_indexeddocument WHERE document = %s", "its words are not indexed"),
+        (
+            "UPDATE search_indexeddocument SET length = length + 1 WHERE document = %s",
+            "its terms do not add up to its length",
+        ),
+    ],
 )
-def test_missing_postings_are_reported(ledger: Ledger, where: str, message: str) -> None:
+def test_missing_words_are_reported(ledger: Ledger, statement: str, message: str) -> None:
     with acting(ledger.account):
         entry = MemoryEntry.objects.of(ledger.account).first()
     assert entry is not None
-    params = [entry.pk] if "%s" in where else []
-    ledger.intruder.run(
-        "DELETE FROM search_termposting WHERE ctid IN (SELECT ctid FROM search_termposting"  # noqa: S608
-        f" WHERE {where} LIMIT {1 if params else 1000})",
-        *params,
-    )
-    results = {p["object"]: p["message"] for p in ledger.problems() if p["kind"] == "posting"}
-    assert results[f"memory.memoryentry:{entry.pk}"] == message
+    ledger.intruder.run(statement, entry.pk)
+    assert list_bad_postings(ledger)[f"memory.memoryentry:{entry.pk}"] == message
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM search_packedpostings WHERE term = %s",
+        "UPDATE search_packedpostings SET postings = postings || postings WHERE term = %s",
+        "UPDATE search_packedpostings SET term = term || 'x' WHERE term = %s",
+    ],
+)
+def test_wrong_packed_postings_are_reported(ledger: Ledger, statement: str) -> None:
+    pack_recent(ledger.account.pk, COLLECTION, at_least=1)
+    assert list_bad_postings(ledger) == {}
+    term = ledger.intruder.one("SELECT term FROM search_packedpostings LIMIT 1")
+    ledger.intruder.run(statement, term)
+    assert f"{COLLECTION}:{term}" in list_bad_postings(ledger)
 
 
 def test_edge_into_another_account_is_reported(ledger: Ledger) -> None:

@@ -1,0 +1,71 @@
+"""Indexing of the words of texts, in the transaction that writes the text. Inside `acting`."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from kmapp.database.bulk_insert import Insert
+from kmapp.database.prepared import prepared_cursor
+from kmapp.search.lookups import IdArray
+from kmapp.search.packing import purge_removed
+from kmapp.text.terms import terms
+
+_INSERT = """
+INSERT INTO search_indexeddocument (account_id, collection, document, length, terms)
+SELECT %s::uuid, %s::text, d.id, d.length, d.terms
+FROM json_to_recordset(%s::json) AS d (id uuid, length int, terms jsonb)
+"""
+_REPLACE = """
+ON CONFLICT (account_id, collection, document)
+DO UPDATE SET length = excluded.length, terms = excluded.terms
+ WHERE search_indexeddocument.number IS NULL
+"""
+_REMOVE = """
+WITH removed AS (
+  DELETE FROM search_indexeddocument
+   WHERE account_id = %s::uuid AND collection = ANY (%s::text[]) AND document = ANY (%s::uuid[])
+  RETURNING account_id, collection, number, terms
+)
+INSERT INTO search_removeddocument (account_id, collection, number, terms)
+SELECT account_id, collection, number, ARRAY(SELECT jsonb_object_keys(terms))
+FROM removed WHERE number IS NOT NULL RETURNING collection
+"""
+
+
+def insert_documents(
+    account_id: UUID, collection: str, texts: Mapping[UUID, str]
+) -> Iterator[Insert]:
+    """Yield an INSERT of documents that are not indexed."""
+    if texts:
+        rows = [encode_document(document, text) for document, text in texts.items()]
+        yield Insert(_INSERT, [account_id, collection, json.dumps(rows)])
+
+
+def encode_document(document: UUID, text: str) -> dict[str, Any]:
+    counts = Counter(terms(text))
+    return {"id": str(document), "length": counts.total(), "terms": counts}
+
+
+def index_documents(account_id: UUID, collection: str, texts: Mapping[UUID, str]) -> None:
+    """Index the words of texts; documents that are indexed get these words."""
+    remove_documents(account_id, [collection], texts)
+    for insert in insert_documents(account_id, collection, texts):
+        with prepared_cursor() as cursor:
+            # Another transaction may have indexed the document since it was removed.
+            cursor.execute(insert.sql + _REPLACE, insert.values)
+
+
+def remove_documents(
+    account_id: UUID, collections: Sequence[str], documents: Iterable[UUID]
+) -> None:
+    """Remove documents from the index; packed postings follow when the transaction is committed."""
+    with connection.cursor() as cursor:
+        cursor.execute(_REMOVE, [account_id, list(collections), IdArray(documents).array])
+        packed_collections = {row[0] for row in cursor.fetchall()}
+    for collection in packed_collections:
+        transaction.on_commit(partial(purge_removed, account_id, collection), robust=True)

@@ -1,0 +1,235 @@
+"""Search by words: exact BM25 over packed postings and recent documents. Inside `acting`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from heapq import nlargest, nsmallest
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from kmapp.database.ids import IdText
+from kmapp.database.prepared import binary_cursor
+from kmapp.search import bm25
+from kmapp.search.lookups import IdArray
+from kmapp.search.postings import (
+    POSTING,
+    Numbers,
+    Scores,
+    find_best,
+    find_containing_all,
+    score_documents,
+)
+from kmapp.search.queries import (
+    AllowedObjects,
+    Collection,
+    fetch_all,
+    is_scan_faster,
+    load_statistics,
+)
+
+CHECKED_PER_RESULT = (4, 64)  # documents checked against a filter for each result, in turn
+MAX_CHECKED = 5_000  # documents that are checked one by one
+MIN_PREFIX_LENGTH = 3  # characters
+
+# In one statement, so that a document is either recent or packed.
+_POSTINGS_SQL = """
+SELECT term, string_agg(postings, ''::bytea ORDER BY block), NULL::text, NULL::int, NULL::int
+  FROM search_packedpostings
+ WHERE account_id = %s AND collection = %s AND term = ANY (%s::text[]) GROUP BY term
+UNION ALL
+SELECT q.term, NULL, d.document::text, d.length, (d.terms->>q.term)::int
+  FROM search_indexeddocument d JOIN unnest(%s::text[]) AS q (term) ON d.terms ? q.term
+ WHERE d.account_id = %s AND d.collection = %s AND d.number IS NULL
+"""
+# Each step is one probe of the index.
+_COMPLETE_SQL = """
+WITH RECURSIVE packed (term) AS (
+  (SELECT term FROM search_packedpostings
+    WHERE account_id = %(account)s AND collection = %(collection)s AND term >= %(prefix)s
+    ORDER BY term LIMIT 1)
+  UNION ALL
+  (SELECT (SELECT p.term FROM search_packedpostings p
+            WHERE p.account_id = %(account)s AND p.collection = %(collection)s AND p.term > f.term
+            ORDER BY p.term LIMIT 1)
+     FROM packed f WHERE starts_with(f.term, %(prefix)s))
+), recent (term) AS (
+  SELECT DISTINCT k.term FROM search_indexeddocument d, jsonb_object_keys(d.terms) AS k (term)
+   WHERE d.account_id = %(account)s AND d.collection = %(collection)s AND d.number IS NULL
+     AND starts_with(k.term, %(prefix)s)
+)
+SELECT term FROM (
+  (SELECT term FROM packed WHERE starts_with(term, %(prefix)s) LIMIT %(limit)s)
+  UNION SELECT term FROM recent) matches ORDER BY term LIMIT %(limit)s
+"""
+
+
+@dataclass(slots=True)
+class RecentDocument:
+    """A document that is not packed, with the frequencies of the query's terms."""
+
+    length: int
+    frequencies: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightedTerms:
+    """A query's terms, each with its idf in this collection, and where they occur."""
+
+    idf: Mapping[str, float]  # rarest first
+    average_length: float
+    packed: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    recent: Mapping[IdText, RecentDocument] = field(default_factory=dict, repr=False)
+
+
+def load_weighted_terms(collection: Collection, terms: Sequence[str]) -> WeightedTerms:
+    """Return the weight of each distinct query term. Unknown terms weigh most but match nothing."""
+    documents, average_length = load_statistics(collection)
+    packed, recent = _load_postings(collection, list(dict.fromkeys(terms)))
+    counts = {term: len(packed.get(term, b"")) // POSTING.itemsize for term in terms}
+    for each in recent.values():
+        for term in each.frequencies:
+            counts[term] += 1
+    idf = {
+        term: bm25.idf(max(documents, count), count)
+        for term, count in bm25.drop_unknown_terms(counts).items()
+    }
+    return WeightedTerms(
+        idf=dict(sorted(idf.items(), key=lambda each: -each[1])),
+        average_length=average_length,
+        packed=packed,
+        recent=recent,
+    )
+
+
+def _load_postings(
+    collection: Collection, terms: list[str]
+) -> tuple[dict[str, bytes], dict[IdText, RecentDocument]]:
+    key = (collection.account_id, collection.name)
+    packed: dict[str, bytes] = {}
+    recent: dict[IdText, RecentDocument] = {}
+    with binary_cursor() as cursor:
+        cursor.execute(_POSTINGS_SQL, [*key, terms, terms, *key])
+        for term, postings, document, length, frequency in cursor.fetchall():
+            if document is None:
+                packed[term] = postings
+            else:
+                recent.setdefault(document, RecentDocument(length)).frequencies[term] = frequency
+    return packed, recent
+
+
+def find_best_by_words(
+    collection: Collection, words: WeightedTerms, *, within: AllowedObjects, limit: int
+) -> dict[IdText, float]:
+    """Return the documents with the highest BM25 scores, best first.
+
+    All documents with one of the words are scored. The best are checked against `within`, and
+    more of them if too few pass.
+    """
+    average = max(words.average_length, 1.0)
+    scores = score_documents(words.packed, words.idf, average)
+    recent = {
+        document: score
+        for document, each in words.recent.items()
+        if (score := bm25.score(words.idf, each.frequencies, each.length, average))
+    }
+    scored = np.flatnonzero(scores)
+    if not recent and not len(scored):
+        return {}
+    if is_scan_faster(collection, within):
+        numbers = scored if len(scored) <= MAX_CHECKED else None
+        return _rank(
+            _fetch_allowed(collection, within, recent.keys(), numbers), scores, recent, limit
+        )
+    for checked in (factor * limit for factor in CHECKED_PER_RESULT):
+        if checked < len(scored):
+            numbers = find_best(scores, checked)
+            allowed = _fetch_allowed(collection, within, recent.keys(), numbers)
+            best = _rank(allowed, scores, recent, limit)
+            # Documents that are not checked have lower scores.
+            if len(best) == limit and min(best.values()) >= scores[numbers].min():
+                return best
+    allowed = _fetch_allowed(collection, within, recent.keys(), scored)
+    return _rank(allowed, scores, recent, limit)
+
+
+def _fetch_allowed(
+    collection: Collection,
+    within: AllowedObjects,
+    recent: AbstractSet[IdText] | Sequence[IdText],
+    numbers: Numbers | None,
+) -> list[tuple[IdText, int | None]]:
+    """Return id and number of these documents as far as `within` has them; None: of all."""
+    conditions: dict[str, Any] = {}
+    if numbers is not None:
+        if len(numbers):
+            conditions["d.number = ANY (%s::int[])"] = numbers.tolist()
+        if recent:
+            conditions["d.document = ANY (%s::uuid[])"] = IdArray(recent).array
+        if not conditions:
+            return []
+    return fetch_all(
+        "SELECT d.document::text, d.number FROM search_indexeddocument d "  # noqa: S608 - constants and a compiled queryset
+        f"WHERE d.account_id = %s AND d.collection = %s AND d.document IN ({within.sql}) "
+        f"AND ({' OR '.join(conditions) or 'true'})",
+        [collection.account_id, collection.name, *within.parameters, *conditions.values()],
+    )
+
+
+def _rank(
+    allowed: Iterable[tuple[IdText, int | None]],
+    scores: Scores,
+    recent: Mapping[IdText, float],
+    limit: int,
+) -> dict[IdText, float]:
+    """Return the best of these documents; those with equal scores in the order of their ids."""
+    ranked = []
+    for document, number in allowed:
+        score = recent.get(document, 0.0)
+        if not score and number is not None and number < len(scores):
+            score = float(scores[number])
+        if score:
+            ranked.append((-score, document))
+    return {document: -score for score, document in nsmallest(limit, ranked)}
+
+
+def find_with_all_terms(
+    collection: Collection, terms: Sequence[str], *, within: AllowedObjects, limit: int
+) -> list[IdText]:
+    """Return documents with all terms, newest first.
+
+    Of many, the newest are checked against `within`: most ids begin with their time.
+    """
+    required = list(dict.fromkeys(terms))
+    if not required:
+        return []
+    packed, recent = _load_postings(collection, required)
+    numbers = np.zeros(0, dtype=np.int64)
+    if packed.keys() >= set(required):
+        numbers = find_containing_all(packed.values())[-MAX_CHECKED:]
+    documents = [pk for pk, each in recent.items() if len(each.frequencies) == len(required)]
+    allowed = _fetch_allowed(collection, within, documents, numbers)
+    return nlargest(limit, (document for document, _ in allowed))
+
+
+def count_terms(
+    collection: Collection, terms: Iterable[str], documents: Iterable[UUID]
+) -> dict[UUID, int]:
+    """Return how many of these terms each of these documents contains."""
+    rows = fetch_all(
+        "SELECT d.document, count(*) FROM search_indexeddocument d "
+        "JOIN unnest(%s::text[]) AS q (term) ON d.terms ? q.term WHERE d.account_id = %s "
+        "AND d.collection = %s AND d.document = ANY (%s::uuid[]) GROUP BY d.document",
+        [list(terms), collection.account_id, collection.name, IdArray(documents).array],
+    )
+    return dict(rows)
+
+
+def complete_term(collection: Collection, prefix: str, *, limit: int = 5) -> list[str]:
+    """Return the first terms that begin with `prefix`."""
+    if len(prefix) < MIN_PREFIX_LENGTH:
+        return []
+    values = {"account": collection.account_id, "collection": collection.name}
+    rows = fetch_all(_COMPLETE_SQL, {**values, "prefix": prefix, "limit": limit})
+    return [row[0] for row in rows]
