@@ -259,10 +259,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--mode", choices=MODES, default="ok")
+    parser.add_argument("--delay", type=float, default=1.0, help="seconds, of slow modes")
     parser.add_argument("--dimensions", type=int, default=384)
     options = parser.parse_args()
     provider = FakeProvider(options.port, dimensions=options.dimensions)
-    provider.become(options.mode)
+    provider.become(options.mode, delay=options.delay)
     provider.serve_forever()
 
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
@@ -21,7 +22,7 @@ CHUNK = 65_536
 
 
 def make_certificate(folder: Path, name: str) -> Path:
-    """Write a self-signed certificate of `name` with its key; return the file."""
+    """Write a self-signed certificate of a name or an address with its key; return the file."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
@@ -29,7 +30,7 @@ def make_certificate(folder: Path, name: str) -> Path:
         x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_general_name(name)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, SHA256())
     )
@@ -39,12 +40,21 @@ def make_certificate(folder: Path, name: str) -> Path:
     return file
 
 
+def _general_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
 @contextmanager
-def terminate_tls(target: Path, certificate: Path, *, postgres: bool) -> Iterator[int]:
-    """Serve a Unix socket over TLS on loopback; yield the port."""
+def terminate_tls(
+    target: Path, certificate: Path, *, postgres: bool, address: str = "127.0.0.1"
+) -> Iterator[int]:
+    """Serve a Unix socket over TLS on an address of this host; yield the port."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = socket.create_server((address, 0))
 
     def accept() -> None:
         with suppress(OSError):  # the listener was closed

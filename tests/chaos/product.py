@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ class Product:
     port: int = field(default_factory=free_port)
     provider_port: int = field(default_factory=free_port)
     more: Mapping[str, str] = field(default_factory=dict)  # environment variables
+    prefix: Sequence[str] = ()  # of the command of each process
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -133,7 +134,8 @@ class Product:
 
     def _start(self, program: Program) -> None:
         log = self.log(program.name)
-        surrounded = Program(name=program.name, argv=program.argv, env=self.environment())
+        argv = [*self.prefix, *program.argv]
+        surrounded = Program(name=program.name, argv=argv, env=self.environment())
         process = self.running[program.name] = processes.start(surrounded, log)
         processes.wait_until(lambda: process.poll() is not None or program.ready(), PATIENCE)
         assert process.poll() is None, f"{program.name} ended:\n{log.read_text()[-3000:]}"
