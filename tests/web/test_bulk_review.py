@@ -126,19 +126,19 @@ def test_workers_decide_many(
     reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("memory.actions.bulk_review", "memory.views.bulk_review"):
-        monkeypatch.setattr(f"{module}.PART_SIZE", 20)
-    propose(acme, *(f"Fact number {n}." for n in range(21)))
-    form = {"which": "all", "expected": "21", "deed": "approve"}
+        monkeypatch.setattr(f"{module}.PART_SIZE", 2)
+    propose(acme, "First words.", "Second words.", "Third words.")
+    form = {"which": "all", "expected": "3", "deed": "approve"}
     place = reviewer.post(BULK, form, headers=REVIEW).headers["HX-Redirect"]
     quiet = reviewer.get(place, headers=HTMX)
-    assert "0 of 21 processed" in html(quiet)
+    assert "0 of 3 processed" in html(quiet)
     same = reviewer.get(place, headers={**HTMX, "If-None-Match": quiet.headers["ETag"]})
     assert same.status_code == 304
     assert reviewer.post(f"{place}undo/").status_code == 409
     makers.settle()
-    assert "21 of 21 processed" in html(reviewer.get(place))
+    assert "3 of 3 processed" in html(reviewer.get(place))
     with acting(acme):
-        assert list(BulkPart.objects.order_by("number").values_list("done", flat=True)) == [20, 1]
+        assert list(BulkPart.objects.order_by("number").values_list("done", flat=True)) == [2, 1]
     assert set(statuses(acme)) == {"active"}
     assert reviewer.post(f"{place}undo/").headers["Location"] == place
     makers.settle()
