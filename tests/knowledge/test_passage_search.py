@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
@@ -13,6 +14,8 @@ from tests.fake_provider import FakeProvider
 from tests.knowledge.deliveries import deliver
 from tests.makers import settle
 from tests.web.pages import HTMX, page
+
+pytestmark = pytest.mark.usefixtures("provider")
 
 BREWING = "# Brewing\n\n## Oolong\n\nOolong is brewed at 95 degrees for four minutes."
 CHINESE = "# 泡茶\n\n## 绿茶\n\n绿茶用八十度的水冲泡三分钟。"

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -43,12 +44,21 @@ def question(thing: str) -> str:
     return f"What did anyone of {thing}ham carry to the {thing}?"
 
 
+def is_held_out(thing: str) -> bool:
+    asked = LabelledQuestion(text=question(thing), viewer=Viewer(), relevant=frozenset())
+    return asked.is_held_out
+
+
+HELD_OUT = list(filter(is_held_out, THINGS))
+FEW = HELD_OUT[:4]
+
+
 @pytest.fixture
 def answers(agent: Agent) -> dict[str, str]:
     """The id of the answer to each question, by its thing."""
-    for thing in THINGS:
-        agent.write(*(text.format(thing) for text in CHATTER), **OWNED)
-    return {thing: agent.write(ANSWER.format(thing), **OWNED)[0] for thing in THINGS}
+    agent.write(*(text.format(thing) for thing in THINGS for text in CHATTER), **OWNED)
+    ids = agent.write(*map(ANSWER.format, THINGS), **OWNED)
+    return dict(zip(THINGS, ids, strict=True))
 
 
 def judge_all(agent: Agent, answers: dict[str, str]) -> None:
@@ -69,22 +79,17 @@ def learn(agent: Agent) -> dict[str, Any]:
     return result
 
 
-def results(agent: Agent, *things: str) -> dict[str, Any]:
+def results(agent: Agent, things: Sequence[str] = HELD_OUT) -> dict[str, Any]:
     """Return the results of each question, and the ranking that they name."""
     results = {}
-    for thing in things or THINGS:
+    for thing in things:
         response = agent.post("memory/search", {"query": question(thing), "user_id": "mira"})
         results[thing] = {name: response[name] for name in ("results", "algo_version")}
     return results
 
 
 def recall_of_held_out(found: dict[str, Any], answers: dict[str, str]) -> float:
-    held_out = [
-        thing
-        for thing in THINGS
-        if LabelledQuestion(text=question(thing), viewer=Viewer(), relevant=frozenset()).is_held_out
-    ]
-    hits = [answers[one] in {hit["id"] for hit in found[one]["results"]} for one in held_out]
+    hits = [answers[one] in {hit["id"] for hit in found[one]["results"]} for one in HELD_OUT]
     return sum(hits) / len(hits)
 
 
@@ -99,15 +104,15 @@ def test_judgements_become_a_ranking_that_a_rollback_removes(
     assert draft["status"] == "draft", draft["evaluation"]
     measures = draft["evaluation"]["measures"]
     assert measures["R@10"]["low"] > 0
-    path, few = f"memory/rankings/{draft['id']}", THINGS[:4]
+    path = f"memory/rankings/{draft['id']}"
     agent.patch(path, {"status": "active"}, 409)
     agent.patch(path, {"status": "shadow"}, 200)
-    assert results(agent, *few) == {thing: before[thing] for thing in few}
-    assert store_observations(acme.pk) == len(few)
+    assert results(agent, FEW) == {thing: before[thing] for thing in FEW}
+    assert store_observations(acme.pk) == len(FEW)
     seen = agent.get(f"{path}/comparisons", origin="shadow")["results"]
-    assert {row["question"] for row in seen} == {question(thing) for thing in few}
-    assert any(answers[thing] in row["after"] for row in seen for thing in few)
-    assert not any(answers[thing] in row["before"] for row in seen for thing in few)
+    assert {row["question"] for row in seen} == {question(thing) for thing in FEW}
+    assert any(answers[thing] in row["after"] for row in seen for thing in FEW)
+    assert not any(answers[thing] in row["before"] for row in seen for thing in FEW)
 
     agent.patch(path, {"status": "active", "reason": "Dates matter here."}, 200)
     after = results(agent)
@@ -151,12 +156,12 @@ def test_pages_lead_from_judgements_to_a_ranking_and_back(
     recall = ranking.evaluation["measures"]["R@10"]
     assert f"{recall['after']:.3f}" in page(admin.get(detail, {"origin": "held_out"}))
 
-    move, few = reverse("memory:ranking_move", args=[ranking.pk]), THINGS[:4]
+    move = reverse("memory:ranking_move", args=[ranking.pk])
     admin.post(move, {"status": "shadow"})
-    assert results(agent, *few) == {thing: before[thing] for thing in few}
+    assert results(agent, FEW) == {thing: before[thing] for thing in FEW}
     store_observations(acme.pk)
     shadow = page(admin.get(detail))
-    for thing in few:
+    for thing in FEW:
         assert question(thing) in shadow
         assert ANSWER.format(thing) in shadow
 
@@ -242,12 +247,12 @@ def test_few_questions_are_refused(agent: Agent) -> None:
 @pytest.mark.usefixtures("provider")
 def test_no_draft_unless_held_out_questions_improve(agent: Agent) -> None:
     words = "red blue green black white grey brown pink gold lilac teal navy olive rose plum jade"
-    judgements = []
-    for word in [*words.split(), "mint", "rust", "sand", "wine", "corn", "peach", "lime", "coal"]:
-        pk = agent.write(f"The {word} kettle.", **OWNED)[0]
-        judgements.append(
-            {"question": f"{word} kettle", "user_id": "mira", "memory_id": pk, "relevant": True}
-        )
+    words += " mint rust sand wine corn peach lime coal"
+    ids = agent.write(*(f"The {word} kettle." for word in words.split()), **OWNED)
+    judgements = [
+        {"question": f"{word} kettle", "user_id": "mira", "memory_id": pk, "relevant": True}
+        for word, pk in zip(words.split(), ids, strict=True)
+    ]
     agent.post("memory/judgements", {"judgements": judgements}, 200)
     ranking = learn(agent)
     assert (ranking["status"], ranking["weights"]) == ("retired", {})

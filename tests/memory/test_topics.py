@@ -18,6 +18,7 @@ from memory.actions import topic_groups
 from memory.actions.topic_growth import grow_topics, lock_topics
 from memory.models import MemoryEdge, MemoryEntry
 from memory.topics.clustering import (
+    BLOCK_ROWS,
     NO_TOPIC,
     assign_topics,
     build_neighbour_graph,
@@ -51,11 +52,13 @@ def test_finds_clusters() -> None:
 
 
 def test_clustering_is_deterministic() -> None:
-    points, _ = clouds(100, 50)
+    points, _ = clouds(100, 15)
+    assert len(points) > BLOCK_ROWS
     nobody = [NO_TOPIC] * len(points)
-    once = assign_topics(build_neighbour_graph(points), nobody)
+    graph = build_neighbour_graph(points)
+    once = assign_topics(graph, nobody)
     assert assign_topics(build_neighbour_graph(points), nobody).topics == once.topics
-    assert assign_topics(build_neighbour_graph(points), once.topics).topics == once.topics
+    assert assign_topics(graph, once.topics).topics == once.topics
     assert len(set(once.topics)) >= 80
 
 

@@ -53,8 +53,8 @@ class Ledger:
         problems: list[dict[str, Any]] = report["problems"]
         return problems
 
-    def kinds(self) -> set[str]:
-        return {problem["kind"] for problem in self.problems()}
+    def kinds(self, *options: str) -> set[str]:
+        return {problem["kind"] for problem in self.problems(*options)}
 
     def ids(self, table: str) -> list[Any]:
         return [row[0] for row in self.intruder.run(f"SELECT id FROM {table} ORDER BY id")]  # noqa: S608

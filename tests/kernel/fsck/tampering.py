@@ -69,7 +69,7 @@ class Intruder:
             "t": sql.Identifier(table),
             "c": sql.Identifier(column),
             "i": sql.Literal(ident),
-            "saved": sql.Identifier(f"saved_{table}"),
+            "saved": sql.Identifier(f"saved_{table}_{column}"),
         }
         other = sql.SQL(self._other(table, column)).format(sql.Identifier(column))
         self._do("CREATE TEMP TABLE {saved} AS SELECT * FROM {t} WHERE id = {i}", named)
