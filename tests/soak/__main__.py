@@ -20,7 +20,7 @@ from tests.soak.verification import Finding, count_pending_jobs, verify_results
 KILL_SECONDS = 20  # between two kills
 METER_SECONDS = 5  # between two measurements of memory
 WIDTH = 120  # characters of a line of the page
-SETTLE_SECONDS = 900  # for pending jobs after the load
+SETTLE_SECONDS = 3_600  # for pending jobs after the load: 20,000 memories take half an hour
 
 
 def main() -> int:

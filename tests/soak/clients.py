@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TOKEN = "t" * 64
 WRITERS = {"Main": 2, "Rival": 1}  # and the same number of readers
+QUOTAS = {"open_proposals": 1_000_000, "daily_writes": 1_000_000}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +54,17 @@ def create_crowd(there: Deployment, folder: Path, rate: float = 1) -> Iterator[C
     # These imports need the settings.
     from django.db import connections
 
+    from kmapp.accounts.acting import acting
+    from kmapp.accounts.actors import SYSTEM
     from kmapp.management.accounts import get_account
+    from memory.actions.settings import update_policy
     from tests import makers
 
     accounts = {"Main": get_account("main"), "Rival": makers.account("Rival")}
     writers, readers = [], []
     for tag, account in accounts.items():
+        with acting(account):  # the reviewer approves fewer proposals than arrive
+            update_policy(account.pk, QUOTAS, actor=SYSTEM)
         key = makers.key(account, ("memory:read", "memory:write"))[1]
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         for number in range(WRITERS[tag]):
