@@ -45,8 +45,8 @@ def question(thing: str) -> str:
 
 
 def is_held_out(thing: str) -> bool:
-    asked = LabelledQuestion(text=question(thing), viewer=Viewer(), relevant=frozenset())
-    return asked.is_held_out
+    labelled = LabelledQuestion(text=question(thing), viewer=Viewer(), relevant=frozenset())
+    return labelled.is_held_out
 
 
 HELD_OUT = list(filter(is_held_out, THINGS))
