@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from kmapp.prompt_injection import detect_flags
+from kmapp.security.prompt_injection import detect_flags
 
 DATA = Path(__file__).parent / "data"
 _ESCAPE = re.compile(r"\\n|\\u([0-9a-f]{4})|\\U([0-9a-f]{8})|\{(b64|tags):([^}]*)\}")

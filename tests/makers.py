@@ -10,18 +10,18 @@ from rest_framework.test import APIClient
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member, create_account, issue_key
 from kmapp.accounts.actors import SYSTEM, Actor
+from kmapp.accounts.company_sign_in.actions import find_company_sign_in, save_company_sign_in
+from kmapp.accounts.company_sign_in.admission import connect_identity
+from kmapp.accounts.company_sign_in.models import CompanyIdentity
 from kmapp.accounts.invitations import invite
 from kmapp.accounts.models import Account, ApiKey, Invitation, User, account_ids
-from kmapp.company_sign_in.actions import find_company_sign_in, save_company_sign_in
-from kmapp.company_sign_in.admission import connect_identity
-from kmapp.company_sign_in.models import CompanyIdentity
 from kmapp.ledger.actions import recording
+from kmapp.notifications.webhooks.actions import create_webhook, update_webhook
+from kmapp.notifications.webhooks.models import Webhook
 from kmapp.outbox.actions import deliver_due, resting
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
 from kmapp.search.weights import LEARNED_WEIGHTS
-from kmapp.webhooks.actions import create_webhook, update_webhook
-from kmapp.webhooks.models import Webhook
 from memory.actions.entries import write_batch
 from memory.actions.judgements import NewJudgement, judge
 from memory.actions.review import Decision

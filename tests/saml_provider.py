@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 from lxml import etree
 
-from kmapp.company_sign_in.saml import BEARER, NAMES, SUCCESS
+from kmapp.accounts.company_sign_in.saml import BEARER, NAMES, SUCCESS
 
 ISSUER = "https://saml.test/idp"
 SIGN_IN_URL = "https://saml.test/sign-in"

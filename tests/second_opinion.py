@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from hashlib import sha256
 
-from kmapp.prompt_injection import detect_flags
+from kmapp.security.prompt_injection import detect_flags
 from tests.injection_report import DATA, Sample, compute_figures
 
 FOLDER = DATA / "second_opinion"

@@ -20,10 +20,10 @@ from kmapp.api.models import IdempotentRequest
 from kmapp.database.clock import SteadyTime
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, clear_error_messages, publish
-from kmapp.pii import redact, redact_json
 from kmapp.providers.active import models_in_use
 from kmapp.search.actions import Part, await_vectors, drop_vectors
 from kmapp.search.document_index import index_documents, remove_documents
+from kmapp.security.pii import redact, redact_json
 
 EMBED = "context.archive.embed"
 BATCH = 100  # archives per commit of the clean-up

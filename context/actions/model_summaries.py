@@ -32,9 +32,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.outbox.actions import Task, publish
-from kmapp.pii import redact
 from kmapp.providers import chat
 from kmapp.providers.errors import Refused
+from kmapp.security.pii import redact
 from memory.actions.model_requests import InvalidAnswer, request_answer, sanitize_answer
 from memory.extraction.conversation import fence_text
 

@@ -26,7 +26,7 @@ from context.reports.call_report import SECTIONS, calculate_cost, list_called_to
 from context.reports.stored_inputs import body_digest, encode_json
 from kmapp.accounts.acting import acting
 from kmapp.errors import NotFound
-from kmapp.pii import redact, redact_json
+from kmapp.security.pii import redact, redact_json
 
 SCALAR_FIELDS = ("profile", "provider", "language", "nonce")  # of the material, stored as they are
 MOST_ACTIONS = 30

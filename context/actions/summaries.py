@@ -19,7 +19,7 @@ from context.assembly.stages import Collected, Request
 from context.models import ContextSummary
 from context.reports.stored_inputs import salted_digest
 from kmapp.errors import DomainError
-from kmapp.pii import redact
+from kmapp.security.pii import redact
 from memory.actions.messages import MessageContext
 
 log = structlog.get_logger()

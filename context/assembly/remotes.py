@@ -14,12 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from context.assembly.calls import Snippet
 from context.assembly.retrieval_requests import Remote, RetrievalRequest
 from kmapp.database.encryption import DecryptionFailed, decrypt_text
-from kmapp.prompt_injection import detect_flags
 from kmapp.providers.breaker import get_breaker
 from kmapp.providers.client import build_post, post_json
 from kmapp.providers.errors import Faulted, ProviderError
 from kmapp.providers.metrics import record_call
 from kmapp.search.variants import VARIANT_HEADER
+from kmapp.security.prompt_injection import detect_flags
 
 TEXT = 100_000  # characters of one result
 CITATION = 8_000  # of its citation, as JSON

@@ -6,7 +6,7 @@ from context.archives.placeholders import fold_text
 from context.assembly.fence import escape_tags
 from context.assembly.messages import Message, message_text
 from context.summaries.extractive import MAX_LENGTH, MIN_LENGTH
-from kmapp.prompt_injection import detect_flags
+from kmapp.security.prompt_injection import detect_flags
 from kmapp.text import tokens
 from kmapp.text.terms import chinese_share
 from memory.extraction.conversation import Message as Said

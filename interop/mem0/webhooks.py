@@ -9,8 +9,8 @@ from django.http import HttpRequest
 from interop.field_errors import field_error
 from interop.protocol_view import ProtocolView
 from kmapp.errors import NotFound
-from kmapp.webhooks.changes import Change
-from kmapp.webhooks.payloads import register_format
+from kmapp.notifications.webhooks.changes import Change
+from kmapp.notifications.webhooks.payloads import register_format
 
 PATH = "/v1/webhooks"
 FORMAT = "mem0"

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from kmapp.accounts.models import Account
-from kmapp.pii import redact, redact_json
+from kmapp.security.pii import redact, redact_json
 from kmapp.text.terms import normalise
 
 

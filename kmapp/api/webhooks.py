@@ -15,10 +15,10 @@ from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
-from kmapp.webhooks.actions import create_webhook, delete_webhook, update_webhook
-from kmapp.webhooks.changes import list_event_types
-from kmapp.webhooks.models import Webhook
-from kmapp.webhooks.payloads import NATIVE, list_formats
+from kmapp.notifications.webhooks.actions import create_webhook, delete_webhook, update_webhook
+from kmapp.notifications.webhooks.changes import list_event_types
+from kmapp.notifications.webhooks.models import Webhook
+from kmapp.notifications.webhooks.payloads import NATIVE, list_formats
 
 MAX_URL_LENGTH = 2_000
 

@@ -11,8 +11,8 @@ from kmapp.ledger.models import Mismatch
 from kmapp.ledger.sealed_reads import Key, Reason
 from kmapp.notifications.actions import notify
 from kmapp.notifications.kernel_kinds import LEDGER_BROKEN, MISMATCH_PERIOD, ROWS
-from kmapp.webhooks.actions import report_changes
-from kmapp.webhooks.changes import Change, Source, register_source
+from kmapp.notifications.webhooks.actions import report_changes
+from kmapp.notifications.webhooks.changes import Change, Source, register_source
 
 SOURCE = "ledger"
 EVENT_TYPE = "ledger.mismatch"

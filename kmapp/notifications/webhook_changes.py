@@ -10,7 +10,7 @@ from kmapp.notifications.kinds import Subject, labels
 from kmapp.notifications.lines import NotificationLine
 from kmapp.notifications.models import Notification
 from kmapp.notifications.refresh import load_subjects
-from kmapp.webhooks.changes import Change, Source, register_source
+from kmapp.notifications.webhooks.changes import Change, Source, register_source
 
 SOURCE = "notifications"
 

@@ -9,11 +9,11 @@ from django.core.validators import RegexValidator
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from kmapp.accounts.company_sign_in.models import CompanySignIn
+from kmapp.accounts.company_sign_in.openid_connect import get_allowed_providers, may_use_address
+from kmapp.accounts.company_sign_in.saml import parse_certificate
 from kmapp.accounts.models import Membership
-from kmapp.company_sign_in.models import CompanySignIn
-from kmapp.company_sign_in.openid_connect import get_allowed_providers, may_use_address
-from kmapp.company_sign_in.saml import parse_certificate
-from kmapp.egress.allowed_addresses import MAX_LENGTH, CannotReach
+from kmapp.security.egress.allowed_addresses import MAX_LENGTH, CannotReach
 from kmapp.web.forms import Styled
 
 MAX_GROUPS = 100  # of a role

@@ -14,11 +14,11 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Membership, User
 from kmapp.accounts.scopes import Scope
-from kmapp.egress.allowed_addresses import ANY_HOST, MAX_LENGTH
 from kmapp.errors import DomainError
-from kmapp.webhooks.changes import list_event_types
-from kmapp.webhooks.payloads import NATIVE
-from kmapp.webhooks.slack import FORMAT as SLACK
+from kmapp.notifications.webhooks.changes import list_event_types
+from kmapp.notifications.webhooks.payloads import NATIVE
+from kmapp.notifications.webhooks.slack import FORMAT as SLACK
+from kmapp.security.egress.allowed_addresses import ANY_HOST, MAX_LENGTH
 
 if TYPE_CHECKING:
     ChosenPasswordForm = SetPasswordForm[User]

@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.egress.allowed_addresses import AllowedSites, CannotReach, validate_address
 from kmapp.errors import Denied, DomainError, Invalid
+from kmapp.security.egress.allowed_addresses import AllowedSites, CannotReach, validate_address
 from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import fail_document, lock_pending
 from knowledge.actions.prepare_delivery import Delivery, check_quota, prepare_deliveries

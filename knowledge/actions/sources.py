@@ -13,7 +13,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.redacted_text import redact_reason
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import recording
-from kmapp.prompt_injection.confusables import list_confusable
+from kmapp.security.prompt_injection.confusables import list_confusable
 from knowledge.models import KnowledgeSource
 
 Kind, Trust = KnowledgeSource.Kind, KnowledgeSource.Trust

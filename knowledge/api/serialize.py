@@ -3,8 +3,8 @@
 from typing import cast
 
 from kmapp.api.response_types import serialize_as
-from kmapp.prompt_injection import detect_flags
 from kmapp.search.variants import Variant
+from kmapp.security.prompt_injection import detect_flags
 from knowledge.api.response_types import (
     DocumentAnswer,
     KnowledgeCitation,

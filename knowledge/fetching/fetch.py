@@ -11,8 +11,13 @@ from urllib.parse import urljoin
 
 import httpcore2
 
-from kmapp.egress.allowed_addresses import UNREADABLE, AllowedSites, CannotReach, validate_address
-from kmapp.egress.connections import CheckedBackend
+from kmapp.security.egress.allowed_addresses import (
+    UNREADABLE,
+    AllowedSites,
+    CannotReach,
+    validate_address,
+)
+from kmapp.security.egress.connections import CheckedBackend
 
 MAX_SECONDS = 30.0  # in all, including redirects
 IDLE_SECONDS = 10.0  # between two bytes

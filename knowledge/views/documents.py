@@ -10,8 +10,8 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 
-from kmapp.prompt_injection import detect_flags
 from kmapp.search.models import Vector
+from kmapp.security.prompt_injection import detect_flags
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, paginate
 from kmapp.web.markdown import Passage, render_markdown, render_plain

@@ -17,7 +17,7 @@ from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.batch_nodes import HostedNode, write_nodes
 from kmapp.ledger.models import Commit
-from kmapp.prompt_injection import detect_flags
+from kmapp.security.prompt_injection import detect_flags
 from memory.actions.deduplication import find_existing, find_identical
 from memory.actions.edges import write_edges
 from memory.actions.enqueue import index_new_entries

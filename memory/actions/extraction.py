@@ -10,9 +10,9 @@ from typing import Any
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from kmapp.prompt_injection import detect_flags
 from kmapp.providers import chat
 from kmapp.providers.errors import ProviderError
+from kmapp.security.prompt_injection import detect_flags
 from memory.actions import apply_extraction
 from memory.actions.apply_extraction import finish
 from memory.actions.model_requests import Answer, InvalidAnswer, describe_image, request_answer

@@ -14,7 +14,7 @@ from kmapp.accounts.redacted_text import redact_value
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import encode_canonical
-from kmapp.prompt_injection import detect_flags
+from kmapp.security.prompt_injection import detect_flags
 from memory.actions.edges import validate_edge_ends
 from memory.actions.enqueue import index_new_entries
 from memory.actions.versions import record_versions

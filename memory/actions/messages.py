@@ -13,8 +13,8 @@ from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import Invalid
 from kmapp.outbox.actions import Task, publish
-from kmapp.pii import redact_json
 from kmapp.providers import chat
+from kmapp.security.pii import redact_json
 from memory.actions.entries import WriteResult, write_batch
 from memory.actions.versions import wrong_status_error
 from memory.extraction.conversation import Message

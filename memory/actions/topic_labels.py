@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from time import monotonic
 
-from kmapp.prompt_injection import detect_flags
 from kmapp.providers import chat
 from kmapp.providers.errors import ProviderError
+from kmapp.security.prompt_injection import detect_flags
 from kmapp.text.everyday_words import EVERYDAY_WORDS
 from kmapp.text.terms import terms
 from memory.actions.model_requests import InvalidAnswer, request_answer

@@ -17,9 +17,6 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import IdText
 from kmapp.notifications.actions import notify
-from kmapp.pii import find_pii
-from kmapp.prompt_injection import extract_excerpts
-from kmapp.prompt_injection.confusables import list_confusable
 from kmapp.providers.active import active_model
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.queries import (
@@ -30,6 +27,9 @@ from kmapp.search.queries import (
 )
 from kmapp.search.query_vector import build_cosine_scale
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
+from kmapp.security.pii import find_pii
+from kmapp.security.prompt_injection import extract_excerpts
+from kmapp.security.prompt_injection.confusables import list_confusable
 from kmapp.text.terms import terms
 from memory.actions.derived_edges import load_meaning
 from memory.actions.enqueue import TRIAGE, enqueue_entries

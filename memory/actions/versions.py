@@ -14,11 +14,11 @@ from kmapp.errors import Conflict, Gone, NotFound
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.sealed_reads import withhold_mismatches
-from kmapp.prompt_injection import detect_flags
+from kmapp.notifications.webhooks.actions import enqueue_reports, report_changes
+from kmapp.notifications.webhooks.models import Webhook
 from kmapp.search.actions import drop_vectors
 from kmapp.search.document_index import index_documents
-from kmapp.webhooks.actions import enqueue_reports, report_changes
-from kmapp.webhooks.models import Webhook
+from kmapp.security.prompt_injection import detect_flags
 from memory.actions.enqueue import (
     TRIAGE,
     WEBHOOK_SOURCE,

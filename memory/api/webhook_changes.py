@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.webhooks.changes import Change, Source, register_source
+from kmapp.notifications.webhooks.changes import Change, Source, register_source
 from memory.actions.enqueue import WEBHOOK_SOURCE
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
 

@@ -9,13 +9,13 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.pii import KINDS
+from kmapp.security.pii import KINDS
 from memory.models import Finding, MemoryEdge, MemoryEntry, Triage
 
 Kind = Finding.Kind
 CURRENT_STATUSES = frozenset({MemoryEntry.Status.ACTIVE, MemoryEntry.Status.PROPOSED})
 
-# Texts for a reviewer about the flags of kmapp.prompt_injection.
+# Texts for a reviewer about the flags of kmapp.security.prompt_injection.
 WARNING_TEXTS = {
     "hidden_characters": _(
         "Contains invisible characters that a model reads but people cannot see."

@@ -12,7 +12,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.ledger.canonical import encode_canonical
-from kmapp.pii import redact_json
+from kmapp.security.pii import redact_json
 from rules.evaluation.compiled_rules import load_rules
 from rules.evaluation.evaluate import (
     FeedbackCounts,

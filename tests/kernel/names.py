@@ -5,12 +5,12 @@ from uuid import UUID
 
 from context.models import ContextComparison, ContextCostReport, ToolResultArchive
 from kmapp.accounts.acting import acting
+from kmapp.accounts.company_sign_in.models import CompanyIdentity
 from kmapp.accounts.models import Account, ApiKey, Invitation, Membership, User
-from kmapp.company_sign_in.models import CompanyIdentity
 from kmapp.ledger.models import Commit
 from kmapp.notifications.models import Notification
+from kmapp.notifications.webhooks.models import Webhook
 from kmapp.outbox.models import Delivery, OutboxEvent
-from kmapp.webhooks.models import Webhook
 from knowledge.models import (
     KnowledgeChunk,
     KnowledgeDocument,

@@ -8,8 +8,8 @@ from typing import Any
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from kmapp.company_sign_in.assertions import Reason, SignInRefused
-from kmapp.company_sign_in.id_tokens import parse_claims, verify_id_token
+from kmapp.accounts.company_sign_in.assertions import Reason, SignInRefused
+from kmapp.accounts.company_sign_in.id_tokens import parse_claims, verify_id_token
 
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 FOREIGN = rsa.generate_private_key(public_exponent=65537, key_size=2048)

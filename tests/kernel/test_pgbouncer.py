@@ -17,8 +17,8 @@ from django.db import connection, connections
 
 from kmapp.accounts.acting import acting
 from kmapp.database.provision import Login, set_role_defaults
-from kmapp.doctor.database import check_session_settings
-from kmapp.doctor.registry import Level
+from kmapp.management.doctor.database import check_session_settings
+from kmapp.management.doctor.registry import Level
 from kmapp.runtime import embedded, env
 from kmapp.runtime.embedded.postgres import UNPRIVILEGED
 from kmapp.runtime.processes import get_account_ids, wait_until

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stdnum import iban, numdb
 
-from kmapp.pii import KINDS, Finding, find_pii, redact, redact_json
-from kmapp.pii.ibans import find_ibans
-from kmapp.pii.identifiers import is_luhn_valid, is_resident_id
+from kmapp.security.pii import KINDS, Finding, find_pii, redact, redact_json
+from kmapp.security.pii.ibans import find_ibans
+from kmapp.security.pii.identifiers import is_luhn_valid, is_resident_id
 from tests.hostile import STORED
 from tests.pii_corpus import MARKED_SAMPLES, UNMARKED_TEXTS
 from tests.timing import assert_linear
@@ -245,7 +245,7 @@ def ibans() -> Iterator[str]:
 @pytest.mark.parametrize("piece", ["AB12 ", "DE89 ", "GB82 WEST "])
 def test_check_digits_decide_before_the_library(piece: str) -> None:
     text = piece * (4000 // len(piece))
-    with mock.patch("kmapp.pii.ibans.iban.is_valid", return_value=False) as is_valid:
+    with mock.patch("kmapp.security.pii.ibans.iban.is_valid", return_value=False) as is_valid:
         deque(find_ibans(text), maxlen=0)
     assert is_valid.call_count < text.count(piece)  # without the digits: 20 for each piece
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmapp.prompt_injection import FLAGS, detect_flags, extract_excerpts
+from kmapp.security.prompt_injection import FLAGS, detect_flags, extract_excerpts
 from tests.injection_corpus import HARMLESS, INJECTIONS
 from tests.injection_report import compute_figures, load_samples, render_table
 from tests.promises.plugin import RecordFigure

@@ -20,7 +20,7 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.doctor import storage
+from kmapp.management.doctor import storage
 from kmapp.runtime import embedded
 from kmapp.runtime.embedded import wal_archive
 from kmapp.runtime.embedded.postgres import Postgres

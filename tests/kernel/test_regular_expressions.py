@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from kmapp.pii import find_pii
-from kmapp.prompt_injection import detect_flags
-from kmapp.prompt_injection.keyword_pattern import KeywordPattern, KeywordPatterns
+from kmapp.security.pii import find_pii
+from kmapp.security.prompt_injection import detect_flags
+from kmapp.security.prompt_injection.keyword_pattern import KeywordPattern, KeywordPatterns
 from tests.adversarial_text import ADVERSARIAL
 from tests.timing import assert_linear
 

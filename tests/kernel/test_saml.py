@@ -10,8 +10,8 @@ import pytest
 import xmlsec
 from lxml import etree
 
-from kmapp.company_sign_in.assertions import Assertion, Reason, SignInRefused
-from kmapp.company_sign_in.saml import (
+from kmapp.accounts.company_sign_in.assertions import Assertion, Reason, SignInRefused
+from kmapp.accounts.company_sign_in.saml import (
     EMAIL_FORMAT,
     NAMES,
     TRANSIENT,

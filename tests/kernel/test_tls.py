@@ -15,7 +15,7 @@ from redis import Redis
 from redis.exceptions import ConnectionError as Unreachable
 
 from kmapp.api.cache import ValkeyCache
-from kmapp.doctor.configuration import check_encryption
+from kmapp.management.doctor.configuration import check_encryption
 from kmapp.runtime import embedded, env
 from kmapp.runtime.embedded import ROLES
 from tests import makers

@@ -15,9 +15,9 @@ from rest_framework.test import APIClient
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.ledger.models import Commit
+from kmapp.notifications.webhooks.models import Webhook
 from kmapp.outbox.actions import deliver_due
 from kmapp.outbox.models import Delivery
-from kmapp.webhooks.models import Webhook
 from tests import makers
 from tests.agent import Agent
 from tests.webhook_receiver import Receiver, receive_webhooks

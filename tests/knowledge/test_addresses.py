@@ -5,7 +5,12 @@ import socket
 import pytest
 from django.utils import translation
 
-from kmapp.egress.allowed_addresses import AllowedSites, CannotReach, is_public, validate_address
+from kmapp.security.egress.allowed_addresses import (
+    AllowedSites,
+    CannotReach,
+    is_public,
+    validate_address,
+)
 from knowledge.parsing.failure_messages import translate_failure
 from tests.knowledge.hostile_urls import NUMBERS, ODD, PUBLIC
 

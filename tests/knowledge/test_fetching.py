@@ -18,7 +18,7 @@ from django.utils import translation
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.egress import allowed_addresses
+from kmapp.security.egress import allowed_addresses
 from knowledge.actions import page_fetches, prepare_delivery
 from knowledge.actions.parse_documents import retry_document
 from knowledge.actions.prepare_delivery import Delivery

@@ -16,8 +16,8 @@ from context.models import ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.company_sign_in.models import CompanySignIn
 from kmapp.accounts.models import Account, AccountOwned, Membership, User
-from kmapp.company_sign_in.models import CompanySignIn
 from kmapp.ledger.models import Commit
 from kmapp.providers.models import EmbeddingModel
 from kmapp.web.admin.accounts import UserAdmin

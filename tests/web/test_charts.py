@@ -11,7 +11,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.database.ids import first_uuid7, uuid7
-from kmapp.demo.actors import DemoActors
+from kmapp.management.demo.actors import DemoActors
 from kmapp.web.charts import Chart, Series, round_up
 from kmapp.web.models import DailyStatistics, SystemSample
 from kmapp.web.statistics.daily import BACKFILL, RETENTION, build_charts, charts, record_days

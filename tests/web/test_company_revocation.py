@@ -3,9 +3,9 @@
 import pytest
 from django.test import Client
 
+from kmapp.accounts.company_sign_in.models import CompanyIdentity
+from kmapp.accounts.company_sign_in.saml import parse_certificate
 from kmapp.accounts.models import Account, Membership, User
-from kmapp.company_sign_in.models import CompanyIdentity
-from kmapp.company_sign_in.saml import parse_certificate
 from tests import makers
 from tests.identity_provider import IdentityProvider
 from tests.web.company_pages import SETTINGS, sign_in_form

@@ -7,8 +7,8 @@ from django.contrib.auth import SESSION_KEY
 from django.test import Client
 from pytest_django import Settings
 
+from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.accounts.models import Account, Membership, User
-from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
 from tests import makers
 from tests.identity_provider import FROM_OWN_PAGE, IdentityProvider
 from tests.saml_provider import ISSUER, SIGN_IN_URL, SAMLProvider

@@ -10,8 +10,8 @@ from django.contrib.auth import SESSION_KEY
 from django.test import Client
 from pytest_django import Settings
 
+from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.accounts.models import Account, Membership, User
-from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.database.encryption import decrypt_text
 from kmapp.ledger.models import Commit, Note
 from tests import makers

@@ -7,10 +7,10 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.accounts.invitations import sign_link
 from kmapp.accounts.models import Account, Membership, User
 from kmapp.accounts.second_factor import require_second_factor
-from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
 from tests import makers
 from tests.identity_provider import IdentityProvider
 from tests.makers import PASSWORD

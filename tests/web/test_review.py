@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
-from kmapp.prompt_injection import FLAGS
+from kmapp.security.prompt_injection import FLAGS
 from kmapp.web.responses import render_part
 from memory.actions.entries import propose_update
 from memory.actions.review import Decision, reject

@@ -7,7 +7,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from kmapp.accounts.models import Account, User
-from kmapp.webhooks.models import Webhook
+from kmapp.notifications.webhooks.models import Webhook
 from tests import makers
 
 pytestmark = pytest.mark.django_db

@@ -19,7 +19,7 @@ from context.assembly.stages import Recorded, Request
 from context.models import ContextCostReport, ContextSettings
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
-from kmapp.demo.actors import DemoActors
+from kmapp.management.demo.actors import DemoActors
 from memory.actions.entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 

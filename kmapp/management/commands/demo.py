@@ -6,8 +6,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from kmapp.demo.actors import DemoActors
 from kmapp.management.accounts import get_account
+from kmapp.management.demo.actors import DemoActors
 
 
 class Command(BaseCommand):

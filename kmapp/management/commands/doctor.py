@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kmapp.doctor.registry import Level, Line, run_checks
+from kmapp.management.doctor.registry import Level, Line, run_checks
 
 WIDTH = 24
 

@@ -15,9 +15,9 @@ from kmapp.notifications.kinds import Email
 from kmapp.notifications.models import Notification
 from kmapp.notifications.recipients import list_recipients
 from kmapp.notifications.webhook_changes import SOURCE
+from kmapp.notifications.webhooks.actions import report_changes
 from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, on
-from kmapp.webhooks.actions import report_changes
 
 PAUSE = 60  # seconds until an unreachable mail server is tried again
 MAIL_SERVER = "mail_server"

@@ -5,16 +5,16 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.api.models import IdempotentRequest
-from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.ledger.models import Checkpoint, Commit, Note, Seal
+from kmapp.notifications.webhooks.models import Webhook
 from kmapp.outbox.actions import replay
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.models import Vector
 from kmapp.web.admin.base import NewestFirstAdmin, ReadOnlyAdmin
 from kmapp.web.http import as_web_request
-from kmapp.webhooks.models import Webhook
 
 
 @admin.register(Commit)

@@ -16,13 +16,13 @@ from django.utils.translation import gettext as _
 from rest_framework.request import Request
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.company_sign_in.admission import admit_person
+from kmapp.accounts.company_sign_in.assertions import Reason, SignInRefused
+from kmapp.accounts.company_sign_in.models import CompanySignIn, OpenSignIn, find_open_sign_in
+from kmapp.accounts.company_sign_in.openid_connect import StartedSignIn
+from kmapp.accounts.company_sign_in.protocols import parse_answer, start_at_provider
 from kmapp.accounts.models import User, list_account_access
 from kmapp.api import throttles
-from kmapp.company_sign_in.admission import admit_person
-from kmapp.company_sign_in.assertions import Reason, SignInRefused
-from kmapp.company_sign_in.models import CompanySignIn, OpenSignIn, find_open_sign_in
-from kmapp.company_sign_in.openid_connect import StartedSignIn
-from kmapp.company_sign_in.protocols import parse_answer, start_at_provider
 from kmapp.errors import OverBudget
 from kmapp.web.http import as_web_request, safe_next_url
 from kmapp.web.identity.company_errors import TEXTS

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.company_sign_in.assertions import Reason
+from kmapp.accounts.company_sign_in.assertions import Reason
 from kmapp.web.identity.account_adapter import INACTIVE
 from kmapp.web.identity.company_session import OWNER
 

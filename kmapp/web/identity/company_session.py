@@ -13,8 +13,8 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
+from kmapp.accounts.company_sign_in.models import CompanySignIn
 from kmapp.accounts.models import AccountAccess, User
-from kmapp.company_sign_in.models import CompanySignIn
 from kmapp.errors import Denied
 from kmapp.web.models import Session
 from kmapp.web.sessions import SessionStore

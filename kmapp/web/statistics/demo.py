@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import acting
-from kmapp.demo.actors import DemoActors
+from kmapp.management.demo.actors import DemoActors
 from kmapp.web.models import DailyStatistics
 from kmapp.web.statistics.daily import record_day, record_days
 

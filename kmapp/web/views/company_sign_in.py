@@ -10,17 +10,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.permissions import Permission
-from kmapp.company_sign_in.actions import (
+from kmapp.accounts.company_sign_in.actions import (
     PROVIDER_FIELDS,
     delete_company_sign_in,
     disconnect,
     find_company_sign_in,
     save_company_sign_in,
 )
-from kmapp.company_sign_in.assertions import Reason, SignInRefused
-from kmapp.company_sign_in.models import CompanyIdentity, CompanySignIn
-from kmapp.company_sign_in.openid_connect import find_issuer, get_allowed_providers
+from kmapp.accounts.company_sign_in.assertions import Reason, SignInRefused
+from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
+from kmapp.accounts.company_sign_in.openid_connect import find_issuer, get_allowed_providers
+from kmapp.accounts.permissions import Permission
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.company_sign_in_form import CompanySignInForm, OpenIDConnectForm, SAMLForm
 from kmapp.web.http import WebRequest, get_row_or_404, paginate

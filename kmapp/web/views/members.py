@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 
 from kmapp.accounts.actions import add_member, change_role, remove_member
+from kmapp.accounts.company_sign_in.actions import disconnect_removed
 from kmapp.accounts.models import Membership, User, list_account_access
 from kmapp.accounts.permissions import ROLE_PERMISSIONS, Permission
 from kmapp.accounts.second_factor import (
@@ -21,7 +22,6 @@ from kmapp.accounts.second_factor import (
     remove_second_factor,
     require_second_factor,
 )
-from kmapp.company_sign_in.actions import disconnect_removed
 from kmapp.errors import Denied, Invalid
 from kmapp.web.forms import MemberForm
 from kmapp.web.http import WebRequest, paginate

@@ -6,10 +6,10 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from kmapp.accounts.company_sign_in.actions import disconnect
+from kmapp.accounts.company_sign_in.models import CompanyIdentity, find_open_sign_in
 from kmapp.accounts.permissions import Permission
 from kmapp.accounts.second_factor import FACTORS
-from kmapp.company_sign_in.actions import disconnect
-from kmapp.company_sign_in.models import CompanyIdentity, find_open_sign_in
 from kmapp.web.http import WebRequest
 from kmapp.web.identity.company_session import end_company_sessions
 from kmapp.web.page_access import page_view

@@ -16,9 +16,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.request import Request
 
+from kmapp.accounts.company_sign_in.models import list_open_sign_ins
 from kmapp.accounts.permissions import Permission
 from kmapp.api import throttles
-from kmapp.company_sign_in.models import list_open_sign_ins
 from kmapp.web.forms import PasswordForm, SignInForm
 from kmapp.web.http import WebRequest, safe_next_url
 from kmapp.web.page_access import SELECTED_ACCOUNT, page_view

@@ -10,21 +10,21 @@ from django.views.decorators.cache import never_cache
 
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import DomainError
-from kmapp.web.after_commit import AfterCommit
-from kmapp.web.forms import WebhookForm
-from kmapp.web.http import WebRequest, get_row_or_404
-from kmapp.web.page_access import page_view
-from kmapp.web.responses import redirect_with_notice, render_form
-from kmapp.webhooks.actions import (
+from kmapp.notifications.webhooks.actions import (
     CreatedWebhook,
     create_webhook,
     delete_webhook,
     get_allowed_receivers,
     update_webhook,
 )
-from kmapp.webhooks.changes import list_event_types
-from kmapp.webhooks.models import Webhook
-from kmapp.webhooks.payloads import NATIVE
+from kmapp.notifications.webhooks.changes import list_event_types
+from kmapp.notifications.webhooks.models import Webhook
+from kmapp.notifications.webhooks.payloads import NATIVE
+from kmapp.web.after_commit import AfterCommit
+from kmapp.web.forms import WebhookForm
+from kmapp.web.http import WebRequest, get_row_or_404
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice, render_form
 
 FORM = "web/webhooks/form.html"
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import acting
-from kmapp.demo.actors import DemoActors
+from kmapp.management.demo.actors import DemoActors
 from knowledge.actions.ingest import IngestResult, ingest_deliveries
 from knowledge.actions.lore import add_entries
 from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries

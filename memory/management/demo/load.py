@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import acting
-from kmapp.demo.actors import DemoActors
+from kmapp.management.demo.actors import DemoActors
 from memory.actions import review
 from memory.actions.entries import write_batch
 from memory.actions.review import Decision

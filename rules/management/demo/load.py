@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.acting import acting
-from kmapp.demo.actors import DemoActors
+from kmapp.management.demo.actors import DemoActors
 from rules.actions.decisions import RecordedSelection, record_selection
 from rules.actions.feedback import Verdict, rate_decision
 from rules.actions.rules import create_rule, update_rule

@@ -1,0 +1,96 @@
+"""Setting up the company sign-in of an account. Each action is one commit in the ledger."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
+from kmapp.accounts.models import User
+from kmapp.database.encryption import encrypt_text
+from kmapp.errors import Conflict
+from kmapp.ledger.actions import Recording, recording
+
+PROVIDER_FIELDS = (
+    "issuer",
+    "client_id",
+    "sign_in_url",
+    "certificate",
+)  # another one names other people
+
+
+def find_company_sign_in(account_id: UUID) -> CompanySignIn | None:
+    return CompanySignIn.objects.of(account_id).first()
+
+
+def save_company_sign_in(
+    account_id: UUID, values: Mapping[str, Any], *, client_secret: str = "", actor: Actor
+) -> CompanySignIn:
+    """Create or change the company sign-in. Without a secret, the stored one stays for its issuer.
+
+    With another provider, everyone's login is disconnected: its subjects are other people.
+    """
+    row = CompanySignIn.objects.of(account_id).select_for_update().first()
+    is_new = row is None
+    if row is None:
+        row = CompanySignIn(account_id=account_id, created_at=timezone.now())
+    before = {name: None if is_new else getattr(row, name) for name in values}
+    changes = {
+        name: {"before": before[name], "after": value}
+        for name, value in values.items()
+        if before[name] != value
+    }
+    if not changes and not client_secret:
+        return row
+    for name, value in values.items():
+        setattr(row, name, value)
+    if "issuer" in changes or row.uses_saml:
+        row.client_secret = ""
+    if client_secret:
+        row.client_secret = encrypt_text(client_secret)
+    row.updated_at = timezone.now()
+    with recording(account_id, actor, input={"company_sign_in": changes}) as commit:
+        if not is_new and any(name in changes for name in PROVIDER_FIELDS):
+            _disconnect_all(row, commit)
+        row.commit_id = commit.id
+        row.save(force_insert=is_new)
+        commit.add(row, "ADD" if is_new else "UPDATE")
+    return row
+
+
+def delete_company_sign_in(account_id: UUID, *, actor: Actor) -> None:
+    """Delete the company sign-in. Members stay members, and sign in with their own logins."""
+    row = CompanySignIn.objects.of(account_id).select_for_update().first()
+    if row is None:
+        raise Conflict(_("Company sign-in is already deleted."))
+    with recording(account_id, actor) as commit:
+        _disconnect_all(row, commit)
+        commit.erase(CompanySignIn._meta.label_lower, row.pk)
+        row.delete()
+
+
+def disconnect(account_id: UUID, user: User, *, actor: Actor) -> None:
+    """Disconnect a login from its identity at the provider."""
+    rows = CompanyIdentity.objects.of(account_id).filter(user=user)
+    with recording(account_id, actor) as commit:
+        _erase_identities(list(rows.select_for_update()), commit)
+
+
+def disconnect_removed(account_id: UUID, user: User, *, actor: Actor) -> None:
+    """Disconnect a member whom a person removed, so that the provider does not add them again."""
+    if CompanyIdentity.objects.of(account_id).filter(user=user).exists():
+        disconnect(account_id, user, actor=actor)
+
+
+def _disconnect_all(sign_in: CompanySignIn, commit: Recording) -> None:
+    rows = CompanyIdentity.objects.of(sign_in.account_id).filter(sign_in=sign_in).order_by("pk")
+    _erase_identities(list(rows.select_for_update()), commit)
+
+
+def _erase_identities(identities: list[CompanyIdentity], commit: Recording) -> None:
+    for identity in identities:
+        commit.erase(CompanyIdentity._meta.label_lower, identity.pk)
+        identity.delete()

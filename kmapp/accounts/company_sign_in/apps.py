@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class CompanySignInConfig(AppConfig):
+    name = "kmapp.accounts.company_sign_in"
+    label = "company"

@@ -1,0 +1,144 @@
+"""The database: both roles, its version and its clock."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+
+from kmapp.management.doctor.registry import Finding, check, error, ok, warning
+from kmapp.runtime import env
+
+CLOCK_WARNING, CLOCK_ERROR = 5.0, 60.0  # seconds between this clock and the database's
+POSTGRES, PGVECTOR = 16, (0, 8)  # the oldest that work
+
+
+def fetch_rows(alias: str, query: str, *values: Any) -> list[tuple[Any, ...]]:
+    with connections[alias].cursor() as cursor:
+        cursor.execute(query, values)
+        return list(cursor.fetchall())
+
+
+@check("database")
+def check_app_role() -> Iterator[Finding]:
+    """Connect as the role that serves, which row-level security must bind."""
+    try:
+        # Not through the pool, whose error does not say why it has no connection.
+        psycopg.connect(**env.address(connections[DEFAULT_DB_ALIAS].settings_dict)).close()
+        [(role, free, owns)] = fetch_rows(
+            DEFAULT_DB_ALIAS,
+            "SELECT current_user, rolsuper OR rolbypassrls, EXISTS (SELECT FROM pg_class"
+            "  WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
+            "  AND relowner = r.oid) FROM pg_roles r WHERE rolname = current_user",
+        )
+    except (psycopg.Error, DatabaseError) as problem:
+        yield error(
+            f"cannot connect as the app role: {_get_first_line(problem)}",
+            _explain_connection("DATABASE_URL"),
+        )
+        return
+    if free or owns:
+        yield error(
+            f"the app role {role} is exempt from row-level security"
+            f" ({'superuser or BYPASSRLS' if free else 'it owns tables'})",
+            f"Use a role of its own in DATABASE_URL; {settings.COMMAND} provision creates it.",
+        )
+    else:
+        yield ok(f"connected as {role}")
+
+
+@check("database owner", needs="database")
+def check_owner_role() -> Iterator[Finding]:
+    if "owner" not in connections:
+        yield warning(
+            "DATABASE_OWNER_URL is not set, so this host cannot migrate or back up",
+            "Set it where you run these commands; web and workers do not need it.",
+        )
+        return
+    try:
+        [(role,)] = fetch_rows("owner", "SELECT current_user")
+    except DatabaseError as problem:
+        yield error(
+            f"cannot connect as the owner: {_get_first_line(problem)}",
+            _explain_connection("DATABASE_OWNER_URL"),
+        )
+    else:
+        yield ok(f"connected as {role}")
+
+
+def _get_first_line(problem: Exception) -> str:
+    return str(problem).strip().partition("\n")[0]
+
+
+def _explain_connection(variable: str) -> str:
+    if not env.text("DATABASE_URL"):
+        return "Start kmapp: the embedded PostgreSQL runs with it. Its log is logs/postgres.log."
+    return f"Start PostgreSQL and check {variable}."
+
+
+@check("postgresql", needs="database")
+def check_postgres() -> Iterator[Finding]:
+    [(major, version, pgvector)] = fetch_rows(
+        DEFAULT_DB_ALIAS,
+        "SELECT current_setting('server_version_num')::int / 10000,"
+        " current_setting('server_version'),"
+        " (SELECT extversion FROM pg_extension WHERE extname = 'vector')",
+    )
+    if major < POSTGRES:
+        yield error(
+            f"PostgreSQL {version} is too old", f"Upgrade to PostgreSQL {POSTGRES} or later."
+        )
+    if pgvector is None:
+        yield error("pgvector is not installed", f"Run {settings.COMMAND} provision.")
+    elif tuple(map(int, pgvector.split(".")[:2])) < PGVECTOR:
+        yield error(
+            f"pgvector {pgvector} is too old", "Install 0.8, then ALTER EXTENSION vector UPDATE."
+        )
+    if major >= POSTGRES and pgvector:
+        yield ok(f"PostgreSQL {version}, pgvector {pgvector}")
+
+
+@check("session settings", needs="postgresql")
+def check_session_settings() -> Iterator[Finding]:
+    """Compare the settings of a session with those required, which a pooler may drop."""
+    wrong = [
+        f"{name} is {current}"
+        for name, value in settings.DATABASE_SESSION.items()
+        for [current, required] in fetch_rows(
+            DEFAULT_DB_ALIAS,
+            # The second value is the required one in the form of the first. It is undone at once.
+            "SELECT current_setting(%s, true), set_config(%s, %s, true)",
+            name,
+            *(name, value),
+        )
+        if current != required
+    ]
+    if wrong:
+        yield error(
+            f"sessions of the app role have other settings: {', '.join(wrong)}",
+            f"Run {settings.COMMAND} provision, then reconnect PgBouncer (RECONNECT).",
+        )
+    else:
+        yield ok("as required")
+
+
+@check("clock", needs="database")
+def check_clock() -> Iterator[Finding]:
+    before = time.time()
+    [(there,)] = fetch_rows(
+        DEFAULT_DB_ALIAS, "SELECT extract(epoch FROM clock_timestamp())::float8"
+    )
+    after = time.time()
+    difference = max(before - there, there - after, 0.0)
+    if difference < CLOCK_WARNING:
+        yield ok(
+            f"differs from the database's clock by at most {difference + after - before:.1f} s"
+        )
+        return
+    finding = error if difference >= CLOCK_ERROR else warning
+    yield finding(
+        f"differs from the database's clock by {difference:.0f} s",
+        "Synchronize the clocks (NTP): codes of authenticator apps and sessions depend on them.",
+    )

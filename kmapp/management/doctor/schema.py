@@ -1,0 +1,109 @@
+"""The schema: migrations, indexes and row-level security."""
+
+from collections.abc import Iterator
+
+from django.apps import apps
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connection
+from django.db.migrations.loader import MigrationLoader
+
+from kmapp.accounts.row_level_security import get_app_role
+from kmapp.management.doctor.database import fetch_rows
+from kmapp.management.doctor.registry import Finding, check, error, join_names, ok
+from kmapp.providers.active import models_in_use
+from kmapp.search.model_switch import list_indexes
+
+
+@check("migrations", needs="database")
+def check_migrations() -> Iterator[Finding]:
+    loader = MigrationLoader(connection)
+    # Every one, not a plan: it ends where a later migration is recorded as applied.
+    pending = sorted(
+        f"{app}.{name}" for app, name in loader.graph.nodes.keys() - loader.applied_migrations
+    )
+    replaced = {name for each in loader.disk_migrations.values() for name in each.replaces}
+    unknown = [
+        f"{app}.{name}"
+        for app, name in loader.applied_migrations
+        if app in loader.migrated_apps
+        and (app, name) not in loader.disk_migrations.keys() | replaced
+    ]
+    if pending:
+        yield error(
+            f"{len(pending)} migrations are not applied: {join_names(pending)}",
+            f"Run {settings.COMMAND} migrate --database owner.",
+        )
+    if unknown:
+        yield error(
+            f"the database has migrations of a newer release: {join_names(sorted(unknown))}",
+            "Install that release, or restore a backup of this one.",
+        )
+    if not pending and not unknown:
+        yield ok(f"{len(loader.applied_migrations)} applied")
+
+
+@check("indexes", needs="migrations")
+def check_indexes() -> Iterator[Finding]:
+    """Look for indexes and constraints that are invalid, or missing although a model has them."""
+    invalid = fetch_rows(
+        DEFAULT_DB_ALIAS,
+        "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT (indisvalid AND indisready)"
+        " ORDER BY 1",
+    )
+    for (name,) in invalid:
+        yield error(
+            f"the index {name} is invalid, because its build was interrupted",
+            f"As the owner, run REINDEX INDEX CONCURRENTLY {name}.",
+        )
+    existing = fetch_rows(
+        DEFAULT_DB_ALIAS,
+        "SELECT relname FROM pg_class WHERE relkind = 'i'"
+        " UNION SELECT conname FROM pg_constraint WHERE conrelid <> 0",
+    )
+    missing = sorted(_list_expected_names() - {name for (name,) in existing})
+    if missing:
+        yield error(
+            f"indexes or constraints are missing: {join_names(missing)}",
+            "Create them as in their migrations; for vectors_nearest_…, run"
+            f" {settings.COMMAND} embedding_models backfill ID.",
+        )
+    if not invalid and not missing:
+        yield ok(f"{len(_list_expected_names())} indexes and constraints of the models exist")
+
+
+def _list_expected_names() -> set[str]:
+    models = [model for model in apps.get_models() if model._meta.managed and not model._meta.proxy]
+    return {
+        *(each.name for model in models for each in model._meta.indexes),
+        *(each.name for model in models for each in model._meta.constraints),
+        *(index.name for model in models_in_use() for index in list_indexes(model)),
+    }
+
+
+@check("row-level security", needs="database")
+def check_row_level_security() -> Iterator[Finding]:
+    """Check each table with rows of accounts, and that no row is visible without an account."""
+    tables = fetch_rows(
+        DEFAULT_DB_ALIAS,
+        "SELECT c.relname, c.relrowsecurity AND c.relforcerowsecurity AND EXISTS (SELECT"
+        "  FROM pg_policies p WHERE p.schemaname = 'public' AND p.tablename = c.relname"
+        "  AND p.policyname = 'own_account' AND %s = ANY (p.roles))"
+        " FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')"
+        " AND (c.relname = 'accounts_account' OR EXISTS (SELECT FROM pg_attribute a"
+        "  WHERE a.attrelid = c.oid AND a.attname = 'account_id' AND NOT a.attisdropped))",
+        get_app_role(),
+    )
+    open_tables = sorted(name for name, protected in tables if not protected)
+    if open_tables:
+        yield error(
+            f"row-level security is off for {join_names(open_tables)}: accounts can see each other",
+            "Stop kmapp. ENABLE and FORCE it, and create the policies of the table's migration.",
+        )
+    [(visible,)] = fetch_rows(DEFAULT_DB_ALIAS, "SELECT count(*) FROM accounts_account")
+    if visible:
+        yield error(
+            f"{visible} accounts are visible without acting for one",
+            "Stop kmapp, and check the policies of accounts_account and the app role.",
+        )
+    if not open_tables and not visible:
+        yield ok(f"forced on {len(tables)} tables")

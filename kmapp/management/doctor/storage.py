@@ -1,0 +1,140 @@
+"""Disk space, backups and checkpoints."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from kmapp.accounts.models import account_ids
+from kmapp.ledger.checkpoint_status import find_unsigned_since, list_deviations
+from kmapp.ledger.fsck import Findings
+from kmapp.ledger.fsck.checkpoints import load_public_keys, read_checkpoints
+from kmapp.ledger.signing import get_public_keys_path
+from kmapp.management.doctor.registry import Finding, check, error, ok, warning
+from kmapp.runtime import env
+from kmapp.runtime.embedded.wal_archive import list_base_backups
+
+GIGABYTE = 1024**3
+SPACE_WARNING, SPACE_ERROR = 5 * GIGABYTE, GIGABYTE
+BACKUP_AGE = timedelta(days=8)  # a weekly backup, and a day for it
+CHECKPOINT_AGE = timedelta(minutes=5)  # commits are signed within seconds
+
+
+@check("disk")
+def check_disk() -> Iterator[Finding]:
+    folders = {settings.DATA_DIR, settings.BACKUPS_DIR, settings.CHECKPOINT_FILE.parent}
+    existing = sorted(folder for folder in folders if folder.exists())
+    for folder in existing:
+        if not os.access(folder, os.W_OK | os.X_OK):
+            yield error(f"{folder} is not writable", "Let the user that runs kmapp write to it.")
+    by_device = {folder.stat().st_dev: folder for folder in reversed(existing)}
+    for folder in by_device.values():
+        free = shutil.disk_usage(folder).free
+        text = f"{free / GIGABYTE:,.1f} GB free in {folder}"
+        remedy = "Free space or move the folder; PostgreSQL stops when its disk is full."
+        if free >= SPACE_WARNING:
+            yield ok(text)
+        else:
+            yield (error if free < SPACE_ERROR else warning)(text, remedy)
+
+
+@check("backups")
+def check_backups() -> Iterator[Finding]:
+    folder: Path = settings.BACKUPS_DIR
+    remedy = f"Run {settings.COMMAND} backup every week, and copy the file to another machine."
+    times = {path.stat().st_mtime: path for path in folder.glob("*.zip")}
+    if not times:
+        yield warning(f"there is no backup in {folder}", remedy)
+        return
+    newest = max(times)
+    age = datetime.now(UTC) - datetime.fromtimestamp(newest, UTC)
+    text = f"the newest is {format_age(age)} old: {times[newest]}"
+    yield ok(text) if age <= BACKUP_AGE else warning(text, remedy)
+
+
+@check("wal archive", needs="database")
+def check_archive() -> Iterator[Finding]:
+    """Check archiving and base backups of the embedded PostgreSQL; others have their own tools."""
+    if not settings.PITR_DAYS or env.text("DATABASE_URL"):
+        yield ok("point-in-time recovery is off")
+        return
+    backups = list_base_backups(settings.BACKUPS_DIR / "pitr")
+    age = datetime.now(UTC) - backups[-1].ended if backups else None
+    if age is None or age > BACKUP_AGE:
+        text = (
+            f"the newest base backup is {format_age(age)} old" if age else "there is no base backup"
+        )
+        yield warning(text, f"Run {settings.COMMAND} base_backup every day.")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('archive_mode') = 'on', last_failed_wal, last_failed_time >"
+            " coalesce(last_archived_time, '-infinity') FROM pg_stat_archiver"
+        )
+        archives, segment, failing = cursor.fetchone()
+    if not archives:
+        yield error(
+            "PostgreSQL does not archive", "Restart kmapp: PITR_DAYS was set after its start."
+        )
+    elif failing:
+        yield error(
+            f"the segment {segment} cannot be archived, and the disk of the database fills up",
+            f"See logs/postgres.log; free space in {settings.BACKUPS_DIR}.",
+        )
+    elif age and age <= BACKUP_AGE:
+        yield ok(f"PostgreSQL archives; the newest base backup is {format_age(age)} old")
+
+
+@check("checkpoint signatures")
+def check_signatures() -> Iterator[Finding]:
+    """Verify the signature of each checkpoint with the code of fsck."""
+    findings = Findings()
+    path = get_public_keys_path(settings.CHECKPOINT_KEY_FILE)
+    read_checkpoints(
+        settings.CHECKPOINT_FILE, load_public_keys([path] if path.exists() else []), findings
+    )
+    if findings.found:
+        first = findings.problems[0].message
+        yield error(
+            f"{findings.found} checkpoints do not verify: {first}",
+            f"Run {settings.COMMAND} fsck, and compare the file with your copy of it.",
+        )
+    else:
+        yield ok(f"{findings.checkpoints} checkpoints verify")
+
+
+@check("ledger", needs="migrations")
+def check_ledger() -> Iterator[Finding]:
+    """Compare all chains with their signed heads, and look for commits that wait for one."""
+    behind = list_deviations()
+    for chain in behind:
+        yield error(
+            f"account {chain.account_id} {chain}",
+            f"Run {settings.COMMAND} fsck and put the newest copy of the database back. If there is"
+            f" none, accept this state: {settings.COMMAND} accept_ledger.",
+        )
+    broken = {chain.account_id for chain in behind}
+    times = [
+        time for each in account_ids() if each not in broken and (time := find_unsigned_since(each))
+    ]
+    oldest = timezone.now() - min(times) if times else timedelta(0)
+    if oldest > CHECKPOINT_AGE:
+        yield error(
+            f"commits have waited {format_age(oldest)} for a checkpoint",
+            f"Check the scheduler and the worker, or run {settings.COMMAND} checkpoint.",
+        )
+    elif not behind:
+        yield ok("every chain contains its signed head; checkpoints are recent")
+
+
+def format_age(age: timedelta) -> str:
+    """Return an age in its largest unit."""
+    seconds = max(int(age.total_seconds()), 0)
+    for unit, size in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"

@@ -1,0 +1,176 @@
+"""Creating, changing and deleting webhooks, and enqueueing what they report."""
+
+import secrets
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.actors import Actor
+from kmapp.database.encryption import encrypt_text
+from kmapp.errors import Conflict, Denied, Invalid, NotFound
+from kmapp.ledger.actions import recording
+from kmapp.notifications.webhooks.changes import list_event_types
+from kmapp.notifications.webhooks.models import Webhook
+from kmapp.notifications.webhooks.payloads import NATIVE, list_formats
+from kmapp.outbox.actions import Task, publish
+from kmapp.security.egress.allowed_addresses import (
+    PORTS,
+    AllowedSites,
+    CannotReach,
+    validate_address,
+)
+
+SEND = "webhooks.send"
+MAX_WEBHOOKS = 20  # of an account
+SECRET_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedWebhook:
+    """A new webhook with its signing secret, which cannot be read later."""
+
+    webhook: Webhook
+    secret: str
+
+
+def get_allowed_receivers() -> AllowedSites:
+    return AllowedSites.of(settings.WEBHOOK_HOSTS, settings.WEBHOOK_PRIVATE)
+
+
+def create_webhook(
+    *,
+    account_id: UUID,
+    name: str,
+    url: str,
+    event_types: Sequence[str],
+    actor: Actor,
+    payload_format: str = NATIVE,
+) -> CreatedWebhook:
+    """Create a webhook. Its secret is returned once and stored encrypted."""
+    if payload_format not in list_formats():
+        names = ", ".join(list_formats())
+        raise _build_error("payload_format", _("Choose one of: %(names)s.") % {"names": names})
+    webhook = Webhook(
+        account_id=account_id,
+        name=name,
+        url=_validate_url(url),
+        event_types=_validate_event_types(event_types),
+        payload_format=payload_format,
+        created_by=str(actor),
+    )
+    secret = f"whsec_{b64encode(secrets.token_bytes(SECRET_BYTES)).decode()}"
+    webhook.secret = encrypt_text(secret)
+    with recording(account_id, actor) as commit:
+        if Webhook.objects.of(account_id).count() >= MAX_WEBHOOKS:
+            raise Conflict(
+                _("An account has at most %(most)d webhooks. Delete one first.")
+                % {"most": MAX_WEBHOOKS}
+            )
+        webhook.created_at = webhook.updated_at = timezone.now()
+        webhook.commit_id = commit.id
+        webhook.save(force_insert=True)
+        commit.add(webhook, "ADD")
+    return CreatedWebhook(webhook=webhook, secret=secret)
+
+
+def update_webhook(
+    account_id: UUID, webhook_id: UUID, values: Mapping[str, Any], *, actor: Actor
+) -> Webhook:
+    """Change name, url, event_types or is_active. Its secret stays the same."""
+    webhook = _lock_webhook(account_id, webhook_id)
+    checked = dict(values)
+    if "url" in checked and checked["url"] != webhook.url:
+        checked["url"] = _validate_url(checked["url"])
+    if "event_types" in checked:
+        checked["event_types"] = _validate_event_types(checked["event_types"])
+    changed = {name: value for name, value in checked.items() if getattr(webhook, name) != value}
+    if not changed:
+        return webhook
+    with recording(account_id, actor) as commit:
+        for name, value in changed.items():
+            setattr(webhook, name, value)
+        webhook.updated_at, webhook.commit_id = timezone.now(), commit.id
+        webhook.save(update_fields=[*changed, "updated_at", "commit"])
+        commit.add(webhook, "UPDATE")
+    return webhook
+
+
+def delete_webhook(account_id: UUID, webhook_id: UUID, *, actor: Actor) -> None:
+    """Delete a webhook. What it has not sent yet is not sent."""
+    webhook = _lock_webhook(account_id, webhook_id)
+    with recording(account_id, actor) as commit:
+        commit.erase(Webhook._meta.label_lower, webhook.pk)
+        webhook.delete()
+
+
+def report_changes(account_id: UUID, source: str, references: Sequence[UUID]) -> None:
+    """Enqueue the report of changes to each active webhook of the account. Inside `acting`."""
+    if references:
+        webhooks = Webhook.objects.of(account_id).active().values_list("pk", flat=True)
+        enqueue_reports(account_id, list(webhooks), source, references)
+
+
+def enqueue_reports(
+    account_id: UUID, webhooks: Sequence[UUID], source: str, references: Sequence[UUID]
+) -> None:
+    """Enqueue the report of changes to these webhooks."""
+    tasks = [
+        Task(
+            job_key=f"{webhook}:{reference}",
+            payload={"webhook": str(webhook), "source": source, "reference": str(reference)},
+        )
+        for webhook in webhooks
+        for reference in references
+    ]
+    publish(account_id, SEND, tasks)
+
+
+def _lock_webhook(account_id: UUID, webhook_id: UUID) -> Webhook:
+    rows = Webhook.objects.of(account_id).select_for_update()
+    webhook = rows.filter(pk=webhook_id).first()
+    if webhook is None:
+        raise NotFound(_("Webhook not found."))
+    return webhook
+
+
+def _validate_url(url: str) -> str:
+    """Return the normalized URL. Raise Denied or Invalid if no webhook may be sent there."""
+    allowed = get_allowed_receivers()
+    if not allowed:
+        raise Denied(
+            _("This installation sends no webhooks. Its operator can allow them."),
+            code="webhooks_off",
+        )
+    try:
+        address = validate_address(url, allowed)
+    except CannotReach as error:
+        raise _build_error("url", _(str(error))) from error
+    if not address.startswith("https:") and not _may_be_private(address, allowed):
+        raise _build_error("url", _("Enter an https:// URL, because memories are sent to it."))
+    return address
+
+
+def _may_be_private(address: str, allowed: AllowedSites) -> bool:
+    parts = urlsplit(address)
+    return allowed.allows_private(str(parts.hostname), parts.port or PORTS[parts.scheme])
+
+
+def _validate_event_types(names: Sequence[str]) -> list[str]:
+    existing = list_event_types()
+    unknown = sorted(set(names) - existing.keys())
+    if unknown or not names:
+        raise _build_error(
+            "event_types", _("Choose one or more of: %(names)s.") % {"names": ", ".join(existing)}
+        )
+    return sorted(set(names))
+
+
+def _build_error(path: str, message: str) -> Invalid:
+    return Invalid(message, issues=[{"path": path, "message": message}])

@@ -1,0 +1,1 @@
+"""Protection from what other people write: personal data, instructions to models, addresses."""

@@ -1,0 +1,32 @@
+"""Weak signals: ordinary words that memories seldom combine unless they address a model.
+
+Three groups of words in one text, one of them an order or an address, are suspicious.
+"""
+
+from collections.abc import Iterable
+
+from kmapp.security.prompt_injection.keyword_pattern import compile_lines, read_table
+
+_MIN_GROUPS = 3
+_MAX_LENGTH = 600  # characters; in a longer text three groups occur by chance
+
+_EXPRESSIONS = {
+    name: compile_lines(expression, {})
+    for name, expression in read_table("weak_signals.toml").items()
+}
+
+
+def has_weak_signals(lower: str) -> bool:
+    """Return whether a folded text in lower case combines enough groups of words."""
+    if len(lower) > _MAX_LENGTH:
+        return False
+    if not _groups(lower, {"addresses", "orders"}):  # as in most texts
+        return False
+    groups = _groups(lower, _EXPRESSIONS)
+    is_addressed = groups & {"addresses", "frame", "this_text"}
+    about_models = groups & {"frame", "model", "this_text"}
+    return bool(is_addressed and about_models) and len(groups) >= _MIN_GROUPS
+
+
+def _groups(lower: str, names: Iterable[str]) -> set[str]:
+    return {name for name in names if _EXPRESSIONS[name].search(lower)}
