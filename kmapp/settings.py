@@ -233,14 +233,14 @@ CELERY_BEAT_SCHEDULE = {
     "sweep the outbox": _every(timedelta(seconds=10), "kmapp.outbox.tasks.sweep"),
     "checkpoint the ledger": _every(HOUR, "kmapp.ledger.tasks.checkpoint"),
     "pack postings": _every(timedelta(seconds=5), "kmapp.search.tasks.pack_postings"),
-    "forget old events": _every(HOUR, "kmapp.outbox.tasks.drop_old"),
-    "flush access counters": _every(timedelta(seconds=30), "memory.jobs.tasks.write_down_accesses"),
+    "delete old events": _every(HOUR, "kmapp.outbox.tasks.delete_old_events"),
+    "flush access counters": _every(timedelta(seconds=30), "memory.jobs.tasks.store_access_counts"),
     "apply retention": _every(HOUR, "memory.jobs.tasks.forget_expired_memories"),
-    "let memories cool": _every(HOUR, "memory.jobs.tasks.let_cool"),
-    "let topics grow": _every(timedelta(minutes=10), "memory.jobs.tasks.let_topics_grow"),
+    "demote unused memories": _every(HOUR, "memory.jobs.tasks.demote_unused_memories"),
+    "grow topics": _every(timedelta(minutes=10), "memory.jobs.tasks.enqueue_topic_growths"),
     "suggest rule changes": _every(HOUR, "rules.jobs.tasks.suggest"),
-    "drop old decisions": _every(HOUR, "rules.jobs.tasks.delete_expired_decisions"),
-    "erase old tool results": _every(HOUR, "context.jobs.tasks.keep_to_retention"),
+    "delete old decisions": _every(HOUR, "rules.jobs.tasks.delete_expired_decisions"),
+    "delete old tool results": _every(HOUR, "context.jobs.tasks.delete_expired_archives"),
     "sample the system": _every(timedelta(minutes=1), "kmapp.web.tasks.sample_system"),
     "record daily statistics": _every(
         timedelta(minutes=10), "kmapp.web.tasks.record_daily_statistics"
@@ -248,7 +248,7 @@ CELERY_BEAT_SCHEDULE = {
     "refresh notifications": _every(
         timedelta(minutes=5), "kmapp.notifications.tasks.refresh_notifications"
     ),
-    "drop expired answers": _every(HOUR, "kmapp.api.tasks.drop_expired_answers"),
+    "delete expired responses": _every(HOUR, "kmapp.api.tasks.delete_old_responses"),
 }
 OUTBOX_LEASE = timedelta(seconds=30)
 OUTBOX_HEARTBEAT = timedelta(seconds=5)

@@ -11,7 +11,7 @@ from kmapp.accounts.sweep import sweep
 
 
 @shared_task
-def keep_to_retention() -> int:
+def delete_expired_archives() -> int:
     """Delete expired tool results and inputs. Return their number."""
     return sum(sweep(_remove_expired))
 

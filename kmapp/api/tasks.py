@@ -9,5 +9,5 @@ __all__ = ["heartbeats"]  # importing it makes workers and the scheduler report 
 
 
 @shared_task
-def drop_expired_answers() -> int:
+def delete_old_responses() -> int:
     return delete_expired_responses()

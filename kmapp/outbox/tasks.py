@@ -43,5 +43,5 @@ actions.wake = AsyncPublisher(send).publish
 
 
 @shared_task
-def drop_old() -> int:
+def delete_old_events() -> int:
     return purge.purge_all(older_than=RETENTION)

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from kmapp.database.bulk_insert import Insert
-from kmapp.database.prepared import prepared_cursor
+from kmapp.database.cursors import prepared_cursor
 from kmapp.search.lookups import IdArray
 from kmapp.search.packing import purge_removed
 from kmapp.text.terms import terms

@@ -11,8 +11,8 @@ from uuid import UUID
 from django.db import connection
 
 from kmapp.accounts.acting import acting
-from kmapp.database.advisory_locks import lock_until_commit
-from kmapp.database.prepared import binary_cursor
+from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
+from kmapp.database.cursors import binary_cursor
 from kmapp.search.postings import BLOCK, pack, remove_numbers
 
 MIN_PACKED = 256  # recent documents of a collection; fewer are read one by one
@@ -78,7 +78,10 @@ UPDATE search_packedpostings p SET postings = n.postings FROM written n
 
 
 def pack_recent(account_id: UUID, collection: str, *, at_least: int = MIN_PACKED) -> int:
-    """Pack the recent documents of a collection, and return their number."""
+    """Pack the recent documents of a collection, and return their number.
+
+    Return early while another process packs the same collection.
+    """
     total = 0
     while packed := _pack_block(account_id, collection, at_least):
         total += packed
@@ -88,7 +91,8 @@ def pack_recent(account_id: UUID, collection: str, *, at_least: int = MIN_PACKED
 def _pack_block(account_id: UUID, collection: str, at_least: int) -> int:
     """Pack the oldest recent documents into one block."""
     with acting(account_id), binary_cursor() as cursor:
-        _lock(account_id, collection)
+        if not try_lock_until_commit(_lock_name(account_id, collection)):
+            return 0
         rows = cursor.execute(_RECENT, [account_id, collection, MAX_PACKED]).fetchall()
         if len(rows) < max(at_least, 1):
             return 0
@@ -116,7 +120,7 @@ def purge_removed(account_id: UUID, collection: str) -> int:
 
 def _purge_block(account_id: UUID, collection: str) -> int:
     with acting(account_id), binary_cursor() as cursor:
-        _lock(account_id, collection)
+        lock_until_commit(_lock_name(account_id, collection))
         rows = cursor.execute(_REMOVED, [account_id, collection, MAX_PURGED]).fetchall()
         by_key = defaultdict[Key, list[int]](list)
         for number, terms in rows:
@@ -140,8 +144,8 @@ def list_unpacked(at_least: int = MIN_PACKED) -> list[tuple[UUID, str]]:
         return list(cursor.fetchall())
 
 
-def _lock(account_id: UUID, collection: str) -> None:
-    lock_until_commit(f"packed postings:{account_id}:{collection}")
+def _lock_name(account_id: UUID, collection: str) -> str:
+    return f"packed postings:{account_id}:{collection}"
 
 
 def _columns(packed: Mapping[Key, bytes]) -> Iterable[list[object]]:

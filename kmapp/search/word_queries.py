@@ -9,8 +9,8 @@ from uuid import UUID
 
 import numpy as np
 
+from kmapp.database.cursors import binary_cursor
 from kmapp.database.ids import IdText
-from kmapp.database.prepared import binary_cursor
 from kmapp.search import bm25
 from kmapp.search.lookups import IdArray
 from kmapp.search.postings import (

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.database.bulk_insert import build_insert_sql, encode_rows, insert_rows, mark_inserted
-from kmapp.database.prepared import prepared_cursor
+from kmapp.database.cursors import prepared_cursor
 from kmapp.errors import Conflict, Gone, NotFound
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import encode_canonical

@@ -140,7 +140,7 @@ def relate_memories(jobs: Sequence[Job]) -> None:
 @on(
     TOPICS, name="memory.handlers.let_topics_grow", batch=100, queue="clustering", one_per_host=True
 )
-def let_topics_grow(jobs: Sequence[Job]) -> None:
+def grow_account_topics(jobs: Sequence[Job]) -> None:
     """Grow topics once for all jobs of the batch."""
     run = grow_topics(jobs[0].account_id, SYSTEM, turn=int(time()) // TOPICS_INTERVAL)
     refresh_suggestions(jobs[0].account_id, run.suggestions, is_complete=run.is_complete)

@@ -20,19 +20,19 @@ def forget_expired_memories() -> int:
 
 
 @shared_task
-def let_cool() -> int:
+def demote_unused_memories() -> int:
     """Move memories without recent recalls one tier down, and return how many."""
     return sum(sweep(demote_unused_entries))
 
 
 @shared_task
-def let_topics_grow() -> None:
+def enqueue_topic_growths() -> None:
     """Enqueue the growth of topics for every account with new memories."""
     sweep(_enqueue_topic_growth)
 
 
 @shared_task
-def write_down_accesses() -> int:
+def store_access_counts() -> int:
     """Store the counted recalls of all accounts, and return their number."""
     sweep(store_observations)
     return sum(sweep(flush_access_counts))

@@ -53,11 +53,11 @@ EXPIRING = {
     "memory_memoryentry": "status = 'active'",
 }
 DELETING = {
-    "kmapp.outbox.tasks.drop_old SUCCESS",
-    "kmapp.api.tasks.drop_expired_answers SUCCESS",
+    "kmapp.outbox.tasks.delete_old_events SUCCESS",
+    "kmapp.api.tasks.delete_old_responses SUCCESS",
     "memory.jobs.tasks.forget_expired_memories SUCCESS",
     "rules.jobs.tasks.delete_expired_decisions SUCCESS",
-    "context.jobs.tasks.keep_to_retention SUCCESS",
+    "context.jobs.tasks.delete_expired_archives SUCCESS",
 }
 
 

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from context.actions import backfill_markers
 from context.actions.archives import erase_archives
 from context.assembly.pruning import soft_trim
-from context.jobs.tasks import keep_to_retention
+from context.jobs.tasks import delete_expired_archives
 from context.models import ContextBody, ContextInput, ContextSummary, ToolResultArchive
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
@@ -160,7 +160,7 @@ def test_copies_of_an_older_release_are_erased(
         parts = ContextBody.objects.of(acme)
         parts.update(results=None)
     if swept:
-        keep_to_retention()
+        delete_expired_archives()
         with acting(acme):
             assert not parts.filter(results=None).exists()
             assert parts.exclude(results=[]).count() == 3

@@ -20,17 +20,17 @@ from kmapp.errors import ReadOnly
 # Tasks, and the function that each calls for an account.
 SWEEPS = [
     ("memory.jobs.tasks.forget_expired_memories", "memory.jobs.tasks.apply_retention"),
-    ("memory.jobs.tasks.let_cool", "memory.jobs.tasks.demote_unused_entries"),
-    ("memory.jobs.tasks.let_topics_grow", "memory.jobs.tasks.enqueue_topic_growth"),
-    ("memory.jobs.tasks.write_down_accesses", "memory.jobs.tasks.flush_access_counts"),
+    ("memory.jobs.tasks.demote_unused_memories", "memory.jobs.tasks.demote_unused_entries"),
+    ("memory.jobs.tasks.enqueue_topic_growths", "memory.jobs.tasks.enqueue_topic_growth"),
+    ("memory.jobs.tasks.store_access_counts", "memory.jobs.tasks.flush_access_counts"),
     ("rules.jobs.tasks.suggest", "rules.actions.suggestions.replace_suggestions"),
     (
         "rules.jobs.tasks.delete_expired_decisions",
         "rules.actions.retention.delete_expired_decisions",
     ),
-    ("context.jobs.tasks.keep_to_retention", "context.jobs.tasks.remove_expired_archives"),
-    ("kmapp.api.tasks.drop_expired_answers", "kmapp.api.idempotency._delete_expired"),
-    ("kmapp.outbox.tasks.drop_old", "kmapp.outbox.purge.purge_block"),
+    ("context.jobs.tasks.delete_expired_archives", "context.jobs.tasks.remove_expired_archives"),
+    ("kmapp.api.tasks.delete_old_responses", "kmapp.api.idempotency._delete_expired"),
+    ("kmapp.outbox.tasks.delete_old_events", "kmapp.outbox.purge.purge_block"),
     ("kmapp.ledger.tasks.checkpoint", "kmapp.ledger.checkpoints._find_last_signed"),
 ]
 

@@ -1,6 +1,8 @@
 """The index of words follows the texts, and is packed."""
 
+import psycopg
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -8,6 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
+from kmapp.runtime import embedded
 from kmapp.search import packing
 from kmapp.search.document_index import index_documents, remove_documents
 from kmapp.search.models import IndexedDocument, PackedPostings, RemovedDocument
@@ -103,6 +106,16 @@ def test_empty_blocks_are_used_again(
         numbers = IndexedDocument.objects.of(acme).values_list("number", flat=True)
         assert len(set(numbers)) == len(texts)
         assert max(number for number in numbers if number is not None) < 3 * 4
+
+
+def test_one_process_at_a_time_packs_a_collection(committed: str, acme: Account) -> None:
+    with acting(acme):
+        index_documents(acme.pk, "c", {acme.pk: "cat"})
+    with psycopg.connect(embedded.server_url(settings.DATA_DIR), dbname=committed) as other:
+        key = f"packed postings:{acme.pk}:c"
+        other.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
+        assert pack_recent(acme.pk, "c", at_least=1) == 0
+    assert pack_recent(acme.pk, "c", at_least=1) == 1
 
 
 def test_lost_purge_is_repeated(committed: str, acme: Account) -> None:

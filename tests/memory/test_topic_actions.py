@@ -17,7 +17,7 @@ from memory.actions.entries import write_batch
 from memory.actions.feedback import rate_entry
 from memory.actions.topic_growth import create_member_edges, grow_topics, member_edges
 from memory.actions.topics import refresh_suggestions
-from memory.jobs.tasks import let_topics_grow
+from memory.jobs.tasks import enqueue_topic_growths
 from memory.models import MemoryEntry, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry
 from memory.topics.clustering import NO_TOPIC, build_neighbour_graph
@@ -189,13 +189,13 @@ def test_renamed_topic_keeps_its_name(agent: Agent, acme: Account, provider: Fak
 
 
 def test_topics_grow_after_embedding(agent: Agent, acme: Account, provider: FakeProvider) -> None:
-    let_topics_grow()
+    enqueue_topic_growths()
     makers.settle()
     assert not makers.rows(MemoryEntry, acme, kind="topic")
     texts = [f"{sort} tea steeps" for sort in ("oolong", "green", "white", "black")]
     agent.post("memory/write", {"nodes": [{"text": t, "user_id": "m"} for t in texts]}, 201)
     makers.settle()
-    let_topics_grow()
+    enqueue_topic_growths()
     makers.settle()
     with acting(acme):
         assert MemoryEntry.objects.of(acme).filter(kind="topic").count() == 1

@@ -1,7 +1,8 @@
-"""Cursors for constant statements that run often.
+"""Cursors beside Django's: one prepares its statements, one transfers values as bytes.
 
 PostgreSQL parses, rewrites for row-level security and plans a statement of the ORM each time. For
-the inserts of a new memory that takes longer than running them.
+constant statements that run often, such as the inserts of a new memory, that takes longer than
+running them.
 """
 
 from typing import Any, Self
