@@ -19,7 +19,7 @@ from kmapp.search.variants import AccountRanking
 from kmapp.search.weights import SHIPPED_WEIGHTS
 from memory.actions.rankings import MIN_QUESTIONS
 from memory.learning.evaluation import DEPTH, Outcome, compare, is_better
-from memory.learning.fit import NAMES, Example, learn, signal_rows
+from memory.learning.fit import NAMES, Example, build_signal_rows, learn
 from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import Ranking, RankingComparison
 from memory.models.learning import OWNER_IDS
@@ -43,7 +43,7 @@ class _Case:
     def example(self) -> Example:
         return Example(
             self.question.text,
-            signal_rows((each.values, each.meaning) for each in self.ranked),
+            build_signal_rows((each.values, each.meaning) for each in self.ranked),
             np.array([each.id in self.relevant for each in self.ranked]),
             len(self.relevant),
             np.array([each.score for each in self.ranked]),

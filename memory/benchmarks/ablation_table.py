@@ -8,15 +8,15 @@ from kmapp.search.weights import LEARNED_WEIGHTS
 from memory.benchmarks.weight_tuning import (
     Figures,
     Source,
-    held_out,
-    with_weights,
+    evaluate,
+    evaluate_held_out,
 )
 from memory.learning.fit import NAMES, Example, Matrix
 
 COMMAND = "make bench-retrieval"
 COLUMNS = ("R@5", "R@10", "R@20", "hit@10", "MRR")
 STEPS = [round(0.1 * step, 1) for step in range(10)]
-LEAST = 20  # candidates that a step of the scale needs for a meaningful share
+MIN_CANDIDATES = 20  # candidates that a step of the scale needs for a meaningful share
 CONFIDENCE = (
     "The `relevance` of a result and the `confidence` of a response are probabilities, calculated",
     "by `kmapp/search/calibration.py` from the score and its distance from the scores of the next",
@@ -46,7 +46,7 @@ SIGNALS: Mapping[str, str] = {
 }
 
 
-def page(sources: Sequence[Source], confidence: Iterable[str]) -> str:
+def render_page(sources: Sequence[Source], confidence: Iterable[str]) -> str:
     """Render all tables, with the command that generates them."""
     weights = np.array([LEARNED_WEIGHTS[name] for name in NAMES])
     lines = [
@@ -57,43 +57,47 @@ def page(sources: Sequence[Source], confidence: Iterable[str]) -> str:
         "results, hit@10 the share of questions with any in the first ten. *Held out*: each",
         "conversation with weights tuned on all others; a file of single texts is split in half.",
     ]
-    unseen = held_out(sources)
+    held_out = evaluate_held_out(sources)
     for source in sources:
         lines += [
             "",
-            f"## {source.name}: {len(source.example_list):,} questions",
+            f"## {source.name}: {len(source.examples):,} questions",
             "",
-            *_head("ranking"),
+            *_render_head("ranking"),
         ]
-        lines.append(_row("shipped weights", with_weights(source, weights)))
-        lines.append(_row("held out", unseen[source.name]))
-        alone = Source(source.name, source.lone, [])
+        lines.append(_render_row("shipped weights", evaluate(source, weights)))
+        lines.append(_render_row("held out", held_out[source.name]))
+        without_context = Source(source.name, source.without_context)
         lines.append(
-            _row("shipped weights, each memory without its context", with_weights(alone, weights))
+            _render_row(
+                "shipped weights, each memory without its context",
+                evaluate(without_context, weights),
+            )
         )
-        lines += ["", "Ablation, one signal at a time:", "", *_head("without")]
+        lines += ["", "Ablation, one signal at a time:", "", *_render_head("without")]
         lines += [
-            _row(f"{name}: {SIGNALS[name]}", _without(source, weights, name)) for name in NAMES
+            _render_row(f"{name}: {SIGNALS[name]}", _evaluate_without(source, weights, name))
+            for name in NAMES
         ]
-    lines += ["", "## Meaning of a score", "", *_scale(sources)]
+    lines += ["", "## Meaning of a score", "", *_render_scale(sources)]
     lines += ["", "## Confidence", "", *CONFIDENCE, "", *confidence]
     return "\n".join(lines) + "\n"
 
 
-def _head(name: str) -> list[str]:
+def _render_head(name: str) -> list[str]:
     return [f"| {name} | {' | '.join(COLUMNS)} |", f"| --- |{' ---: |' * len(COLUMNS)}"]
 
 
-def _row(name: str, figures: Figures) -> str:
-    shares = figures.named_shares()
+def _render_row(name: str, figures: Figures) -> str:
+    shares = figures.as_dict()
     return f"| {name} | {' | '.join(f'{shares[column]:.3f}' for column in COLUMNS)} |"
 
 
-def _without(source: Source, weights: Matrix, name: str) -> Figures:
-    return with_weights(source, weights * np.array([each != name for each in NAMES]))
+def _evaluate_without(source: Source, weights: Matrix, name: str) -> Figures:
+    return evaluate(source, weights * np.array([each != name for each in NAMES]))
 
 
-def _scale(sources: Sequence[Source]) -> list[str]:
+def _render_scale(sources: Sequence[Source]) -> list[str]:
     """Return a table of the share of relevant candidates at each score."""
     lines = [
         "Share of relevant results among candidates with this score, and in brackets the share of",
@@ -102,18 +106,18 @@ def _scale(sources: Sequence[Source]) -> list[str]:
         f"| score | {' | '.join(source.name for source in sources)} |",
         f"| --- |{' ---: |' * len(sources)}",
     ]
-    scored = [_scored(source.example_list) for source in sources]
+    scored = [_join_scores(source.examples) for source in sources]
     for low in STEPS:
         cells = []
         for score, right in scored:
             here = right[(score >= low) & (score < low + 0.1)]
             recall_above = right[score >= low].sum() / right.sum()
-            share = f"{here.mean():.2f}" if len(here) >= LEAST else "–"
+            share = f"{here.mean():.2f}" if len(here) >= MIN_CANDIDATES else "–"
             cells.append(f"{share} ({recall_above:.2f})")
         lines.append(f"| {low:.1f} to {low + 0.1:.1f} | {' | '.join(cells)} |")
     return lines
 
 
-def _scored(example_list: Sequence[Example]) -> tuple[Matrix, Matrix]:
-    score = np.concatenate([each.scores for each in example_list])
-    return score, np.concatenate([each.right for each in example_list]).astype(float)
+def _join_scores(examples: Sequence[Example]) -> tuple[Matrix, Matrix]:
+    score = np.concatenate([each.scores for each in examples])
+    return score, np.concatenate([each.right for each in examples]).astype(float)

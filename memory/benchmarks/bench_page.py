@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from django.db import connection
 
-from memory.benchmarks.product_bench import BATCH, CLIENTS, Searching, Times, Writing
+from memory.benchmarks.product_bench import BATCH, CLIENTS, SearchTimes, Times, WriteTimes
 
 COMMAND = "make bench OUT=docs/benchmarks.md"
 
 
-def page(sizes: Mapping[int, tuple[Times, list[Searching], Writing]]) -> str:
+def page(sizes: Mapping[int, tuple[Times, list[SearchTimes], WriteTimes]]) -> str:
     """Render the tables of all sizes, with the command that generates them."""
     lines = [
         "# Benchmarks",
@@ -43,7 +43,7 @@ def page(sizes: Mapping[int, tuple[Times, list[Searching], Writing]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _search(size: int, each: Searching) -> str:
+def _search(size: int, each: SearchTimes) -> str:
     ratio = each.product.p50 / each.bare.p50
     verified = each.verified.p50 / each.product.p50
     cells = (
@@ -53,7 +53,7 @@ def _search(size: int, each: Searching) -> str:
     return f"| {' | '.join(cells)} | {_pair(each.http)} |"
 
 
-def _write(size: int, each: Writing) -> str:
+def _write(size: int, each: WriteTimes) -> str:
     single, batch = 1000 / each.single.p50, BATCH * 1000 / each.batch.p50
     cells = (
         *(f"{size:,}", _pair(each.bare), _pair(each.single), f"{single:,.0f}"),

@@ -23,7 +23,7 @@ from memory.benchmarks.question_sets import (
     evaluate_questions,
     load_collections,
 )
-from memory.benchmarks.score_calibration import collection
+from memory.benchmarks.score_calibration import build_collection
 
 Floats = NDArray[np.float64]
 RESULTS = 20  # results of a question by which scores of results are calibrated
@@ -34,7 +34,7 @@ ELSEWHERE, OTHER_SPEAKER = "about another conversation", "about the other speake
 UNFITTED = OTHER_SPEAKER
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 TENTHS = 10  # rows of the table
-LEAST = 10  # cases that a row of the table needs
+MIN_CASES = 10  # cases that a row of the table needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +89,18 @@ class Observations:
         ]
         return cls(cases, np.array(scores), np.array(right, float), np.array(weights))
 
-    def fit(self, chosen: NDArray[np.bool_] | None = None) -> Calibration:
-        """Return the most likely logistic functions, by Newton's method."""
-        rows = np.array([_features(c, s) for c, s in zip(self.cases, self.scores, strict=True)])
-        weights = self.weights if chosen is None else self.weights * chosen
+    def fit(self, subset: NDArray[np.bool_] | None = None) -> Calibration:
+        """Return the most probabilities logistic functions, by Newton's method."""
+        rows = np.array(
+            [_build_features(c, s) for c, s in zip(self.cases, self.scores, strict=True)]
+        )
+        weights = self.weights if subset is None else self.weights * subset
         weights = weights / weights.sum()
         b = np.zeros(rows.shape[1])
         for _ in range(STEPS):
-            likely = 1 / (1 + np.exp(-rows @ b))
-            slope = rows.T @ (weights * (likely - self.right)) + DAMPING * b
-            curvature = (rows * (weights * likely * (1 - likely))[:, None]).T @ rows
+            probabilities = 1 / (1 + np.exp(-rows @ b))
+            slope = rows.T @ (weights * (probabilities - self.right)) + DAMPING * b
+            curvature = (rows * (weights * probabilities * (1 - probabilities))[:, None]).T @ rows
             b -= np.linalg.solve(curvature + DAMPING * np.eye(len(b)), slope)
         numbers = [round(float(each), 2) for each in b]
         return Calibration(Logistic(*numbers[:3]), Logistic(*numbers[3:]))
@@ -106,13 +108,16 @@ class Observations:
     def held_out(self) -> Floats:
         """Return the probability of each score by a model fitted on the other conversations."""
         folds = np.array([case.fold for case in self.cases])
-        likely = np.zeros(len(self.scores))
+        probabilities = np.zeros(len(self.scores))
         for fold in sorted(set(folds)):
-            (english, chinese), out = self.fit(folds != fold), folds == fold
+            (english, chinese), is_held_out = self.fit(folds != fold), folds == fold
             b = np.array([*english, *chinese])
-            rows = [_features(self.cases[n], self.scores[n]) for n in np.flatnonzero(out).tolist()]
-            likely[out] = 1 / (1 + np.exp(-np.array(rows) @ b))
-        return likely
+            rows = [
+                _build_features(self.cases[n], self.scores[n])
+                for n in np.flatnonzero(is_held_out).tolist()
+            ]
+            probabilities[is_held_out] = 1 / (1 + np.exp(-np.array(rows) @ b))
+        return probabilities
 
     def of_source(self, name: str) -> NDArray[np.bool_]:
         return np.array([case.source == name for case in self.cases])
@@ -121,7 +126,7 @@ class Observations:
         return np.array([(case.source, case.kind) == (name, kind) for case in self.cases])
 
 
-def _features(case: Case, score: float) -> list[float]:
+def _build_features(case: Case, score: float) -> list[float]:
     own = np.array([1.0, score, score - compute_level(case.scores.tolist())])
     return [*((1 - case.share) * own), *(case.share * own)]
 
@@ -131,38 +136,40 @@ def load_facts(template: str, vectors: Vectors) -> list[Case]:
     return [
         case
         for language in ("en", "zh")
-        for case in _cases(f"facts, {language}", [collection(language)], template, vectors)
+        for case in _build_cases(
+            f"facts, {language}", [build_collection(language)], template, vectors
+        )
     ]
 
 
 def load_cases(file: Path, template: str, vectors: Vectors) -> list[Case]:
     """Return the cases of a file of labelled questions."""
-    return _cases(file.name, load_collections(file), template, vectors)
+    return _build_cases(file.name, load_collections(file), template, vectors)
 
 
-def _cases(
+def _build_cases(
     source: str, collections: Sequence[dict[str, Any]], template: str, vectors: Vectors
 ) -> list[Case]:
     answered = evaluate_questions(collections, template, vectors)
     kinds: dict[str, list[EvaluatedQuestion]] = {
         ANSWERED: answered,
-        REMOVED: [_without_answers(each) for each in answered],
+        REMOVED: [_remove_answers(each) for each in answered],
     }
     for kind, changed in {
-        ELSEWHERE: _ask_elsewhere(collections),
-        OTHER_SPEAKER: _ask_about_other_speaker(collections),
+        ELSEWHERE: _exchange_questions(collections),
+        OTHER_SPEAKER: _exchange_speakers(collections),
     }.items():
         if any(each["queries"] for each in changed):
             kinds[kind] = evaluate_questions(changed, template, vectors)
-    whole = len(collections) == 1
+    has_one_group = len(collections) == 1
     return [
-        _case(source, kind, f"{source} {n % 2 if whole else each.group}", each)
-        for kind, some in kinds.items()
-        for n, each in enumerate(some)
+        _build_case(source, kind, f"{source} {n % 2 if has_one_group else each.group}", each)
+        for kind, questions in kinds.items()
+        for n, each in enumerate(questions)
     ]
 
 
-def _case(source: str, kind: str, fold: str, question: EvaluatedQuestion) -> Case:
+def _build_case(source: str, kind: str, fold: str, question: EvaluatedQuestion) -> Case:
     ranked = rank_candidates(question.query, question.candidates)[:RESULTS]
     return Case(
         source,
@@ -174,13 +181,13 @@ def _case(source: str, kind: str, fold: str, question: EvaluatedQuestion) -> Cas
     )
 
 
-def _without_answers(question: EvaluatedQuestion) -> EvaluatedQuestion:
-    rest = [each for each in question.candidates if each.id not in question.gold]
-    return replace(question, candidates=rest, gold=frozenset())
+def _remove_answers(question: EvaluatedQuestion) -> EvaluatedQuestion:
+    candidates = [each for each in question.candidates if each.id not in question.gold]
+    return replace(question, candidates=candidates, gold=frozenset())
 
 
-def _ask_elsewhere(collections: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Ask the questions about each collection of the one before it."""
+def _exchange_questions(collections: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Give each collection the questions of the next one, which it does not answer."""
     others = [*collections[1:], collections[0]] if len(collections) > 1 else [{"queries": []}]
     return [
         {**each, "queries": [{**query, "gold": []} for query in other["queries"]]}
@@ -188,7 +195,7 @@ def _ask_elsewhere(collections: Sequence[Mapping[str, Any]]) -> list[dict[str, A
     ]
 
 
-def _ask_about_other_speaker(collections: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _exchange_speakers(collections: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Replace the name of a speaker, where there are two, in questions that name only that one."""
     changed = []
     for each in collections:
@@ -203,23 +210,23 @@ def _ask_about_other_speaker(collections: Sequence[Mapping[str, Any]]) -> list[d
     return changed
 
 
-def calibration_code(cases: Sequence[Case]) -> Iterator[str]:
+def render_constants(cases: Sequence[Case]) -> Iterator[str]:
     """Return the constants of `kmapp.search.calibration` fitted on all cases."""
     yield f"RESULT = {Observations.of_results(cases).fit()}"
     yield f"RESPONSE = {Observations.of_responses(cases).fit()}"
 
 
-def confidence_lines(cases: Sequence[Case]) -> Iterator[str]:
+def render_tables(cases: Sequence[Case]) -> Iterator[str]:
     """Return Markdown tables of probabilities and of refused questions."""
     sources = list(dict.fromkeys(case.source for case in cases))
     results, responses = Observations.of_results(cases), Observations.of_responses(cases)
-    likely = responses.held_out()
+    probabilities = responses.held_out()
     of_results = results.held_out()
     columns = [(results, of_results, results.of_source(source)) for source in sources]
-    columns += [(responses, likely, responses.of_source(source)) for source in sources]
-    heads = [f"{source}, {each}" for each in ("results", "responses") for source in sources]
-    yield f"| probability | {' | '.join(heads)} |"
-    yield f"| --- |{' ---: |' * len(heads)}"
+    columns += [(responses, probabilities, responses.of_source(source)) for source in sources]
+    headings = [f"{source}, {each}" for each in ("results", "responses") for source in sources]
+    yield f"| probability | {' | '.join(headings)} |"
+    yield f"| --- |{' ---: |' * len(headings)}"
     for low in range(TENTHS):
         cells = [_share_right(*column, low) for column in columns]
         yield f"| {low / TENTHS:.1f} to {(low + 1) / TENTHS:.1f} | {' | '.join(cells)} |"
@@ -228,43 +235,45 @@ def confidence_lines(cases: Sequence[Case]) -> Iterator[str]:
     yield ""
     yield "Questions for which `has_relevant` is false, by minimum confidence:"
     yield ""
-    yield from _refusal_lines(sources, responses, likely)
+    yield from _refusal_lines(sources, responses, probabilities)
 
 
 def _share_right(
-    observed: Observations, likely: Floats, chosen: NDArray[np.bool_], tenth: int
+    observed: Observations, probabilities: Floats, subset: NDArray[np.bool_], tenth: int
 ) -> str:
-    here = chosen & (_tenths(likely) == tenth) & (observed.weights > 0)
-    if here.sum() < LEAST:
+    selected = subset & (_tenths(probabilities) == tenth) & (observed.weights > 0)
+    if selected.sum() < MIN_CASES:
         return "–"
-    share = np.average(observed.right[here], weights=observed.weights[here])
-    return f"{share:.2f} ({here.sum():,})"
+    share = np.average(observed.right[selected], weights=observed.weights[selected])
+    return f"{share:.2f} ({selected.sum():,})"
 
 
-def _calibration_error(observed: Observations, likely: Floats, chosen: NDArray[np.bool_]) -> float:
+def _calibration_error(
+    observed: Observations, probabilities: Floats, subset: NDArray[np.bool_]
+) -> float:
     """Return the mean difference of probability and share right over tenths, by weight."""
-    weights, tenths = observed.weights * chosen, _tenths(likely)
-    wrong = weights * (likely - observed.right)
+    weights, tenths = observed.weights * subset, _tenths(probabilities)
+    wrong = weights * (probabilities - observed.right)
     total = sum(abs(float(wrong[tenths == tenth].sum())) for tenth in range(TENTHS))
     return total / float(weights.sum())
 
 
-def _tenths(likely: Floats) -> NDArray[np.int64]:
-    return np.minimum((likely * TENTHS).astype(np.int64), TENTHS - 1)
+def _tenths(probabilities: Floats) -> NDArray[np.int64]:
+    return np.minimum((probabilities * TENTHS).astype(np.int64), TENTHS - 1)
 
 
 def _refusal_lines(
-    sources: Sequence[str], responses: Observations, likely: Floats
+    sources: Sequence[str], responses: Observations, probabilities: Floats
 ) -> Iterator[str]:
-    heads = [f"below {t}{' (default)' if t == MIN_CONFIDENCE else ''}" for t in THRESHOLDS]
-    yield f"| refused questions | {' | '.join(heads)} |"
-    yield f"| --- |{' ---: |' * len(heads)}"
+    headings = [f"below {t}{' (default)' if t == MIN_CONFIDENCE else ''}" for t in THRESHOLDS]
+    yield f"| refused questions | {' | '.join(headings)} |"
+    yield f"| --- |{' ---: |' * len(headings)}"
     for source in sources:
         for kind in dict.fromkeys(c.kind for c in responses.cases if c.source == source):
-            mine = likely[responses.of_kind(source, kind)]
-            yield _row(f"{source}, {kind}", [(mine < t).mean() for t in THRESHOLDS])
+            of_this_kind = probabilities[responses.of_kind(source, kind)]
+            yield _row(f"{source}, {kind}", [(of_this_kind < t).mean() for t in THRESHOLDS])
         weights = responses.weights * responses.of_source(source)
-        rows = [weights * (likely < threshold) for threshold in THRESHOLDS]
+        rows = [weights * (probabilities < threshold) for threshold in THRESHOLDS]
         shares = [row @ (1 - responses.right) / max(row.sum(), 1e-9) for row in rows]
         yield _row(f"{source}, share of them without an answer", shares)
 

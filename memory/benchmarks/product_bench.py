@@ -27,7 +27,7 @@ from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.query_cache import get_query_vector
 from kmapp.search.queries import QueryVector
 from memory.actions.entries import write_batch
-from memory.benchmarks.query_plans import Statement, overheard
+from memory.benchmarks.query_plans import Statement, capture_statements
 from memory.benchmarks.synthetic_entries import Cloud, Writer
 from memory.models import Viewer
 from memory.models.entry_input import Batch, NewEntry
@@ -65,7 +65,7 @@ class Times:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Searching:
+class SearchTimes:
     """Timings of the searches of one viewer."""
 
     viewer: str
@@ -76,7 +76,7 @@ class Searching:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Writing:
+class WriteTimes:
     """Timings of writes, and of a bare INSERT with its commit."""
 
     bare: Times
@@ -110,29 +110,31 @@ class Bench:
         bearer = {"Authorization": f"Bearer {issued.secret}"}
         self.client = Client(headers=bearer, SERVER_NAME="localhost")
 
-    def embedding(self, number: int) -> Times:
+    def measure_embedding(self, number: int) -> Times:
         """Measure how long the embedder takes for a query."""
         times = Times()
         embedder = OpenAIEmbedder.for_queries(self.model)
-        for text in self.queries(number):
+        for text in self.draw_queries(number):
             with times.timed():
                 embedder.embed([text], kind="query")
         return times
 
-    def searching(self, name: str, number: int) -> Searching:
-        figures, viewer = Searching(viewer=name), VIEWERS[name]
+    def measure_searches(self, name: str, number: int) -> SearchTimes:
+        figures, viewer = SearchTimes(viewer=name), VIEWERS[name]
         warm_up = 5
-        for turn, text in enumerate(self.queries(number + warm_up)):
-            request, meaning = SearchRequest(query=text, viewer=viewer), self.meaning(text)
-            with overheard() as heard:
-                search_with_vector(self.account.pk, request, meaning)
+        for turn, text in enumerate(self.draw_queries(number + warm_up)):
+            request, vector = SearchRequest(query=text, viewer=viewer), self.draw_query_vector(text)
+            with capture_statements() as statements:
+                search_with_vector(self.account.pk, request, vector)
             if turn < warm_up:
                 continue
-            self._bare([each for each in heard if each.name in INDEX_QUERIES], figures.bare)
+            self._run_bare(
+                [each for each in statements if each.name in INDEX_QUERIES], figures.bare
+            )
             with figures.product.timed():
-                search_with_vector(self.account.pk, request, meaning)
+                search_with_vector(self.account.pk, request, vector)
             with self._verifying(), figures.verified.timed():
-                search_with_vector(self.account.pk, request, meaning)
+                search_with_vector(self.account.pk, request, vector)
             with figures.http.timed():
                 self._post({"query": text, "user_id": viewer.user_id or None})
         return figures
@@ -146,7 +148,7 @@ class Bench:
             if is_on:
                 yield
 
-    def writing(self, number: int) -> Writing:
+    def measure_writes(self, number: int) -> WriteTimes:
         """Measure single writes, batches and durable INSERTs."""
         bare, single, batch = Times(), Times(), Times()
         for _ in range(3):
@@ -160,7 +162,7 @@ class Bench:
             with batch.timed():
                 self._write(BATCH)
         rate = self._measure_concurrent_rate(number)
-        return Writing(bare=bare, single=single, batch=batch, concurrent_rate=rate)
+        return WriteTimes(bare=bare, single=single, batch=batch, concurrent_rate=rate)
 
     def _measure_concurrent_rate(self, number: int) -> float:
         """Write `number` memories from each of several clients to the account's one chain."""
@@ -178,21 +180,19 @@ class Bench:
             list(pool.map(write_in_thread, range(CLIENTS)))
         return CLIENTS * number / (time.perf_counter() - began)
 
-    def queries(self, number: int) -> list[str]:
+    def draw_queries(self, number: int) -> list[str]:
         """Return synthetic queries, a third of them in Chinese."""
         english = self.writer.queries(number - number // 3, chinese=False)
         return english + self.writer.queries(number // 3, chinese=True)
 
-    def meaning(self, text: str) -> QueryVector:
+    def draw_query_vector(self, text: str) -> QueryVector:
         """Store a synthetic vector for this query in the cache, and return it."""
-        [vector] = self.cloud.draw(1)
-        embedder = CachedVectors(vector.tolist())
-        query_vector_result = get_query_vector(
-            self.account.pk, text, model=self.model, embedder=embedder
-        )
-        return QueryVector.from_floats(self.model, query_vector_result.vector)
+        [drawn] = self.cloud.draw(1)
+        embedder = CachedVectors(drawn.tolist())
+        cached = get_query_vector(self.account.pk, text, model=self.model, embedder=embedder)
+        return QueryVector.from_floats(self.model, cached.vector)
 
-    def _bare(self, statements: Sequence[Statement], times: Times) -> None:
+    def _run_bare(self, statements: Sequence[Statement], times: Times) -> None:
         with acting(self.account):
             raw = connection.connection
             with times.timed(), psycopg.ClientCursor(raw) as cursor:
@@ -201,9 +201,9 @@ class Bench:
                     cursor.fetchall()
 
     def _post(self, body: dict[str, Any]) -> None:
-        answer = self.client.post("/v1/memory/search", body, content_type="application/json")
-        if answer.status_code != 200:  # noqa: PLR2004
-            raise RuntimeError(answer.content.decode())
+        response = self.client.post("/v1/memory/search", body, content_type="application/json")
+        if response.status_code != 200:  # noqa: PLR2004
+            raise RuntimeError(response.content.decode())
 
     def _write(self, number: int) -> None:
         entries = [
@@ -221,17 +221,17 @@ class Bench:
 
 def run_bench(
     account: Account, number: int, report: Callable[[str], None]
-) -> tuple[Times, list[Searching], Writing]:
+) -> tuple[Times, list[SearchTimes], WriteTimes]:
     """Measure embedding, searching and writing in one account."""
     bench = Bench(account)
     report("embedding …")
-    embedding = bench.embedding(number)
+    embedding = bench.measure_embedding(number)
     searches = []
     for name in VIEWERS:
         report(f"searching: {name} …")
-        searches.append(bench.searching(name, number))
+        searches.append(bench.measure_searches(name, number))
     report("writing …")
-    writing = bench.writing(number)
+    writing = bench.measure_writes(number)
     with connections["owner"].cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS perf_scratch")
     return embedding, searches, writing

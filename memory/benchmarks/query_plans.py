@@ -56,17 +56,17 @@ class Scan:
 
 
 @contextmanager
-def overheard(name: str | None = None) -> Iterator[list[Statement]]:
+def capture_statements(name: str | None = None) -> Iterator[list[Statement]]:
     """Collect the SELECTs that are sent on the app role's connection."""
-    heard: list[Statement] = []
+    statements: list[Statement] = []
 
     def listen(execute: Callable[..., Any], sql: str, params: Any, *rest: Any) -> Any:
         if sql.lstrip().startswith(("SELECT", "WITH")) and "set_config" not in sql:
-            heard.append(Statement(name=name or _sender(), sql=sql, parameters=params))
+            statements.append(Statement(name=name or _sender(), sql=sql, parameters=params))
         return execute(sql, params, *rest)
 
     with connection.execute_wrapper(listen):
-        yield heard
+        yield statements
 
 
 def _sender() -> str:
@@ -80,7 +80,7 @@ def _sender() -> str:
     return "?"
 
 
-def hot_statements(account: Account, viewer: Viewer | None = None) -> list[Statement]:
+def collect_hot_statements(account: Account, viewer: Viewer | None = None) -> list[Statement]:
     """Return the statements of searches, lists, the review queue and triage."""
     account_id = account.pk
     clear_query_caches()
@@ -91,35 +91,36 @@ def hot_statements(account: Account, viewer: Viewer | None = None) -> list[State
     with acting(account_id):
         rows = MemoryEntry.objects.of(account_id)
         seen = rows.current().visible_to(viewer or Viewer())
-        with overheard() as heard:
+        with capture_statements() as statements:
             signals = collect_candidates(
                 account_id, query, meaning, AllowedObjects.from_queryset(seen)
             )
-        with overheard("entries found") as fetched:
+        with capture_statements("entries found") as fetched:
             seen.in_bulk([each.id for each in signals.candidates[:10]])
-        with overheard("list page") as page:
+        with capture_statements("list page") as page:
             list(rows.order_by("-created_at", "-pk").with_embedding_state(model.pk)[:PAGE])
-        with overheard("review queue") as queue:
+        with capture_statements("review queue") as queue:
             list(rows.awaiting_review()[:PAGE])
-        with overheard("topics") as topics:
+        with capture_statements("topics") as topics:
             list(current_topics(account_id)[:PAGE])
-        with overheard("agents") as agents:
+        with capture_statements("agents") as agents:
             list_agent_names(account_id)
-        with overheard("dead letters") as dead:
+        with capture_statements("dead letters") as dead:
             list(Delivery.objects.of(account_id).dead().order_by("-failed_at")[:PAGE])
-    return [*heard, *fetched, *page, *queue, *topics, *agents, *dead]
+    return [*statements, *fetched, *page, *queue, *topics, *agents, *dead]
 
 
-def whole_reads(account: Account, viewer: Viewer) -> list[str]:
+def list_whole_table_reads(account: Account, viewer: Viewer) -> list[str]:
+    """Return a message for each hot statement that reads a whole table."""
     problems = []
-    for statement in hot_statements(account, viewer):
+    for statement in collect_hot_statements(account, viewer):
         with acting(account):
-            tables = reads_whole_tables(scans(statement))
+            tables = filter_sequential_scans(list_scans(statement))
         problems += [f"{account.slug}: {statement.name} reads all of {table}" for table in tables]
     return problems
 
 
-def claim_statements() -> list[Statement]:
+def build_claim_statements() -> list[Statement]:
     """Return the statements inside the function `claim_deliveries`, as the owner."""
     due = import_module("kmapp.migrations.0002_queue_functions").DUE
     start = "SELECT d.account_id, d.handler FROM outbox_delivery d WHERE"
@@ -148,15 +149,15 @@ def explain(statement: Statement, *, analyze: bool = True, owner: bool = False) 
         return "\n".join(row[0] for row in cursor.fetchall())
 
 
-def scans(statement: Statement, *, owner: bool = False) -> list[Scan]:
+def list_scans(statement: Statement, *, owner: bool = False) -> list[Scan]:
     """Return how the plan reads each table. Inside `acting`."""
     with connections[OWNER if owner else "default"].cursor() as cursor:
         cursor.execute(f"EXPLAIN (FORMAT JSON) {statement.sql}", statement.parameters)
         [[[plan]]] = cursor.fetchall()
-    return list(_scans(plan["Plan"]))
+    return list(_walk_plan(plan["Plan"]))
 
 
-def _scans(node: dict[str, Any]) -> Iterator[Scan]:
+def _walk_plan(node: dict[str, Any]) -> Iterator[Scan]:
     if "Relation Name" in node or "Index Name" in node:
         yield Scan(
             kind=node["Node Type"],
@@ -164,8 +165,9 @@ def _scans(node: dict[str, Any]) -> Iterator[Scan]:
             index=node.get("Index Name", ""),
         )
     for below in node.get("Plans", ()):
-        yield from _scans(below)
+        yield from _walk_plan(below)
 
 
-def reads_whole_tables(problems: Sequence[Scan]) -> list[str]:
-    return [scan.table for scan in problems if scan.kind == "Seq Scan"]
+def filter_sequential_scans(scans: Sequence[Scan]) -> list[str]:
+    """Return the tables that a plan reads as a whole."""
+    return [scan.table for scan in scans if scan.kind == "Seq Scan"]

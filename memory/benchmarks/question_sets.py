@@ -55,7 +55,7 @@ class Vectors:
     file: Path
     embed: Embed
 
-    def of(self, texts: Sequence[str], kind: str) -> Floats:
+    def load(self, texts: Sequence[str], kind: str) -> Floats:
         with sqlite3.connect(self.file) as database:
             database.execute("CREATE TABLE IF NOT EXISTS v (k text PRIMARY KEY, e blob)")
             keys = [hashlib.sha256(f"{kind}\0{text}".encode()).hexdigest() for text in texts]
@@ -87,24 +87,27 @@ class Words:
     """BM25 over all texts of one file, as over the memories of one account."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self.results = [Counter(terms(text)) for text in texts]
-        self.average = sum(each.total() for each in self.results) / max(1, len(self.results))
-        self.holding: Counter[str] = Counter()
-        for each in self.results:
-            self.holding.update(each.keys())
+        self.frequencies = [Counter(terms(text)) for text in texts]
+        self.average = sum(each.total() for each in self.frequencies) / max(
+            1, len(self.frequencies)
+        )
+        self.document_frequencies: Counter[str] = Counter()
+        for each in self.frequencies:
+            self.document_frequencies.update(each.keys())
 
     def idf(self, query: str) -> dict[str, float]:
-        number = len(self.results)
+        number = len(self.frequencies)
         term_weights = {
-            term: bm25.idf(number, self.holding[term]) for term in dict.fromkeys(terms(query))
+            term: bm25.idf(number, self.document_frequencies[term])
+            for term in dict.fromkeys(terms(query))
         }
         return dict(sorted(term_weights.items(), key=lambda each: -each[1]))
 
     def score(self, idf: dict[str, float], place: int) -> float:
-        results = self.results[place]
-        if not idf.keys() & results.keys():
+        frequencies = self.frequencies[place]
+        if not idf.keys() & frequencies.keys():
             return 0.0
-        return bm25.score(idf, results, results.total(), self.average)
+        return bm25.score(idf, frequencies, frequencies.total(), self.average)
 
 
 def load_collections(file: Path) -> list[dict[str, Any]]:
@@ -113,7 +116,7 @@ def load_collections(file: Path) -> list[dict[str, Any]]:
     return collections
 
 
-def questions(file: Path, template: str, vectors: Vectors) -> list[EvaluatedQuestion]:
+def load_questions(file: Path, template: str, vectors: Vectors) -> list[EvaluatedQuestion]:
     """Return the questions of a file with the candidates that the product would rank."""
     return evaluate_questions(load_collections(file), template, vectors)
 
@@ -131,21 +134,21 @@ def load_sample(
 def evaluate_questions(
     collections: Sequence[dict[str, Any]], template: str, vectors: Vectors
 ) -> list[EvaluatedQuestion]:
-    whole = [item for each in collections for item in each["items"]]
-    words = Words([build_indexed_text(_passage(item)) for item in whole])
+    all_items = [item for each in collections for item in each["items"]]
+    words = Words([build_indexed_text(_passage(item)) for item in all_items])
     evaluated, start = [], 0
     for each in collections:
-        evaluated += list(_Collection(each, Template(template), vectors, words, start).evaluated())
+        evaluated += list(_Collection(each, Template(template), vectors, words, start).evaluate())
         start += len(each["items"])
     return evaluated
 
 
-def alone(evaluated: EvaluatedQuestion) -> EvaluatedQuestion:
-    """Return the query with every text as an entry of its own, without runs."""
+def remove_context(question: EvaluatedQuestion) -> EvaluatedQuestion:
+    """Return the question with every text as an entry of its own, without runs."""
     return replace(
-        evaluated,
+        question,
         candidates=[
-            each._replace(run="", neighbours=(), context=None) for each in evaluated.candidates
+            each._replace(run="", neighbours=(), context=None) for each in question.candidates
         ],
     )
 
@@ -175,28 +178,28 @@ class _Collection:
         self.neighbour_numbers = _neighbour_numbers(self.items)
         passages = [_passage(item) for item in self.items]
         parts = [(n, text) for n, p in enumerate(passages) for text in render_parts(template, p)]
-        self.owner = np.array([n for n, _ in parts])
-        self.own = vectors.of([text for _, text in parts], "passage")
+        self.part_owners = np.array([n for n, _ in parts])
+        self.part_vectors = vectors.load([text for _, text in parts], "passage")
         before = [
             render_with_predecessor(template, p, self.items[prior]["text"])
             if prior is not None
             else render_parts(template, p)[0]
             for p, (prior, _) in zip(passages, self.neighbour_numbers, strict=True)
         ]
-        self.context = vectors.of(before, "passage")
-        self.query_vectors = vectors.of(
+        self.context_vectors = vectors.load(before, "passage")
+        self.query_vectors = vectors.load(
             [query["text"] for query in collection_data["queries"]], "query"
         )
         self.places = {item["id"]: n for n, item in enumerate(self.items)}
 
-    def evaluated(self) -> Iterator[EvaluatedQuestion]:
+    def evaluate(self) -> Iterator[EvaluatedQuestion]:
         for number, query in enumerate(self.collection_data["queries"]):
             idf = self.words.idf(query["text"])
             cosine = np.full(len(self.items), -1.0, np.float32)
-            np.maximum.at(cosine, self.owner, self.own @ self.query_vectors[number])
-            context = self.context @ self.query_vectors[number]
+            np.maximum.at(cosine, self.part_owners, self.part_vectors @ self.query_vectors[number])
+            context = self.context_vectors @ self.query_vectors[number]
             score = [self.words.score(idf, self.start + n) for n in range(len(self.items))]
-            gold_count = set(query["gold"])
+            gold = set(query["gold"])
             yield EvaluatedQuestion(
                 group=str(self.collection_data["id"]),
                 query=Query(text=query["text"], idf=idf),
@@ -204,25 +207,27 @@ class _Collection:
                     self._candidate(n, idf, score[n], cosine, context)
                     for n in self._candidate_numbers(cosine, score)
                 ],
-                gold=frozenset(_key(self.places[g]) for g in gold_count if g in self.places),
-                gold_count=len(gold_count),
+                gold=frozenset(_key(self.places[g]) for g in gold if g in self.places),
+                gold_count=len(gold),
             )
 
     def _candidate_numbers(self, cosine: Floats, score: Sequence[float]) -> list[int]:
         nearest_numbers = [int(n) for n in np.argsort(-cosine, kind="stable")[:MAX_PER_LIST]]
         ranked = sorted((n for n in range(len(score)) if score[n]), key=lambda n: -score[n])
-        worded = ranked[:MAX_PER_LIST]
+        best_by_words = ranked[:MAX_PER_LIST]
         surrounding = [
             n
-            for seed in (*nearest_numbers[:SEEDS_PER_LIST], *worded[:SEEDS_PER_LIST])
+            for seed in (*nearest_numbers[:SEEDS_PER_LIST], *best_by_words[:SEEDS_PER_LIST])
             for n in self.neighbour_numbers[seed]
         ]
-        return sorted({*nearest_numbers, *worded, *(n for n in surrounding if n is not None)})
+        return sorted(
+            {*nearest_numbers, *best_by_words, *(n for n in surrounding if n is not None)}
+        )
 
     def _candidate(
         self, n: int, idf: dict[str, float], score: float, cosine: Floats, context: Floats
     ) -> Candidate:
-        text, held = self.items[n]["text"], self.words.results[self.start + n]
+        text, frequencies = self.items[n]["text"], self.words.frequencies[self.start + n]
         before, _ = self.neighbour_numbers[n]
         return Candidate(
             id=_key(n),
@@ -230,7 +235,9 @@ class _Collection:
             context=float(context[n]) if before is not None else None,
             bm25=score,
             term_mask=sum(
-                1 << bit for bit, term in enumerate(list(idf)[:MAX_MASK_TERMS]) if term in held
+                1 << bit
+                for bit, term in enumerate(list(idf)[:MAX_MASK_TERMS])
+                if term in frequencies
             ),
             neighbours=[_key(other) for other in self.neighbour_numbers[n] if other is not None],
             run=self.items[n]["run"],

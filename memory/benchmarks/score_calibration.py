@@ -15,8 +15,8 @@ from kmapp.search.fusion import rank_candidates
 from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, evaluate_questions
 
 PAIRS = Path(__file__).parent / "parallel.json"
-LEAST = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65)
-HALVES = ("set by", "held out")
+THRESHOLDS = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65)
+HALVES = ("fitted", "held out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class Scores:
         return cls(right, wrong)
 
 
-def collection(language: str) -> dict[str, Any]:
+def build_collection(language: str) -> dict[str, Any]:
     """Return facts as unrelated memories, one per day, with a question about each."""
     pairs = json.loads(PAIRS.read_text(encoding="utf-8"))[language]
     items = [
         {"id": str(n), "run": f"run-{n}", "text": fact, "observed_at": f"2026-01-{n % 28 + 1:02}"}
         for n, (fact, _) in enumerate(pairs)
     ]
-    queries = [{"text": questions, "gold": [str(n)]} for n, (_, questions) in enumerate(pairs)]
+    queries = [{"text": question, "gold": [str(n)]} for n, (_, question) in enumerate(pairs)]
     return {"id": language, "items": items, "queries": queries}
 
 
@@ -51,18 +51,19 @@ def calibration_lines(template: str, vectors: Vectors) -> Iterator[str]:
     """Return a Markdown table of results and errors at each minimum score."""
     halves = {}
     for language in ("en", "zh"):
-        questions = evaluate_questions([collection(language)], template, vectors)
-        for half, some in zip(HALVES, (questions[::2], questions[1::2]), strict=True):
-            halves[half, language] = Scores.of(some)
-    yield f"| least score | {' | '.join(f'{name}, {half}' for half, name in halves)} |"
+        questions = evaluate_questions([build_collection(language)], template, vectors)
+        for half, sample in zip(HALVES, (questions[::2], questions[1::2]), strict=True):
+            halves[half, language] = Scores.of(sample)
+    yield f"| minimum score | {' | '.join(f'{name}, {half}' for half, name in halves)} |"
     yield f"| --- |{' ---: |' * len(halves)}"
-    for least in LEAST:
-        cells = [
-            f"{_share(each.right, least):.0%} / {_share(each.wrong, least):.0%}"
+    for threshold in THRESHOLDS:
+        shares = [
+            (_compute_share(each.right, threshold), _compute_share(each.wrong, threshold))
             for each in halves.values()
         ]
-        yield f"| {least:.2f} | {' | '.join(cells)} |"
+        cells = [f"{right:.0%} / {wrong:.0%}" for right, wrong in shares]
+        yield f"| {threshold:.2f} | {' | '.join(cells)} |"
 
 
-def _share(scores: Sequence[float], least: float) -> float:
-    return mean(score >= least for score in scores)
+def _compute_share(scores: Sequence[float], threshold: float) -> float:
+    return mean(score >= threshold for score in scores)

@@ -40,8 +40,11 @@ def measure_verify_cost(account: Account, number: int, report: Callable[[str], o
     bench, costs = Bench(account), dict[str, Cost]()
     for name, viewer in VIEWERS.items():
         cost = costs[name] = Cost()
-        for text in bench.queries(number):
-            request, meaning = SearchRequest(query=text, viewer=viewer), bench.meaning(text)
+        for text in bench.draw_queries(number):
+            request, meaning = (
+                SearchRequest(query=text, viewer=viewer),
+                bench.draw_query_vector(text),
+            )
             _search(account, request, meaning)
             for turn in range(PAIRS):
                 for verified in (turn % 2 == 1, turn % 2 == 0):

@@ -6,13 +6,12 @@ question of a file with a single group.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from kmapp.search.fusion import compute_signals, rank_candidates
-from memory.benchmarks.question_sets import EvaluatedQuestion, alone
-from memory.learning.fit import Example, Matrix, learn, signal_rows
+from memory.benchmarks.question_sets import EvaluatedQuestion, remove_context
+from memory.learning.fit import Example, Matrix, build_signal_rows, learn
 
 DEPTHS = (5, 10, 20)
 
@@ -34,72 +33,77 @@ class Figures:
         places = np.flatnonzero(right)
         self.reciprocal.append(1 / (int(places[0]) + 1) if len(places) else 0.0)
 
-    def named_shares(self) -> dict[str, float]:
+    def as_dict(self) -> dict[str, float]:
+        """Return each figure under its name in the tables."""
         means = {f"R@{depth}": float(np.mean(shares)) for depth, shares in self.recall.items()}
         means |= {"hit@10": float(np.mean(self.hit)), "MRR": float(np.mean(self.reciprocal))}
         return {name: round(value, 4) for name, value in means.items()}
 
 
-def examples(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
-    collected = []
+def build_examples(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
+    examples = []
     for each in questions:
-        rows = signal_rows(compute_signals(each.query, each.candidates))
+        rows = build_signal_rows(compute_signals(each.query, each.candidates))
         right = np.array([candidate.id in each.gold for candidate in each.candidates])
-        named_shares = {
+        score_by_id = {
             ranked.id: ranked.score for ranked in rank_candidates(each.query, each.candidates)
         }
-        scores = np.array([named_shares[candidate.id] for candidate in each.candidates])
-        collected.append(Example(each.group, rows, right, each.gold_count, scores))
-    return collected
+        scores = np.array([score_by_id[candidate.id] for candidate in each.candidates])
+        examples.append(Example(each.group, rows, right, each.gold_count, scores))
+    return examples
 
 
-def lone(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
-    return examples(alone(each) for each in questions)
+def build_examples_without_context(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
+    return build_examples(remove_context(each) for each in questions)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Questions of one file; `lone` has them with each memory without its context."""
+    """The questions of one file, also with each memory without its context."""
 
     name: str
-    example_list: Sequence[Example]
-    lone: Sequence[Example] = ()
+    examples: Sequence[Example]
+    without_context: Sequence[Example] = ()
 
     def folds(self) -> list[Callable[[int], bool]]:
         """Return a predicate for each group of examples that are held out together."""
-        groups = list(dict.fromkeys(each.group for each in self.example_list))
+        groups = list(dict.fromkeys(each.group for each in self.examples))
         if len(groups) > 1:
-            return [lambda n, g=group: self.example_list[n].group == g for group in groups]  # type: ignore[misc]
+            return [lambda n, g=group: self.examples[n].group == g for group in groups]  # type: ignore[misc]
         return [lambda n, r=rest: n % 2 == r for rest in (0, 1)]  # type: ignore[misc]
 
 
-def taught(sources: Sequence[Source], held: Source | None = None, out: Any = None) -> list[Example]:
+def list_training_examples(
+    sources: Sequence[Source],
+    held_out_source: Source | None = None,
+    is_held_out: Callable[[int], bool] = lambda _number: False,
+) -> list[Example]:
     """Return all examples except those held out."""
     return [
         example
         for source in sources
-        for n, example in enumerate(source.example_list)
-        if source is not held or not out(n)
+        for n, example in enumerate(source.examples)
+        if source is not held_out_source or not is_held_out(n)
     ]
 
 
-def held_out(
+def evaluate_held_out(
     sources: Sequence[Source], without: frozenset[str] = frozenset()
 ) -> dict[str, Figures]:
     """Evaluate weights on the examples that they were not tuned on, by file."""
-    named_shares: dict[str, Figures] = {}
+    figures_by_source: dict[str, Figures] = {}
     for source in sources:
-        figures = named_shares.setdefault(source.name, Figures())
-        for out in source.folds():
-            weights = learn(taught(sources, source, out), without)
-            for n, example in enumerate(source.example_list):
-                if out(n):
+        figures = figures_by_source.setdefault(source.name, Figures())
+        for is_held_out in source.folds():
+            weights = learn(list_training_examples(sources, source, is_held_out), without)
+            for n, example in enumerate(source.examples):
+                if is_held_out(n):
                     figures.add(example, weights)
-    return named_shares
+    return figures_by_source
 
 
-def with_weights(source: Source, weights: Matrix) -> Figures:
+def evaluate(source: Source, weights: Matrix) -> Figures:
     figures = Figures()
-    for example in source.example_list:
+    for example in source.examples:
         figures.add(example, weights)
     return figures

@@ -30,7 +30,7 @@ class Example:
     scores: Matrix  # the scores of the product, with the shipped weights
 
 
-def signal_rows(candidates: Iterable[tuple[Signals, float]]) -> Matrix:
+def build_signal_rows(candidates: Iterable[tuple[Signals, float]]) -> Matrix:
     """Return a row for each candidate, given its signals and its weight of meaning."""
     return np.array(
         [
@@ -41,7 +41,7 @@ def signal_rows(candidates: Iterable[tuple[Signals, float]]) -> Matrix:
 
 
 def learn(
-    example_list: Sequence[Example],
+    examples: Sequence[Example],
     without: frozenset[str] = frozenset(),
     *,
     prior: Matrix | None = None,
@@ -51,18 +51,18 @@ def learn(
     By Newton's method; a weight that would become negative stays 0. The fewer the examples, the
     closer the weights stay to those of `prior`.
     """
-    loss = _Loss([each for each in example_list if each.right.any()])
+    loss = _Loss([each for each in examples if each.right.any()])
     is_included = np.array([name not in without for name in NAMES])
     weights = is_included * 2.0
     if prior is not None:
         weights = loss.stay_close_to(prior)
     for _ in range(STEPS):
-        slope, curvature = loss.derivatives(weights)
+        slope, curvature = loss.compute_derivatives(weights)
         free = is_included & ~((weights <= 0) & (slope > 0))
         move = np.zeros(len(NAMES))
         move[free] = np.linalg.solve(curvature[np.ix_(free, free)], -slope[free])
-        before, pace = loss.of(weights), 1.0
-        while loss.of(np.maximum(weights + pace * move, 0)) > before and pace > LEAST_PACE:
+        before, pace = loss.compute(weights), 1.0
+        while loss.compute(np.maximum(weights + pace * move, 0)) > before and pace > LEAST_PACE:
             pace /= 2
         weights = np.maximum(weights + pace * move, 0)
     return np.asarray(weights / weights.sum())
@@ -71,37 +71,39 @@ def learn(
 class _Loss:
     """The mean negative log-likelihood of the answers among the candidates of their question."""
 
-    def __init__(self, taught: Sequence[Example]) -> None:
-        self.rows = np.vstack([each.rows for each in taught])
-        sizes = [len(each.right) for each in taught]
+    def __init__(self, examples: Sequence[Example]) -> None:
+        self.rows = np.vstack([each.rows for each in examples])
+        sizes = [len(each.right) for each in examples]
         self.starts = np.cumsum([0, *sizes[:-1]])
         self.owner = np.repeat(np.arange(len(sizes)), sizes)
-        right = np.concatenate([each.right for each in taught]).astype(float)
+        right = np.concatenate([each.right for each in examples]).astype(float)
         self.target = right / np.add.reduceat(right, self.starts)[self.owner]
-        self.size = len(taught)
+        self.size = len(examples)
         self.centre, self.damping = np.zeros(len(NAMES)), DAMPING
 
     def stay_close_to(self, prior: Matrix) -> Matrix:
         """Prefer these weights, whose scale is free; return them on the best scale."""
-        self.centre = min((scale * prior for scale in SCALES), key=self.of)
+        self.centre = min((scale * prior for scale in SCALES), key=self.compute)
         self.damping = PRIOR_EXAMPLES / self.size
         return self.centre
 
-    def of(self, weights: Matrix) -> float:
-        return float(-(self.target * np.log(self._likely(weights) + 1e-300)).sum()) / self.size + (
+    def compute(self, weights: Matrix) -> float:
+        return float(
+            -(self.target * np.log(self._compute_probabilities(weights) + 1e-300)).sum()
+        ) / self.size + (
             self.damping / 2 * float((weights - self.centre) @ (weights - self.centre))
         )
 
-    def derivatives(self, weights: Matrix) -> tuple[Matrix, Matrix]:
-        likely = self._likely(weights)
-        slope = self.rows.T @ (likely - self.target) / self.size
+    def compute_derivatives(self, weights: Matrix) -> tuple[Matrix, Matrix]:
+        probabilities = self._compute_probabilities(weights)
+        slope = self.rows.T @ (probabilities - self.target) / self.size
         slope += self.damping * (weights - self.centre)
-        weighted = likely[:, None] * self.rows
+        weighted = probabilities[:, None] * self.rows
         means = np.add.reduceat(weighted, self.starts, axis=0)
         curvature = (self.rows.T @ weighted - means.T @ means) / self.size
         return slope, curvature + self.damping * np.eye(len(weights))
 
-    def _likely(self, weights: Matrix) -> Matrix:
+    def _compute_probabilities(self, weights: Matrix) -> Matrix:
         score = self.rows @ weights
         raised = np.exp(score - np.maximum.reduceat(score, self.starts)[self.owner])
         return np.asarray(raised / np.add.reduceat(raised, self.starts)[self.owner])

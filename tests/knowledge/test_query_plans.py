@@ -121,7 +121,7 @@ def frequent_statements(account: Account) -> Iterator[query_plans.Statement]:
     meaning = QueryVector.from_floats(
         active_model(), rng.normal(size=active_model().dimensions).tolist()
     )
-    with query_plans.overheard("search") as statements:
+    with query_plans.capture_statements("search") as statements:
         for query in (
             Search(query="tea of which hill"),
             Search(query="tea by hand", sources=("hills 0",), trust=("untrusted",)),
@@ -132,18 +132,18 @@ def frequent_statements(account: Account) -> Iterator[query_plans.Statement]:
     with acting(account):
         document = KnowledgeDocument.objects.of(account)[0]
         place = CitedSpan(document_id=document.pk, sha256="", start=0, end=5)
-        with query_plans.overheard("get") as statements:
+        with query_plans.capture_statements("get") as statements:
             load_cited_text(account.pk, place)
         yield from statements
         documents = KnowledgeDocument.objects.of(account).not_removed()
-        with query_plans.overheard("documents of a source") as statements:
+        with query_plans.capture_statements("documents of a source") as statements:
             list(documents.filter(source_id=document.source_id).newest_first()[:50])
         yield from statements
-        with query_plans.overheard("chunks of a document") as statements:
+        with query_plans.capture_statements("chunks of a document") as statements:
             chunks = KnowledgeChunk.objects.of(account).filter(document=document)
             list(chunks.of_index_version("1").order_by("chunk_index")[:20])
         yield from statements
-        with query_plans.overheard("failures") as statements:
+        with query_plans.capture_statements("failures") as statements:
             list(documents.filter(state="failed").newest_first()[:50])
         yield from statements
 
@@ -167,8 +167,8 @@ def test_no_frequent_query_scans_a_whole_table(
         wrong = []
         for statement in list(frequent_statements(account)):
             with acting(account):
-                results = query_plans.scans(statement)
-            scanned = set(query_plans.reads_whole_tables(results)) - allowed
+                results = query_plans.list_scans(statement)
+            scanned = set(query_plans.filter_sequential_scans(results)) - allowed
             wrong += [
                 f"{statement.name} reads all of {table}: {statement.sql}" for table in scanned
             ]

@@ -16,7 +16,7 @@ from django.urls import reverse
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.actions.shadow_comparisons import store_observations
-from memory.benchmarks.question_sets import Vectors, questions
+from memory.benchmarks.question_sets import Vectors, load_questions
 from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import Judgement, MemoryEntry, MemoryExport, Ranking, RankingComparison, Viewer
 from tests import makers
@@ -188,7 +188,7 @@ def test_exported_questions_can_tune_weights(
     assert [item["id"] for item in collection["items"]] == [answer, other]
     assert collection["queries"] == [{"text": question("kiln"), "gold": [answer]}]
     vectors = Vectors(tmp_path / "vectors", lambda texts, _kind: np.eye(384)[: len(texts)].tolist())
-    [read] = questions(file, "{text}", vectors)
+    [read] = load_questions(file, "{text}", vectors)
     assert (read.gold_count, len(read.gold), len(read.candidates)) == (1, 1, 2)
 
 

@@ -42,9 +42,9 @@ EXPECTED_SCANS = {
 
 def list_scans(account: Account, viewer: Viewer) -> dict[str, list[query_plans.Scan]]:
     result = {}
-    for statement in query_plans.hot_statements(account, viewer):
+    for statement in query_plans.collect_hot_statements(account, viewer):
         with acting(account):
-            result[statement.name] = query_plans.scans(statement)
+            result[statement.name] = query_plans.list_scans(statement)
     return result
 
 
@@ -71,14 +71,16 @@ def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch
 
     for account in accounts.values():
         for viewer in (Viewer(), LIGHT):
-            assert query_plans.whole_reads(account, viewer) == [], viewer
+            assert query_plans.list_whole_table_reads(account, viewer) == [], viewer
 
     large = list_scans(accounts[LARGE], HEAVY)
     by = {name: (large[name][0].kind, large[name][0].index) for name in EXPECTED_SCANS}
     assert by == EXPECTED_SCANS
     exact = [scan.index for scan in list_scans(accounts[TINY], Viewer())["find_nearest"]]
     assert "vectors_nearest_1_memory" not in exact
-    [head, _] = [query_plans.scans(each, owner=True) for each in query_plans.claim_statements()]
+    [head, _] = [
+        query_plans.list_scans(each, owner=True) for each in query_plans.build_claim_statements()
+    ]
     assert head[0].index == "deliveries_due"
 
     # A tiny account searched right after a large one on the same connection gets all its rows.

@@ -19,19 +19,24 @@ from memory.benchmarks.confidence import (
     REMOVED,
     Case,
     Observations,
-    calibration_code,
-    confidence_lines,
     load_cases,
+    render_constants,
+    render_tables,
 )
 from memory.benchmarks.prompt_tokens import evidence_lines
-from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, alone, questions
-from memory.benchmarks.score_calibration import LEAST, PAIRS, calibration_lines
+from memory.benchmarks.question_sets import (
+    EvaluatedQuestion,
+    Vectors,
+    load_questions,
+    remove_context,
+)
+from memory.benchmarks.score_calibration import PAIRS, THRESHOLDS, calibration_lines
 from memory.benchmarks.weight_tuning import (
     Source,
-    examples,
-    held_out,
-    taught,
-    with_weights,
+    build_examples,
+    evaluate,
+    evaluate_held_out,
+    list_training_examples,
 )
 from memory.learning.fit import NAMES, learn
 from tests.fake_provider import vector_of
@@ -74,15 +79,15 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def query(file: Path, tmp_path: Path) -> list[EvaluatedQuestion]:
-    return questions(file, TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))
+def questions(file: Path, tmp_path: Path) -> list[EvaluatedQuestion]:
+    return load_questions(file, TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))
 
 
-def test_question_has_candidates_with_context(query: list[EvaluatedQuestion]) -> None:
-    first = query[0]
-    assert (len(query), first.group, first.gold_count, len(first.gold)) == (6, "first", 1, 1)
-    assert not query[2].gold  # an answer that is not among the items counts as not found
-    assert query[2].gold_count == 1
+def test_question_has_candidates_with_context(questions: list[EvaluatedQuestion]) -> None:
+    first = questions[0]
+    assert (len(questions), first.group, first.gold_count, len(first.gold)) == (6, "first", 1, 1)
+    assert not questions[2].gold  # an answer that is not among the items counts as not found
+    assert questions[2].gold_count == 1
     [right] = [each for each in first.candidates if each.id in first.gold]
     assert right.text.startswith("Bob: to the lighthouse")
     assert right.run == "one"
@@ -93,44 +98,49 @@ def test_question_has_candidates_with_context(query: list[EvaluatedQuestion]) ->
     assert opening.context is None  # nothing came before it
     assert right.bm25 > 0
     assert right.term_mask.bit_count() == 2  # "Bob", and "May" of its date
-    assert all(not each.neighbours and not each.run for each in alone(first).candidates)
+    assert all(not each.neighbours and not each.run for each in remove_context(first).candidates)
 
 
 def test_vectors_are_computed_once(file: Path, tmp_path: Path) -> None:
     embed = Counting()
     saved = Vectors(tmp_path / "vectors.sqlite", embed)
-    questions(file, TEMPLATE, saved)
+    load_questions(file, TEMPLATE, saved)
     number = len(embed.texts)
     assert number == len(set(embed.texts))  # equal texts of two collections are one
-    questions(file, TEMPLATE, saved)
+    load_questions(file, TEMPLATE, saved)
     assert len(embed.texts) == number
-    new = saved.of(["one", "two"], "query")
+    new = saved.load(["one", "two"], "query")
     assert np.allclose(np.linalg.norm(new, axis=1), 1, atol=1e-3)
 
 
-def test_learned_weights_rank_answers_first(query: list[EvaluatedQuestion]) -> None:
-    training_examples = examples(query)
+def test_learned_weights_rank_answers_first(questions: list[EvaluatedQuestion]) -> None:
+    training_examples = build_examples(questions)
     weights = learn(training_examples)
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
-    source = Source("small", training_examples, weight_tuning.lone(query))
-    figures = with_weights(source, weights).named_shares()
+    source = Source(
+        "small", training_examples, weight_tuning.build_examples_without_context(questions)
+    )
+    figures = evaluate(source, weights).as_dict()
     assert figures["hit@10"] == pytest.approx(2 / 3, abs=1e-3)  # nobody finds what is not there
     assert figures["MRR"] > 0.5
-    assert taught([source]) == training_examples
+    assert list_training_examples([source]) == training_examples
     assert learn(training_examples, frozenset({"dense"}))[NAMES.index("dense")] == 0
 
 
-def test_held_out_groups_are_not_learned_from(query: list[EvaluatedQuestion]) -> None:
-    training_examples = examples(query)
+def test_held_out_groups_are_not_learned_from(questions: list[EvaluatedQuestion]) -> None:
+    training_examples = build_examples(questions)
     source = Source("small", training_examples, [])
     [first, second] = source.folds()
     assert [n for n in range(6) if first(n)] == [0, 1, 2]
     assert [n for n in range(6) if second(n)] == [3, 4, 5]
-    assert {each.group for each in taught([source], source, first)} == {"second"}
-    lone = Source("lone", training_examples[:3], [])
-    assert [n for n in range(3) if lone.folds()[0](n)] == [0, 2]  # of one group, every other one
-    assert held_out([source])["small"].named_shares().keys() == {
+    assert {each.group for each in list_training_examples([source], source, first)} == {"second"}
+    one_group = Source("one_group", training_examples[:3], [])
+    assert [n for n in range(3) if one_group.folds()[0](n)] == [
+        0,
+        2,
+    ]  # of one group, every other one
+    assert evaluate_held_out([source])["small"].as_dict().keys() == {
         "R@5",
         "R@10",
         "R@20",
@@ -139,9 +149,11 @@ def test_held_out_groups_are_not_learned_from(query: list[EvaluatedQuestion]) ->
     }
 
 
-def test_report_lists_every_signal_and_the_scale(query: list[EvaluatedQuestion]) -> None:
-    source = Source("small", examples(query), weight_tuning.lone(query))
-    page = ablation_table.page([source], ["| the table |"])
+def test_report_lists_every_signal_and_the_scale(questions: list[EvaluatedQuestion]) -> None:
+    source = Source(
+        "small", build_examples(questions), weight_tuning.build_examples_without_context(questions)
+    )
+    page = ablation_table.render_page([source], ["| the table |"])
     assert page.endswith("| the table |\n")
     assert "## small: 6 questions" in page
     for name in NAMES:
@@ -168,9 +180,9 @@ def test_probabilities_are_fitted_on_questions_with_and_without_an_answer(
     # Two speakers are in no item of this file, so there is no question about the other one.
     assert kinds == {ANSWERED: 6, REMOVED: 6, ELSEWHERE: 6}
     assert {case.kind for case in cases if case.right.any()} == {ANSWERED}
-    lines = [*confidence_lines(cases)]
+    lines = [*render_tables(cases)]
     assert f"| small.json.gz, {REMOVED} |" in "".join(lines)
-    fitted = [*calibration_code(cases)]
+    fitted = [*render_constants(cases)]
     assert [line.split(" = ")[0] for line in fitted] == ["RESULT", "RESPONSE"]
 
 
@@ -203,6 +215,8 @@ def test_level_of_a_small_account_is_that_of_unrelated_memories() -> None:
 def test_calibration_covers_both_languages(tmp_path: Path) -> None:
     lines = [*calibration_lines(TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))]
     assert lines[0].count("held out") == 2
-    assert [line.split("|")[1].strip() for line in lines[2:]] == [f"{each:.2f}" for each in LEAST]
+    assert [line.split("|")[1].strip() for line in lines[2:]] == [
+        f"{each:.2f}" for each in THRESHOLDS
+    ]
     pairs = json.loads(PAIRS.read_text())
     assert len(pairs["en"]) == len(pairs["zh"]) == 40

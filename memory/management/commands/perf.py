@@ -102,7 +102,7 @@ class Command(BaseCommand):
             account = get_account(slug_of(SHARES[0]))
             figures[size] = run_bench(account, options["number"], self.stderr.write)
             for share in SHARES if size >= LARGE else ():
-                whole += query_plans.whole_reads(get_account(slug_of(share)), Viewer())
+                whole += query_plans.list_whole_table_reads(get_account(slug_of(share)), Viewer())
         text = page(figures)
         if options["out"]:
             _write(options["out"], text)
@@ -149,10 +149,12 @@ class Command(BaseCommand):
     def explain(self, **options: Any) -> None:
         slow = []
         for account in _chosen(options["account"]):
-            for statement in query_plans.hot_statements(account, Viewer(user_id=options["user"])):
+            for statement in query_plans.collect_hot_statements(
+                account, Viewer(user_id=options["user"])
+            ):
                 if options["only"] in statement.name:
                     slow += self._explain(account, statement)
-        for statement in query_plans.claim_statements():
+        for statement in query_plans.build_claim_statements():
             if options["only"] in statement.name:
                 self._show(statement.name, query_plans.explain(statement, owner=True))
         for name, table in slow:
@@ -162,7 +164,7 @@ class Command(BaseCommand):
         name = f"{account.slug}: {statement.name}"
         with acting(account):
             self._show(name, query_plans.explain(statement))
-            whole = query_plans.reads_whole_tables(query_plans.scans(statement))
+            whole = query_plans.filter_sequential_scans(query_plans.list_scans(statement))
         return [(name, table) for table in whole]
 
     def _show(self, name: str, plan: str) -> None:

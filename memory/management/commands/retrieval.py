@@ -15,16 +15,16 @@ from kmapp.search import weights as search_weights
 from memory.benchmarks import ablation_table, weight_tuning
 from memory.benchmarks.confidence import (
     Case,
-    calibration_code,
-    confidence_lines,
     load_cases,
     load_facts,
+    render_constants,
+    render_tables,
 )
 from memory.benchmarks.embedder import serve_embedder
 from memory.benchmarks.prompt_tokens import evidence_lines
-from memory.benchmarks.question_sets import Vectors, questions
+from memory.benchmarks.question_sets import Vectors, load_questions
 from memory.benchmarks.score_calibration import calibration_lines
-from memory.benchmarks.weight_tuning import Source, taught
+from memory.benchmarks.weight_tuning import Source, list_training_examples
 from memory.learning.fit import NAMES, learn
 
 WEIGHTS = Path(search_weights.__file__).with_name("weights.json")
@@ -67,12 +67,12 @@ class Command(BaseCommand):
 
     def _calibrate(self, vectors: Vectors, options: dict[str, Any]) -> None:
         cases = _cases(vectors, options["files"])
-        self._write([*calibration_code(cases), "", *confidence_lines(cases)])
+        self._write([*render_constants(cases), "", *render_tables(cases)])
 
     def _table(self, vectors: Vectors, options: dict[str, Any]) -> None:
-        confidence = confidence_lines(_cases(vectors, options["files"]))
+        confidence = render_tables(_cases(vectors, options["files"]))
         sources = [self._source(file, vectors, "table") for file in options["files"]]
-        text = ablation_table.page(sources, confidence)
+        text = ablation_table.render_page(sources, confidence)
         if options["out"]:
             options["out"].write_text(text, encoding="utf-8")
         self.stdout.write(text)
@@ -82,30 +82,33 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
     def _source(self, file: Path, vectors: Vectors, verb: str) -> Source:
-        questions_list = questions(file, TEMPLATE, vectors)
-        self.stderr.write(f"{file.name}: {len(questions_list):,} questions.")
-        lone = weight_tuning.lone(questions_list) if verb == "table" else []
-        return Source(file.name, weight_tuning.examples(questions_list), lone)
+        questions = load_questions(file, TEMPLATE, vectors)
+        self.stderr.write(f"{file.name}: {len(questions):,} questions.")
+        examples = weight_tuning.build_examples(questions)
+        without_context = (
+            weight_tuning.build_examples_without_context(questions) if verb == "table" else []
+        )
+        return Source(file.name, examples, without_context)
 
     def _tune(self, vectors: Vectors, options: dict[str, Any]) -> None:
         sources = [self._source(file, vectors, "tune") for file in options["files"]]
-        unseen = {
-            name: each.named_shares() for name, each in weight_tuning.held_out(sources).items()
+        held_out = {
+            name: each.as_dict() for name, each in weight_tuning.evaluate_held_out(sources).items()
         }
-        weights = learn(taught(sources))
+        weights = learn(list_training_examples(sources))
         output = {
             "weights": dict(zip(NAMES, (round(float(w), 4) for w in weights), strict=True)),
             "learned_by": "manage.py retrieval tune",
             "from": {
                 file.name: {
                     "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
-                    "questions": len(source.example_list),
+                    "questions": len(source.examples),
                 }
                 for file, source in zip(options["files"], sources, strict=True)
             },
             "model": settings.EMBEDDING_MODEL,
             "passage_template": TEMPLATE,
-            "on_what_was_held_out": unseen,
+            "on_what_was_held_out": held_out,
         }
         options["out"].write_text(json.dumps(output, indent=2) + "\n", encoding="utf-8")
         self.stdout.write(json.dumps(output, indent=2))
