@@ -18,7 +18,7 @@ from kmapp.accounts.models import Account, ApiKey, Invitation, User, account_ids
 from kmapp.ledger.actions import recording
 from kmapp.notifications.webhooks.actions import create_webhook, update_webhook
 from kmapp.notifications.webhooks.models import Webhook
-from kmapp.outbox.actions import deliver_due, resting
+from kmapp.outbox.actions import deliver_due, paused_until
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
 from kmapp.search.weights import LEARNED_WEIGHTS
@@ -196,7 +196,7 @@ def missing(text: str, *parts: str) -> list[str]:
 
 def settle(seconds: float = 60) -> int:
     """Run due jobs in this process; none may fail. Return their number."""
-    resting.clear()
+    paused_until.clear()
     tried = sum(deliver_due(queue, seconds=seconds) for queue in QUEUES)
     for account_id in account_ids():
         with acting(account_id):

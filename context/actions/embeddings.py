@@ -18,7 +18,7 @@ from kmapp.search.registry import register_source
 
 EXAMPLE = 80  # characters
 MAX_SECONDS = 60  # until no further archive of a job is started
-MOST_PARTS = 500  # passages of one result; the rest is found by terms only
+MAX_PARTS = 500  # passages of one result; the rest is found by terms only
 
 
 def embed_archives(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception]:
@@ -52,17 +52,17 @@ def _examples(account_id: UUID, number: int) -> dict[UUID, str]:
 def embed_for(
     model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, Exception]:
-    def read(*, hold: bool) -> Iterator[Text]:
+    def read(*, lock: bool) -> Iterator[Text]:
         rows = ToolResultArchive.objects.of(account_id).filter(pk__in=ids).order_by("pk")
         template = Template(model.passage_template)
-        for archive in rows.select_for_update(no_key=True) if hold else rows:
+        for archive in rows.select_for_update(no_key=True) if lock else rows:
             yield from _texts(template, archive)
 
     return embed_objects(model, account_id, ids, read=read)
 
 
 def _texts(template: Template, archive: ToolResultArchive) -> Iterator[Text]:
-    for number, passage in enumerate(split_passages(archive.result_full)[:MOST_PARTS]):
+    for number, passage in enumerate(split_passages(archive.result_full)[:MAX_PARTS]):
         text = template.render(
             Passage(text=passage.text, title=archive.query_summary, date=archive.created_at)
         )

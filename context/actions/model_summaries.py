@@ -101,10 +101,12 @@ def summarise_conversation(account_id: UUID, pk: UUID) -> None:
     if not messages:
         record_failure(account_id, ContextSummary, pk, Extractive.GONE)
         return
-    most = settings_row.assembly_policy().summary_tokens
-    system = prompt("conversation", most=str(most), words=str(int(WORDS_PER_TOKEN * most)))
+    max_tokens = settings_row.assembly_policy().summary_tokens
+    system = prompt(
+        "conversation", most=str(max_tokens), words=str(int(WORDS_PER_TOKEN * max_tokens))
+    )
     source = render_conversation(messages)
-    parse = partial(parse_conversation_summary, prompt=system, source=source, most=most)
+    parse = partial(parse_conversation_summary, prompt=system, source=source, max_tokens=max_tokens)
     summary = _request_summary(system, fence_text("conversation", source), parse)
     if summary is None:
         record_failure(account_id, ContextSummary, pk, Extractive.BAD_ANSWER)

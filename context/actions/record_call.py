@@ -29,7 +29,7 @@ from kmapp.errors import NotFound
 from kmapp.security.pii import redact, redact_json
 
 SCALAR_FIELDS = ("profile", "provider", "language", "nonce")  # of the material, stored as they are
-MOST_ACTIONS = 30
+MAX_ACTIONS = 30
 
 
 def record_call(request: Request, assembled: Assembled) -> Recorded:
@@ -87,7 +87,7 @@ def _build_report(
         prefix_sha256=report["prefix_sha256"],
         tool_tokens=tokens_by_tool(report["items"]),
         called_tools=list_called_tools(report["items"]),
-        actions=list(actions)[:MOST_ACTIONS],
+        actions=list(actions)[:MAX_ACTIONS],
         report=report,
         created_by=str(request.actor),
         created_at=timezone.now(),

@@ -97,9 +97,9 @@ def find_named_archives(text: str) -> Iterator[str]:
     return (match["uuid"] for match in _NAMED.finditer(text))
 
 
-def fold_text(text: str, most: int) -> str:
+def fold_text(text: str, max_length: int) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return line if len(line) <= max_length else f"{line[: max_length - 1]}…"
 
 
 # --- The tool -------------------------------------------------------------------------------------

@@ -199,10 +199,10 @@ def _prune_slot(draft: Draft, slot: Slot, strategy: str) -> int:
 def limit_turns(draft: Draft) -> None:
     """Drop the oldest turns, down to the number to summarise or the protected turns."""
     before, policy = draft.total, draft.policy
-    least = max(policy.protected_turns, policy.least_turns if policy.compact else 0)
+    min_turns = max(policy.protected_turns, policy.least_turns if policy.compact else 0)
     all_turns = split_turns(draft.material.messages)
     over, dropped = draft.excess, 0
-    while over > 0 and len(all_turns) - dropped > least:
+    while over > 0 and len(all_turns) - dropped > min_turns:
         over -= sum(draft.rows[index].tokens for index in all_turns[dropped])
         dropped += 1
     if dropped:

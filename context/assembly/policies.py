@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 STRATEGIES = ("soft_trim", "hard_clear")
-MOST_NAMES = 200
+MAX_NAMES = 200
 
 
 class InvalidPolicy(ValueError):
@@ -17,8 +17,8 @@ class InvalidPolicy(ValueError):
         self.reason = reason
 
 
-def _number(least: int, most: int, default: int) -> Any:
-    return field(default=default, metadata={"least": least, "most": most})
+def _number(minimum: int, maximum: int, default: int) -> Any:
+    return field(default=default, metadata={"minimum": minimum, "maximum": maximum})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +64,10 @@ class Policy:
 
 
 def _read_integer(name: str, value: Any, limits: Mapping[str, Any]) -> int:
-    if type(value) is not int or not limits["least"] <= value <= limits["most"]:
-        raise InvalidPolicy(name, f"must be an integer from {limits['least']} to {limits['most']}")
+    if type(value) is not int or not limits["minimum"] <= value <= limits["maximum"]:
+        raise InvalidPolicy(
+            name, f"must be an integer from {limits['minimum']} to {limits['maximum']}"
+        )
     return value
 
 
@@ -84,7 +86,7 @@ def _read_boolean(name: str, value: Any, _limits: Mapping[str, Any]) -> bool:
 def _read_names(name: str, value: Any, _limits: Mapping[str, Any]) -> tuple[str, ...]:
     if (
         not isinstance(value, list | tuple)
-        or len(value) > MOST_NAMES
+        or len(value) > MAX_NAMES
         or not all(isinstance(item, str) for item in value)
     ):
         raise InvalidPolicy(name, "must be a list of names")

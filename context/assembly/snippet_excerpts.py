@@ -32,10 +32,10 @@ def select_snippets(candidates: Sequence[Snippet], query: str, limit: int) -> li
             used += excerpt.tokens
     selected = []
     for index in chosen:
-        whole, excerpt = candidates[index], excerpts[index]
+        snippet, excerpt = candidates[index], excerpts[index]
         added = sizes[index] - excerpt.tokens
-        selected.append(whole if used + added <= limit else excerpt)
-        used += added if selected[-1] is whole else 0
+        selected.append(snippet if used + added <= limit else excerpt)
+        used += added if selected[-1] is snippet else 0
     return selected
 
 
@@ -43,15 +43,15 @@ def _shorten_all(candidates: Sequence[Snippet], query: str, limit: int) -> list[
     """Return excerpts of about equal size, which fit into the limit together if they can."""
     weights = weigh_terms(query, [frozenset(terms(snippet.text)) for snippet in candidates])
     tags = [snippet.tokens - tokens.count(snippet.text) for snippet in candidates]
-    most = max(MIN_TOKENS, (limit - sum(tags)) // len(candidates))
-    return [_shorten(snippet, weights, most) for snippet in candidates]
+    max_tokens = max(MIN_TOKENS, (limit - sum(tags)) // len(candidates))
+    return [_shorten(snippet, weights, max_tokens) for snippet in candidates]
 
 
-def _shorten(snippet: Snippet, weights: Mapping[str, float], most: int) -> Snippet:
+def _shorten(snippet: Snippet, weights: Mapping[str, float], max_tokens: int) -> Snippet:
     text = snippet.text
-    if tokens.count(text) <= most:
+    if tokens.count(text) <= max_tokens:
         return snippet
-    best = find_best_sentences(Passage(0, len(text), text), weights, most, tokens.count)
+    best = find_best_sentences(Passage(0, len(text), text), weights, max_tokens, tokens.count)
     if best.text.strip() == text.strip():
         return snippet
     before = f"{LEFT_OUT} " if best.start else ""

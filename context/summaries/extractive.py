@@ -118,14 +118,14 @@ _TURN_WORDS = {
 _OMITTED = {"en": "(the first {n} are left out)", "zh": "（最早的{n}轮从略）"}
 
 
-def summarise_turns(messages: Sequence[Message], language: str, most: int) -> str:
+def summarise_turns(messages: Sequence[Message], language: str, max_tokens: int) -> str:
     """Return a summary of at most `most` tokens; the latest turns have precedence."""
     lines = [_render_turn(messages, turn, language) for turn in split_turns(messages)]
     head = _TURN_WORDS[language][0].format(n=len(lines))
     for first in range(len(lines) + 1):
         omitted = [_OMITTED[language].format(n=first)] if first else []
         text = "\n".join([head, *omitted, *lines[first:]])
-        if tokens.count(text) <= most:
+        if tokens.count(text) <= max_tokens:
             return text
     return head
 

@@ -40,8 +40,8 @@ from kmapp.web.statistics.daily import build_charts
 PAGE = 50
 COLOURS = 7  # parts that have a colour of their own in the drawing; the eighth is the rest
 PERIODS = (1, 7, 30, 90, 365)
-MOST_DAYS = 92  # of charts with one column a day
-LEAST_DAYS = 7  # of charts that have one value a day
+MAX_DAYS = 92  # of charts with one column a day
+MIN_DAYS = 7  # of charts that have one value a day
 TITLES = {
     "hour": _("Tokens per hour"),
     "day": _("Tokens per day"),
@@ -105,7 +105,7 @@ def costs(request: WebRequest) -> HttpResponse:
 def _bucket(days: int) -> Literal["hour", "day", "week"]:
     if days == 1:
         return "hour"
-    return "day" if days <= MOST_DAYS else "week"
+    return "day" if days <= MAX_DAYS else "week"
 
 
 def _build_details(period: Period, by: str, tokens: int, number: str | None) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _build_details(period: Period, by: str, tokens: int, number: str | None) -> 
         "charts": [
             _build_cost_chart(period, buckets),
             _build_size_chart(count_sizes(period)),
-            *build_charts(period.account_id, ["tokens"], max(period.days, LEAST_DAYS)),
+            *build_charts(period.account_id, ["tokens"], max(period.days, MIN_DAYS)),
         ],
     }
 

@@ -29,10 +29,10 @@ def _build_field(name: str, default: Any, limits: Mapping[str, Any], current: An
         return forms.ChoiceField(label=label, required=False, choices=options)
     attrs = {} if current is None else {"placeholder": format_input(current)}
     if isinstance(default, int):
-        least, most = limits["least"], limits["most"]
+        minimum, maximum = limits["minimum"], limits["maximum"]
         number = forms.NumberInput(attrs=attrs)
         return forms.IntegerField(
-            label=label, required=False, min_value=least, max_value=most, widget=number
+            label=label, required=False, min_value=minimum, max_value=maximum, widget=number
         )
     if isinstance(default, float):
         number = forms.NumberInput(attrs={**attrs, "step": "any"})

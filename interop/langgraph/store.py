@@ -115,11 +115,11 @@ def list_items(view: ProtocolView, prefix: tuple[str, ...]) -> list[Mapping[str,
     return [each for each in memories if is_item(each) and is_current(each, moment)]
 
 
-def read_number(data: Mapping[str, Any], name: str, default: int, least: int) -> int:
+def read_number(data: Mapping[str, Any], name: str, default: int, minimum: int) -> int:
     value = data.get(name)
     value = default if value is None else value
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_SCANNED:
-        raise field_error(name, f"must be a whole number from {least} to {MAX_SCANNED}")
+    if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= MAX_SCANNED:
+        raise field_error(name, f"must be a whole number from {minimum} to {MAX_SCANNED}")
     return value
 
 

@@ -75,8 +75,8 @@ class Claim:
         self._claimed_rows().delete()
 
     def _claimed_rows(self) -> Any:
-        mine = IdempotentRequest.objects.of(self.account)
-        return mine.filter(pk=self.row, lease_token=self.token, state=State.IN_FLIGHT)
+        own_requests = IdempotentRequest.objects.of(self.account)
+        return own_requests.filter(pk=self.row, lease_token=self.token, state=State.IN_FLIGHT)
 
 
 def claim_key(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpResponse:
@@ -142,27 +142,27 @@ def _find_stored_response(row: IdempotentRequest, *, same: bool) -> HttpResponse
 
 
 def run_once(
-    hold: Claim, handler: Callable[..., HttpResponseBase], *args: Any, **kwargs: Any
+    claim: Claim, handler: Callable[..., HttpResponseBase], *args: Any, **kwargs: Any
 ) -> HttpResponseBase:
     """Run a handler and store its response, refusals included; failures are not stored."""
     try:
         response = handler(*args, **kwargs)
     except Exception as error:
-        _store_refusal(hold, translate_error(error))
+        _store_refusal(claim, translate_error(error))
         raise
-    if not hold.sealed and isinstance(response, Response):
-        with acting(hold.account):
-            hold.seal(response.status_code, response.data)
+    if not claim.sealed and isinstance(response, Response):
+        with acting(claim.account):
+            claim.seal(response.status_code, response.data)
     return response
 
 
-def _store_refusal(hold: Claim, refusal: Refusal | None) -> None:
+def _store_refusal(claim: Claim, refusal: Refusal | None) -> None:
     # The handler's transaction has rolled back, and with it a seal.
-    with acting(hold.account):
+    with acting(claim.account):
         if refusal is None or refusal.passes:
-            hold.release()
+            claim.release()
         else:
-            hold.seal(refusal.status, refusal.body)
+            claim.seal(refusal.status, refusal.body)
 
 
 def delete_expired_responses() -> int:

@@ -150,9 +150,9 @@ def _read_body(source: Any, limit: int) -> bytes | None:
 
 def skip_body(source: Any) -> None:
     """Read and discard the rest of a body, up to a limit."""
-    most = MAX_DISCARDED_BYTES
-    while most > 0 and (piece := source.read(READ_SIZE)):
-        most -= len(piece)
+    remaining = MAX_DISCARDED_BYTES
+    while remaining > 0 and (piece := source.read(READ_SIZE)):
+        remaining -= len(piece)
 
 
 def _set_body(request: WSGIRequest, body: bytes) -> None:

@@ -73,12 +73,12 @@ def _add_storable_limits(field: Any, schema: Schema, registry: ComponentRegistry
 
 
 def _build_list_schema(field: Any, schema: Schema, item: Schema) -> Schema:
-    least = {} if field.allow_empty else {"minItems": 1}
+    min_items = {} if field.allow_empty else {"minItems": 1}
     if not isinstance(field, OneOrMore):
-        return {**least, **schema, "items": item}
+        return {**min_items, **schema, "items": item}
     words = {name: schema[name] for name in WORDS if name in schema}
     inner = {name: value for name, value in schema.items() if name not in WORDS}
-    return {**words, "anyOf": [{**least, **inner, "type": "array", "items": item}, item]}
+    return {**words, "anyOf": [{**min_items, **inner, "type": "array", "items": item}, item]}
 
 
 def _build_any_schema(registry: ComponentRegistry) -> Schema:

@@ -132,24 +132,24 @@ def deliver_due(
     another worker when there is work, and again when the time is up, because the other worker may
     have come while this one held a host lock.
     """
-    until, tried, left = monotonic() + seconds, 0, True
+    until, delivered, left = monotonic() + seconds, 0, True
     with HostLocks() as locks:
         while left and (handlers := _runnable_handlers(queue, locks)) and monotonic() < until:
             token = uuid7()
             claimed = _claim(handlers, token, task or token)
             left = bool(claimed)
             if claimed:
-                if not tried:
+                if not delivered:
                     wake_another()
-                tried += len(claimed)
+                delivered += len(claimed)
                 _deliver(claimed, token)
-    if left and locks.held and tried:
+    if left and locks.held and delivered:
         wake_another()
-    return tried
+    return delivered
 
 
 # Handlers that wait for something external, and until when this process does not run them.
-resting: dict[str, float] = {}
+paused_until: dict[str, float] = {}
 
 
 def _runnable_handlers(queue: str, locks: HostLocks) -> dict[str, int]:
@@ -157,7 +157,7 @@ def _runnable_handlers(queue: str, locks: HostLocks) -> dict[str, int]:
     return {
         each.name: each.batch
         for each in list_subscriptions(queue)
-        if resting.get(each.name, now) <= now
+        if paused_until.get(each.name, now) <= now
         and (not each.one_per_host or locks.acquire(each.name))
     }
 
@@ -187,20 +187,20 @@ def _deliver(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:
     assert subscribed is not None  # noqa: S101 - claimed by name from the registry
     with acting(account_id):
         jobs = _jobs(account_id, [row[0] for row in claimed])
-    most = settings.OUTBOX_MAX_ATTEMPTS
+    max_attempts = settings.OUTBOX_MAX_ATTEMPTS
     parents = [job.traceparent for job in jobs]
     with (
         renew_leases(account_id, token),
         tracing.span(handler, SpanKind.CONSUMER, parents=parents) as span,
     ):
-        answers = _run(subscribed, [job for job in jobs if job.attempt <= most])
-        failed = [error for error in answers.values() if not isinstance(error, RetryLater)]
+        outcomes = _run(subscribed, [job for job in jobs if job.attempt <= max_attempts])
+        failed = [error for error in outcomes.values() if not isinstance(error, RetryLater)]
         if span and failed:
             span.set_status(StatusCode.ERROR, type(failed[0]).__name__)
     died = RuntimeError("Its worker died each time.")
-    answers |= {job.id: died for job in jobs if job.attempt > most}
+    outcomes |= {job.id: died for job in jobs if job.attempt > max_attempts}
     with acting(account_id):
-        store_outcomes(subscribed, jobs, token, answers)
+        store_outcomes(subscribed, jobs, token, outcomes)
 
 
 def _jobs(account_id: UUID, ids: list[UUID]) -> list[Job]:
@@ -226,7 +226,7 @@ def _run(subscribed: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
         return dict((subscribed.run(jobs) if jobs else None) or {})
     except RetryLater as error:
         if error.for_all:
-            resting[subscribed.name] = monotonic() + error.seconds
+            paused_until[subscribed.name] = monotonic() + error.seconds
             log.warning("handler_rests", handler=subscribed.name, reason=error.reason)
         return {job.id: error for job in jobs}
     except ReadOnly as error:

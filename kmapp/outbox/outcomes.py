@@ -61,18 +61,20 @@ def _complete(jobs: Sequence[Job], token: UUID) -> None:
 
 
 def _store_error(subscribed: Subscription, job: Job, token: UUID, error: Exception) -> None:
-    mine = Delivery.objects.of(job.account_id).filter(pk=job.id, lease_token=token, done_at=None)
+    delivery = Delivery.objects.of(job.account_id).filter(
+        pk=job.id, lease_token=token, done_at=None
+    )
     if isinstance(error, RetryLater):
         due_at = Now() + timedelta(seconds=error.seconds)
         outcome = "postponed"
         values = {"due_at": due_at, "attempts": F("attempts") - 1, "reason": error.reason}
     else:
-        most = 0 if isinstance(error, PermanentFailure) else settings.OUTBOX_MAX_ATTEMPTS
-        delay = compute_retry_delay(job.attempt, max_attempts=most)
+        max_attempts = 0 if isinstance(error, PermanentFailure) else settings.OUTBOX_MAX_ATTEMPTS
+        delay = compute_retry_delay(job.attempt, max_attempts=max_attempts)
         outcome = "failed" if delay is None else "retried"
         values = {"failed_at": Now()} if delay is None else {"due_at": Now() + delay}
         values |= {"last_error": f"{type(error).__name__}: {error}"[:1000], "reason": ""}
-    changed = mine.update(**values, lease_token=None, lease_owner=None, lease_until=None)
+    changed = delivery.update(**values, lease_token=None, lease_owner=None, lease_until=None)
     DELIVERIES.labels(outcome).inc()
     if not changed:
         _log_fenced(job.id)

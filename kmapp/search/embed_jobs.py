@@ -36,7 +36,7 @@ class Text:
 class Read(Protocol):
     """Return all texts to embed of some objects; with `hold`, lock their rows."""
 
-    def __call__(self, *, hold: bool) -> Iterable[Text]: ...
+    def __call__(self, *, lock: bool) -> Iterable[Text]: ...
 
 
 def embed_for_all_models(
@@ -67,7 +67,7 @@ def embed_objects(
     An object without a text in `context_collection` loses its vector there.
     """
     with acting(account_id):
-        texts = list(read(hold=False))
+        texts = list(read(lock=False))
         reusable = find_vectors_of_equal_texts(
             account_id, model.pk, (each.part.text_sha256 for each in texts)
         )
@@ -77,7 +77,7 @@ def embed_objects(
     vectors, reasons = _embed_missing(model, missing)
     vectors |= reusable
     with acting(account_id):
-        current_texts = list(read(hold=True))
+        current_texts = list(read(lock=True))
         without_context = set(ids) - {
             each.part.object_id for each in current_texts if each.collection == context_collection
         }

@@ -35,8 +35,8 @@ class ModelAnswers:
 
     @property
     def overlap(self) -> float:
-        most = max(len(self.before), len(self.after))
-        return len(set(self.before) & set(self.after)) / most if most else 1.0
+        longer = max(len(self.before), len(self.after))
+        return len(set(self.before) & set(self.after)) / longer if longer else 1.0
 
     @property
     def moves(self) -> list[int]:

@@ -31,7 +31,7 @@ def embed_chunks(
 def _embed_with_model(
     index_version: str, model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> Mapping[UUID, Exception]:
-    def load_batch(*, hold: bool) -> Iterator[Text]:
+    def load_batch(*, lock: bool) -> Iterator[Text]:
         rows = (
             KnowledgeChunk.objects.of(account_id)
             .filter(pk__in=ids)
@@ -39,7 +39,7 @@ def _embed_with_model(
             .defer("text_row__text")
         )
         template = Template(model.passage_template)
-        locked = rows.select_for_update(no_key=True, of=("self",)) if hold else rows
+        locked = rows.select_for_update(no_key=True, of=("self",)) if lock else rows
         for chunk in locked.order_by("pk"):
             passages = split_passages(chunk, chunk.document.title)
             texts = [text for each in passages for text in render_parts(template, each)]

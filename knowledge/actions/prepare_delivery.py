@@ -98,23 +98,23 @@ class PreparedDelivery:
 def check_quota(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
     """Refuse deliveries that exceed the limit of a file or of the account. Inside `acting`."""
     for i, each in enumerate(deliveries):
-        most = settings.KNOWLEDGE_MAX_FILE_BYTES
-        if each.size > most:
+        max_bytes = settings.KNOWLEDGE_MAX_FILE_BYTES
+        if each.size > max_bytes:
             raise TooLarge(
                 _("“%(ref)s” is too large: %(size)s bytes. The limit is %(most)s bytes per file.")
-                % {"ref": each.ref, "size": f"{each.size:,}", "most": f"{most:,}"},
+                % {"ref": each.ref, "size": f"{each.size:,}", "most": f"{max_bytes:,}"},
                 issues=[{"path": f"documents.{i}", "message": "is too large"}],
             )
     rows = KnowledgeDocument.objects.of(account_id).not_removed()
     stored_bytes = rows.aggregate(Sum("size"))["size__sum"] or 0
-    most = settings.KNOWLEDGE_MAX_ACCOUNT_BYTES
-    if stored_bytes + sum(each.size for each in deliveries) > most:
+    max_bytes = settings.KNOWLEDGE_MAX_ACCOUNT_BYTES
+    if stored_bytes + sum(each.size for each in deliveries) > max_bytes:
         raise TooLarge(
             _(
                 "Document storage is full: %(kept)s of %(most)s bytes are used. Erase some "
                 "documents, then try again."
             )
-            % {"most": f"{most:,}", "kept": f"{stored_bytes:,}"},
+            % {"most": f"{max_bytes:,}", "kept": f"{stored_bytes:,}"},
             code="account_full",
         )
 

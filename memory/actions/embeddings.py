@@ -66,8 +66,8 @@ def _embed_texts(
 ) -> dict[UUID, Exception]:
     template = Template(model.passage_template)
 
-    def read(*, hold: bool) -> Iterator[Text]:
-        for entry in _list_embedded(account_id, ids, hold=hold):
+    def read(*, lock: bool) -> Iterator[Text]:
+        for entry in _list_embedded(account_id, ids, lock=lock):
             for number, text in enumerate(render_parts(template, build_passage(entry))):
                 yield Text.of(COLLECTION, entry.pk, number, text)
 
@@ -77,22 +77,22 @@ def _embed_texts(
 def _embed_contexts(
     model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, Exception]:
-    def read(*, hold: bool) -> Iterator[Text]:
-        return _context_texts(model, account_id, ids, hold=hold)
+    def read(*, lock: bool) -> Iterator[Text]:
+        return _context_texts(model, account_id, ids, lock=lock)
 
     return embed_objects(model, account_id, ids, read=read, context_collection=CONTEXT_COLLECTION)
 
 
-def _list_embedded(account_id: UUID, ids: Sequence[UUID], *, hold: bool) -> list[MemoryEntry]:
+def _list_embedded(account_id: UUID, ids: Sequence[UUID], *, lock: bool) -> list[MemoryEntry]:
     rows = MemoryEntry.objects.of(account_id).filter(pk__in=ids).exclude(tier__in=COLD)
-    return list((rows.select_for_update(no_key=True) if hold else rows).order_by("pk"))
+    return list((rows.select_for_update(no_key=True) if lock else rows).order_by("pk"))
 
 
 def _context_texts(
-    model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID], *, hold: bool
+    model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID], *, lock: bool
 ) -> Iterator[Text]:
     template = Template(model.passage_template)
-    entries = _list_embedded(account_id, ids, hold=hold)
+    entries = _list_embedded(account_id, ids, lock=lock)
     # Read after the entries are locked: a predecessor may have been erased meanwhile.
     previous_texts = {row.pk: row.before for row in load_neighbours(account_id, ids)}
     for entry in entries:
@@ -109,7 +109,7 @@ def enqueue_contexts(account_id: UUID, ids: Sequence[UUID]) -> None:
     """
     pending: set[UUID] = set()
     for model in models_in_use():
-        texts = list(_context_texts(model, account_id, ids, hold=True))
+        texts = list(_context_texts(model, account_id, ids, lock=True))
         vectors = Vector.objects.of(account_id).filter(
             collection=CONTEXT_COLLECTION, model=model, object_id__in=ids
         )

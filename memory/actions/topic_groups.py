@@ -90,8 +90,8 @@ def _sample_members(ids: Sequence[UUID], topics: Mapping[UUID, UUID]) -> list[UU
     for pk in ids:
         if pk in topics:
             of_topic[topics[pk]].append(pk)
-    most = max(MIN_TOPIC_SIZE, PAGE // 2 // max(1, len(of_topic)))
-    sample = [pk for members in of_topic.values() for pk in members[:most]]
+    max_members = max(MIN_TOPIC_SIZE, PAGE // 2 // max(1, len(of_topic)))
+    sample = [pk for members in of_topic.values() for pk in members[:max_members]]
     return sample[: PAGE // 2]
 
 

@@ -14,7 +14,7 @@ from kmapp.search.weights import LEARNED_WEIGHTS, Signals, compute_balance
 
 Matrix = NDArray[np.float64]
 NAMES = list(LEARNED_WEIGHTS)
-STEPS, DAMPING, LEAST_PACE = 12, 1e-3, 0.01
+STEPS, DAMPING, MIN_PACE = 12, 1e-3, 0.01
 SCALES = np.geomspace(2, 64, 24)  # sums of weights before they are scaled to sum 1
 PRIOR_EXAMPLES = 1.0  # how many examples the prior counts as
 
@@ -62,7 +62,7 @@ def learn(
         move = np.zeros(len(NAMES))
         move[free] = np.linalg.solve(curvature[np.ix_(free, free)], -slope[free])
         before, pace = loss.compute(weights), 1.0
-        while loss.compute(np.maximum(weights + pace * move, 0)) > before and pace > LEAST_PACE:
+        while loss.compute(np.maximum(weights + pace * move, 0)) > before and pace > MIN_PACE:
             pace /= 2
         weights = np.maximum(weights + pace * move, 0)
     return np.asarray(weights / weights.sum())

@@ -10,7 +10,7 @@ from kmapp.accounts.models import Account
 from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.checkpoints import sign_moved_heads
 from kmapp.notifications.models import Notification
-from kmapp.outbox.actions import Task, deliver_due, publish, resting
+from kmapp.outbox.actions import Task, deliver_due, publish, paused_until
 from kmapp.outbox.registry import QUEUES, PermanentFailure, on
 from memory.models import MemoryEntry
 from rules.actions.promotions import request_or_promote
@@ -35,7 +35,7 @@ def rows(account: Account, **conditions: Any) -> list[tuple[str, int, bool]]:
 
 def settle() -> None:
     """Run due jobs; some fail on purpose."""
-    resting.clear()
+    paused_until.clear()
     while sum(deliver_due(queue) for queue in QUEUES):
         pass
 

@@ -13,7 +13,7 @@ from django.db import Error, connection, connections, transaction
 from kmapp.accounts.acting import acting, current_account_id
 from kmapp.accounts.models import Account
 from kmapp.outbox import registry
-from kmapp.outbox.actions import Task, deliver_due, publish, resting
+from kmapp.outbox.actions import Task, deliver_due, publish, paused_until
 from kmapp.outbox.registry import Job, on
 from tests import makers
 from tests.promises.plugin import RecordFigure
@@ -200,7 +200,7 @@ def test_nothing_leaks_through_the_worker(
 ) -> None:
     """The worker alternates accounts on one connection, whatever the previous job raised."""
     monkeypatch.setattr(registry, "_subscriptions", {})
-    resting.clear()
+    paused_until.clear()
     visited: list[UUID] = []
     leaks: list[str] = []
     events = cycle(EVENTS)

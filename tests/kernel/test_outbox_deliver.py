@@ -16,7 +16,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.errors import ReadOnly
 from kmapp.outbox import registry
-from kmapp.outbox.actions import Task, deliver_due, publish, release, replay, resting
+from kmapp.outbox.actions import Task, deliver_due, publish, release, replay, paused_until
 from kmapp.outbox.host_lock import HostLocks
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import Job, RetryLater, on
@@ -29,9 +29,9 @@ TOPIC = "test.deliver"
 def only_ours(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Remove all handlers but those of the test, and forget postponed ones."""
     monkeypatch.setattr(registry, "_subscriptions", {})
-    resting.clear()
+    paused_until.clear()
     yield
-    resting.clear()
+    paused_until.clear()
 
 
 def publish_jobs(account: Account, count: int) -> None:
@@ -75,7 +75,7 @@ def test_postponed_handler_is_not_called_again(acme: Account) -> None:
         rows = Delivery.objects.of(acme)
         assert rows.filter(reason="no_provider", attempts=0).count() == 2
         assert rows.filter(reason="", attempts=0).count() == 8
-    resting.clear()
+    paused_until.clear()
     assert deliver_due("default") == 2
 
 

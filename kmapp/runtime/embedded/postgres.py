@@ -245,8 +245,8 @@ def build_index_settings(memory: int, shared: int, processors: int) -> dict[str,
     An HNSW index that does not fit into the memory of its build takes many times as long. Parallel
     builds have this memory in /dev/shm, which is small in many containers.
     """
-    least, most = INDEX_MEMORY
-    build = max(least, min(memory // 8, most))
+    minimum, maximum = INDEX_MEMORY
+    build = max(minimum, min(memory // 8, maximum))
     return {
         "maintenance_work_mem": f"{build}MB",
         "max_parallel_maintenance_workers": str(processors - 1 if shared > 2 * build else 0),
