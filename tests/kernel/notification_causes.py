@@ -10,7 +10,7 @@ from kmapp.accounts.models import Account
 from kmapp.ledger.checkpoint_thread import CheckpointThread
 from kmapp.ledger.checkpoints import sign_moved_heads
 from kmapp.notifications.models import Notification
-from kmapp.outbox.actions import Task, deliver_due, publish, paused_until
+from kmapp.outbox.actions import Task, deliver_due, paused_until, publish
 from kmapp.outbox.registry import QUEUES, PermanentFailure, on
 from memory.models import MemoryEntry
 from rules.actions.promotions import request_or_promote

@@ -13,7 +13,7 @@ from django.db import Error, connection, connections, transaction
 from kmapp.accounts.acting import acting, current_account_id
 from kmapp.accounts.models import Account
 from kmapp.outbox import registry
-from kmapp.outbox.actions import Task, deliver_due, publish, paused_until
+from kmapp.outbox.actions import Task, deliver_due, paused_until, publish
 from kmapp.outbox.registry import Job, on
 from tests import makers
 from tests.promises.plugin import RecordFigure

@@ -16,7 +16,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.errors import ReadOnly
 from kmapp.outbox import registry
-from kmapp.outbox.actions import Task, deliver_due, publish, release, replay, paused_until
+from kmapp.outbox.actions import Task, deliver_due, paused_until, publish, release, replay
 from kmapp.outbox.host_lock import HostLocks
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import Job, RetryLater, on
