@@ -28,7 +28,7 @@ class Fault:
     blackhole: bool = False  # nothing passes, and nothing is closed
     reset: bool = False  # existing and new connections are reset
     truncate_after: int | None = None  # bytes of responses after which the connection closes
-    pace: float = 0.0  # seconds a byte
+    pace: float = 0.0  # seconds a byte, on average
 
 
 FAULTS = {
@@ -130,10 +130,15 @@ class Proxy:
             self._abort(each)
 
     def _send(self, to: socket.socket, data: bytes) -> None:
-        """Send everything, byte by byte as long as the fault says so."""
+        """Send everything, byte by byte as long as the fault says so.
+
+        Each byte has its time, so that the pace does not depend on how exactly a machine sleeps.
+        """
+        due = time.monotonic()
         while data:
             part = 1 if self.fault.pace else len(data)
             if self.fault.pace:
-                time.sleep(self.fault.pace * random.uniform(0.5, 1.5))  # noqa: S311
+                due += self.fault.pace * random.uniform(0.5, 1.5)  # noqa: S311
+                time.sleep(max(0.0, due - time.monotonic()))
             to.sendall(data[:part])
             data = data[part:]

@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.outbox.actions import deliver_due, resting
+from kmapp.outbox.actions import deliver_due, paused_until
 from kmapp.outbox.registry import QUEUES
 from memory.models import MemoryEntry
 from tests.agent import Agent
@@ -68,7 +68,7 @@ def configure_chat(settings: Settings, provider: FakeProvider) -> None:
 
 def run_due_jobs() -> None:
     """Run the worker once over all due jobs; jobs may fail."""
-    resting.clear()
+    paused_until.clear()
     for queue in QUEUES:
         deliver_due(queue)
 

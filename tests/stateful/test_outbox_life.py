@@ -17,7 +17,7 @@ from pytest_django import Settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox import registry
-from kmapp.outbox.actions import Task, deliver_due, publish, release, replay, resting
+from kmapp.outbox.actions import Task, deliver_due, paused_until, publish, release, replay
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, on
 from memory.models import MemoryEntry
@@ -131,7 +131,7 @@ class OutboxLife(RuleBasedStateMachine):
             rows.update(lease_until=Now() - timedelta(seconds=1))
 
     def deliver_all(self) -> None:
-        resting.clear()
+        paused_until.clear()
         for side in self.sides:
             for each in side.jobs.values():
                 # Its workers have died as often as it may be tried.
@@ -246,4 +246,4 @@ def test_jobs_live_as_modelled(
     settings.OUTBOX_MAX_ATTEMPTS = MAX_ATTEMPTS
     monkeypatch.setattr(registry, "_subscriptions", {})
     run(OutboxLife, form)
-    resting.clear()
+    paused_until.clear()
