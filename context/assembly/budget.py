@@ -65,8 +65,7 @@ class Draft:
         self.tools = filter_by_profile(self.all_tools, self.profile, self.needed_tools())
         self.candidates = sorted(material.snippets, key=lambda s: (-s.score, s.source, s.ref))
         if policy.short_ids:
-            numbered = enumerate(self.candidates, start=1)
-            self.candidates = [replace(each, label=str(number)) for number, each in numbered]
+            self.candidates = _number_snippets(self.candidates)  # for the sizes
         self.snippets: list[Snippet] = []
         self.tail: list[Part] = []
         self.set_snippets(self._limit_snippets())
@@ -105,7 +104,8 @@ class Draft:
         return max(cap, policy.snippet_tokens)
 
     def set_snippets(self, snippets: list[Snippet]) -> None:
-        self.snippets, self.tail = snippets, build_tail(self.material, snippets)
+        self.snippets = _number_snippets(snippets) if self.policy.short_ids else snippets
+        self.tail = build_tail(self.material, self.snippets)
 
     @property
     def total(self) -> int:
@@ -125,6 +125,11 @@ class Draft:
     def record(self, action: str, before: int, **more: Any) -> None:
         decision = {"action": action, **more, "tokens_before": before, "tokens_after": self.total}
         self.decisions.append(decision)
+
+
+def _number_snippets(snippets: Sequence[Snippet]) -> list[Snippet]:
+    """Label each snippet with its number in the prompt, from 1."""
+    return [replace(each, label=str(number)) for number, each in enumerate(snippets, start=1)]
 
 
 # --- The ladder -----------------------------------------------------------------------------------

@@ -42,6 +42,28 @@ def test_numbers_replace_ids_if_the_policy_says_so() -> None:
     assert "label" not in build_report(whole_ids)["citations"][0]
 
 
+def test_numbers_of_retrieved_texts_have_no_gaps() -> None:
+    texts = ["Crate 0 has 2 kettles.", "kettles " * 300, "Crate 2 has 4 kettles."]
+    candidates = [
+        Snippet(
+            source="memory",
+            ref=f"r{at}",
+            text=text,
+            score=1 - at / 10,
+            trust="trusted",
+            why={},
+            citation={"kind": "memory_entry", "ref": f"r{at}"},
+        )
+        for at, text in enumerate(texts)
+    ]
+    message = {"role": "user", "content": "How many kettles?"}
+    material = Material(
+        messages=[message], window=5_000, reserve=100, snippets=candidates, nonce=NONCE
+    )
+    draft = fit_into_budget(material, Policy(short_ids=True, snippet_tokens=150))
+    assert [(each.label, each.ref) for each in draft.snippets] == [("1", "r0"), ("2", "r2")]
+
+
 def test_texts_are_shortened_before_any_is_left_out() -> None:
     def candidate(at: int) -> Snippet:
         filler = " ".join(f"Shelf {at}{n} of the barn holds old rope and dust." for n in range(30))
