@@ -94,7 +94,7 @@ def call(request: WebRequest, pk: UUID) -> HttpResponse:
         "bar": label_bar(row, max(row.total, 1)),
         "steps": [{"step": step, "label": _label(step.action)} for step in steps_],
         "budget_at": budget_at,
-        "evidence": _evidence(row.report, recorded_calls.get(row.pk), question.get("labels", {})),
+        "evidence": _list_evidence(row.report, draft, question.get("labels", {})),
         **question,
         "tools": _largest_tools(row.report),
         "prompt": list_prompt_parts(draft) if draft else (),
@@ -139,15 +139,14 @@ def _compare_sections(row: ContextCostReport, other: ContextCostReport) -> list[
     ]
 
 
-def _evidence(
-    report: Mapping[str, Any], recorded_call: RecordedCall | None, judged: Mapping[str, str]
+def _list_evidence(
+    report: Mapping[str, Any], draft: Draft | None, judged: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the retrieved texts of the call; their text only while inputs exist."""
-    texts = (
-        {citation.ref: citation.text for citation in recorded_call.material.snippets}
-        if recorded_call
-        else {}
-    )
+    """Return the retrieved texts of the call as they were sent; the text only while inputs exist.
+
+    `draft` is the call assembled again from its inputs.
+    """
+    texts = {snippet.ref: snippet.text for snippet in draft.snippets} if draft else {}
     return [
         {
             "citation": citation,
