@@ -59,7 +59,7 @@ def restrict_to_ids(collection: Collection, within: AllowedObjects) -> AllowedOb
     For filters over several tables: Postgres expects one or two rows of a new account and would
     evaluate the filter again for each of its thousands of vectors.
     """
-    scan_limit = _compute_scan_limit(collection)
+    scan_limit = compute_scan_limit(collection)
     [(ids,)] = fetch_all(
         f"SELECT array_agg(id) FROM ({within.sql} LIMIT {scan_limit + 1}) AS allowed (id)",  # noqa: S608 - as below
         within.parameters,
@@ -71,13 +71,13 @@ def restrict_to_ids(collection: Collection, within: AllowedObjects) -> AllowedOb
 
 
 STATISTICS_CACHE: TtlCache[tuple[int, float]] = TtlCache()
-SCAN_DECISION_CACHE: TtlCache[bool] = TtlCache()
+ALLOWED_COUNT_CACHE: TtlCache[int] = TtlCache()
 
 
 def clear_query_caches() -> None:
     """Clear the caches, for another database or a test."""
     STATISTICS_CACHE.clear()
-    SCAN_DECISION_CACHE.clear()
+    ALLOWED_COUNT_CACHE.clear()
 
 
 def compute_cache_seconds(count: int) -> float:
@@ -152,7 +152,8 @@ def find_nearest(
     return best
 
 
-def _compute_scan_limit(collection: Collection) -> int:
+def compute_scan_limit(collection: Collection) -> int:
+    """Return up to how many allowed objects a scan is faster than the index."""
     documents, _ = load_statistics(collection)
     return int(SCAN_FACTOR * math.sqrt(documents))
 
@@ -163,18 +164,24 @@ def is_scan_faster(collection: Collection, within: AllowedObjects) -> bool:
     The index is slower the more vectors it has and the fewer of them qualify. Both take equally
     long at about this multiple of the root of the collection's size.
     """
-    scan_limit = _compute_scan_limit(collection)
+    scan_limit = compute_scan_limit(collection)
     if within.is_scanned or load_statistics(collection)[0] <= scan_limit:
         return True
-    key = (collection, scan_limit, within.sql, repr(within.parameters))
-    is_faster = SCAN_DECISION_CACHE.get(key)
-    if is_faster is None:
-        [(count,)] = fetch_all(
-            f"SELECT count(*) FROM ({within.sql} LIMIT {scan_limit + 1}) AS allowed",  # noqa: S608 - as above
+    return count_allowed(collection, within) <= scan_limit
+
+
+def count_allowed(collection: Collection, within: AllowedObjects) -> int:
+    """Return the number of allowed objects, counted up to one more than a scan may have."""
+    count_limit = compute_scan_limit(collection) + 1
+    key = (collection, count_limit, within.sql, repr(within.parameters))
+    count = ALLOWED_COUNT_CACHE.get(key)
+    if count is None:
+        [(counted,)] = fetch_all(
+            f"SELECT count(*) FROM ({within.sql} LIMIT {count_limit}) AS allowed",  # noqa: S608 - as above
             within.parameters,
         )
-        is_faster = SCAN_DECISION_CACHE.put(key, count <= scan_limit, seconds=CACHE_SECONDS)
-    return is_faster
+        count = ALLOWED_COUNT_CACHE.put(key, counted, seconds=CACHE_SECONDS)
+    return count
 
 
 def fetch_all(statement: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[Any]:

@@ -24,12 +24,15 @@ from kmapp.search.postings import (
 from kmapp.search.queries import (
     AllowedObjects,
     Collection,
+    compute_scan_limit,
+    count_allowed,
     fetch_all,
     is_scan_faster,
     load_statistics,
 )
 
 CHECKED_PER_RESULT = (4, 64)  # documents checked against a filter for each result, in turn
+EXPECTED_PER_RESULT = 2  # allowed documents for each result among those that are checked
 MAX_CHECKED = 5_000  # documents that are checked one by one
 MIN_PREFIX_LENGTH = 3  # characters
 
@@ -137,12 +140,7 @@ def find_best_by_words(
     scored = np.flatnonzero(scores)
     if not recent and not len(scored):
         return {}
-    if is_scan_faster(collection, within):
-        numbers = scored if len(scored) <= MAX_CHECKED else None
-        return _rank(
-            _fetch_allowed(collection, within, recent.keys(), numbers), scores, recent, limit
-        )
-    for checked in (factor * limit for factor in CHECKED_PER_RESULT):
+    for checked in _plan_checks(collection, within, limit):
         if checked < len(scored):
             numbers = find_best(scores, checked)
             allowed = _fetch_allowed(collection, within, recent.keys(), numbers)
@@ -150,8 +148,27 @@ def find_best_by_words(
             # Documents that are not checked have lower scores.
             if len(best) == limit and min(best.values()) >= scores[numbers].min():
                 return best
-    allowed = _fetch_allowed(collection, within, recent.keys(), scored)
+    is_whole_fetch_faster = len(scored) > MAX_CHECKED and is_scan_faster(collection, within)
+    allowed = _fetch_allowed(
+        collection, within, recent.keys(), None if is_whole_fetch_faster else scored
+    )
     return _rank(allowed, scores, recent, limit)
+
+
+def _plan_checks(collection: Collection, within: AllowedObjects, limit: int) -> list[int]:
+    """Return how many of the best documents to check in turn, before all are checked.
+
+    If few documents are allowed, all of them are fetched instead of checking more of the others.
+    """
+    documents, _ = load_statistics(collection)
+    scan_limit = compute_scan_limit(collection)
+    if within.is_scanned or documents <= scan_limit:
+        return []
+    count = count_allowed(collection, within)
+    if count > scan_limit:
+        return [factor * limit for factor in CHECKED_PER_RESULT]
+    checked = EXPECTED_PER_RESULT * limit * documents // max(count, 1)
+    return [checked] if checked < count else []
 
 
 def _fetch_allowed(
