@@ -138,9 +138,11 @@ DATABASE_SESSION = {
     "statement_timeout": STATEMENT_TIMEOUT,
     "lock_timeout": "2s",
     "idle_in_transaction_session_timeout": "10s",
-    # A filtered HNSW scan continues until it has enough rows; the default stops earlier.
-    "hnsw.iterative_scan": "strict_order",
-    "hnsw.ef_search": "100",
+    # A filtered HNSW scan continues until it has enough rows; the default stops earlier. In strict
+    # order it would drop rows that it finds late; `find_nearest` sorts. With 100, some searches end
+    # far from the nearest vectors.
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.ef_search": "200",
     # JIT compilation of a plan takes longer than any of these statements runs.
     "jit": "off",
     # Parallel workers take long to start, and use the processors of other requests.

@@ -54,6 +54,8 @@ class Vector(AccountOwned):
         indexes = [
             models.Index(fields=["account", "model"], name="vectors_of_account"),
             models.Index(fields=["account", "text_sha256", "model"], name="vectors_by_text"),
+            # Narrower than the constraint: a scan looks up thousands of objects.
+            models.Index(fields=["object_id", "collection"], name="vectors_by_object"),
             models.Index(
                 fields=["account", "collection"],
                 condition=Q(state="PENDING"),

@@ -7,6 +7,7 @@ never prepared: a generic plan would give a small account the big one's index sc
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, Self
 from uuid import UUID
 
@@ -39,6 +40,7 @@ class AllowedObjects:
     sql: str
     parameters: Sequence[Any]
     is_scanned: bool = False  # scan them without the index
+    as_list: "AllowedObjects | None" = None  # the same, if another form lists them faster
 
     @classmethod
     def from_queryset(cls, rows: "QuerySet[Any]") -> Self:
@@ -47,6 +49,15 @@ class AllowedObjects:
         except EmptyResultSet:  # a condition is never true
             return cls(sql="SELECT NULL::uuid WHERE false", parameters=())
         return cls(sql=sql, parameters=parameters)
+
+    @classmethod
+    def from_parts(cls, parts: Iterable[Self]) -> Self:
+        """Join disjoint parts; each may have its own index, which a condition with OR has not."""
+        parts = list(parts)
+        return cls(
+            sql=" UNION ALL ".join(each.sql for each in parts),
+            parameters=[parameter for each in parts for parameter in each.parameters],
+        )
 
     @classmethod
     def from_ids(cls, ids: Iterable[UUID | IdText]) -> Self:
@@ -136,8 +147,10 @@ def find_nearest(
     If few objects qualify, all are scanned: the index would pass many other objects for each match,
     which takes longer than the planner expects.
     """
-    # With `+ 0`, the expression does not match the index.
-    scan = "+ 0" if is_scan_faster(collection, within) else ""
+    scan = ""
+    if is_scan_faster(collection, within):
+        within = within.as_list or within
+        scan = "+ 0"  # with which the expression does not match the index
     parameters = [collection.account_id, collection.name, *within.parameters, other_than, limit]
     rows = _fetch_finite(
         f"SELECT object_id::text, ({meaning.distance_sql}) {scan} AS distance FROM search_vector "  # noqa: S608 - see above
@@ -147,7 +160,7 @@ def find_nearest(
         [meaning.literal, *parameters],
     )
     best: dict[IdText, float] = {}
-    for object_id, distance in rows:
+    for object_id, distance in sorted(rows, key=itemgetter(1)):  # the index orders them roughly
         best.setdefault(object_id, 1 - distance)
     return best
 
@@ -173,6 +186,7 @@ def is_scan_faster(collection: Collection, within: AllowedObjects) -> bool:
 def count_allowed(collection: Collection, within: AllowedObjects) -> int:
     """Return the number of allowed objects, counted up to one more than a scan may have."""
     count_limit = compute_scan_limit(collection) + 1
+    within = within.as_list or within
     key = (collection, count_limit, within.sql, repr(within.parameters))
     count = ALLOWED_COUNT_CACHE.get(key)
     if count is None:

@@ -148,10 +148,8 @@ def find_best_by_words(
             # Documents that are not checked have lower scores.
             if len(best) == limit and min(best.values()) >= scores[numbers].min():
                 return best
-    is_whole_fetch_faster = len(scored) > MAX_CHECKED and is_scan_faster(collection, within)
-    allowed = _fetch_allowed(
-        collection, within, recent.keys(), None if is_whole_fetch_faster else scored
-    )
+    is_list_faster = len(scored) > MAX_CHECKED and is_scan_faster(collection, within)
+    allowed = _fetch_allowed(collection, within, recent.keys(), None if is_list_faster else scored)
     return _rank(allowed, scores, recent, limit)
 
 
@@ -179,6 +177,8 @@ def _fetch_allowed(
 ) -> list[tuple[IdText, int | None]]:
     """Return id and number of these documents as far as `within` has them; None: of all."""
     conditions: dict[str, Any] = {}
+    if is_scan_faster(collection, within):
+        within = within.as_list or within
     if numbers is not None:
         if len(numbers):
             conditions["d.number = ANY (%s::int[])"] = numbers.tolist()

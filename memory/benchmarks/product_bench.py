@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import quantiles
 from typing import Any
 
@@ -25,13 +25,15 @@ from kmapp.database.ids import uuid7
 from kmapp.providers.active import active_model
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.query_cache import get_query_vector
-from kmapp.search.queries import QueryVector
+from kmapp.search.queries import Collection, QueryVector, find_nearest
 from memory.actions.entries import write_batch
 from memory.benchmarks.query_plans import Statement, capture_statements
 from memory.benchmarks.synthetic_entries import Cloud, Writer
 from memory.models import Viewer
+from memory.models.entries import COLLECTION
 from memory.models.entry_input import Batch, NewEntry
-from memory.retrieval.search import SearchRequest, search_with_vector
+from memory.retrieval.candidates import MAX_PER_LIST
+from memory.retrieval.search import SearchRequest, build_allowed_objects, search_with_vector
 
 INDEX_QUERIES = ("load_weighted_terms", "find_best_by_words", "find_nearest")
 VIEWERS = {
@@ -41,6 +43,7 @@ VIEWERS = {
 }
 BATCH = 200
 CLIENTS = 8
+MAX_EXHAUSTIVE = 50  # queries that are also compared with every vector
 
 
 @dataclass
@@ -73,6 +76,7 @@ class SearchTimes:
     product: Times = field(default_factory=Times)  # the search, once the query's vector is there
     verified: Times = field(default_factory=Times)  # the same with `verify_on_read`
     http: Times = field(default_factory=Times)  # with a cached vector, in the web stack
+    nearest: list[tuple[float, float]] = field(default_factory=list)  # see `_compute_recall`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +141,24 @@ class Bench:
                 search_with_vector(self.account.pk, request, vector)
             with figures.http.timed():
                 self._post({"query": text, "user_id": viewer.user_id or None})
+            if turn < warm_up + MAX_EXHAUSTIVE:
+                figures.nearest.append(self._compute_recall(request, vector))
         return figures
+
+    def _compute_recall(self, request: SearchRequest, vector: QueryVector) -> tuple[float, float]:
+        """Return the share of the 10 and of the 80 nearest vectors that a search gets."""
+        collection = Collection(account_id=self.account.pk, name=COLLECTION)
+        within = build_allowed_objects(self.account.pk, request)
+        with acting(self.account):
+            got, nearest = (
+                list(find_nearest(collection, vector, within=each, limit=MAX_PER_LIST))
+                for each in (within, replace(within, is_scanned=True))
+            )
+        first, whole = (
+            len({*got} & {*nearest[:depth]}) / max(1, len(nearest[:depth]))
+            for depth in (10, MAX_PER_LIST)
+        )
+        return first, whole
 
     @contextmanager
     def _verifying(self) -> Iterator[None]:

@@ -58,24 +58,17 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         conversation are visible inside it only. An entry of a user or agent needs that id, because
         two users may give a run the same name.
         """
-        ids = {
-            name: value
-            for name in ("user_id", "agent_id", "app_id", "run_id")
-            if (value := getattr(viewer, name))
-        }
-        rows = self if viewer.scope is None else self.filter(scope=viewer.scope)
-        everyone = Q(visibility=MemoryEntry.Visibility.ACCOUNT)
-        if not ids:
-            return rows.filter(everyone)
-        own = Q(**ids)
-        conversation = Q(visibility=MemoryEntry.Visibility.CONVERSATION)
-        if not viewer.user_id:
-            own &= Q(user_id="") | conversation
-        if not (viewer.user_id or viewer.agent_id):
-            own &= Q(agent_id="") | conversation
-        if not viewer.run_id:
-            own &= ~conversation
-        return rows.filter(everyone | own)
+        own = _build_own_condition(viewer)
+        return self._in_scope(viewer).filter(EVERYONE | own if own else EVERYONE)
+
+    def visible_parts(self, viewer: Viewer) -> list[Self]:
+        """Return the rows of `visible_to` as disjoint parts, each of which has an index."""
+        rows, own = self._in_scope(viewer), _build_own_condition(viewer)
+        everyone = rows.filter(EVERYONE)
+        return [everyone, rows.filter(own, ~EVERYONE)] if own else [everyone]
+
+    def _in_scope(self, viewer: Viewer) -> Self:
+        return self if viewer.scope is None else self.filter(scope=viewer.scope)
 
     def with_embedding_state(self, model_id: int) -> Self:
         """Annotate what `embedding_state` reads, derived from the vectors of one model."""
@@ -92,6 +85,29 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
             embedding_ready_at=models.Subquery(ready),
             embedding_worst=models.Subquery(mine.order_by("state").values("state")[:1]),
         )
+
+
+EVERYONE = Q(visibility="account")
+
+
+def _build_own_condition(viewer: Viewer) -> Q | None:
+    """Return the condition on entries that only viewers with these ids can see."""
+    ids = {
+        name: value
+        for name in ("user_id", "agent_id", "app_id", "run_id")
+        if (value := getattr(viewer, name))
+    }
+    if not ids:
+        return None
+    own = Q(**ids)
+    conversation = Q(visibility=MemoryEntry.Visibility.CONVERSATION)
+    if not viewer.user_id:
+        own &= Q(user_id="") | conversation
+    if not (viewer.user_id or viewer.agent_id):
+        own &= Q(agent_id="") | conversation
+    if not viewer.run_id:
+        own &= ~conversation
+    return own
 
 
 def unit_interval_field(label: "StrOrPromise", default: float) -> "models.FloatField[float, float]":
@@ -206,8 +222,9 @@ class MemoryEntry(SealedModel):
             models.Index(fields=["account", "run_id", "observed_at"], name="entries_of_run"),
             models.Index(
                 fields=["account", "status"],
-                condition=Q(visibility="account"),
-                name="entries_of_everyone",
+                include=["id", "expires_at", "valid_from", "valid_to"],  # read without the rows
+                condition=EVERYONE,
+                name="entries_visible_to_all",
             ),
             models.Index(fields=["account", "agent_id", "status"], name="entries_of_agent"),
             models.Index(fields=["account", "status", "created_at"], name="entries_by_status"),

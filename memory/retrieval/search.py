@@ -119,7 +119,7 @@ def search_with_vector(
     model = meaning.model if meaning else active_model()
     scale = build_cosine_scale(model)
     with acting(account_id):
-        within, old_texts = _build_allowed_objects(account_id, request), {}
+        within, old_texts = build_allowed_objects(account_id, request), {}
         if past := build_past_state(account_id, request):
             ids = past.list_ids(filter_entries(account_id, request))
             within, old_texts = AllowedObjects.from_ids(ids), past.load_old_texts(ids)
@@ -218,7 +218,7 @@ def build_past_state(
     return PastState(account_id=account_id, at=request.as_of, present=present)
 
 
-def _build_allowed_objects(account_id: UUID, request: SearchRequest) -> AllowedObjects:
+def build_allowed_objects(account_id: UUID, request: SearchRequest) -> AllowedObjects:
     """Return the condition on visible rows, cached because agents repeat it."""
     if request.filters is not None or request.as_of:
         return AllowedObjects.from_queryset(filter_entries(account_id, request))
@@ -231,14 +231,28 @@ def _build_allowed_objects(account_id: UUID, request: SearchRequest) -> AllowedO
 @lru_cache(maxsize=1_000)
 def _build_cached_filter(account_id: UUID, request: SearchRequest) -> AllowedObjects:
     """Return the filter as SQL. Only its text is cached; rows are read each time."""
-    return AllowedObjects.from_queryset(filter_entries(account_id, request))
+    allowed = AllowedObjects.from_queryset(filter_entries(account_id, request))
+    parts = [AllowedObjects.from_queryset(each) for each in _list_parts(account_id, request)]
+    return replace(allowed, as_list=AllowedObjects.from_parts(parts))
 
 
 def filter_entries(account_id: UUID, request: SearchRequest) -> EntryQuerySet:
     """Return the memories that are visible to the viewer and match the request."""
+    rows = _match_request(account_id, request)
+    return rows if request.of_anyone else rows.visible_to(request.viewer)
+
+
+def _list_parts(account_id: UUID, request: SearchRequest) -> list[EntryQuerySet]:
+    """Return the rows of `filter_entries` as disjoint parts."""
+    rows = _match_request(account_id, request)
+    return [rows] if request.of_anyone else rows.visible_parts(request.viewer)
+
+
+def _match_request(account_id: UUID, request: SearchRequest) -> EntryQuerySet:
+    """Return the memories that match the request, whoever can see them."""
     rows = MemoryEntry.objects.of(account_id)
     if not request.of_anyone:
-        rows = rows.current(request.as_of).visible_to(request.viewer)
+        rows = rows.current(request.as_of)
     if request.kinds:
         rows = rows.filter(kind__in=request.kinds)
     if request.tags:
