@@ -60,7 +60,7 @@ def test_numbers_of_retrieved_texts_have_no_gaps() -> None:
     material = Material(
         messages=[message], window=5_000, reserve=100, snippets=candidates, nonce=NONCE
     )
-    draft = fit_into_budget(material, Policy(short_ids=True, snippet_tokens=150))
+    draft = fit_into_budget(material, Policy(short_ids=True, snippet_tokens=90))
     assert [(each.label, each.ref) for each in draft.snippets] == [("1", "r0"), ("2", "r2")]
 
 
