@@ -114,6 +114,7 @@ def p95_wait(*batches: Jobs) -> float:
     return percentile([time / timedelta(seconds=1) for time in times], 0.95)
 
 
+@pytest.mark.alone
 @pytest.mark.promise(12)
 def test_crashing_job_affects_only_itself(apart: Apart, record_figure: RecordFigure) -> None:
     with apart(OUTBOX_MAX_ATTEMPTS=str(ATTEMPTS)) as (product, account):
