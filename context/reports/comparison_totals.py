@@ -22,16 +22,16 @@ class Pair:
 class Bucket:
     """Calls whose tokens changed by at least `least` and less than `most` percent."""
 
-    minimum: float | None
-    maximum: float | None
+    least: float | None  # both are fields of the API
+    most: float | None
     calls: int
 
     @property
     def tone(self) -> str:
         """Return whether these calls take fewer, equally many or more tokens."""
-        if self.maximum is not None and self.maximum <= 0:
+        if self.most is not None and self.most <= 0:
             return "fewer"
-        return "more" if self.minimum is not None and self.minimum >= 0 else "same"
+        return "more" if self.least is not None and self.least >= 0 else "same"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,15 +65,11 @@ def summarise_changes(pairs: Iterable[Pair]) -> Distribution:
         median=deciles[4],
         ninetieth=deciles[8],
         buckets=[
-            Bucket(
-                minimum=minimum,
-                maximum=maximum,
-                calls=sum(_within(x, minimum, maximum) for x in changes),
-            )
-            for minimum, maximum in pairwise(edges)
+            Bucket(least=least, most=most, calls=sum(_within(x, least, most) for x in changes))
+            for least, most in pairwise(edges)
         ],
     )
 
 
-def _within(value: float, minimum: float | None, maximum: float | None) -> bool:
-    return (minimum is None or value >= minimum) and (maximum is None or value < maximum)
+def _within(value: float, least: float | None, most: float | None) -> bool:
+    return (least is None or value >= least) and (most is None or value < most)

@@ -177,11 +177,11 @@ def _build_chart(distribution: Distribution) -> dict[str, Any]:
 
 
 def _label(bucket: Bucket) -> str:
-    if bucket.minimum is None:
-        return f"< {bucket.maximum:.0f}"
-    if bucket.maximum is None:
-        return f"≥ {bucket.minimum:+.0f}"
-    return f"{bucket.minimum:+.0f} … {bucket.maximum:+.0f}"
+    if bucket.least is None:
+        return f"< {bucket.most:.0f}"
+    if bucket.most is None:
+        return f"≥ {bucket.least:+.0f}"
+    return f"{bucket.least:+.0f} … {bucket.most:+.0f}"
 
 
 def _row(row: ContextDifference) -> dict[str, Any]:

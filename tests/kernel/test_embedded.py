@@ -199,8 +199,14 @@ def test_batch_embedder_has_the_lowest_priority_and_one_process_for_each_process
     with Embedder(free_port(), place / "log", polite=True) as server:
         assert server.process
         pid = server.process.pid
-        children = [int(c) for c in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-        assert len(children) == os.cpu_count()
+
+        def list_children() -> list[int]:
+            path = Path(f"/proc/{pid}/task/{pid}/children")
+            return [int(child) for child in path.read_text().split()]
+
+        # The first process answers before the second has started.
+        assert processes.wait_until(lambda: len(list_children()) == os.cpu_count(), 30)
+        children = list_children()
         priorities = {os.getpriority(os.PRIO_PROCESS, each) for each in (pid, *children)}
         assert priorities == {LOWEST_PRIORITY}
         os.kill(children[0], signal.SIGKILL)
