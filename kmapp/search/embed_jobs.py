@@ -34,7 +34,7 @@ class Text:
 
 
 class Read(Protocol):
-    """Return all texts to embed of some objects; with `hold`, lock their rows."""
+    """Return all texts to embed of some objects; with `lock`, lock their rows."""
 
     def __call__(self, *, lock: bool) -> Iterable[Text]: ...
 

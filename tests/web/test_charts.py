@@ -73,7 +73,7 @@ def test_a_first_run_counts_a_month_and_later_runs_the_last_days(acme: Account) 
 
 
 @pytest.mark.django_db
-def test_figures_of_the_present_are_kept_when_their_day_is_over(acme: Account) -> None:
+def test_daily_figures_stay_after_the_end_of_the_day(acme: Account) -> None:
     yesterday = TODAY - timedelta(days=1)
     with acting(acme):
         DailyStatistics.objects.create(
@@ -137,12 +137,12 @@ def test_counters_become_rates_and_a_reset_counts_from_zero() -> None:
 @pytest.mark.django_db
 def test_a_sample_measures_every_value_and_drops_old_ones() -> None:
     sample(60 * 24 * 40, load=1)
-    taken = take_sample()
+    newest = take_sample()
     assert SystemSample.objects.count() == 1
     drawn = build_system_charts(PERIODS["1h"])
     assert all(chart.series for chart in drawn)
-    assert taken.values["database_megabytes"] > taken.values["index_megabytes"] > 0
-    assert {"jobs_waiting", "load", "memory_used_percent", "worker"} <= taken.values.keys()
+    assert newest.values["database_megabytes"] > newest.values["index_megabytes"] > 0
+    assert {"jobs_waiting", "load", "memory_used_percent", "worker"} <= newest.values.keys()
 
 
 @pytest.mark.django_db

@@ -165,7 +165,7 @@ def test_response_counts_only_for_the_sign_in_that_was_started(
 
 
 @pytest.mark.parametrize("headers", [{"sec-fetch-site": "cross-site"}, {}])
-def test_who_does_not_come_from_our_own_page_is_asked_first(
+def test_sign_in_started_by_another_site_asks_for_confirmation(
     company: IdentityProvider, headers: dict[str, str]
 ) -> None:
     visitor, expected = Client(headers=headers), "Continue if you want to sign in"

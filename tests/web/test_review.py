@@ -23,7 +23,7 @@ from tests.web.proposals import AGENT, REVIEW, entry_url, opened_id, propose, su
 
 # --- Who may --------------------------------------------------------------------------------------
 
-DEEDS = ("approve", "reject", "review_pin", "review_edit", "undo")
+DECISIONS = ("approve", "reject", "review_pin", "review_edit", "undo")
 
 
 def test_anonymous_user_is_sent_to_sign_in(client: Client, acme: Account) -> None:
@@ -37,7 +37,7 @@ def test_anonymous_user_is_sent_to_sign_in(client: Client, acme: Account) -> Non
 def test_cannot_decide_other_accounts_proposal(reviewer: Client, rival: Account) -> None:
     [secret] = propose(rival, "Rival's plan")
     assert reviewer.get(f"/review/?at={secret.pk}").status_code == 404
-    for action in DEEDS:
+    for action in DECISIONS:
         form = version_form(secret, content="ours now", kind="fact")
         assert reviewer.post(f"{entry_url(action, secret)}?version=1", form).status_code == 404, (
             action
@@ -50,7 +50,7 @@ def test_every_action_needs_a_csrf_token(alice: User, acme: Account) -> None:
     [entry] = propose(acme, "Lunch is at noon.")
     forged = Client(enforce_csrf_checks=True)
     forged.force_login(alice)
-    for action in DEEDS:
+    for action in DECISIONS:
         assert forged.post(entry_url(action, entry), version_form(entry)).status_code == 403, action
         assert forged.get(entry_url(action, entry)).status_code == (
             200 if action == "reject" else 405

@@ -36,7 +36,7 @@ def test_an_admin_creates_changes_and_deletes_a_webhook(admin: Client, acme: Acc
     assert makers.rows(Webhook, acme) == []
 
 
-def test_a_refused_address_is_explained_beside_its_field(admin: Client) -> None:
+def test_form_shows_the_error_of_a_refused_address(admin: Client) -> None:
     answer = admin.post("/webhooks/new/", {**FORM, "url": "https://other.test/"})
     assert answer.status_code == 422
     assert "This site is not on the list of allowed sites." in answer.text

@@ -1,0 +1,34 @@
+"""Searches list visible memories in parts, which are disjoint and together the visible ones."""
+
+from itertools import product
+from typing import Any
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from memory.models import MemoryEntry, Viewer
+from memory.models.entry_input import NewEntry
+from tests import makers
+
+NAMES = ("user_id", "agent_id", "run_id")
+
+
+def test_parts_are_disjoint_and_complete(acme: Account) -> None:
+    owners: list[dict[str, Any]] = [
+        {name: value for name, value in zip(NAMES, values, strict=True) if value}
+        for values in product(("", "ann", "bob"), ("", "shop"), ("", "run-1"))
+    ]
+    for owner in owners:
+        for visibility in ("", MemoryEntry.Visibility.ACCOUNT):  # the default of the owner
+            makers.write(acme, NewEntry(text=f"{owner}", visibility=visibility, **owner))
+    sizes = set()
+    with acting(acme):
+        rows = MemoryEntry.objects.of(acme)
+        for owner in owners:
+            viewer = Viewer(**owner)
+            visible = set(rows.visible_to(viewer).values_list("pk", flat=True))
+            parts = [list(part.values_list("pk", flat=True)) for part in rows.visible_parts(viewer)]
+            listed = [pk for part in parts for pk in part]
+            assert len(listed) == len(set(listed)), owner
+            assert set(listed) == visible, owner
+            sizes.add(len(visible))
+    assert len(sizes) > 3, "the viewers see different memories"
