@@ -6,7 +6,8 @@ PY := $(VENV)/bin/python
 JOBS ?= auto
 # Tests ignore the environment variables of a running product. They write their
 # bytecode: otherwise every worker and every process under test compiles all of its modules again.
-ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL -u REDIS_URL \
+ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL \
+  -u DATABASE_REPLICA_URL -u REDIS_URL \
   -u EMBEDDER_QUERY_PORT -u EMBEDDER_BATCH_PORT -u EMBEDDING_BASE_URL \
   -u EMBEDDING_BATCH_BASE_URL -u EMBEDDING_API_KEY -u EMBEDDING_MODEL -u OPENAI_BASE_URL \
   -u OPENAI_API_KEY -u CHAT_MODEL -u SECRET_KEY \

@@ -177,6 +177,11 @@ DATABASES = {
 if DATABASE_OWNER_URL:
     # Only commands that change the schema or the indexes use the owner.
     DATABASES["owner"] = _database(DATABASE_OWNER_URL, statement_timeout="0", pooled=False)
+DATABASE_REPLICA_URL = env.text("DATABASE_REPLICA_URL")
+if DATABASE_REPLICA_URL:
+    DATABASES["replica"] = _database(
+        DATABASE_REPLICA_URL, statement_timeout=STATEMENT_TIMEOUT, pooled=True
+    )
 DATABASE_ROUTERS = ["kmapp.accounts.routers.OwnerMigrates"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -35,6 +35,7 @@ from kmapp.api.views import AlwaysJSON
 from kmapp.ledger.checkpoint_status import find_deviation, find_unsigned_since
 from kmapp.ledger.copy_thread import load_copy_status
 from kmapp.providers import breaker
+from kmapp.search import replica
 
 log = structlog.get_logger()
 CHECKPOINTS_LATE = timedelta(minutes=1)
@@ -95,6 +96,15 @@ def check_database(_account_id: UUID) -> Report:
         cursor.execute("SELECT 1")
         cursor.fetchone()
     return Report(ok=True)
+
+
+def check_replica(account_id: UUID) -> Report:
+    """Report how far the replica is behind; without it, searches use the primary."""
+    return Report(ok=True, facts={"bytes_behind": replica.compute_lag(account_id)})
+
+
+if replica.is_configured():
+    check("replica")(check_replica)
 
 
 @check("broker")

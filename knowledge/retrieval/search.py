@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -21,6 +22,7 @@ from kmapp.search.lookups import IdArray
 from kmapp.search.models import Vector
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector, restrict_to_ids
 from kmapp.search.query_vector import build_cosine_scale, load_query_vector
+from kmapp.search.replica import run_on_replica
 from kmapp.search.reranking import FAILURE_CODE, compute_candidate_limit, rerank_results
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
 from knowledge.chunking.index_versions import collection_name
@@ -96,7 +98,13 @@ def search(account_id: UUID, request: Search) -> SearchResult:
 def search_with_vector(
     account_id: UUID, request: Search, meaning: QueryVector | None
 ) -> list[Snippet]:
-    """Run the search without cache and reranker, given the query's vector."""
+    """Run the search without cache and reranker, on a replica if there is one."""
+    return run_on_replica(account_id, partial(_search_database, account_id, request, meaning))
+
+
+def _search_database(
+    account_id: UUID, request: Search, meaning: QueryVector | None
+) -> list[Snippet]:
     with acting(account_id):
         runs = _select_best(request, _rank(account_id, request, meaning))
         return _set_vector_states(account_id, request, _load_snippets(account_id, runs))

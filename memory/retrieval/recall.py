@@ -5,6 +5,7 @@ Visibility is checked for every node at every hop: an edge grants no access.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from kmapp.search.lookups import IdArray
 from kmapp.search.neighbour_evidence import compute_edge_strength
 from kmapp.search.queries import QueryVector
 from kmapp.search.query_vector import load_query_vector
+from kmapp.search.replica import run_on_replica
 from kmapp.search.variants import Variant
 from memory.models import MemoryEntry
 from memory.retrieval.candidates import EVIDENCE_TYPES
@@ -63,6 +65,17 @@ def recall_memories(
     decisions: list[Mapping[str, Any]] = []
     if meaning is None:
         meaning = load_query_vector(account_id, request.search.query, decisions)
+    return run_on_replica(
+        account_id, partial(_recall_from_database, account_id, request, meaning, decisions)
+    )
+
+
+def _recall_from_database(
+    account_id: UUID,
+    request: RecallRequest,
+    meaning: QueryVector | None,
+    decisions: Sequence[Mapping[str, Any]],
+) -> RecallResult:
     seeds = search_with_vector(account_id, request.search, meaning)
     walk = Walk.from_seeds(
         {hit.entry.pk: hit.score for hit in seeds},

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from time import monotonic
 from typing import Any
 from uuid import UUID
@@ -25,6 +25,7 @@ from kmapp.search.fusion import RankedCandidate, rank_candidates, rank_with_weig
 from kmapp.search.lookups import IdArray
 from kmapp.search.queries import AllowedObjects, QueryVector
 from kmapp.search.query_vector import build_cosine_scale, load_query_vector
+from kmapp.search.replica import run_on_replica
 from kmapp.search.reranking import compute_candidate_limit, rerank_results
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
 from kmapp.search.weights import SHIPPED_WEIGHTS
@@ -115,7 +116,13 @@ def search_memories(account_id: UUID, request: SearchRequest) -> SearchResult:
 def search_with_vector(
     account_id: UUID, request: SearchRequest, meaning: QueryVector | None
 ) -> list[Hit]:
-    """Run the search, given the query's vector."""
+    """Run the search, given the query's vector, on a replica if there is one."""
+    return run_on_replica(account_id, partial(_search_database, account_id, request, meaning))
+
+
+def _search_database(
+    account_id: UUID, request: SearchRequest, meaning: QueryVector | None
+) -> list[Hit]:
     model = meaning.model if meaning else active_model()
     scale = build_cosine_scale(model)
     with acting(account_id):

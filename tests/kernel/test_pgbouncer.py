@@ -27,6 +27,7 @@ from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.race import run_on_own_connection
+from tests.standby import admit_account
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed")
@@ -62,7 +63,7 @@ def pooler(committed: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         words += ["-u", UNPRIVILEGED]
         for path in (folder, *folder.iterdir()):
             os.chown(path, *get_account_ids(UNPRIVILEGED))
-        _admit(UNPRIVILEGED)
+        admit_account(UNPRIVILEGED)
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         assert wait_until((folder / ".s.PGSQL.6432").exists, 20), (folder / "log").read_text()
@@ -76,17 +77,6 @@ def pooler(committed: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         process.terminate()
         process.wait(20)
         shutil.rmtree(folder)
-
-
-def _admit(account: str) -> None:
-    """Let a system account connect to the test server in any role."""
-    server = settings.DATA_DIR / "postgres" / "pg_ident.conf"
-    line = f"kmapp {account} all\n"
-    if line not in server.read_text():
-        with server.open("a") as file:
-            file.write(line)
-    with psycopg.connect(embedded.server_url(settings.DATA_DIR)) as superuser:
-        superuser.execute("SELECT pg_reload_conf()")
 
 
 def _disconnect() -> None:

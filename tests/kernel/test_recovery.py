@@ -57,7 +57,7 @@ def server(
         copy = place / "postgres"
         with psycopg.connect(session.url(), autocommit=True) as there:
             there.execute("CHECKPOINT")
-        wal_archive._run_program(  # noqa: SLF001 - the tests' cluster has no archive
+        wal_archive.run_postgres_program(
             "pg_basebackup", f"--dbname={session.url()}", f"--pgdata={copy}", "--checkpoint=fast"
         )
         server = Postgres(

@@ -123,7 +123,12 @@ def check_encryption() -> Iterator[Finding]:
 
 
 def _check_databases() -> Iterator[Finding]:
-    for alias, variable in (("default", "DATABASE_URL"), ("owner", "DATABASE_OWNER_URL")):
+    variables = {
+        "default": "DATABASE_URL",
+        "owner": "DATABASE_OWNER_URL",
+        "replica": "DATABASE_REPLICA_URL",
+    }
+    for alias, variable in variables.items():
         entry: dict[str, Any] = settings.DATABASES.get(alias, {"HOST": "", "OPTIONS": {}})
         host, mode = entry["HOST"], entry["OPTIONS"].get("sslmode", "prefer")
         if host and host[0] != "/" and not _is_local(host) and mode != "verify-full":

@@ -12,6 +12,7 @@ from kmapp.management.doctor.registry import Finding, check, error, ok, warning
 from kmapp.runtime import env
 
 CLOCK_WARNING, CLOCK_ERROR = 5.0, 60.0  # seconds between this clock and the database's
+REPLICA_LAG = 64 * 2**20  # bytes of write-ahead log
 POSTGRES, PGVECTOR = 16, (0, 8)  # the oldest that work
 
 
@@ -66,6 +67,40 @@ def check_owner_role() -> Iterator[Finding]:
         )
     else:
         yield ok(f"connected as {role}")
+
+
+@check("database replica", needs="database")
+def check_replica() -> Iterator[Finding]:
+    """Compare the positions of both servers in the write-ahead log."""
+    if "replica" not in connections:
+        yield ok("none")
+        return
+    try:
+        [(here,)] = fetch_rows(DEFAULT_DB_ALIAS, "SELECT pg_current_wal_lsn()")
+        [(is_replica, lag)] = fetch_rows(
+            "replica",
+            "SELECT pg_is_in_recovery(), %s::pg_lsn - pg_last_wal_replay_lsn()",
+            here,
+        )
+    except DatabaseError as problem:
+        yield warning(
+            f"cannot connect to the replica, so searches use the primary: "
+            f"{_get_first_line(problem)}",
+            "Start the replica and check DATABASE_REPLICA_URL.",
+        )
+        return
+    if not is_replica:
+        yield error(
+            "DATABASE_REPLICA_URL names a server that is not a replica",
+            "Remove it, or name a hot standby of DATABASE_URL.",
+        )
+    elif lag > REPLICA_LAG:
+        yield warning(
+            f"the replica is {lag / 2**20:.0f} MB behind, so searches use the primary",
+            "Check that it receives and replays the write-ahead log; see its log.",
+        )
+    else:
+        yield ok("the replica is up to date")
 
 
 def _get_first_line(problem: Exception) -> str:

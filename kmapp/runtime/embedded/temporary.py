@@ -24,7 +24,8 @@ from kmapp.runtime.embedded.valkey import Valkey
 
 # Variables with which a command would use real data.
 REAL = (
-    *("DATABASE_URL", "DATABASE_OWNER_URL", "DATABASE_SUPERUSER_URL", "REDIS_URL"),
+    *("DATABASE_URL", "DATABASE_OWNER_URL", "DATABASE_SUPERUSER_URL", "DATABASE_REPLICA_URL"),
+    "REDIS_URL",
     *("EMBEDDING_BASE_URL", "EMBEDDING_BATCH_BASE_URL", "OPENAI_BASE_URL"),
 )
 

