@@ -1,13 +1,18 @@
-"""BM25, the lexical score. SQL computes the same sums over postings; a test compares both."""
+"""BM25, the lexical score.
+
+`kmapp.search.postings` computes the same sums over arrays; a test compares both.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
+from itertools import islice
 
 from kmapp.text.terms import chinese_share
 
 # Texts are short: terms seldom repeat, and the length carries little information.
 K1 = 0.9  # saturation of repeated terms
 B = 0.4  # penalty of long documents
+MAX_MASK_TERMS = 60  # terms of a query that have a bit in a term mask
 
 
 def idf(documents: int, containing: int) -> float:
@@ -42,4 +47,11 @@ def score(
     return sum(
         rarity * weight(frequencies.get(term, 0), length, average_length)
         for term, rarity in query.items()
+    )
+
+
+def build_term_mask(terms: Iterable[str], contained: Container[str]) -> int:
+    """Return a bit for each of the first terms of a query that a document contains."""
+    return sum(
+        1 << bit for bit, term in enumerate(islice(terms, MAX_MASK_TERMS)) if term in contained
     )

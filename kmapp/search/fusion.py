@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kmapp.database.ids import IdText
+from kmapp.search.bm25 import MAX_MASK_TERMS
 from kmapp.search.neighbour_evidence import compute_linked_evidence, compute_neighbour_evidence
 from kmapp.search.weights import SHIPPED_WEIGHTS, Signals, Weights, build_weights
 from kmapp.text.terms import chinese_share, opening
@@ -30,7 +31,6 @@ CONTEXT_SHARE = 0.5  # share of the text with its predecessor in meaning, agains
 FULL_LEXICAL_RATIO = 1.5  # ratio of BM25 to the idf of all terms at which the lexical signal is 1
 ENGLISH_EXPONENT = 0.54  # exponent at which medians of English and Chinese scores are equal
 MAX_TRAIT_CHARACTERS = 400  # characters at the beginning of a text that its traits are read from
-MAX_MASK_TERMS = 60  # terms of a query that have a bit in `Candidate.holds`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,9 @@ E5_SCALE = CosineScale()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     text: str
-    idf: Mapping[str, float]  # of its terms; the place of a term is its bit in `Candidate.holds`
+    idf: Mapping[
+        str, float
+    ]  # of its terms; the place of a term is its bit in `Candidate.term_mask`
 
 
 class Candidate(NamedTuple):

@@ -5,13 +5,13 @@ a posting and is scored a hundred times faster, so a search by words reads all p
 even in a large collection, and its scores are exact.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kmapp.search.bm25 import K1, B
+from kmapp.search.bm25 import K1, MAX_MASK_TERMS, B
 
 BLOCK = 8_192  # documents whose postings of one term are in one row
 MAX_LENGTH = MAX_FREQUENCY = 2**16 - 1
@@ -47,10 +47,37 @@ def score_documents(
     arrays = {term: unpack(packed[term]) for term in idf if packed.get(term)}
     scores = np.zeros(max((int(each["number"][-1]) + 1 for each in arrays.values()), default=0))
     for term, postings in arrays.items():
-        frequency = postings["frequency"].astype(np.float64)
-        slack = K1 * (1 - B + B * postings["length"] / average_length)
-        scores[postings["number"]] += idf[term] * (frequency * (K1 + 1) / (frequency + slack))
+        scores[postings["number"]] += idf[term] * _weigh(postings, average_length)
     return scores
+
+
+def match_documents(
+    packed: Mapping[str, bytes],
+    idf: Mapping[str, float],
+    average_length: float,
+    numbers: Sequence[int],
+) -> tuple[list[float], list[int]]:
+    """Return the BM25 score and the term mask of each of these documents."""
+    documents = np.asarray(numbers, dtype=np.int64)
+    scores, masks = np.zeros(len(documents)), np.zeros(len(documents), dtype=np.int64)
+    for bit, (term, rarity) in enumerate(idf.items()):
+        if term not in packed:
+            continue
+        postings = unpack(packed[term])
+        places = np.searchsorted(postings["number"], documents)
+        inside = np.flatnonzero(places < len(postings))
+        matches = inside[postings["number"][places[inside]] == documents[inside]]
+        scores[matches] += rarity * _weigh(postings[places[matches]], average_length)
+        if bit < MAX_MASK_TERMS:
+            masks[matches] |= 1 << bit
+    return scores.tolist(), masks.tolist()
+
+
+def _weigh(postings: Postings, average_length: float) -> Scores:
+    """Return the weight of the term in each document, as `kmapp.search.bm25.weight`."""
+    frequency = postings["frequency"].astype(np.float64)
+    slack = K1 * (1 - B + B * postings["length"] / average_length)
+    return frequency * (K1 + 1) / (frequency + slack)
 
 
 def find_best(scores: Scores, limit: int) -> Numbers:

@@ -19,6 +19,7 @@ from kmapp.search.postings import (
     Scores,
     find_best,
     find_containing_all,
+    match_documents,
     score_documents,
 )
 from kmapp.search.queries import (
@@ -209,6 +210,30 @@ def _rank(
         if score:
             ranked.append((-score, document))
     return {document: -score for score, document in nsmallest(limit, ranked)}
+
+
+def score_by_words(
+    words: WeightedTerms, documents: Iterable[IdText], numbers: Mapping[IdText, int]
+) -> tuple[dict[IdText, float], dict[IdText, int]]:
+    """Return the BM25 scores and the term masks of documents with one of the words.
+
+    `numbers` has those of the packed documents. A mask has a bit for each of the first words.
+    """
+    average = max(words.average_length, 1.0)
+    packed = {each: numbers[each] for each in numbers.keys() - words.recent.keys()}
+    packed_scores, packed_masks = match_documents(
+        words.packed, words.idf, average, list(packed.values())
+    )
+    scores = dict(zip(packed, packed_scores, strict=True))
+    masks = dict(zip(packed, packed_masks, strict=True))
+    for each in words.recent.keys() & set(documents):
+        recent = words.recent[each]
+        scores[each] = bm25.score(words.idf, recent.frequencies, recent.length, average)
+        masks[each] = bm25.build_term_mask(words.idf, recent.frequencies)
+    return (
+        {each: score for each, score in scores.items() if score},
+        {each: mask for each, mask in masks.items() if mask},
+    )
 
 
 def find_with_all_terms(

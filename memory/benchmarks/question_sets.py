@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from kmapp.database.ids import IdText
 from kmapp.search import bm25
-from kmapp.search.fusion import MAX_MASK_TERMS, MAX_TRAIT_CHARACTERS, Candidate, Query
+from kmapp.search.fusion import MAX_TRAIT_CHARACTERS, Candidate, Query
 from kmapp.search.passages import (
     Passage,
     Template,
@@ -234,11 +234,7 @@ class _Collection:
             cosine=float(cosine[n]),
             context=float(context[n]) if before is not None else None,
             bm25=score,
-            term_mask=sum(
-                1 << bit
-                for bit, term in enumerate(list(idf)[:MAX_MASK_TERMS])
-                if term in frequencies
-            ),
+            term_mask=bm25.build_term_mask(idf, frequencies),
             neighbours=[_key(other) for other in self.neighbour_numbers[n] if other is not None],
             run=self.items[n]["run"],
             text=text[:MAX_TRAIT_CHARACTERS],

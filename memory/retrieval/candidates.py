@@ -14,7 +14,7 @@ from django.db import connection
 from kmapp.database.ids import IdText
 from kmapp.search import bm25, queries
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.fusion import MAX_MASK_TERMS, MAX_TRAIT_CHARACTERS, Candidate, Query
+from kmapp.search.fusion import MAX_TRAIT_CHARACTERS, Candidate, Query
 from kmapp.search.lookups import IdArray
 from kmapp.search.neighbour_evidence import compute_edge_strength
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector
@@ -111,11 +111,7 @@ def _build_past_candidate(pk: UUID, old_text: str, words: WeightedTerms) -> Cand
         bm25=bm25.score(
             words.idf, term_counts, term_counts.total(), max(words.average_length, 1.0)
         ),
-        term_mask=sum(
-            1 << bit
-            for bit, term in enumerate(islice(words.idf, MAX_MASK_TERMS))
-            if term in term_counts
-        ),
+        term_mask=bm25.build_term_mask(words.idf, term_counts),
         text=old_text[:MAX_TRAIT_CHARACTERS],
         is_question=old_text.rstrip()[-1:] in QUESTION_MARKS,
     )

@@ -13,6 +13,7 @@ from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.search import bm25, packing, queries
 from kmapp.search.document_index import index_documents, remove_documents
+from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.packing import pack_recent, purge_removed
 from kmapp.search.queries import AllowedObjects, Collection
 from kmapp.search.word_queries import (
@@ -49,12 +50,14 @@ def index_in_parts(collection: Collection, texts: dict[UUID, str], random: Rando
     purge_removed(account_id, name)
 
 
-def score_all(texts: dict[UUID, str], allowed: list[UUID], words: WeightedTerms) -> list[float]:
-    counts = {document: Counter(terms(texts[document])) for document in allowed}
-    scores = (
-        bm25.score(words.idf, each, each.total(), words.average_length) for each in counts.values()
-    )
-    return sorted((score for score in scores if score), reverse=True)[:LIMIT]
+def score_all(texts: dict[UUID, str], words: WeightedTerms) -> dict[UUID, float]:
+    """Return the scores of the texts with one of the words."""
+    counts = {document: Counter(terms(text)) for document, text in texts.items()}
+    scores = {
+        document: bm25.score(words.idf, each, each.total(), words.average_length)
+        for document, each in counts.items()
+    }
+    return {document: score for document, score in scores.items() if score}
 
 
 @settings(
@@ -86,8 +89,17 @@ def test_best_documents_are_those_of_an_exhaustive_search(
         words = load_weighted_terms(collection, query_terms)
         within = AllowedObjects.from_ids(allowed)
         best = find_best_by_words(collection, words, within=within, limit=LIMIT)
+        exact = load_exact_scores(
+            collection, words, None, map(str, texts), context_collection="none"
+        )
         containing_all = find_with_all_terms(collection, query_terms, within=within, limit=LIMIT)
-    assert list(best.values()) == pytest.approx(score_all(texts, allowed, words))
+    scores = score_all(texts, words)
+    best_scores = sorted((scores[pk] for pk in allowed if pk in scores), reverse=True)
+    assert list(best.values()) == pytest.approx(best_scores[:LIMIT])
+    assert exact.bm25 == pytest.approx({str(pk): score for pk, score in scores.items()})
+    assert exact.term_mask == {
+        str(pk): bm25.build_term_mask(words.idf, list(terms(texts[pk]))) for pk in scores
+    }
     assert best.keys() <= {str(document) for document in allowed}
     matching = [str(pk) for pk in allowed if query and query <= set(texts[pk].split())]
     assert containing_all == sorted(matching, reverse=True)[:LIMIT]
