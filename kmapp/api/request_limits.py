@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from drf_spectacular.drainage import has_override
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 from rest_framework import serializers
 
@@ -30,7 +31,7 @@ ANYTHING: Schema = {
 
 def limit_schema(serializer: Any, name: str, schema: Schema, registry: ComponentRegistry) -> Schema:
     field = serializer.fields[name]
-    schema = _add_storable_limits(field, schema, registry)
+    schema = _limit_field(field, schema, registry)
     if isinstance(field, Typed) and field.shorthand:
         schema = {"anyOf": [schema, {"type": "string", "pattern": NOT_BLANK}]}
     ignores_null = isinstance(serializer, Aliases) and not field.required
@@ -47,21 +48,23 @@ def unknown_fields_schema(serializer: Any, registry: ComponentRegistry) -> Schem
     }
 
 
+def _limit_field(field: Any, schema: Schema, registry: ComponentRegistry) -> Schema:
+    if has_override(field, "field"):
+        return _limit_values(schema, registry)
+    return _add_storable_limits(field, schema, registry)
+
+
 def _add_storable_limits(field: Any, schema: Schema, registry: ComponentRegistry) -> Schema:
     if isinstance(field, serializers.JSONField):
         anything = _build_any_schema(registry)
         return anything if field.allow_null else {"anyOf": ANYTHING["anyOf"][1:]}
     if isinstance(field, serializers.ListField) and "items" in schema:
         return _build_list_schema(
-            field, schema, _add_storable_limits(field.child, schema["items"], registry)
+            field, schema, _limit_field(field.child, schema["items"], registry)
         )
     if isinstance(field, serializers.DictField) and "additionalProperties" in schema:
         inner = schema["additionalProperties"]
-        inner = (
-            _add_storable_limits(field.child, inner, registry)
-            if inner
-            else _build_any_schema(registry)
-        )
+        inner = _limit_field(field.child, inner, registry) if inner else _build_any_schema(registry)
         names = {"pattern": STORABLE}
         return {**schema, "propertyNames": names, "additionalProperties": inner}
     if isinstance(field, serializers.IntegerField | serializers.FloatField):
@@ -70,6 +73,28 @@ def _add_storable_limits(field: Any, schema: Schema, registry: ComponentRegistry
         trims = field.trim_whitespace and not field.allow_blank
         return {**schema, "pattern": NOT_BLANK if trims else STORABLE}
     return schema
+
+
+def _limit_values(schema: Schema, registry: ComponentRegistry) -> Schema:
+    """Return a schema that is written by hand with the limits of each of its values."""
+    limited: Schema = {
+        kind: [_limit_values(each, registry) for each in schema[kind]]
+        for kind in ("oneOf", "anyOf")
+        if kind in schema
+    }
+    if schema.get("type") == "string" and not {"pattern", "format", "enum"} & schema.keys():
+        limited["pattern"] = STORABLE
+    elif schema.get("type") == "array":
+        limited["items"] = _limit_values(schema["items"], registry)
+    elif schema.get("type") == "object":
+        limited["properties"] = {
+            name: _limit_values(each, registry) for name, each in schema["properties"].items()
+        }
+        limited |= {
+            "propertyNames": {"pattern": STORABLE},
+            "additionalProperties": _build_any_schema(registry),
+        }
+    return {**schema, **limited}
 
 
 def _build_list_schema(field: Any, schema: Schema, item: Schema) -> Schema:

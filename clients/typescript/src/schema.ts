@@ -1574,45 +1574,65 @@ export interface components {
             /** @description Time of the message. Default: now. */
             observed_at?: string | null;
             /** @description A text, a message, or a list of messages. */
-            messages: string | {
+            messages: string | ({
                 /** @enum {string} */
                 role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
-                content: string | {
+                content: string | ({
                     /** @enum {string} */
                     type?: "text" | "image_url";
                     text?: string;
                     image_url?: {
                         url?: string;
+                    } & {
+                        [key: string]: components["schemas"]["JSON"];
                     };
-                } | {
+                } & {
+                    [key: string]: components["schemas"]["JSON"];
+                }) | ({
                     /** @enum {string} */
                     type?: "text" | "image_url";
                     text?: string;
                     image_url?: {
                         url?: string;
+                    } & {
+                        [key: string]: components["schemas"]["JSON"];
                     };
-                }[];
+                } & {
+                    [key: string]: components["schemas"]["JSON"];
+                })[];
                 name?: string;
-            } | {
+            } & {
+                [key: string]: components["schemas"]["JSON"];
+            }) | ({
                 /** @enum {string} */
                 role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
-                content: string | {
+                content: string | ({
                     /** @enum {string} */
                     type?: "text" | "image_url";
                     text?: string;
                     image_url?: {
                         url?: string;
+                    } & {
+                        [key: string]: components["schemas"]["JSON"];
                     };
-                } | {
+                } & {
+                    [key: string]: components["schemas"]["JSON"];
+                }) | ({
                     /** @enum {string} */
                     type?: "text" | "image_url";
                     text?: string;
                     image_url?: {
                         url?: string;
+                    } & {
+                        [key: string]: components["schemas"]["JSON"];
                     };
-                }[];
+                } & {
+                    [key: string]: components["schemas"]["JSON"];
+                })[];
                 name?: string;
-            }[];
+            } & {
+                [key: string]: components["schemas"]["JSON"];
+            })[];
             /**
              * @description false: store every message unchanged, without a model.
              * @default true
@@ -1783,7 +1803,7 @@ export interface components {
             rules_context?: {
                 [key: string]: components["schemas"]["JSON"];
             } | null;
-            /** @description Overrides for any of protected_turns, least_turns, prune, head, tail, unprunable_tools, compact, summary_tokens, snippet_tokens, most_snippet_tokens, most_snippets, min_score, strict_tools, retrieval_ms. */
+            /** @description Overrides for any of protected_turns, least_turns, prune, head, tail, unprunable_tools, compact, summary_tokens, snippet_tokens, most_snippet_tokens, most_snippets, min_score, strict_tools, short_ids, retrieval_ms. */
             policy?: {
                 [key: string]: components["schemas"]["JSON"];
             } | null;
@@ -3366,13 +3386,17 @@ export interface components {
         };
         /** @description A conversation, oldest message first, and the `state` of the previous response. */
         LoreInput: {
-            messages: (string | {
+            messages: (string | ({
                 role?: string;
-                content: string | {
+                content: string | ({
                     type?: string;
                     text: string;
-                }[];
-            })[];
+                } & {
+                    [key: string]: components["schemas"]["JSON"];
+                })[];
+            } & {
+                [key: string]: components["schemas"]["JSON"];
+            }))[];
             lorebooks?: string[];
             /** @default  */
             scope?: string;
