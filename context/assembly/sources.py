@@ -35,7 +35,7 @@ from knowledge.lore.evaluate import evaluate_entries, load_entries
 from knowledge.lore.triggers import TriggerSettings
 from knowledge.retrieval import search as documents
 from memory.actions.messages import MessageContext, enqueue_conversation
-from memory.extraction.conversation import Message as Said
+from memory.extraction.conversation import Message as ConversationMessage
 from memory.models import MemorySettings, Viewer
 from memory.retrieval.access_counters import count_accesses
 from memory.retrieval.prompt_block import MEMORY_OFF_DECISION, search_both_halves
@@ -249,7 +249,7 @@ def flush_to_memory(batch: MessageContext, messages: Sequence[Message]) -> dict[
     if not policy.memory_enabled or not policy.auto_store:
         return {"skipped": "the account's policy: memories are not stored by themselves"}
     texts = [
-        Said(role=message["role"], text=text)
+        ConversationMessage(role=message["role"], text=text)
         for message in messages
         if (text := message_text(message)).strip()
     ]

@@ -9,7 +9,7 @@ from context.summaries.extractive import MAX_LENGTH, MIN_LENGTH
 from kmapp.security.prompt_injection import detect_flags
 from kmapp.text import tokens
 from kmapp.text.terms import chinese_share
-from memory.extraction.conversation import Message as Said
+from memory.extraction.conversation import Message as ConversationMessage
 from memory.extraction.conversation import render_transcript
 from memory.extraction.prompt_echo import repeats_prompt
 from memory.extraction.response_schema import InvalidResponse, ResponseModel, parse_one
@@ -45,7 +45,9 @@ def take_excerpt(text: str) -> str:
 def render_conversation(messages: Sequence[Message]) -> str:
     """Return the transcript, with each message and the whole limited in length."""
     lines = [
-        Said(role=message["role"], text=fold_text(message_text(message), MAX_MESSAGE))
+        ConversationMessage(
+            role=message["role"], text=fold_text(message_text(message), MAX_MESSAGE)
+        )
         for message in messages
     ]
     return take_excerpt(render_transcript([message for message in lines if message.text.strip()]))
