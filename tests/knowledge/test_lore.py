@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from jsonschema import Draft202012Validator
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -201,3 +202,17 @@ def test_sticky_and_cooldown_without_a_state(
     assert fired("A dragon.", "And?", "A dragon?") == {"It stays."}
     assert fired("A dragon.", "And?", "So?", "Yes?") == set()
     assert fired("A dragon.", "And?", "So?", "A dragon!") == {"It stays.", "It rests."}
+
+
+@pytest.mark.parametrize(("value", "is_valid"), [(1, True), (2**53, False), ("\0", False)])
+def test_schema_has_the_limits_of_unknown_values(
+    acme: Account, value: Any, *, is_valid: bool
+) -> None:
+    agent = makers.agent(acme)
+    body = {"messages": [{"content": [{"text": MESSAGE, "note": [value]}]}]}
+    agent.post("knowledge/lorebook/evaluate", body, 200 if is_valid else 400)
+    schema = agent.get("schema")
+    request = schema["paths"]["/v1/knowledge/lorebook/evaluate"]["post"]["requestBody"]
+    shape = request["content"]["application/json"]["schema"]
+    validator = Draft202012Validator({**shape, "components": schema["components"]})
+    assert validator.is_valid(body) == is_valid
