@@ -18,7 +18,7 @@ from tests.web.staff import staff
 
 @pytest.fixture(autouse=True)
 def reset_throttles(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Reset the throttle of sign-ins, which all tests make from one address."""
+    """Reset the rate limits by address, because all tests have one."""
     yield
     if "acme" in request.fixturenames:
         cache.clear()

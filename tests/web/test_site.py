@@ -7,6 +7,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.test import Client
+from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
@@ -60,7 +61,8 @@ def test_wrong_password_keeps_the_name(client: Client, alice: User) -> None:
     assert SESSION_KEY not in client.session
 
 
-def test_sign_in_is_throttled(client: Client, alice: User) -> None:
+def test_sign_in_is_throttled(client: Client, alice: User, settings: Settings) -> None:
+    settings.THROTTLES = {**settings.THROTTLES, "sign_in": 10}
     guess = {"username": "alice", "password": "guess"}
     right = {"username": "alice", "password": PASSWORD}
     for _ in range(10):
