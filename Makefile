@@ -28,7 +28,7 @@ test: development clients ## run all tests except those of `make chaos` and `mak
 	@rm -rf $(PROMISES)
 	@$(ALONE) $(PY) -m tests.run -n $(JOBS) -m "not chaos and not long" --promises=$(PROMISES)
 
-long: development ## run the long form of some tests, and query plans with 100,000 memories
+long: development clients ## run the long form of some tests, and query plans with 100,000 memories
 	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m long
 	@$(ALONE) KMAPP_PLANS_AT=100000 $(PY) -m pytest -n 0 tests/memory/test_plans.py
 

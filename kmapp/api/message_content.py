@@ -10,9 +10,14 @@ _PARTS = {
     "type": "array",
     "minItems": 1,
     "items": {
-        "type": "object",
-        "properties": {"type": {"type": "string"}, "text": {"type": "string"}},
-        "required": ["text"],
+        "oneOf": [
+            {"type": "string"},
+            {
+                "type": "object",
+                "properties": {"type": {"type": "string"}, "text": {"type": "string"}},
+                "required": ["text"],
+            },
+        ]
     },
 }
 
@@ -38,10 +43,8 @@ def _part_text(part: Mapping[str, Any]) -> Any:
             {"type": "string"},
             {
                 "type": "object",
-                "properties": {
-                    "role": {"type": "string"},
-                    "content": {"oneOf": [{"type": "string"}, _PARTS]},
-                },
+                "description": "A message. Its role and other fields are not used.",
+                "properties": {"content": {"oneOf": [{"type": "string"}, _PARTS]}},
                 "required": ["content"],
             },
         ]

@@ -204,12 +204,22 @@ def test_sticky_and_cooldown_without_a_state(
     assert fired("A dragon.", "And?", "So?", "A dragon!") == {"It stays.", "It rests."}
 
 
-@pytest.mark.parametrize(("value", "is_valid"), [(1, True), (2**53, False), ("\0", False)])
-def test_schema_has_the_limits_of_unknown_values(
-    acme: Account, value: Any, *, is_valid: bool
-) -> None:
+@pytest.mark.parametrize(
+    ("part", "is_valid"),
+    [
+        (MESSAGE, True),
+        ({"text": MESSAGE, "note": [1]}, True),
+        ({"text": MESSAGE, "note": [2**53]}, False),
+        ({"text": MESSAGE, "note": ["\0"]}, False),
+        ({"text": 1}, False),
+        ({"text": MESSAGE, "type": 1}, False),
+        ({"type": "text"}, False),
+        (None, False),
+    ],
+)
+def test_schema_describes_parts_of_messages(acme: Account, part: Any, *, is_valid: bool) -> None:
     agent = makers.agent(acme)
-    body = {"messages": [{"content": [{"text": MESSAGE, "note": [value]}]}]}
+    body = {"messages": [{"content": [part]}]}
     agent.post("knowledge/lorebook/evaluate", body, 200 if is_valid else 400)
     schema = agent.get("schema")
     request = schema["paths"]["/v1/knowledge/lorebook/evaluate"]["post"]["requestBody"]

@@ -3387,13 +3387,12 @@ export interface components {
         /** @description A conversation, oldest message first, and the `state` of the previous response. */
         LoreInput: {
             messages: (string | ({
-                role?: string;
-                content: string | ({
+                content: string | (string | ({
                     type?: string;
                     text: string;
                 } & {
                     [key: string]: components["schemas"]["JSON"];
-                })[];
+                }))[];
             } & {
                 [key: string]: components["schemas"]["JSON"];
             }))[];
