@@ -179,6 +179,7 @@ if DATABASE_OWNER_URL:
     DATABASES["owner"] = _database(DATABASE_OWNER_URL, statement_timeout="0", pooled=False)
 DATABASE_REPLICA_URL = env.text("DATABASE_REPLICA_URL")
 if DATABASE_REPLICA_URL:
+    # Searches read from it while it is recent; see `kmapp.search.replica`.
     DATABASES["replica"] = _database(
         DATABASE_REPLICA_URL, statement_timeout=STATEMENT_TIMEOUT, pooled=True
     )

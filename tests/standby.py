@@ -30,7 +30,7 @@ def admit_account(account: str) -> None:
 @contextmanager
 def run_standby() -> Iterator[Postgres]:
     """Copy the tests' server and run the copy as its hot standby."""
-    if os.getuid() == 0:  # as PostgreSQL does not
+    if os.getuid() == 0:  # PostgreSQL does not run as root
         admit_account(UNPRIVILEGED)
     with ExitStack() as stack:
         place = Path(tempfile.mkdtemp(prefix="kmapp-"))

@@ -88,7 +88,8 @@ def _limit_values(schema: Schema, registry: ComponentRegistry) -> Schema:
         limited["items"] = _limit_values(schema["items"], registry)
     elif schema.get("type") == "object":
         limited["properties"] = {
-            name: _limit_values(each, registry) for name, each in schema["properties"].items()
+            name: _limit_values(each, registry)
+            for name, each in schema.get("properties", {}).items()
         }
         limited |= {
             "propertyNames": {"pattern": STORABLE},

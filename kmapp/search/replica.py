@@ -55,7 +55,8 @@ class _ReplicaState:
 
     def is_recent(self, now: float, primary: Position, replica: Position) -> bool:
         """Return whether the replica has the account's newest commit and lags at most `MAX_LAG`."""
-        required = min(wal for at, wal in [*self.samples] if now - at <= MAX_LAG)
+        recent = (wal for at, wal in [*self.samples] if now - at <= MAX_LAG)
+        required = min(recent, default=primary.wal)  # none if the process was suspended
         return replica.seq >= primary.seq and replica.wal >= required
 
 

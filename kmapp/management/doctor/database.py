@@ -10,6 +10,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 
 from kmapp.management.doctor.registry import Finding, check, error, ok, warning
 from kmapp.runtime import env
+from kmapp.search import replica
 
 CLOCK_WARNING, CLOCK_ERROR = 5.0, 60.0  # seconds between this clock and the database's
 REPLICA_LAG = 64 * 2**20  # bytes of write-ahead log
@@ -72,13 +73,13 @@ def check_owner_role() -> Iterator[Finding]:
 @check("database replica", needs="database")
 def check_replica() -> Iterator[Finding]:
     """Compare the positions of both servers in the write-ahead log."""
-    if "replica" not in connections:
+    if not replica.is_configured():
         yield ok("none")
         return
     try:
         [(here,)] = fetch_rows(DEFAULT_DB_ALIAS, "SELECT pg_current_wal_lsn()")
         [(is_replica, lag)] = fetch_rows(
-            "replica",
+            replica.ALIAS,
             "SELECT pg_is_in_recovery(), %s::pg_lsn - pg_last_wal_replay_lsn()",
             here,
         )
@@ -96,7 +97,7 @@ def check_replica() -> Iterator[Finding]:
         )
     elif lag > REPLICA_LAG:
         yield warning(
-            f"the replica is {lag / 2**20:.0f} MB behind, so searches use the primary",
+            f"the replica is {lag / 2**20:.0f} MB behind the primary",
             "Check that it receives and replays the write-ahead log; see its log.",
         )
     else:
