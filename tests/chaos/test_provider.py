@@ -1,8 +1,9 @@
 """Writes and searches succeed while the embedder is down."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from statistics import median
 
 import pytest
 from pytest_django import DjangoDbBlocker
@@ -16,7 +17,9 @@ from tests.promises.plugin import RecordFigure
 
 pytestmark = [pytest.mark.chaos, pytest.mark.alone]
 
-WRITES = amount(1200, 200)  # the p95 of fewer differ by chance
+ROUND = 200  # writes to each product
+ROUNDS = amount(6, 1)
+WRITES = ROUNDS * ROUND
 RECALLS = 200
 PROBES = 4  # of a later round: once a window, in each of two processes
 
@@ -50,7 +53,8 @@ def test_writes_succeed_without_the_embedder(
 ) -> None:
     """Provider killed; every write a 201, p95 <= 1.2 x healthy, READY <= 60 s after.
 
-    Two products take turns, write by write, so that both have the same noise around them.
+    Two products take turns, write by write, so that both have the same noise around them. A burst
+    of noise still decides the p95 of a whole run, so the ratio is the median of several rounds.
     """
     for each in (product, twin):
         each.have("valkey", "provider", "web", "worker", "beat")
@@ -65,15 +69,23 @@ def test_writes_succeed_without_the_embedder(
         for each, answers in pair if number % 2 else reversed(pair):
             answers.append(write(each, number))
     assert {answer.status for answer in healthy + without} == {201}
-    usual, p95 = (percentile([a.seconds for a in side], 0.95) for side in (healthy, without))
     assert pending(twin) == WRITES
     twin.have("provider")
     seconds = seconds_until(partial(_caught_up, twin), 60)
+    ratios = [one / other for one, other in zip(_p95s(without), _p95s(healthy), strict=True)]
     record_figure(
-        f"{WRITES} of {WRITES} a 201, p95 {p95 * 1000:.0f} ms, {usual * 1000:.0f} ms with"
-        f" a healthy embedder; READY {seconds:.1f} s after its return"
+        f"{WRITES} of {WRITES} a 201, p95 {median(ratios):.2f} times that with a healthy embedder"
+        f" (median of {ROUNDS} rounds, {min(ratios):.2f} to {max(ratios):.2f}); READY"
+        f" {seconds:.1f} s after its return"
     )
-    assert p95 <= limit(1.2) * usual
+    assert median(ratios) <= limit(1.2)
+
+
+def _p95s(answers: Sequence[Answer]) -> list[float]:
+    """Return the p95 of each round, in seconds."""
+    seconds = [each.seconds for each in answers]
+    starts = range(0, len(seconds), ROUND)
+    return [percentile(seconds[start : start + ROUND], 0.95) for start in starts]
 
 
 @pytest.fixture
