@@ -1,5 +1,6 @@
 """Shared parts of request serializers: strict JSON types and aliases of other clients."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from rest_framework.exceptions import ValidationError
 ANYWHERE = frozenset({"account_id", "tenant_id"})  # every request may name its account
 
 
+INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")  # the only spelling of an integer in a query
 MAX_ID_LENGTH = 200
 
 
@@ -86,7 +88,7 @@ class Typed(serializers.Serializer[Any]):
         if self.shorthand and isinstance(data, str):
             data = {self.shorthand: data}
         if isinstance(data, Mapping):
-            check = _find_blank_error if isinstance(data, QueryDict) else _find_mismatch
+            check = _find_query_error if isinstance(data, QueryDict) else _find_mismatch
             wrong: dict[Any, Any] = {
                 name: issue
                 for name, field in self.fields.items()
@@ -94,17 +96,50 @@ class Typed(serializers.Serializer[Any]):
             }
             if wrong:
                 raise ValidationError(wrong)
-        return super().to_internal_value(data)
+        return self._convert(data)
+
+    def _convert(self, data: Any) -> Any:
+        """Convert all fields; DRF counts the characters of a text after it removes spaces."""
+        too_long: dict[Any, Any] = {}
+        if isinstance(data, Mapping):
+            too_long = {
+                name: issue
+                for name, value in data.items()
+                if name in self.fields and (issue := _find_long_texts(self.fields[name], value))
+            }
+        try:
+            values = super().to_internal_value(data)
+        except ValidationError as error:
+            raise ValidationError({**too_long, **error.detail}) from error  # type: ignore[dict-item]
+        if too_long:
+            raise ValidationError(too_long)
+        return values
 
 
-def _find_blank_error(field: Any, value: Any) -> list[str]:
-    """Return the error for an empty query parameter, which DRF would treat as missing."""
-    allowed = getattr(field, "allow_blank", False)
-    return (
-        ["This field may not be empty. Send a value or omit the field."]
-        if value == "" and not allowed
-        else []
-    )
+def _find_query_error(field: Any, value: Any) -> list[str]:
+    """Return the error for a query parameter that DRF would treat as missing or as a number."""
+    if value is None:
+        return []
+    if value == "" and not getattr(field, "allow_blank", False):
+        return ["This field may not be empty. Send a value or omit the field."]
+    if isinstance(field, serializers.IntegerField) and not INTEGER.fullmatch(value):
+        return [str(field.error_messages["invalid"])]
+    return []
+
+
+def _find_long_texts(field: Any, value: Any) -> list[str] | dict[int | str, Any]:
+    """Return the error for each text of a field that is too long as the client sent it."""
+    if isinstance(value, str) and isinstance(field, OneOrMore):
+        value = [value]
+    if isinstance(value, list | dict):
+        child = getattr(field, "child", None)
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        return {at: issue for at, each in items if (issue := _find_long_texts(child, each))}
+    limit = getattr(field, "max_length", None)
+    if not isinstance(field, serializers.CharField) or limit is None or not isinstance(value, str):
+        return []
+    message = field.error_messages["max_length"].format(max_length=limit)
+    return [message] if len(value) > limit else []
 
 
 def _find_mismatch(field: Any, value: Any) -> list[str] | dict[int | str, Any]:

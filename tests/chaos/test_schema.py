@@ -44,7 +44,8 @@ def examine(product: Product, seconds: int, *more: str) -> str:
         timeout=seconds + 240,  # it ends between two cases, and shrinks what it found
         cwd=settings.DATA_DIR,
     )
-    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2_000:]
+    lines = [line[:500] for line in done.stdout.splitlines()]  # addresses can be long
+    assert done.returncode == 0, "\n".join(lines)[-20_000:] + done.stderr[-2_000:]
     (cases,) = re.findall(r"^ *([0-9,]+ generated, .*)$", done.stdout, flags=re.MULTILINE)
     return f"{cases} in {seconds} s"
 

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 from django.http import QueryDict
+from rest_framework import serializers
 
+from kmapp.api.serializers import IdField, OneOrMore, Typed
 from tests.kernel.api_views import NoteInput
 
 
@@ -38,3 +40,55 @@ def test_aliases_work_in_query_strings() -> None:
 
 def test_unknown_fields_are_dropped() -> None:
     assert _read({"text": "a", "embedding": [1], "type": "fact"}) == {"text": "a"}
+
+
+class Sizes(Typed):
+    """One field of each sort that DRF reads more generously than our schema."""
+
+    name = IdField(max_length=5)
+    names = OneOrMore(child=serializers.CharField(max_length=5), required=False)
+    notes = serializers.DictField(child=serializers.CharField(max_length=5), required=False)
+    limit = serializers.IntegerField(required=False)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"name": " " * 6},
+        {"name": "a    \n"},
+        {"names": "a     "},
+        {"names": ["a", "     a"]},
+        {"notes": {"a": "a" + "\u3000" * 5}},
+        QueryDict("name=a+++++"),
+    ],
+)
+def test_length_counts_spaces(data: Any) -> None:
+    serializer = Sizes(data=data)
+    assert not serializer.is_valid()
+    assert "no more than 5 characters" in str(serializer.errors)
+
+
+def test_long_texts_are_reported_with_other_errors() -> None:
+    serializer = Sizes(data={"name": "a     ", "names": 5, "notes": 5, "limit": None})
+    assert not serializer.is_valid()
+    assert serializer.errors.keys() == {"name", "names", "notes", "limit"}
+
+
+def test_spaces_within_the_length_are_removed() -> None:
+    serializer = Sizes(data={"name": " a  ", "names": " b  ", "notes": {"a": "c "}})
+    serializer.is_valid(raise_exception=True)
+    assert serializer.validated_data == {"name": "a", "names": ["b"], "notes": {"a": "c"}}
+
+
+@pytest.mark.parametrize("text", ["1.0", "%2B5", "+5", "05", "1_0", "%D9%A3", "1e1", "5%E2%80%A8"])
+def test_integers_of_queries_have_one_spelling(text: str) -> None:
+    serializer = Sizes(data=QueryDict(f"limit={text}"))
+    assert not serializer.is_valid()
+    assert "valid integer" in str(serializer.errors)
+
+
+@pytest.mark.parametrize("number", [0, 5, -17])
+def test_integers_of_queries_are_read(number: int) -> None:
+    serializer = Sizes(data=QueryDict(f"limit={number}"))
+    serializer.is_valid(raise_exception=True)
+    assert serializer.validated_data == {"limit": number}
