@@ -241,6 +241,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep the outbox": _every(timedelta(seconds=10), "kmapp.outbox.tasks.sweep"),
     "checkpoint the ledger": _every(HOUR, "kmapp.ledger.tasks.checkpoint"),
     "pack postings": _every(timedelta(seconds=5), "kmapp.search.tasks.pack_postings"),
+    "pack codes": _every(timedelta(seconds=10), "kmapp.search.tasks.pack_vector_codes"),
     "delete old events": _every(HOUR, "kmapp.outbox.tasks.delete_old_events"),
     "flush access counters": _every(timedelta(seconds=30), "memory.jobs.tasks.store_access_counts"),
     "apply retention": _every(HOUR, "memory.jobs.tasks.forget_expired_memories"),

@@ -1,6 +1,7 @@
 """An account with rows in every table, whose texts contain a word that occurs nowhere else."""
 
 from dataclasses import dataclass
+from unittest.mock import patch
 from uuid import uuid4
 
 from django.db import connection
@@ -14,6 +15,7 @@ from kmapp.ledger.models import Mismatch
 from kmapp.notifications.actions import mark_read, notify, save_settings
 from kmapp.notifications.kernel_kinds import JOB_FAILED
 from kmapp.notifications.models import Notification
+from kmapp.search import code_packing
 from kmapp.search.models import RemovedDocument
 from kmapp.search.packing import pack_recent
 from kmapp.web.site_search.stored import record_search
@@ -96,6 +98,8 @@ def create_full_account(name: str) -> FullAccount:
     agent.post("tool-results", {**result, "conversation_id": f"run-{word}"}, 201)
     makers.settle()
     pack_recent(account.pk, COLLECTION, at_least=1)
+    with patch.object(code_packing, "MIN_SAMPLE", 1):
+        code_packing.pack_codes(account.pk, COLLECTION)
     with acting(account):
         RemovedDocument.objects.create(
             account=account, collection=word[:30], number=0, terms=[word]

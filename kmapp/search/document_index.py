@@ -22,17 +22,18 @@ FROM json_to_recordset(%s::json) AS d (id uuid, length int, terms jsonb)
 """
 _REPLACE = """
 ON CONFLICT (account_id, collection, document)
-DO UPDATE SET length = excluded.length, terms = excluded.terms
+DO UPDATE SET length = excluded.length, terms = excluded.terms,
+    reader_group = excluded.reader_group, coding = excluded.coding
  WHERE search_indexeddocument.number IS NULL
 """
 _REMOVE = """
 WITH removed AS (
   DELETE FROM search_indexeddocument
    WHERE account_id = %s::uuid AND collection = ANY (%s::text[]) AND document = ANY (%s::uuid[])
-  RETURNING account_id, collection, number, terms
+  RETURNING account_id, collection, number, reader_group, terms
 )
-INSERT INTO search_removeddocument (account_id, collection, number, terms)
-SELECT account_id, collection, number, ARRAY(SELECT jsonb_object_keys(terms))
+INSERT INTO search_removeddocument (account_id, collection, number, reader_group, terms)
+SELECT account_id, collection, number, reader_group, ARRAY(SELECT jsonb_object_keys(terms))
 FROM removed WHERE number IS NOT NULL RETURNING collection
 """
 

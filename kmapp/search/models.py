@@ -9,6 +9,8 @@ from pgvector.django import HalfVectorField
 from kmapp.accounts.models import Account, AccountOwned, AccountQuerySet
 from kmapp.providers.models import EmbeddingModel
 
+MAX_READER_GROUP = 210  # characters: an id of 200 with a prefix
+
 
 class Vector(AccountOwned):
     """The vector of one part of a text, by one model.
@@ -71,7 +73,15 @@ class IndexedDocument(models.Model):
     """The words of one text, with all values that BM25 needs.
 
     `number` is its place in packed postings. A recent document has none: its own row is read.
+    `reader_group` names who may find it; a trigger of the app that owns the collection sets it.
     """
+
+    class Coding(models.IntegerChoices):
+        """Whether the vectors of the model of `CodeCentre` are in `PackedCodes`."""
+
+        NONE = 0  # it had no vector when codes were packed
+        WAITING = 1
+        PACKED = 2
 
     pk = models.CompositePrimaryKey("account_id", "collection", "document")
     account = models.ForeignKey(
@@ -82,6 +92,8 @@ class IndexedDocument(models.Model):
     length = models.IntegerField()  # in terms, repeated ones included
     terms = models.JSONField()  # {term: how often}
     number = models.IntegerField(null=True)
+    reader_group = models.CharField(max_length=MAX_READER_GROUP, db_default="")
+    coding = models.SmallIntegerField(choices=Coding, db_default=Coding.NONE)
 
     objects = AccountQuerySet["IndexedDocument"].as_manager()
 
@@ -101,6 +113,12 @@ class IndexedDocument(models.Model):
                 fields=["account", "collection", "document"],
                 condition=Q(number__isnull=True),
                 name="documents_not_packed",
+            ),
+            models.Index(
+                fields=["account", "collection", "reader_group"],
+                include=["document", "number"],
+                condition=Q(coding=1),
+                name="documents_not_coded",
             ),
         ]
 
@@ -137,6 +155,77 @@ class PackedPostings(models.Model):
         return f"{self.term} in block {self.block}"
 
 
+class PackedReaderGroup(models.Model):
+    """The numbers of a reader group's documents in a block; see `kmapp.search.reader_groups`."""
+
+    pk = models.CompositePrimaryKey("account_id", "collection", "reader_group", "block")
+    account = models.ForeignKey(
+        Account, on_delete=models.CASCADE, related_name="+", db_index=False, editable=False
+    )
+    collection = models.CharField(max_length=30)
+    reader_group = models.CharField(max_length=MAX_READER_GROUP)
+    block = models.IntegerField()  # number of a document // BLOCK
+    numbers = models.BinaryField()
+
+    objects = AccountQuerySet["PackedReaderGroup"].as_manager()
+
+    class Meta:
+        verbose_name = _("packed reader group")
+        verbose_name_plural = _("packed reader groups")
+
+    def __str__(self) -> str:
+        return f"{self.reader_group} in block {self.block}"
+
+
+class PackedCodes(models.Model):
+    """The codes of a reader group's vectors in a block; see `kmapp.search.codes`."""
+
+    pk = models.CompositePrimaryKey("account_id", "collection", "model_id", "reader_group", "block")
+    account = models.ForeignKey(
+        Account, on_delete=models.CASCADE, related_name="+", db_index=False, editable=False
+    )
+    collection = models.CharField(max_length=30)
+    model = models.ForeignKey(
+        EmbeddingModel, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    reader_group = models.CharField(max_length=MAX_READER_GROUP)
+    block = models.IntegerField()
+    codes = models.BinaryField()
+
+    objects = AccountQuerySet["PackedCodes"].as_manager()
+
+    class Meta:
+        verbose_name = _("packed codes")
+        verbose_name_plural = _("packed codes")
+
+    def __str__(self) -> str:
+        return f"{self.reader_group} in block {self.block}"
+
+
+class CodeCentre(models.Model):
+    """The vector that codes are relative to: the mean of some of a collection's vectors."""
+
+    pk = models.CompositePrimaryKey("account_id", "collection", "model_id")
+    account = models.ForeignKey(
+        Account, on_delete=models.CASCADE, related_name="+", db_index=False, editable=False
+    )
+    collection = models.CharField(max_length=30)
+    model = models.ForeignKey(
+        EmbeddingModel, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    centre = models.BinaryField()  # float32, little-endian
+    size = models.IntegerField()  # number of vectors that it is the mean of
+
+    objects = AccountQuerySet["CodeCentre"].as_manager()
+
+    class Meta:
+        verbose_name = _("centre of codes")
+        verbose_name_plural = _("centres of codes")
+
+    def __str__(self) -> str:
+        return f"{self.collection} {self.model_id}"
+
+
 class RemovedDocument(models.Model):
     """A removed document whose postings are still packed, usually for some milliseconds."""
 
@@ -146,6 +235,7 @@ class RemovedDocument(models.Model):
     )
     collection = models.CharField(max_length=30)
     number = models.IntegerField()
+    reader_group = models.CharField(max_length=MAX_READER_GROUP, db_default="")
     terms = ArrayField(models.CharField(max_length=100))
 
     objects = AccountQuerySet["RemovedDocument"].as_manager()

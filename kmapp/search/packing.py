@@ -1,10 +1,10 @@
 """Packing of recent documents into arrays of postings, by a periodic task.
 
-Both functions hold a lock of the collection, and no other lock that anything waits for.
+Both functions hold a lock of the collection. A process that changes a document waits for them.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -13,13 +13,19 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
 from kmapp.database.cursors import binary_cursor
+from kmapp.search.code_packing import remove_packed_codes
+from kmapp.search.packed_arrays import (
+    Key,
+    build_columns,
+    build_lock_name,
+    remove_packed_numbers,
+    split_keys,
+)
 from kmapp.search.postings import BLOCK, pack, remove_numbers
 
 MIN_PACKED = 256  # recent documents of a collection; fewer are read one by one
 MAX_PACKED = 1_024  # documents of one transaction; a changed document may wait for it
 MAX_PURGED = 1_024  # documents of one transaction
-
-Key = tuple[str, int]  # term, block
 
 _RECENT = """
 SELECT document::text, length, terms::json FROM search_indexeddocument
@@ -56,12 +62,31 @@ DO UPDATE SET postings = p.postings || excluded.postings
 _REMOVED = """
 DELETE FROM search_removeddocument WHERE (account_id, collection, number) IN (
   SELECT account_id, collection, number FROM search_removeddocument
-   WHERE account_id = %s AND collection = %s LIMIT %s) RETURNING number, terms
+   WHERE account_id = %s AND collection = %s LIMIT %s)
+RETURNING number, terms, reader_group
 """
 _PACKED = """
 SELECT p.term, p.block, p.postings FROM search_packedpostings p
   JOIN unnest(%s::text[], %s::int[]) AS n (term, block) USING (term, block)
  WHERE p.account_id = %s AND p.collection = %s
+"""
+_READER_GROUPS = """
+SELECT p.reader_group, p.block, p.numbers FROM search_packedreadergroup p
+  JOIN unnest(%s::text[], %s::int[]) AS n (reader_group, block) USING (reader_group, block)
+ WHERE p.account_id = %s AND p.collection = %s
+ ORDER BY p.reader_group, p.block FOR UPDATE OF p
+"""
+_REWRITE_READER_GROUPS = """
+WITH written AS (
+  SELECT * FROM unnest(%s::text[], %s::int[], %s::bytea[]) AS n (reader_group, block, numbers)
+), emptied AS (
+  DELETE FROM search_packedreadergroup p USING written n
+   WHERE p.account_id = %s::uuid AND p.collection = %s::text AND p.reader_group = n.reader_group
+     AND p.block = n.block AND n.numbers = ''
+)
+UPDATE search_packedreadergroup p SET numbers = n.numbers FROM written n
+ WHERE p.account_id = %s::uuid AND p.collection = %s::text AND p.reader_group = n.reader_group
+   AND p.block = n.block AND n.numbers <> ''
 """
 _REWRITE = """
 WITH written AS (
@@ -91,7 +116,7 @@ def pack_recent(account_id: UUID, collection: str, *, at_least: int = MIN_PACKED
 def _pack_block(account_id: UUID, collection: str, at_least: int) -> int:
     """Pack the oldest recent documents into one block."""
     with acting(account_id), binary_cursor() as cursor:
-        if not try_lock_until_commit(_lock_name(account_id, collection)):
+        if not try_lock_until_commit(build_lock_name(account_id, collection)):
             return 0
         rows = cursor.execute(_RECENT, [account_id, collection, MAX_PACKED]).fetchall()
         if len(rows) < max(at_least, 1):
@@ -105,7 +130,7 @@ def _pack_block(account_id: UUID, collection: str, at_least: int) -> int:
                 by_key[term, first // BLOCK].append((number, length, frequency))
         numbers = list(range(first, first + len(rows)))
         cursor.execute(_NUMBER, [[row[0] for row in rows], numbers, account_id, collection])
-        columns = _columns({key: pack(postings) for key, postings in by_key.items()})
+        columns = build_columns({key: pack(postings) for key, postings in by_key.items()})
         cursor.execute(_APPEND, [account_id, collection, *columns])
     return len(rows)
 
@@ -120,21 +145,37 @@ def purge_removed(account_id: UUID, collection: str) -> int:
 
 def _purge_block(account_id: UUID, collection: str) -> int:
     with acting(account_id), binary_cursor() as cursor:
-        lock_until_commit(_lock_name(account_id, collection))
+        lock_until_commit(build_lock_name(account_id, collection))
         rows = cursor.execute(_REMOVED, [account_id, collection, MAX_PURGED]).fetchall()
         by_key = defaultdict[Key, list[int]](list)
-        for number, terms in rows:
+        reader_groups = defaultdict[Key, list[int]](list)
+        for number, terms, reader_group in rows:
+            if reader_group:
+                reader_groups[reader_group, number // BLOCK].append(number)
             for term in terms:
                 by_key[term, number // BLOCK].append(number)
+        if reader_groups:
+            _remove_from_reader_groups(cursor, (account_id, collection), reader_groups)
+            remove_packed_codes(cursor, (account_id, collection), reader_groups)
         if by_key:
-            terms_and_blocks = [[key[place] for key in by_key] for place in (0, 1)]
-            cursor.execute(_PACKED, [*terms_and_blocks, account_id, collection])
+            cursor.execute(_PACKED, [*split_keys(by_key), account_id, collection])
             rewritten = {
                 (term, block): remove_numbers(postings, by_key[term, block])
                 for term, block, postings in cursor.fetchall()
             }
-            cursor.execute(_REWRITE, [*_columns(rewritten), *(account_id, collection) * 2])
+            cursor.execute(_REWRITE, [*build_columns(rewritten), *(account_id, collection) * 2])
     return len(rows)
+
+
+def _remove_from_reader_groups(
+    cursor: Any, collection_key: tuple[UUID, str], reader_groups: Mapping[Key, list[int]]
+) -> None:
+    cursor.execute(_READER_GROUPS, [*split_keys(reader_groups), *collection_key])
+    rewritten = {
+        (reader_group, block): remove_packed_numbers(numbers, reader_groups[reader_group, block])
+        for reader_group, block, numbers in cursor.fetchall()
+    }
+    cursor.execute(_REWRITE_READER_GROUPS, [*build_columns(rewritten), *collection_key * 2])
 
 
 def list_unpacked(at_least: int = MIN_PACKED) -> list[tuple[UUID, str]]:
@@ -142,17 +183,3 @@ def list_unpacked(at_least: int = MIN_PACKED) -> list[tuple[UUID, str]]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT account_id, collection FROM unpacked_collections(%s)", [at_least])
         return list(cursor.fetchall())
-
-
-def _lock_name(account_id: UUID, collection: str) -> str:
-    return f"packed postings:{account_id}:{collection}"
-
-
-def _columns(packed: Mapping[Key, bytes]) -> Iterable[list[object]]:
-    """Return terms, blocks and postings, in the order of the primary key."""
-    ordered = sorted(packed)
-    return (
-        [term for term, _ in ordered],
-        [block for _, block in ordered],
-        [packed[key] for key in ordered],
-    )

@@ -80,6 +80,14 @@ def _weigh(postings: Postings, average_length: float) -> Scores:
     return frequency * (K1 + 1) / (frequency + slack)
 
 
+def keep_documents(scores: Scores, numbers: Numbers) -> Scores:
+    """Return the scores of these documents, and 0 for all others."""
+    remaining = np.zeros_like(scores)
+    inside = numbers[numbers < len(scores)]
+    remaining[inside] = scores[inside]
+    return remaining
+
+
 def find_best(scores: Scores, limit: int) -> Numbers:
     """Return the documents with the highest scores, in no order; equal scores may exceed `limit`.
 

@@ -11,9 +11,11 @@ from operator import itemgetter
 from typing import Any, Self
 from uuid import UUID
 
+import numpy as np
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import QuerySet
+from numpy.typing import NDArray
 from pgvector import HalfVector
 
 from kmapp.database.ids import IdText
@@ -41,6 +43,7 @@ class AllowedObjects:
     parameters: Sequence[Any]
     is_scanned: bool = False  # scan them without the index
     as_list: "AllowedObjects | None" = None  # the same, if another form lists them faster
+    reader_groups: tuple[str, ...] | None = None  # of which they are a part, if that is known
 
     @classmethod
     def from_queryset(cls, rows: "QuerySet[Any]") -> Self:
@@ -123,6 +126,9 @@ class QueryVector:
         # Postgres parses it for each statement. Five digits are exact enough for half precision.
         digits = [f"{number:.5g}" for number in HalfVector(list(vector)).to_list()]
         return cls(model=model, literal=f"[{','.join(digits)}]")
+
+    def as_array(self) -> "NDArray[np.float32]":
+        return np.array(self.literal[1:-1].split(","), dtype=np.float32)
 
     @property
     def sql_type(self) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import nlargest, nsmallest
 from typing import Any
 from uuid import UUID
@@ -19,6 +19,7 @@ from kmapp.search.postings import (
     Scores,
     find_best,
     find_containing_all,
+    keep_documents,
     match_documents,
     score_documents,
 )
@@ -31,8 +32,10 @@ from kmapp.search.queries import (
     is_scan_faster,
     load_statistics,
 )
+from kmapp.search.reader_groups import can_use_reader_groups, load_reader_group_numbers
 
 CHECKED_PER_RESULT = (4, 64)  # documents checked against a filter for each result, in turn
+CHECKED_OF_GROUPS = (2, 64)  # the same for documents of the viewer's reader groups
 EXPECTED_PER_RESULT = 2  # allowed documents for each result among those that are checked
 MAX_CHECKED = 5_000  # documents that are checked one by one
 MIN_PREFIX_LENGTH = 3  # characters
@@ -128,8 +131,8 @@ def find_best_by_words(
 ) -> dict[IdText, float]:
     """Return the documents with the highest BM25 scores, best first.
 
-    All documents with one of the words are scored. The best are checked against `within`, and
-    more of them if too few pass.
+    All documents with one of the words are scored. The best of the viewer's reader groups are
+    checked against `within`, and more of them if too few pass.
     """
     average = max(words.average_length, 1.0)
     scores = score_documents(words.packed, words.idf, average)
@@ -138,10 +141,14 @@ def find_best_by_words(
         for document, each in words.recent.items()
         if (score := bm25.score(words.idf, each.frequencies, each.length, average))
     }
+    if has_reader_groups := can_use_reader_groups(collection, within):
+        scores = keep_documents(scores, load_reader_group_numbers(collection, within))
+        within = replace(within, as_list=None)  # few numbers are checked, none is listed
     scored = np.flatnonzero(scores)
     if not recent and not len(scored):
         return {}
-    for checked in _plan_checks(collection, within, limit):
+    checks = [each * limit for each in CHECKED_OF_GROUPS]
+    for checked in checks if has_reader_groups else _plan_checks(collection, within, limit):
         if checked < len(scored):
             numbers = find_best(scores, checked)
             allowed = _fetch_allowed(collection, within, recent.keys(), numbers)

@@ -138,7 +138,7 @@ def rebuild_indexes(account_id: UUID) -> Iterator[int]:
     while True:
         with acting(account_id):
             rows = MemoryEntry.objects.of(account_id).filter(pk__gt=after).order_by("pk")
-            block = list(rows[:BLOCK])
+            block = list(rows.select_for_update(no_key=True)[:BLOCK])
             if not block:
                 return
             index_documents(

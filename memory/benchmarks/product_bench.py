@@ -21,11 +21,13 @@ from kmapp.accounts.actions import issue_key
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
+from kmapp.database.cursors import binary_cursor
 from kmapp.database.ids import uuid7
 from kmapp.providers.active import active_model
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.query_cache import get_query_vector
-from kmapp.search.queries import Collection, QueryVector, find_nearest
+from kmapp.search.queries import Collection, QueryVector
+from kmapp.search.reader_groups import find_nearest
 from memory.actions.entries import write_batch
 from memory.benchmarks.query_plans import Statement, capture_statements
 from memory.benchmarks.synthetic_entries import Cloud, Writer
@@ -35,7 +37,11 @@ from memory.models.entry_input import Batch, NewEntry
 from memory.retrieval.candidates import MAX_PER_LIST
 from memory.retrieval.search import SearchRequest, build_allowed_objects, search_with_vector
 
-INDEX_QUERIES = ("load_weighted_terms", "find_best_by_words", "find_nearest")
+INDEX_QUERIES = (
+    *("load_weighted_terms", "load_reader_group_numbers", "find_best_by_words"),
+    *("load_codes", "compare", "find_nearest"),
+)
+BINARY_QUERIES = {"load_weighted_terms", "load_reader_group_numbers", "load_codes"}  # of arrays
 VIEWERS = {
     "no user": Viewer(),
     "a user with many memories": Viewer(user_id="user-0001"),
@@ -216,8 +222,10 @@ class Bench:
     def _run_bare(self, statements: Sequence[Statement], times: Times) -> None:
         with acting(self.account):
             raw = connection.connection
-            with times.timed(), psycopg.ClientCursor(raw) as cursor:
+            with times.timed():
                 for each in statements:
+                    is_binary = each.name in BINARY_QUERIES
+                    cursor: Any = binary_cursor() if is_binary else psycopg.ClientCursor(raw)
                     cursor.execute(each.sql, each.parameters)
                     cursor.fetchall()
 

@@ -7,7 +7,7 @@ connection with the same values: as the app role, never prepared.
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 from uuid import UUID
@@ -24,6 +24,7 @@ from kmapp.search.queries import AllowedObjects, QueryVector, clear_query_caches
 from memory.actions.topics import current_topics
 from memory.benchmarks.synthetic_entries import Cloud, Writer
 from memory.models import MemoryEntry, Viewer
+from memory.models.entries import list_reader_groups
 from memory.retrieval.agents import list_agent_names
 from memory.retrieval.candidates import collect_candidates
 
@@ -91,10 +92,11 @@ def collect_hot_statements(account: Account, viewer: Viewer | None = None) -> li
     with acting(account_id):
         rows = MemoryEntry.objects.of(account_id)
         seen = rows.current().visible_to(viewer or Viewer())
+        within = AllowedObjects.from_queryset(seen)
         with capture_statements() as statements:
-            signals = collect_candidates(
-                account_id, query, meaning, AllowedObjects.from_queryset(seen)
-            )
+            signals = collect_candidates(account_id, query, meaning, within)
+            by_reader_group = replace(within, reader_groups=list_reader_groups(viewer or Viewer()))
+            collect_candidates(account_id, query, meaning, by_reader_group)
         with capture_statements("entries found") as fetched:
             seen.in_bulk([each.id for each in signals.candidates[:10]])
         with capture_statements("list page") as page:

@@ -27,6 +27,7 @@ from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
+from kmapp.search.code_packing import pack_codes
 from kmapp.search.document_index import encode_document
 from kmapp.search.model_switch import create_indexes, drop_indexes
 from kmapp.search.packing import pack_recent
@@ -50,6 +51,7 @@ MANY = 5_000  # entries from which rebuilding the index is faster than adding to
 TABLES = (
     *("ledger_commit", "ledger_seal", "ledger_note", "memory_memoryentry", "memory_memoryversion"),
     *("memory_memoryedge", "search_indexeddocument", "search_packedpostings", "search_vector"),
+    *("search_packedreadergroup", "search_packedcodes"),
     *("outbox_outboxevent", "outbox_delivery"),
 )
 
@@ -82,6 +84,7 @@ def seed(
             account = existing.get(slug) or create_account(name=slug, slug=slug)
             Seeder(account, model, size, np.random.default_rng(place)).fill(report_progress)
             pack_recent(account.pk, COLLECTION)
+            pack_codes(account.pk, COLLECTION)
     finally:
         if rebuild:
             report_line("Building the index of the vectors …")

@@ -90,6 +90,17 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
 EVERYONE = Q(visibility="account")
 
 
+def list_reader_groups(viewer: Viewer) -> tuple[str, ...] | None:
+    """Return reader groups with all current memories that a viewer sees, or None if there are none.
+
+    Triggers of migration 0006 keep the group of each memory in the search index. Without a user, an
+    agent or a run sees memories of many users.
+    """
+    if viewer.user_id:
+        return "everyone", f"user:{viewer.user_id}"
+    return None if viewer.agent_id or viewer.app_id or viewer.run_id else ("everyone",)
+
+
 def _build_own_condition(viewer: Viewer) -> Q | None:
     """Return the condition on entries that only viewers with these ids can see."""
     ids = {

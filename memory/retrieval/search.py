@@ -30,6 +30,7 @@ from kmapp.search.reranking import compute_candidate_limit, rerank_results
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
 from kmapp.search.weights import SHIPPED_WEIGHTS
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
+from memory.models.entries import list_reader_groups
 from memory.retrieval.as_of import PastState, exclude_hidden_entries
 from memory.retrieval.candidates import collect_candidates
 from memory.retrieval.indexed_text import build_indexed_text
@@ -240,7 +241,15 @@ def _build_cached_filter(account_id: UUID, request: SearchRequest) -> AllowedObj
     """Return the filter as SQL. Only its text is cached; rows are read each time."""
     allowed = AllowedObjects.from_queryset(filter_entries(account_id, request))
     parts = [AllowedObjects.from_queryset(each) for each in _list_parts(account_id, request)]
-    return replace(allowed, as_list=AllowedObjects.from_parts(parts))
+    reader_groups = None if _is_narrow(request) else list_reader_groups(request.viewer)
+    return replace(allowed, as_list=AllowedObjects.from_parts(parts), reader_groups=reader_groups)
+
+
+def _is_narrow(request: SearchRequest) -> bool:
+    """Return whether the request asks for a part of what the viewer sees, or for more than it."""
+    conditions = (request.kinds, request.tags, request.in_run, request.viewer.scope is not None)
+    bounds = (request.observed_after, request.observed_before)
+    return request.of_anyone or any(conditions) or any(bounds)
 
 
 def filter_entries(account_id: UUID, request: SearchRequest) -> EntryQuerySet:

@@ -24,7 +24,14 @@ from kmapp.notifications.models import (
     NotificationRead,
     NotificationSettings,
 )
-from kmapp.search.models import IndexedDocument, PackedPostings, RemovedDocument
+from kmapp.search.models import (
+    CodeCentre,
+    IndexedDocument,
+    PackedCodes,
+    PackedPostings,
+    PackedReaderGroup,
+    RemovedDocument,
+)
 from kmapp.web.models import DailyStatistics, Session, StoredSearch, SystemSample
 from memory.actions.entries import write_batch
 from memory.actions.exports import record_export
@@ -55,7 +62,10 @@ OURS = ("kmapp", "memory", "knowledge", "rules", "context")
 # Mismatches are on the Operations page, and notifications on a page of their own.
 NOT_IN_ADMIN = (
     *(
+        CodeCentre,
         IndexedDocument,
+        PackedReaderGroup,
+        PackedCodes,
         PackedPostings,
         RemovedDocument,
         Session,

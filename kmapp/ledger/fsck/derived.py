@@ -6,7 +6,7 @@ from psycopg import sql
 
 from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.snapshot import Snapshot
-from kmapp.ledger.fsck.tables import INDEXED_TABLES, get_object_type
+from kmapp.ledger.fsck.tables import INDEXED_TABLES, IndexedTable, get_object_type
 
 _VECTORS_SQL = """
 SELECT v.collection, v.object_id::text, v.part, m.name, m.dimensions, vector_dims(v.embedding)
@@ -42,6 +42,32 @@ WITH key (account, collection) AS (SELECT %s::uuid, %s::text), listed AS (
 )
 SELECT coalesce(listed.term, packed.term) FROM listed FULL JOIN packed USING (term)
  WHERE listed.documents IS DISTINCT FROM packed.documents
+"""
+_WRONG_READER_GROUP_SQL = """
+WITH packed AS (
+  SELECT p.reader_group, number
+    FROM (SELECT reader_group, numbers || ''::bytea AS numbers FROM search_packedreadergroup
+           WHERE account_id = %s AND collection = %s) p,
+         generate_series(0, octet_length(p.numbers) / 4 - 1) place,
+         substring(p.numbers FROM 4 * place + 1 FOR 4) item,
+         CAST(('x' || encode(item, 'hex'))::bit(32) AS int) number
+   WHERE number NOT IN (
+     SELECT number FROM search_removeddocument WHERE account_id = %s AND collection = %s)
+), listed AS (
+  SELECT reader_group, number FROM search_indexeddocument
+   WHERE account_id = %s AND collection = %s AND number IS NOT NULL AND reader_group <> ''
+)
+SELECT DISTINCT coalesce(l.reader_group, p.reader_group)
+  FROM listed l FULL JOIN packed p ON p.reader_group = l.reader_group AND p.number = l.number
+ WHERE l.number IS NULL OR p.number IS NULL
+"""
+_NEVER_CODED_SQL = """
+SELECT d.document::text FROM search_indexeddocument d
+ WHERE d.account_id = %s AND d.collection = %s AND d.coding = 0
+   AND d.reader_group <> '' AND EXISTS (
+   SELECT FROM search_vector v JOIN providers_embeddingmodel m ON m.id = v.model_id
+    WHERE v.account_id = d.account_id AND v.collection = d.collection AND v.object_id = d.document
+      AND v.state = 'READY' AND m.state = 'active')
 """
 _REFERENCES_SQL = """
 SELECT c.conrelid::regclass::text, c.confrelid::regclass::text, a.attname
@@ -91,6 +117,17 @@ def _list_bad_postings(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
         for (term,) in snapshot.fetch_all(_MISPACKED_SQL, snapshot.account, each.collection):
             message = "its packed postings are not those of the documents"
             yield "posting", f"{each.collection}:{term}", message
+        yield from _list_bad_groups(snapshot, each)
+
+
+def _list_bad_groups(snapshot: Snapshot, indexed: IndexedTable) -> Iterator[tuple[str, str, str]]:
+    key = (snapshot.account, indexed.collection)
+    for (reader_group,) in snapshot.fetch_all(_WRONG_READER_GROUP_SQL, *key * 3):
+        message = "its packed numbers are not those of its documents"
+        yield "posting", f"{indexed.collection}:{reader_group}", message
+    for (ident,) in snapshot.fetch_all(_NEVER_CODED_SQL, *key):
+        message = "its vectors have no codes, and it does not wait for them"
+        yield "posting", f"{get_object_type(indexed.table)}:{ident}", message
 
 
 def _list_broken_references(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:

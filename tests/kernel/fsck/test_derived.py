@@ -77,3 +77,29 @@ def test_edge_into_another_account_is_reported(ledger: Ledger) -> None:
     assert [p["message"] for p in results] == [
         "dst_id names no row of memory_memoryentry in this account"
     ]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM search_packedreadergroup WHERE reader_group = %s",
+        "UPDATE search_packedreadergroup SET numbers = numbers || '\\x00001000'"
+        " WHERE reader_group = %s",
+        "UPDATE search_packedreadergroup SET reader_group = 'user:x' WHERE reader_group = %s",
+    ],
+)
+def test_wrong_reader_groups_are_reported(ledger: Ledger, statement: str) -> None:
+    pack_recent(ledger.account.pk, COLLECTION, at_least=1)
+    assert list_bad_postings(ledger) == {}
+    reader_group = ledger.intruder.one("SELECT reader_group FROM search_packedreadergroup LIMIT 1")
+    ledger.intruder.run(statement, reader_group)
+    message = "its packed numbers are not those of its documents"
+    assert list_bad_postings(ledger)[f"{COLLECTION}:{reader_group}"] == message
+
+
+def test_documents_without_codes_are_reported(ledger: Ledger) -> None:
+    makers.settle()
+    assert list_bad_postings(ledger) == {}
+    ledger.intruder.run("UPDATE search_indexeddocument SET coding = 0")
+    message = "its vectors have no codes, and it does not wait for them"
+    assert {*list_bad_postings(ledger).values()} == {message}

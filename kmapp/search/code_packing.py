@@ -1,0 +1,218 @@
+"""Packing of the codes of vectors, by a periodic task. Codes belong to the active model.
+
+Functions hold the lock of everything that is packed for the collection, and wait for processes that
+change its documents.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+
+from kmapp.accounts.acting import acting
+from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
+from kmapp.database.cursors import binary_cursor
+from kmapp.providers.active import active_model
+from kmapp.providers.models import EmbeddingModel
+from kmapp.search.codes import Coder, Vectors, remove_codes
+from kmapp.search.models import CodeCentre, PackedCodes
+from kmapp.search.packed_arrays import Key, build_columns, build_lock_name, split_keys
+from kmapp.search.postings import BLOCK
+
+MAX_CODED = 1_024  # documents of one transaction
+MIN_SAMPLE = 256  # vectors that a centre is made of; of fewer, it would disclose them
+MAX_SAMPLE = 2_000
+GROWTH = 4  # times the vectors of a smaller sample: then it is made again
+HALFVEC_HEADER = 4  # bytes of PostgreSQL's binary form before the numbers
+
+CollectionKey: TypeAlias = tuple[UUID, str]
+
+_WAITING = """
+SELECT document, number, reader_group FROM search_indexeddocument
+ WHERE account_id = %s AND collection = %s AND coding = 1 AND number IS NOT NULL
+ ORDER BY number LIMIT %s FOR UPDATE SKIP LOCKED
+"""
+# A statement of its own, which sees all vectors that were stored before the documents were locked.
+_VECTORS = """
+WITH vectors AS (
+  SELECT object_id, halfvec_send(embedding) AS embedding FROM search_vector
+   WHERE account_id = %s AND collection = %s AND model_id = %s AND state = 'READY'
+     AND vector_dims(embedding) = %s AND object_id = ANY (%s::uuid[])
+), coded AS (
+  UPDATE search_indexeddocument SET coding =
+         CASE WHEN document IN (SELECT object_id FROM vectors) THEN 2 ELSE 0 END
+   WHERE account_id = %s AND collection = %s AND document = ANY (%s::uuid[])
+)
+SELECT object_id, embedding FROM vectors
+"""
+_AWAIT_BLOCK = """
+WITH block AS (
+  SELECT document FROM search_indexeddocument
+   WHERE account_id = %s AND collection = %s AND document > %s ORDER BY document LIMIT %s FOR UPDATE
+), waiting AS (
+  UPDATE search_indexeddocument d SET coding = 1 FROM block b
+   WHERE d.account_id = %s AND d.collection = %s AND d.document = b.document AND d.coding <> 1
+)
+SELECT max(document::text)::uuid FROM block
+"""
+_APPEND = """
+INSERT INTO search_packedcodes AS p (account_id, collection, model_id, reader_group, block, codes)
+SELECT %s::uuid, %s::text, %s::bigint, n.reader_group, n.block, n.codes
+  FROM unnest(%s::text[], %s::int[], %s::bytea[]) AS n (reader_group, block, codes)
+ON CONFLICT (account_id, collection, model_id, reader_group, block)
+DO UPDATE SET codes = p.codes || excluded.codes
+"""
+_SAMPLE = """
+SELECT halfvec_send(embedding) FROM search_vector
+ WHERE account_id = %s AND collection = %s AND model_id = %s AND state = 'READY'
+   AND vector_dims(embedding) = %s LIMIT %s
+"""
+_PACKED = """
+SELECT p.model_id, m.dimensions, p.reader_group, p.block, p.codes FROM search_packedcodes p
+  JOIN providers_embeddingmodel m ON m.id = p.model_id
+  JOIN unnest(%s::text[], %s::int[]) AS n (reader_group, block) USING (reader_group, block)
+ WHERE p.account_id = %s AND p.collection = %s
+ ORDER BY p.reader_group, p.block FOR UPDATE OF p
+"""
+_REWRITE = """
+WITH written AS (
+  SELECT * FROM unnest(%s::text[], %s::int[], %s::bytea[]) AS n (reader_group, block, codes)
+), emptied AS (
+  DELETE FROM search_packedcodes p USING written n
+   WHERE p.account_id = %s::uuid AND p.collection = %s::text AND p.model_id = %s::bigint
+     AND p.reader_group = n.reader_group AND p.block = n.block AND n.codes = ''
+)
+UPDATE search_packedcodes p SET codes = n.codes FROM written n
+ WHERE p.account_id = %s::uuid AND p.collection = %s::text AND p.model_id = %s::bigint
+   AND p.reader_group = n.reader_group AND p.block = n.block AND n.codes <> ''
+"""
+
+
+def pack_codes(account_id: UUID, collection: str) -> int:
+    """Pack the codes of documents that wait for it, and return their number.
+
+    Return early while another process packs the same collection.
+    """
+    key, model, total = (account_id, collection), active_model(), 0
+    if not _has_centre(key, model):
+        _prepare_model(key, model)
+    while coded := _code_block(key, model):
+        total += coded
+    return total
+
+
+def load_coder(key: CollectionKey, model: EmbeddingModel) -> Coder | None:
+    """Return the coder of a collection, or None before codes are packed. Inside `acting`."""
+    account_id, collection = key
+    rows = CodeCentre.objects.of(account_id).filter(collection=collection, model=model)
+    centre = rows.values_list("centre", flat=True).first()
+    return Coder(np.frombuffer(centre, dtype="<f4")) if centre else None
+
+
+def _has_centre(key: CollectionKey, model: EmbeddingModel) -> bool:
+    """Return whether there is a centre of enough vectors, or not many more than it was made of."""
+    account_id, collection = key
+    with acting(account_id):
+        rows = CodeCentre.objects.of(account_id).filter(collection=collection, model=model)
+        size = rows.values_list("size", flat=True).first() or 0
+        return size >= MAX_SAMPLE or 0 < len(_load_sample(key, model)) < GROWTH * size
+
+
+def _prepare_model(key: CollectionKey, model: EmbeddingModel) -> None:
+    """Let all documents wait for codes relative to a new centre.
+
+    Searches and `_code_block` use codes only once there is a centre, which is written last.
+    """
+    account_id, collection = key
+    with acting(account_id):
+        if not try_lock_until_commit(build_lock_name(*key)):
+            return
+        if len(_load_sample(key, model)) < MIN_SAMPLE:
+            return
+        CodeCentre.objects.of(account_id).filter(collection=collection).delete()
+    after: UUID | None = UUID(int=0)
+    while after:
+        with acting(account_id), binary_cursor() as cursor:
+            lock_until_commit(build_lock_name(*key))
+            if CodeCentre.objects.of(account_id).filter(collection=collection).exists():
+                return  # another process was faster
+            cursor.execute(_AWAIT_BLOCK, [*key, after, MAX_CODED, *key])
+            [(after,)] = cursor.fetchall()
+            if after is None:
+                _create_centre(key, model)
+
+
+def _create_centre(key: CollectionKey, model: EmbeddingModel) -> None:
+    """Create the centre, unless the model is no longer active, which a process learns later."""
+    account_id, collection = key
+    sample = _load_sample(key, model)
+    models = EmbeddingModel.objects.filter(pk=model.pk, state=EmbeddingModel.State.ACTIVE)
+    if len(sample) >= MIN_SAMPLE and models.exists():
+        PackedCodes.objects.of(account_id).filter(collection=collection).delete()
+        CodeCentre.objects.create(
+            account_id=account_id,
+            collection=collection,
+            model=model,
+            centre=sample.mean(axis=0, dtype=np.float32).astype("<f4").tobytes(),
+            size=len(sample),
+        )
+
+
+def _load_sample(key: CollectionKey, model: EmbeddingModel) -> Vectors:
+    with binary_cursor() as cursor:
+        cursor.execute(_SAMPLE, [*key, model.pk, model.dimensions, MAX_SAMPLE])
+        return _decode([row[0] for row in cursor.fetchall()])
+
+
+def _code_block(key: CollectionKey, model: EmbeddingModel) -> int:
+    with acting(key[0]), binary_cursor() as cursor:
+        if not try_lock_until_commit(build_lock_name(*key)):
+            return 0
+        coder = load_coder(key, model)
+        cursor.execute(_WAITING, [*key, MAX_CODED])
+        rows = cursor.fetchall()
+        if coder is None or not rows:
+            return 0
+        documents = [row[0] for row in rows]
+        size = model.dimensions
+        cursor.execute(_VECTORS, [*key, model.pk, size, documents, *key, documents])
+        places = {document: (number, reader_group) for document, number, reader_group in rows}
+        by_key = defaultdict[Key, list[tuple[int, bytes]]](list)
+        for document, embedding in cursor.fetchall():
+            number, reader_group = places[document]
+            by_key[reader_group, number // BLOCK].append((number, embedding))
+        packed = {
+            each: coder.encode([row[0] for row in coded], _decode([row[1] for row in coded]))
+            for each, coded in by_key.items()
+        }
+        cursor.execute(_APPEND, [*key, model.pk, *build_columns(packed)])
+    return len(rows)
+
+
+def _decode(embeddings: list[bytes]) -> Vectors:
+    """Return vectors from PostgreSQL's binary form of `halfvec`."""
+    rows = [np.frombuffer(each, dtype=">f2", offset=HALFVEC_HEADER) for each in embeddings]
+    return np.array(rows, dtype=np.float32)
+
+
+def remove_packed_codes(
+    cursor: Any, key: CollectionKey, reader_groups: Mapping[Key, list[int]]
+) -> None:
+    """Delete the codes of these documents, of all models."""
+    cursor.execute(_PACKED, [*split_keys(reader_groups), *key])
+    rewritten = defaultdict[int, dict[Key, bytes]](dict)
+    for model_id, dimensions, reader_group, block, codes in cursor.fetchall():
+        numbers = reader_groups[reader_group, block]
+        rewritten[model_id][reader_group, block] = remove_codes(codes, dimensions, numbers)
+    for model_id, packed in rewritten.items():
+        cursor.execute(_REWRITE, [*build_columns(packed), *(*key, model_id) * 2])
+
+
+def list_uncoded(at_least: int) -> list[tuple[UUID, str]]:
+    """Return the accounts and collections with so many documents that wait for codes."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT account_id, collection FROM uncoded_collections(%s)", [at_least])
+        return list(cursor.fetchall())

@@ -1,0 +1,154 @@
+"""Search among the documents of a viewer's reader groups, from packed arrays. Inside `acting`.
+
+A reader group contains more than a viewer may see, such as expired memories, so each result is
+also checked against the rows. What no array contains yet is read from its own rows.
+"""
+
+import math
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import numpy as np
+
+from kmapp.database.cursors import binary_cursor
+from kmapp.database.ids import IdText
+from kmapp.search import queries
+from kmapp.search.codes import Coder
+from kmapp.search.lookups import IdArray
+from kmapp.search.packed_arrays import unpack_numbers
+from kmapp.search.postings import Numbers
+from kmapp.search.queries import AllowedObjects, Collection, QueryVector, compute_scan_limit
+
+MAX_CODES_SIZE = 4_000_000  # bytes of codes that one search reads; beyond it, the index is faster
+MAX_WAITING = 2_000  # documents without packed codes that are compared one by one
+COMPARED_PER_RESULT = (4, 32)  # documents compared exactly for each result, in turn
+ALLOWED_PER_RESULT = 3  # of these must be allowed, so that few of the nearest are missing
+
+_CODES_SQL = """
+WITH packed AS (
+  SELECT codes, octet_length(codes)::bigint AS size FROM search_packedcodes
+   WHERE account_id = %s AND collection = %s AND model_id = %s AND reader_group = ANY (%s::text[])
+)
+SELECT centre, NULL::bytea, ARRAY(
+    SELECT document FROM search_indexeddocument WHERE account_id = %s AND collection = %s
+       AND coding = 1 AND reader_group = ANY (%s::text[]) LIMIT %s)
+  FROM search_codecentre WHERE account_id = %s AND collection = %s AND model_id = %s
+UNION ALL
+SELECT NULL, CASE WHEN (SELECT sum(size) FROM packed) <= %s THEN codes END, NULL FROM packed
+"""
+_COMPARE_SQL = """
+SELECT v.object_id::text, min(v.{distance}) AS distance, count(*) OVER ()
+  FROM (SELECT document FROM search_indexeddocument
+         WHERE account_id = %s AND collection = %s AND number = ANY (%s::int[])
+        UNION SELECT unnest(%s::uuid[])) d
+  JOIN search_vector v ON v.object_id = d.document
+ WHERE v.account_id = %s AND v.collection = %s AND v.model_id = {model:d} AND v.state = 'READY'
+   AND d.document IN ({within}) GROUP BY v.object_id ORDER BY distance LIMIT %s
+"""
+
+
+class _PackedCodes(NamedTuple):
+    """The codes of a viewer's reader groups, and the documents that wait for theirs."""
+
+    coder: Coder
+    codes: list[bytes]
+    waiting: list[UUID]
+
+
+def can_use_reader_groups(collection: Collection, within: AllowedObjects) -> bool:
+    """Return whether to read packed arrays; few objects are listed one by one."""
+    documents, _ = queries.load_statistics(collection)
+    return (
+        within.reader_groups is not None
+        and not within.is_scanned
+        and documents > compute_scan_limit(collection)
+    )
+
+
+def load_reader_group_numbers(collection: Collection, within: AllowedObjects) -> Numbers:
+    """Return the numbers of the packed documents of the reader groups, in no order."""
+    with binary_cursor() as cursor:
+        cursor.execute(
+            "SELECT numbers FROM search_packedreadergroup "
+            "WHERE account_id = %s AND collection = %s AND reader_group = ANY (%s::text[])",
+            [collection.account_id, collection.name, list(within.reader_groups or ())],
+        )
+        return unpack_numbers(b"".join(numbers for (numbers,) in cursor.fetchall()))
+
+
+def find_nearest(
+    collection: Collection, meaning: QueryVector, *, within: AllowedObjects, limit: int
+) -> dict[IdText, float]:
+    """Return the objects with the nearest vectors and the cosine of their best part.
+
+    Codes choose the vectors that are compared. Without codes, or if too few of the chosen objects
+    are allowed, all allowed objects are searched; see `kmapp.search.queries.find_nearest`.
+    """
+    if can_use_reader_groups(collection, within):
+        best = _find_nearest_by_codes(collection, meaning, within, limit)
+        if best is not None:
+            return best
+    return queries.find_nearest(collection, meaning, within=within, limit=limit)
+
+
+def _find_nearest_by_codes(
+    collection: Collection, meaning: QueryVector, within: AllowedObjects, limit: int
+) -> dict[IdText, float] | None:
+    packed = _load_codes(collection, meaning, list(within.reader_groups or ()))
+    if packed is None:
+        return None
+    query, size = meaning.as_array(), sum(map(len, packed.codes))
+    for factor in COMPARED_PER_RESULT:
+        numbers = packed.coder.find_nearest(packed.codes, query, factor * limit)
+        best, allowed = _compare(collection, meaning, within, numbers, packed.waiting, limit)
+        is_everything = factor * limit * packed.coder.type.itemsize >= size
+        if is_everything or allowed >= ALLOWED_PER_RESULT * limit:
+            return best
+    return None
+
+
+def _load_codes(
+    collection: Collection, meaning: QueryVector, reader_groups: list[str]
+) -> _PackedCodes | None:
+    """Return the codes of the reader groups, or None if there are none or too many."""
+    key: list[Any] = [collection.account_id, collection.name]
+    model = meaning.model.pk
+    with binary_cursor() as cursor:
+        cursor.execute(
+            _CODES_SQL,
+            [
+                *(*key, model, reader_groups),
+                *(*key, reader_groups, MAX_WAITING + 1),
+                *(*key, model, MAX_CODES_SIZE),
+            ],
+        )
+        rows = cursor.fetchall()
+    codes = [packed for centre, packed, _ in rows if centre is None]
+    for centre, _, waiting in rows:
+        if centre and codes and None not in codes and len(waiting) <= MAX_WAITING:
+            return _PackedCodes(Coder(np.frombuffer(centre, dtype="<f4")), codes, waiting)
+    return None
+
+
+def _compare(
+    collection: Collection,
+    meaning: QueryVector,
+    within: AllowedObjects,
+    numbers: list[int],
+    waiting: list[UUID],
+    limit: int,
+) -> tuple[dict[IdText, float], int]:
+    """Return the nearest allowed documents with their cosines, and how many are allowed."""
+    key: list[Any] = [collection.account_id, collection.name]
+    statement = _COMPARE_SQL.format(
+        distance=meaning.distance_sql, model=meaning.model.pk, within=within.sql
+    )
+    rows = queries.fetch_all(
+        statement,
+        [
+            *(meaning.literal, *key, numbers, IdArray(waiting).array),
+            *(*key, *within.parameters, limit),
+        ],
+    )
+    best = {pk: 1 - distance for pk, distance, _ in rows if math.isfinite(distance)}
+    return best, rows[0][2] if rows else 0

@@ -1,0 +1,53 @@
+"""Codes choose the nearest vectors, and a document never stays in the array of a former group."""
+
+from threading import Thread
+
+import numpy as np
+import psycopg
+from django.conf import settings
+from django.db import connection
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.runtime import embedded
+from kmapp.search.codes import Coder
+from kmapp.search.models import IndexedDocument, PackedReaderGroup
+from kmapp.search.packing import purge_removed
+from memory.actions import review
+from memory.benchmarks.synthetic_entries import Cloud
+from memory.models.entries import COLLECTION
+from tests import makers
+
+
+def test_codes_choose_the_nearest_vectors() -> None:
+    cloud = Cloud(384, np.random.default_rng(4))
+    vectors, asked = cloud.draw(6_000), cloud.draw(20)
+    coder = Coder(vectors.mean(axis=0, dtype=np.float32))
+    packed = coder.encode(range(len(vectors)), vectors)
+    shares = []
+    for query in asked:
+        nearest = set(np.argsort(-(vectors @ query))[:80].tolist())
+        shares.append(len(nearest & set(coder.find_nearest([packed], query, 320))) / 80)
+    assert np.mean(shares) > 0.95
+
+
+def test_forgetting_waits_for_a_process_that_packs(committed: str, acme: Account) -> None:
+    """Otherwise the document would keep a number in the array of its former group."""
+    [entry] = makers.write(acme, "Green tea.", user_id="ann")
+
+    def forget() -> None:
+        with acting(acme):
+            review.forget(makers.decision(entry))
+        connection.close()
+
+    thread = Thread(target=forget)
+    with psycopg.connect(embedded.server_url(settings.DATA_DIR), dbname=committed) as packing:
+        packing.execute("UPDATE search_indexeddocument SET number = 0")
+        thread.start()
+        thread.join(1)
+        assert thread.is_alive()
+    thread.join(20)
+    row = makers.get(IndexedDocument, acme, document=entry.pk, collection=COLLECTION)
+    assert (row.number, row.reader_group) == (None, "nobody")
+    purge_removed(acme.pk, COLLECTION)
+    assert makers.rows(PackedReaderGroup, acme) == []
