@@ -78,7 +78,7 @@ class SearchTimes:
     """Timings of the searches of one viewer."""
 
     viewer: str
-    bare: Times = field(default_factory=Times)  # the two index queries, by psycopg alone
+    bare: Times = field(default_factory=Times)  # the index queries, by psycopg alone
     product: Times = field(default_factory=Times)  # the search, once the query's vector is there
     verified: Times = field(default_factory=Times)  # the same with `verify_on_read`
     http: Times = field(default_factory=Times)  # with a cached vector, in the web stack
