@@ -6,7 +6,7 @@ change its documents.
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -19,7 +19,13 @@ from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.codes import Coder, Vectors, remove_codes
 from kmapp.search.models import CodeCentre, PackedCodes
-from kmapp.search.packed_arrays import Key, build_columns, build_lock_name, split_keys
+from kmapp.search.packed_arrays import (
+    COLLECTION,
+    ArrayTable,
+    CollectionKey,
+    Key,
+    build_lock_name,
+)
 from kmapp.search.postings import BLOCK
 
 MAX_CODED = 1_024  # documents of one transaction
@@ -28,7 +34,9 @@ MAX_SAMPLE = 2_000
 GROWTH = 4  # times the vectors of a smaller sample: then it is made again
 HALFVEC_HEADER = 4  # bytes of PostgreSQL's binary form before the numbers
 
-CollectionKey: TypeAlias = tuple[UUID, str]
+CODES = ArrayTable(
+    "search_packedcodes", "reader_group", "codes", (*COLLECTION, ("model_id", "bigint"))
+)
 
 _WAITING = """
 SELECT document, number, reader_group FROM search_indexeddocument
@@ -58,36 +66,10 @@ WITH block AS (
 )
 SELECT max(document::text)::uuid FROM block
 """
-_APPEND = """
-INSERT INTO search_packedcodes AS p (account_id, collection, model_id, reader_group, block, codes)
-SELECT %s::uuid, %s::text, %s::bigint, n.reader_group, n.block, n.codes
-  FROM unnest(%s::text[], %s::int[], %s::bytea[]) AS n (reader_group, block, codes)
-ON CONFLICT (account_id, collection, model_id, reader_group, block)
-DO UPDATE SET codes = p.codes || excluded.codes
-"""
 _SAMPLE = """
 SELECT halfvec_send(embedding) FROM search_vector
  WHERE account_id = %s AND collection = %s AND model_id = %s AND state = 'READY'
    AND vector_dims(embedding) = %s LIMIT %s
-"""
-_PACKED = """
-SELECT p.model_id, m.dimensions, p.reader_group, p.block, p.codes FROM search_packedcodes p
-  JOIN providers_embeddingmodel m ON m.id = p.model_id
-  JOIN unnest(%s::text[], %s::int[]) AS n (reader_group, block) USING (reader_group, block)
- WHERE p.account_id = %s AND p.collection = %s
- ORDER BY p.reader_group, p.block FOR UPDATE OF p
-"""
-_REWRITE = """
-WITH written AS (
-  SELECT * FROM unnest(%s::text[], %s::int[], %s::bytea[]) AS n (reader_group, block, codes)
-), emptied AS (
-  DELETE FROM search_packedcodes p USING written n
-   WHERE p.account_id = %s::uuid AND p.collection = %s::text AND p.model_id = %s::bigint
-     AND p.reader_group = n.reader_group AND p.block = n.block AND n.codes = ''
-)
-UPDATE search_packedcodes p SET codes = n.codes FROM written n
- WHERE p.account_id = %s::uuid AND p.collection = %s::text AND p.model_id = %s::bigint
-   AND p.reader_group = n.reader_group AND p.block = n.block AND n.codes <> ''
 """
 
 
@@ -188,7 +170,7 @@ def _code_block(key: CollectionKey, model: EmbeddingModel) -> int:
             each: coder.encode([row[0] for row in coded], _decode([row[1] for row in coded]))
             for each, coded in by_key.items()
         }
-        cursor.execute(_APPEND, [*key, model.pk, *build_columns(packed)])
+        CODES.append(cursor, (*key, model.pk), packed)
     return len(rows)
 
 
@@ -202,13 +184,13 @@ def remove_packed_codes(
     cursor: Any, key: CollectionKey, reader_groups: Mapping[Key, list[int]]
 ) -> None:
     """Delete the codes of these documents, of all models."""
-    cursor.execute(_PACKED, [*split_keys(reader_groups), *key])
-    rewritten = defaultdict[int, dict[Key, bytes]](dict)
-    for model_id, dimensions, reader_group, block, codes in cursor.fetchall():
-        numbers = reader_groups[reader_group, block]
-        rewritten[model_id][reader_group, block] = remove_codes(codes, dimensions, numbers)
-    for model_id, packed in rewritten.items():
-        cursor.execute(_REWRITE, [*build_columns(packed), *(*key, model_id) * 2])
+    for model_id, dimensions in EmbeddingModel.objects.values_list("pk", "dimensions"):
+        locked = CODES.lock(cursor, (*key, model_id), reader_groups)
+        rewritten = {
+            each: remove_codes(locked[each], dimensions, reader_groups[each]) for each in locked
+        }
+        if rewritten:
+            CODES.rewrite(cursor, (*key, model_id), rewritten)
 
 
 def list_uncoded(at_least: int) -> list[tuple[UUID, str]]:

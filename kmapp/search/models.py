@@ -1,5 +1,7 @@
 """Words and vectors of texts. Both are derived and can be rebuilt."""
 
+from typing import Self
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -69,7 +71,21 @@ class Vector(AccountOwned):
         return f"{self.collection}:{self.object_id}#{self.part} {self.state}"
 
 
-class IndexedDocument(models.Model):
+class CollectionRow(models.Model):
+    """A row whose primary key starts with the account and the collection."""
+
+    account = models.ForeignKey(
+        Account, on_delete=models.CASCADE, related_name="+", db_index=False, editable=False
+    )
+    collection = models.CharField(max_length=30)
+
+    objects = AccountQuerySet[Self].as_manager()
+
+    class Meta:
+        abstract = True
+
+
+class IndexedDocument(CollectionRow):
     """The words of one text, with all values that BM25 needs.
 
     `number` is its place in packed postings. A recent document has none: its own row is read.
@@ -84,18 +100,12 @@ class IndexedDocument(models.Model):
         PACKED = 2
 
     pk = models.CompositePrimaryKey("account_id", "collection", "document")
-    account = models.ForeignKey(
-        Account, on_delete=models.CASCADE, related_name="+", db_index=False, editable=False
-    )
-    collection = models.CharField(max_length=30)
     document = models.UUIDField()
     length = models.IntegerField()  # in terms, repeated ones included
     terms = models.JSONField()  # {term: how often}
     number = models.IntegerField(null=True)
     reader_group = models.CharField(max_length=MAX_READER_GROUP, db_default="")
     coding = models.SmallIntegerField(choices=Coding, db_default=Coding.NONE)
-
-    objects = AccountQuerySet["IndexedDocument"].as_manager()
 
     class Meta:
         verbose_name = _("indexed document")
@@ -126,7 +136,7 @@ class IndexedDocument(models.Model):
         return f"{self.collection}:{self.document}"
 
 
-class PackedPostings(models.Model):
+class PackedPostings(CollectionRow):
     """One term in a block of documents, as an array; see `kmapp.search.postings`."""
 
     pk = models.CompositePrimaryKey("account_id", "collection", "term", "block")
@@ -140,12 +150,9 @@ class PackedPostings(models.Model):
         db_constraint=False,
         editable=False,
     )
-    collection = models.CharField(max_length=30)
     term = models.CharField(max_length=100)
     block = models.IntegerField()  # number of a document // BLOCK
     postings = models.BinaryField()
-
-    objects = AccountQuerySet["PackedPostings"].as_manager()
 
     class Meta:
         verbose_name = _("packed postings")
@@ -155,19 +162,13 @@ class PackedPostings(models.Model):
         return f"{self.term} in block {self.block}"
 
 
-class PackedReaderGroup(models.Model):
+class PackedReaderGroup(CollectionRow):
     """The numbers of a reader group's documents in a block; see `kmapp.search.reader_groups`."""
 
     pk = models.CompositePrimaryKey("account_id", "collection", "reader_group", "block")
-    account = models.ForeignKey(
-        Account, on_delete=models.CASCADE, related_name="+", db_index=False, editable=False
-    )
-    collection = models.CharField(max_length=30)
     reader_group = models.CharField(max_length=MAX_READER_GROUP)
     block = models.IntegerField()  # number of a document // BLOCK
     numbers = models.BinaryField()
-
-    objects = AccountQuerySet["PackedReaderGroup"].as_manager()
 
     class Meta:
         verbose_name = _("packed reader group")
@@ -177,22 +178,16 @@ class PackedReaderGroup(models.Model):
         return f"{self.reader_group} in block {self.block}"
 
 
-class PackedCodes(models.Model):
+class PackedCodes(CollectionRow):
     """The codes of a reader group's vectors in a block; see `kmapp.search.codes`."""
 
     pk = models.CompositePrimaryKey("account_id", "collection", "model_id", "reader_group", "block")
-    account = models.ForeignKey(
-        Account, on_delete=models.CASCADE, related_name="+", db_index=False, editable=False
-    )
-    collection = models.CharField(max_length=30)
     model = models.ForeignKey(
         EmbeddingModel, on_delete=models.CASCADE, related_name="+", db_index=False
     )
     reader_group = models.CharField(max_length=MAX_READER_GROUP)
     block = models.IntegerField()
     codes = models.BinaryField()
-
-    objects = AccountQuerySet["PackedCodes"].as_manager()
 
     class Meta:
         verbose_name = _("packed codes")
@@ -202,21 +197,15 @@ class PackedCodes(models.Model):
         return f"{self.reader_group} in block {self.block}"
 
 
-class CodeCentre(models.Model):
+class CodeCentre(CollectionRow):
     """The vector that codes are relative to: the mean of some of a collection's vectors."""
 
     pk = models.CompositePrimaryKey("account_id", "collection", "model_id")
-    account = models.ForeignKey(
-        Account, on_delete=models.CASCADE, related_name="+", db_index=False, editable=False
-    )
-    collection = models.CharField(max_length=30)
     model = models.ForeignKey(
         EmbeddingModel, on_delete=models.CASCADE, related_name="+", db_index=False
     )
     centre = models.BinaryField()  # float32, little-endian
     size = models.IntegerField()  # number of vectors that it is the mean of
-
-    objects = AccountQuerySet["CodeCentre"].as_manager()
 
     class Meta:
         verbose_name = _("centre of codes")
@@ -226,19 +215,13 @@ class CodeCentre(models.Model):
         return f"{self.collection} {self.model_id}"
 
 
-class RemovedDocument(models.Model):
+class RemovedDocument(CollectionRow):
     """A removed document whose postings are still packed, usually for some milliseconds."""
 
     pk = models.CompositePrimaryKey("account_id", "collection", "number")
-    account = models.ForeignKey(
-        Account, on_delete=models.CASCADE, related_name="+", db_index=False, editable=False
-    )
-    collection = models.CharField(max_length=30)
     number = models.IntegerField()
     reader_group = models.CharField(max_length=MAX_READER_GROUP, db_default="")
     terms = ArrayField(models.CharField(max_length=100))
-
-    objects = AccountQuerySet["RemovedDocument"].as_manager()
 
     class Meta:
         verbose_name = _("removed document")

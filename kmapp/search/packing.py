@@ -15,17 +15,20 @@ from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_comm
 from kmapp.database.cursors import binary_cursor
 from kmapp.search.code_packing import remove_packed_codes
 from kmapp.search.packed_arrays import (
+    ArrayTable,
+    CollectionKey,
     Key,
-    build_columns,
     build_lock_name,
     remove_packed_numbers,
-    split_keys,
 )
 from kmapp.search.postings import BLOCK, pack, remove_numbers
 
 MIN_PACKED = 256  # recent documents of a collection; fewer are read one by one
 MAX_PACKED = 1_024  # documents of one transaction; a changed document may wait for it
 MAX_PURGED = 1_024  # documents of one transaction
+
+POSTINGS = ArrayTable("search_packedpostings", "term", "postings")
+READER_GROUPS = ArrayTable("search_packedreadergroup", "reader_group", "numbers")
 
 _RECENT = """
 SELECT document::text, length, terms::json FROM search_indexeddocument
@@ -52,53 +55,11 @@ UPDATE search_indexeddocument d SET number = n.number
   FROM unnest(%s::uuid[], %s::int[]) AS n (document, number)
  WHERE d.account_id = %s AND d.collection = %s AND d.document = n.document
 """
-_APPEND = """
-INSERT INTO search_packedpostings AS p (account_id, collection, term, block, postings)
-SELECT %s::uuid, %s::text, n.term, n.block, n.postings
-  FROM unnest(%s::text[], %s::int[], %s::bytea[]) AS n (term, block, postings)
-ON CONFLICT (account_id, collection, term, block)
-DO UPDATE SET postings = p.postings || excluded.postings
-"""
 _REMOVED = """
 DELETE FROM search_removeddocument WHERE (account_id, collection, number) IN (
   SELECT account_id, collection, number FROM search_removeddocument
    WHERE account_id = %s AND collection = %s LIMIT %s)
 RETURNING number, terms, reader_group
-"""
-_PACKED = """
-SELECT p.term, p.block, p.postings FROM search_packedpostings p
-  JOIN unnest(%s::text[], %s::int[]) AS n (term, block) USING (term, block)
- WHERE p.account_id = %s AND p.collection = %s
-"""
-_READER_GROUPS = """
-SELECT p.reader_group, p.block, p.numbers FROM search_packedreadergroup p
-  JOIN unnest(%s::text[], %s::int[]) AS n (reader_group, block) USING (reader_group, block)
- WHERE p.account_id = %s AND p.collection = %s
- ORDER BY p.reader_group, p.block FOR UPDATE OF p
-"""
-_REWRITE_READER_GROUPS = """
-WITH written AS (
-  SELECT * FROM unnest(%s::text[], %s::int[], %s::bytea[]) AS n (reader_group, block, numbers)
-), emptied AS (
-  DELETE FROM search_packedreadergroup p USING written n
-   WHERE p.account_id = %s::uuid AND p.collection = %s::text AND p.reader_group = n.reader_group
-     AND p.block = n.block AND n.numbers = ''
-)
-UPDATE search_packedreadergroup p SET numbers = n.numbers FROM written n
- WHERE p.account_id = %s::uuid AND p.collection = %s::text AND p.reader_group = n.reader_group
-   AND p.block = n.block AND n.numbers <> ''
-"""
-_REWRITE = """
-WITH written AS (
-  SELECT * FROM unnest(%s::text[], %s::int[], %s::bytea[]) AS n (term, block, postings)
-), emptied AS (
-  DELETE FROM search_packedpostings p USING written n
-   WHERE p.account_id = %s::uuid AND p.collection = %s::text AND p.term = n.term
-     AND p.block = n.block AND n.postings = ''
-)
-UPDATE search_packedpostings p SET postings = n.postings FROM written n
- WHERE p.account_id = %s::uuid AND p.collection = %s::text AND p.term = n.term
-   AND p.block = n.block AND n.postings <> ''
 """
 
 
@@ -130,8 +91,8 @@ def _pack_block(account_id: UUID, collection: str, at_least: int) -> int:
                 by_key[term, first // BLOCK].append((number, length, frequency))
         numbers = list(range(first, first + len(rows)))
         cursor.execute(_NUMBER, [[row[0] for row in rows], numbers, account_id, collection])
-        columns = build_columns({key: pack(postings) for key, postings in by_key.items()})
-        cursor.execute(_APPEND, [account_id, collection, *columns])
+        packed = {each: pack(postings) for each, postings in by_key.items()}
+        POSTINGS.append(cursor, (account_id, collection), packed)
     return len(rows)
 
 
@@ -154,28 +115,23 @@ def _purge_block(account_id: UUID, collection: str) -> int:
                 reader_groups[reader_group, number // BLOCK].append(number)
             for term in terms:
                 by_key[term, number // BLOCK].append(number)
+        key = (account_id, collection)
         if reader_groups:
-            _remove_from_reader_groups(cursor, (account_id, collection), reader_groups)
-            remove_packed_codes(cursor, (account_id, collection), reader_groups)
+            _remove_from_reader_groups(cursor, key, reader_groups)
+            remove_packed_codes(cursor, key, reader_groups)
         if by_key:
-            cursor.execute(_PACKED, [*split_keys(by_key), account_id, collection])
-            rewritten = {
-                (term, block): remove_numbers(postings, by_key[term, block])
-                for term, block, postings in cursor.fetchall()
-            }
-            cursor.execute(_REWRITE, [*build_columns(rewritten), *(account_id, collection) * 2])
+            locked = POSTINGS.lock(cursor, key, by_key)
+            rewritten = {each: remove_numbers(locked[each], by_key[each]) for each in locked}
+            POSTINGS.rewrite(cursor, key, rewritten)
     return len(rows)
 
 
 def _remove_from_reader_groups(
-    cursor: Any, collection_key: tuple[UUID, str], reader_groups: Mapping[Key, list[int]]
+    cursor: Any, key: CollectionKey, reader_groups: Mapping[Key, list[int]]
 ) -> None:
-    cursor.execute(_READER_GROUPS, [*split_keys(reader_groups), *collection_key])
-    rewritten = {
-        (reader_group, block): remove_packed_numbers(numbers, reader_groups[reader_group, block])
-        for reader_group, block, numbers in cursor.fetchall()
-    }
-    cursor.execute(_REWRITE_READER_GROUPS, [*build_columns(rewritten), *collection_key * 2])
+    locked = READER_GROUPS.lock(cursor, key, reader_groups)
+    rewritten = {each: remove_packed_numbers(locked[each], reader_groups[each]) for each in locked}
+    READER_GROUPS.rewrite(cursor, key, rewritten)
 
 
 def list_unpacked(at_least: int = MIN_PACKED) -> list[tuple[UUID, str]]:

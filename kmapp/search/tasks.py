@@ -1,5 +1,7 @@
 """Celery tasks of search."""
 
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from uuid import UUID
 
 from celery import shared_task
@@ -12,26 +14,27 @@ from kmapp.search.packing import MIN_PACKED, list_unpacked, pack_recent, purge_r
 @shared_task
 def pack_postings() -> int:
     """Pack the recent documents of all collections that have many, and return their number."""
-    collections: dict[UUID, list[str]] = {}
-    for account_id, collection in list_unpacked():
-        collections.setdefault(account_id, []).append(collection)
-
-    def pack(account_id: UUID) -> int:
-        for collection in collections[account_id]:
-            purge_removed(account_id, collection)
-        return sum(pack_recent(account_id, collection) for collection in collections[account_id])
-
-    return sum(sweep(pack, collections))
+    return _sweep_collections(list_unpacked(), _purge_and_pack)
 
 
 @shared_task
 def pack_vector_codes() -> int:
     """Pack the codes of all collections where many documents wait, and return their number."""
-    collections: dict[UUID, list[str]] = {}
-    for account_id, collection in list_uncoded(MIN_PACKED):
-        collections.setdefault(account_id, []).append(collection)
+    return _sweep_collections(list_uncoded(MIN_PACKED), pack_codes)
 
-    def pack(account_id: UUID) -> int:
-        return sum(pack_codes(account_id, collection) for collection in collections[account_id])
 
-    return sum(sweep(pack, collections))
+def _purge_and_pack(account_id: UUID, collection: str) -> int:
+    purge_removed(account_id, collection)
+    return pack_recent(account_id, collection)
+
+
+def _sweep_collections(rows: Iterable[tuple[UUID, str]], pack: Callable[[UUID, str], int]) -> int:
+    """Pack each collection of each account, and return the sum of the results."""
+    collections = defaultdict[UUID, list[str]](list)
+    for account_id, collection in rows:
+        collections[account_id].append(collection)
+
+    def pack_account(account_id: UUID) -> int:
+        return sum(pack(account_id, collection) for collection in collections[account_id])
+
+    return sum(sweep(pack_account, collections))
