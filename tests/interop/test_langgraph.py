@@ -59,5 +59,6 @@ def test_session_of_the_openai_agents_sdk(run_client: Run) -> None:
         "popped": True,
         "cleared": [[], None],
         "other": 2,
-        "again": 3,
+        "long": True,
+        "again": 4,
     }

@@ -68,10 +68,13 @@ def test_an_agent_loop_archives_and_loads_a_long_result(client: Client) -> None:
     bad = {"name": "load_tool_history", "arguments": json.dumps({"uuid": UNKNOWN})}
     other = {"name": "search", "arguments": "{}"}
     calls = [{"id": str(n), "function": each} for n, each in enumerate((function, bad, other))]
-    loaded, failed = client.answer_load_calls({"role": "assistant", "tool_calls": calls})
+    message = {"role": "assistant", "tool_calls": calls}
+    loaded, failed = client.answer_load_calls(message, conversation_id="c1")
     assert loaded["tool_call_id"] == "0"
     assert loaded["content"].strip() == long_result.strip()
     assert failed["content"].startswith("Error: ")
+    [other_run, _] = client.answer_load_calls(message, conversation_id="c2")
+    assert other_run["content"].startswith("Error: ")
 
 
 def test_rules_and_knowledge(client: Client) -> None:
@@ -79,6 +82,12 @@ def test_rules_and_knowledge(client: Client) -> None:
     selected = client.select_tool({"intent": "json"}, ["bash", "search"])
     assert selected["selection"]["allowed"] == ["bash", "search"]
     assert client.search_knowledge("tea") == []
+
+
+def test_results_have_the_whole_response(client: Client) -> None:
+    hits = client.search("tea", limits=3)
+    assert hits == []
+    assert hits.response["warnings"][0]["path"] == "limits"
 
 
 def test_errors_are_exceptions_with_code_and_issues(client: Client, server: str) -> None:
@@ -128,11 +137,27 @@ def test_retries_with_the_same_idempotency_key() -> None:
     assert len({request.headers["Idempotency-Key"] for request in requests}) == 1
 
 
+def test_any_post_is_retried_with_the_same_idempotency_key() -> None:
+    http, requests = answering(error(503), httpx.Response(200, json={}))
+    Client("", "km_x", http=http, retry=QUICK).request("POST", "/v1/memory/write", {"nodes": []})
+    assert len({request.headers["Idempotency-Key"] for request in requests}) == 1
+
+
+def test_base_url_applies_to_the_given_http_client() -> None:
+    http, requests = answering(httpx.Response(200, json={}))
+    Client("http://other.example", "km_x", http=http).health()
+    assert requests[0].url == "http://other.example/v1/health"
+
+
 @pytest.mark.parametrize(
     ("answer", "expected", "attempts"),
     [
         (error(503), ServerError, 4),
         (error(429, "rate_limited", **{"Retry-After": "0"}), RateLimited, 4),
+        (error(429, "daily_quota", **{"Retry-After": "3600"}), RateLimited, 1),
+        (error(503, **{"Retry-After": "Fri, 01 Jan 2100 00:00:00 GMT"}), ServerError, 1),
+        (error(503, **{"Retry-After": "Sat, 01 Jan 2000 00:00:00 GMT"}), ServerError, 4),
+        (error(503, **{"Retry-After": "soon"}), ServerError, 4),
         (httpx.ReadTimeout("slow"), ConnectionFailed, 4),
         (error(500), ServerError, 1),
         (httpx.Response(502, text="<html>"), ServerError, 4),

@@ -12,6 +12,34 @@ from kmapp.accounts.models import ApiKey
 from tests.interop.conftest import NODE, NODE_PACKAGES
 
 SOURCE: Path = settings.BASE_DIR / "clients" / "typescript"
+RETRIES = """
+import { createClient, KmappError } from "./index.js";
+
+function answer(status: number, code: string, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify({ error: code, message: "No." }), { status, headers });
+}
+
+async function count(...answers: Response[]): Promise<string> {
+  const keys: (string | null)[] = [];
+  const fetch = async (input: RequestInfo | URL) => {
+    keys.push((input as Request).headers.get("Idempotency-Key"));
+    return answers[keys.length - 1]!;
+  };
+  const kmapp = createClient("http://kmapp.example", "km_x", { fetch });
+  let code = "none";
+  try {
+    await kmapp.POST("/v1/memory/store", { body: { text: "Tea." } });
+  } catch (error) {
+    code = (error as KmappError).code;
+  }
+  return `${keys.length} requests, ${new Set(keys).size} keys, error ${code}`;
+}
+
+const fine = new Response("{}", { status: 201 });
+console.log(await count(answer(503, "busy"), answer(409, "idempotency_in_flight"), fine));
+console.log(await count(answer(409, "version_conflict"), fine));
+console.log(await count(answer(429, "daily_quota", { "Retry-After": "3600" }), fine));
+"""
 CONSOLE = "declare const console: { log(...values: unknown[]): void };\n"
 COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
 
@@ -53,3 +81,13 @@ def test_example_of_the_readme(package: Path, server: str, key: tuple[ApiKey, st
     hit, refusal = run(package, "dist/example.js").splitlines()
     assert re.fullmatch(r"0\.\d+ Mira prefers e-mail to phone calls\.", hit)
     assert refusal == "invalid_request text"
+
+
+def test_repeats_requests_that_may_succeed(package: Path) -> None:
+    (package / "src" / "retries.ts").write_text(CONSOLE + RETRIES)
+    run(package, "node_modules/.bin/tsc", "-p", ".")
+    assert run(package, "dist/retries.js").splitlines() == [
+        "3 requests, 1 keys, error none",
+        "1 requests, 1 keys, error version_conflict",
+        "1 requests, 1 keys, error daily_quota",
+    ]

@@ -9,12 +9,13 @@ from kmapp_client import AsyncClient
 
 AGENT = "openai-agents"
 PAGE = 200
+MAX_TEXT = 50_000  # characters of a memory; the whole item is in its metadata
 
 
 class KmappSession:
     """The items of a conversation, oldest first.
 
-    An item is a memory: its metadata holds the item and its number, its text what the item says.
+    An item is a memory: its metadata has the item and its number, and its text is the item's.
     """
 
     def __init__(
@@ -78,21 +79,22 @@ class KmappSession:
             await self._client.forget(memory["id"], "The session was cleared.")
 
     async def _memories(self) -> list[dict[str, Any]]:
-        """Return the memories of the session, oldest first."""
+        """Return the memories of the session, oldest first, without those of the whole account."""
+        owner = {"agent_id": AGENT, "run_id": self.session_id}
         memories = [
             memory
             async for memory in self._client.list_memories(
-                agent_id=AGENT, run_id=self.session_id, status="active", limit=PAGE
+                **owner, filters=owner, status="active", limit=PAGE
             )
-            if "number" in memory["metadata"]
+            if {"item", "number"} <= memory["metadata"].keys()
         ]
         return sorted(memories, key=lambda memory: memory["metadata"]["number"])
 
 
 def item_text(item: Any) -> str:
-    """Return what an item says: its text, or its JSON for calls and their results."""
+    """Return the text of an item, or its JSON for calls and their results, up to MAX_TEXT."""
     content = item.get("content")
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
     text = "\n".join(each for each in texts if isinstance(each, str) and each.strip())
-    return text or json.dumps(item, ensure_ascii=False)
+    return (text or json.dumps(item, ensure_ascii=False))[:MAX_TEXT]

@@ -7,7 +7,7 @@ from typing import Any, Self
 import httpx
 
 from kmapp_client import calls
-from kmapp_client.calls import Call, Json, T
+from kmapp_client.calls import Call, Json, Results, T
 from kmapp_client.client import TIMEOUT
 from kmapp_client.errors import ConnectionFailed, KmappError
 from kmapp_client.transport import Retry, default_headers, read_response, request_arguments
@@ -25,7 +25,8 @@ class AsyncClient:
         retry: Retry | None = None,
         http: httpx.AsyncClient | None = None,
     ) -> None:
-        self._http = http or httpx.AsyncClient(base_url=base_url, timeout=timeout)
+        self._http = http or httpx.AsyncClient(timeout=timeout)
+        self._http.base_url = httpx.URL(base_url) if base_url else self._http.base_url
         self._http.headers.update(default_headers(api_key))
         self._retry = retry or Retry()
 
@@ -67,7 +68,7 @@ class AsyncClient:
         """Add a conversation, from which a worker extracts memories; see `event`."""
         return await self._send(calls.add(messages, **options))
 
-    async def search(self, query: str, **options: Any) -> list[Json]:
+    async def search(self, query: str, **options: Any) -> Results:
         """Return the matching memories, best first."""
         return await self._send(calls.search(query, **options))
 
@@ -100,7 +101,7 @@ class AsyncClient:
             if cursor is None:
                 return
 
-    async def search_knowledge(self, query: str, **options: Any) -> list[Json]:
+    async def search_knowledge(self, query: str, **options: Any) -> Results:
         """Return passages of documents with citations, best first."""
         return await self._send(calls.search_knowledge(query, **options))
 
@@ -124,12 +125,15 @@ class AsyncClient:
     async def load_tool_result(self, uuid: str, **options: Any) -> Json:
         return await self._send(calls.load_tool_result(uuid, **options))
 
-    async def answer_load_calls(self, message: Mapping[str, Any]) -> list[Json]:
-        """Return the tool messages for the model's calls of `load_tool_history`."""
+    async def answer_load_calls(self, message: Mapping[str, Any], **scope: Any) -> list[Json]:
+        """Return the tool messages for the model's calls of `load_tool_history`.
+
+        `scope` limits what the model may load, such as `conversation_id`.
+        """
         answers = []
         for call in calls.find_load_calls(message):
             try:
-                content = await self._send(call.request())
+                content = await self._send(call.request(scope))
                 text = str(content["content"])
             except KmappError as error:
                 text = f"Error: {error}"

@@ -1,7 +1,7 @@
 """Requests of the API, without sending them: both clients share these."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -14,22 +14,29 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """A request. `key` selects a field of the response of type T; an empty one means all of it."""
+    """A request. `read` makes the result, of type T, from the JSON of the response."""
 
     method: str
     path: str
     body: Mapping[str, Any] | None = None
-    key: str = ""
-    writes: bool = False  # and so carries an Idempotency-Key
+    read: Callable[[Any], T] = lambda data: data
 
 
-def post(path: str, body: Mapping[str, Any], *, writes: bool = False) -> Call[Json]:
+class Results(list[Json]):
+    """The results of a search. `response` has its other fields."""
+
+    def __init__(self, response: Json) -> None:
+        super().__init__(response["results"])
+        self.response = response
+
+
+def post(path: str, body: Mapping[str, Any]) -> Call[Json]:
     """Return a POST; fields that are None are not sent."""
-    return Call("POST", path, without_none(body), writes=writes)
+    return Call("POST", path, without_none(body))
 
 
-def post_search(path: str, body: Mapping[str, Any]) -> Call[list[Json]]:
-    return Call("POST", path, without_none(body), key="results")
+def post_search(path: str, body: Mapping[str, Any]) -> Call[Results]:
+    return Call("POST", path, without_none(body), Results)
 
 
 def without_none(body: Mapping[str, Any]) -> Json:
@@ -37,14 +44,14 @@ def without_none(body: Mapping[str, Any]) -> Json:
 
 
 def store(text: str, **options: Any) -> Call[Json]:
-    return post("/v1/memory/store", {"text": text, **options}, writes=True)
+    return post("/v1/memory/store", {"text": text, **options})
 
 
 def add(messages: Any, **options: Any) -> Call[Json]:
-    return post("/v1/memory/add", {"messages": messages, **options}, writes=True)
+    return post("/v1/memory/add", {"messages": messages, **options})
 
 
-def search(query: str, **options: Any) -> Call[list[Json]]:
+def search(query: str, **options: Any) -> Call[Results]:
     return post_search("/v1/memory/search", {"query": query, **options})
 
 
@@ -57,19 +64,19 @@ def get(memory_id: str) -> Call[Json]:
 
 
 def update(memory_id: str, **changes: Any) -> Call[Json]:
-    return post("/v1/memory/update", {"id": memory_id, **changes}, writes=True)
+    return post("/v1/memory/update", {"id": memory_id, **changes})
 
 
 def forget(memory_id: str, reason: str = "") -> Call[Json]:
-    return post("/v1/memory/forget", {"id": memory_id, "reason": reason}, writes=True)
+    return post("/v1/memory/forget", {"id": memory_id, "reason": reason})
 
 
 def rate(memory_id: str, outcome: str, reason: str = "") -> Call[Json]:
     body = {"id": memory_id, "outcome": outcome, "reason": reason}
-    return post("/v1/memory/feedback", body, writes=True)
+    return post("/v1/memory/feedback", body)
 
 
-def search_knowledge(query: str, **options: Any) -> Call[list[Json]]:
+def search_knowledge(query: str, **options: Any) -> Call[Results]:
     return post_search("/v1/knowledge/search", {"query": query, **options})
 
 
@@ -81,16 +88,16 @@ def select_tool(
     context: Mapping[str, Any], candidates: Sequence[str], **options: Any
 ) -> Call[Json]:
     body = {"context": context, "candidates": list(candidates), **options}
-    return post("/v1/memory/tools/select", body, writes=True)
+    return post("/v1/memory/tools/select", body)
 
 
 def assemble(messages: Sequence[Mapping[str, Any]], **options: Any) -> Call[Json]:
-    return post("/v1/context/assemble", {"messages": list(messages), **options}, writes=True)
+    return post("/v1/context/assemble", {"messages": list(messages), **options})
 
 
 def archive(tool_name: str, result: Any, **options: Any) -> Call[Json]:
     body = {"tool_name": tool_name, "result": result, **options}
-    return post("/v1/tool-results", body, writes=True)
+    return post("/v1/tool-results", body)
 
 
 def load_tool_result(uuid: str, **options: Any) -> Call[Json]:
@@ -116,9 +123,9 @@ class LoadCall:
     call_id: str
     arguments: Mapping[str, Any]
 
-    def request(self) -> Call[Json]:
+    def request(self, scope: Mapping[str, Any]) -> Call[Json]:
         """Return the request that loads the result; null arguments are left out."""
-        return post("/v1/tool-results/load", {"uuid": "", **self.arguments})
+        return post("/v1/tool-results/load", {"uuid": "", **self.arguments, **scope})
 
 
 def find_load_calls(message: Mapping[str, Any]) -> list[LoadCall]:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import httpx
 
 from kmapp_client import calls
-from kmapp_client.calls import Call, Json, T
+from kmapp_client.calls import Call, Json, Results, T
 from kmapp_client.errors import ConnectionFailed, KmappError
 from kmapp_client.transport import Retry, default_headers, read_response, request_arguments
 
@@ -30,7 +30,8 @@ class Client:
         retry: Retry | None = None,
         http: httpx.Client | None = None,
     ) -> None:
-        self._http = http or httpx.Client(base_url=base_url, timeout=timeout)
+        self._http = http or httpx.Client(timeout=timeout)
+        self._http.base_url = httpx.URL(base_url) if base_url else self._http.base_url
         self._http.headers.update(default_headers(api_key))
         self._retry = retry or Retry()
 
@@ -72,7 +73,7 @@ class Client:
         """Add a conversation, from which a worker extracts memories; see `event`."""
         return self._send(calls.add(messages, **options))
 
-    def search(self, query: str, **options: Any) -> list[Json]:
+    def search(self, query: str, **options: Any) -> Results:
         """Return the matching memories, best first."""
         return self._send(calls.search(query, **options))
 
@@ -104,7 +105,7 @@ class Client:
             if cursor is None:
                 return
 
-    def search_knowledge(self, query: str, **options: Any) -> list[Json]:
+    def search_knowledge(self, query: str, **options: Any) -> Results:
         """Return passages of documents with citations, best first."""
         return self._send(calls.search_knowledge(query, **options))
 
@@ -128,12 +129,15 @@ class Client:
     def load_tool_result(self, uuid: str, **options: Any) -> Json:
         return self._send(calls.load_tool_result(uuid, **options))
 
-    def answer_load_calls(self, message: Mapping[str, Any]) -> list[Json]:
-        """Return the tool messages for the model's calls of `load_tool_history`."""
+    def answer_load_calls(self, message: Mapping[str, Any], **scope: Any) -> list[Json]:
+        """Return the tool messages for the model's calls of `load_tool_history`.
+
+        `scope` limits what the model may load, such as `conversation_id`.
+        """
         answers = []
         for call in calls.find_load_calls(message):
             try:
-                content = self._send(call.request())
+                content = self._send(call.request(scope))
                 text = str(content["content"])
             except KmappError as error:
                 text = f"Error: {error}"

@@ -1,6 +1,8 @@
 """Errors of the API as exceptions."""
 
+import time
 from collections.abc import Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -84,5 +86,18 @@ def build_error(status: int, body: Any, headers: Mapping[str, str]) -> KmappErro
         request_id=headers.get("X-Request-Id", ""),
     )
     if isinstance(error, RateLimited):
-        error.retry_after = float(headers.get("Retry-After") or 0)
+        error.retry_after = read_retry_after(headers)
     return error
+
+
+def read_retry_after(headers: Mapping[str, str]) -> float:
+    """Return the seconds of a Retry-After, which may be a date, or 0."""
+    value = headers.get("Retry-After") or "0"
+    try:
+        return max(float(value), 0.0)
+    except ValueError:
+        pass
+    try:
+        return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
+    except ValueError:
+        return 0.0

@@ -4,12 +4,12 @@ import random
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import httpx
 
 from kmapp_client.calls import Call, T
-from kmapp_client.errors import build_error
+from kmapp_client.errors import build_error, read_retry_after
 
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 IN_FLIGHT = "idempotency_in_flight"  # the first request with this key still runs
@@ -18,15 +18,19 @@ USER_AGENT = "kmapp-client/0.1.0"
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How often and after which delay a request is repeated; delays are in seconds."""
+    """How often and after which delay a request is repeated; delays are in seconds.
+
+    A response whose Retry-After is longer than `longest_wait` is an error at once.
+    """
 
     attempts: int = 3  # after the first one
     first_delay: float = 0.2
     longest_delay: float = 10.0
+    longest_wait: float = 60.0
 
     def delay(self, number: int, response: httpx.Response | None) -> float:
         """Return the delay before the attempt with this number, from 1."""
-        wait = float(response.headers.get("Retry-After") or 0) if response is not None else 0.0
+        wait = read_retry_after(response.headers) if response is not None else 0.0
         grown = min(self.first_delay * 2.0 ** (number - 1), self.longest_delay)
         return max(wait, grown * random.uniform(0.5, 1.0))  # noqa: S311 - spreads the load
 
@@ -34,7 +38,11 @@ class Retry:
         """Return whether to repeat after this response, or after None for a lost connection."""
         if number > self.attempts:
             return False
-        if response is None or response.status_code in RETRIED_STATUSES:
+        if response is None:
+            return True
+        if read_retry_after(response.headers) > self.longest_wait:
+            return False
+        if response.status_code in RETRIED_STATUSES:
             return True
         return response.status_code == httpx.codes.CONFLICT and _code(response) == IN_FLIGHT
 
@@ -44,17 +52,19 @@ def default_headers(api_key: str) -> dict[str, str]:
 
 
 def request_arguments(call: Call[Any]) -> dict[str, Any]:
-    """Return the arguments of httpx; the idempotency key is the same for all attempts."""
-    headers = {"Idempotency-Key": str(uuid.uuid4())} if call.writes else {}
+    """Return the arguments of httpx; the idempotency key is the same for all attempts.
+
+    Each POST has a key. Endpoints that only read ignore it.
+    """
+    headers = {"Idempotency-Key": str(uuid.uuid4())} if call.method == "POST" else {}
     body = {"json": call.body} if call.body is not None else {}
     return {"method": call.method, "url": call.path, "headers": headers, **body}
 
 
 def read_response(call: Call[T], response: httpx.Response) -> T:
-    """Return the data that the call selects. Raise the error of an error response."""
+    """Return what the call makes of the response. Raise the error of an error response."""
     if response.is_success:
-        data = response.json() if response.content else None
-        return cast(T, data[call.key] if call.key and isinstance(data, Mapping) else data)
+        return call.read(response.json() if response.content else None)
     raise build_error(response.status_code, _body(response), response.headers)
 
 

@@ -8,7 +8,8 @@ export type { components, paths };
 export type Issue = { path: string; message: string };
 
 export interface Options {
-  /** Attempts in all, after a failed connection or the status 429, 502, 503 or 504. */
+  /** Attempts in all, after a failed connection, the status 429, 502, 503 or 504, or while the
+   * first request with the same key is handled. */
   attempts?: number;
   /** Used in place of the global `fetch`. */
   fetch?: typeof fetch;
@@ -29,6 +30,8 @@ export class KmappError extends Error {
 }
 
 const RETRIED = new Set([429, 502, 503, 504]);
+const IN_FLIGHT = "idempotency_in_flight";
+const LONGEST_WAIT = 60; // seconds; a response that asks for more is an error at once
 const IDEMPOTENCY_KEY = "Idempotency-Key";
 
 /** Create a client. Every call throws KmappError for an error response. */
@@ -82,13 +85,28 @@ async function fetchWithRetries(
     const isLast = attempt >= attempts;
     try {
       const response = await send(request.clone());
-      if (isLast || !RETRIED.has(response.status)) return response;
-      await pause(Number(response.headers.get("Retry-After")) || delay(attempt));
+      const wait = retryAfter(response);
+      if (isLast || wait > LONGEST_WAIT || !(await isRetried(response))) return response;
+      await pause(wait || delay(attempt));
     } catch (error) {
       if (isLast || request.signal.aborted) throw error;
       await pause(delay(attempt));
     }
   }
+}
+
+/** Return whether a repetition may succeed: the server is busy, or still handles the first request. */
+async function isRetried(response: Response): Promise<boolean> {
+  if (response.status !== 409) return RETRIED.has(response.status);
+  return (await response.clone().text()).includes(IN_FLIGHT);
+}
+
+/** Return the seconds of a Retry-After, which may be a date, or 0. */
+function retryAfter(response: Response): number {
+  const value = response.headers.get("Retry-After") ?? "";
+  const seconds = Number(value);
+  const wait = Number.isNaN(seconds) ? (Date.parse(value) - Date.now()) / 1000 : seconds;
+  return Math.max(wait || 0, 0);
 }
 
 /** Return a random number of seconds, up to twice as many after each attempt. */

@@ -29,6 +29,9 @@ async def main() -> None:
     seen["cleared"] = [await session.get_items(), await session.pop_item()]
     seen["other"] = len(await other.get_items(limit=10))
     await session.add_items(items)
+    output = {"type": "function_call_output", "call_id": "1", "output": "Tea. " * 12_000}
+    await session.add_items([output])
+    seen["long"] = await session.get_items(limit=1) == [output]
     seen["again"] = len(await session.get_items())
     await session.close()
     await other.close()
