@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema
 
 from interop.forget_owner import forget_owned
 from interop.hindsight.banks import BankReport, BankView
-from interop.hindsight.memories import document_filter
+from interop.hindsight.retain import document_filter
 from interop.list_pages import list_all
 from kmapp.errors import NotFound
 from kmapp.ledger.sealed_reads import withhold_mismatches

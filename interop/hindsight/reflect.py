@@ -8,7 +8,8 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from interop.field_errors import field_error
-from interop.hindsight.memories import NO_USAGE, Recall, fact_type
+from interop.hindsight.memories import Recall
+from interop.hindsight.memory_output import NO_USAGE, fact_type
 from kmapp.errors import DomainError, Unavailable
 from kmapp.providers import chat
 from kmapp.providers.errors import ProviderError

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from interop.hindsight import banks, documents, memories, operations
+from interop.hindsight import banks, documents, memories, operations, retain
 from interop.hindsight.reflect import Reflect
 
 BANK = "v1/default/banks/<str:bank>"
@@ -14,7 +14,7 @@ urlpatterns = [
     path(f"{BANK}/stats", operations.BankStats.as_view()),
     path(f"{BANK}/operations", operations.Operations.as_view()),
     path(f"{BANK}/operations/<uuid:operation>", operations.OneOperation.as_view()),
-    path(f"{BANK}/memories", memories.Memories.as_view()),
+    path(f"{BANK}/memories", retain.Retain.as_view()),
     path(f"{BANK}/memories/recall", memories.Recall.as_view()),
     path(f"{BANK}/memories/list", memories.MemoryList.as_view()),
     path(f"{BANK}/reflect", Reflect.as_view()),

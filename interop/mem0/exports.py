@@ -8,9 +8,11 @@ from typing import Any
 
 from django.core import signing
 from django.http import HttpRequest
+from django.utils.timezone import now
 
 from interop.list_pages import list_all
 from interop.mem0 import serialize
+from interop.mem0.listing import LISTED
 from interop.mem0.owner_filters import split_by_owner
 from interop.protocol_view import ProtocolView
 from kmapp.errors import Invalid, NotFound
@@ -41,11 +43,18 @@ class ReadExport(ProtocolView):
                 filters = signing.loads(str(export_id), salt=SALT)
             except signing.BadSignature as error:
                 raise NotFound("Memory export not found.") from error
-        memories = [memory for part in split_by_owner(filters) for memory in self._memories(part)]
-        return {"memories": [serialize.memory_item(memory) for memory in memories]}
+        memories = {
+            memory["id"]: memory
+            for part in split_by_owner(filters)
+            for status in LISTED
+            for memory in self._list(part, status)
+        }
+        return {"memories": [serialize.memory_item(memory) for memory in memories.values()]}
 
-    def _memories(self, filters: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        memories = list_all(self, {"filters": filters}, MAX_EXPORTED)
+    def _list(self, filters: Mapping[str, Any], status: str) -> list[Mapping[str, Any]]:
+        """Return the memories that have not expired."""
+        memories = list_all(self, {"filters": filters, "status": status}, MAX_EXPORTED)
         if len(memories) > MAX_EXPORTED:
             raise Invalid(f"An export has at most {MAX_EXPORTED} memories. Narrow the filters.")
-        return memories
+        moment = now()
+        return [each for each in memories if not each["expires_at"] or each["expires_at"] > moment]

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from interop.mem0 import serialize
-from interop.mem0.owner_filters import split_by_owner
+from interop.mem0.owner_filters import build_option_filters, split_by_owner
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed
@@ -95,6 +95,7 @@ class ListMemories(AgentView):
             for part in parts
         ]
         rows: EntryQuerySet = reduce(or_, querysets).filter(status__in=LISTED)
+        rows = rows.filter(parse_filter(build_option_filters(data)))
         if not data.get("show_expired"):
             rows = rows.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
         return rows

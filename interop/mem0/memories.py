@@ -8,9 +8,10 @@ from django.http import HttpRequest
 
 from interop.field_errors import field_error
 from interop.mem0 import serialize
-from interop.mem0.owner_filters import split_by_owner
+from interop.mem0.owner_filters import build_option_filters, split_by_owner
 from interop.protocol_view import ProtocolView
-from kmapp.errors import Invalid
+from kmapp.errors import Invalid, NotFound
+from memory.models import MemoryEntry
 
 DEFAULT_TOP_K = 10
 MAX_TOP_K = 1000  # what clients may ask for; a native search returns at most NATIVE_LIMIT
@@ -94,7 +95,11 @@ class SearchMemories(ProtocolView):
 
     def post(self, request: HttpRequest) -> Any:
         data = self.body()
-        parts = split_by_owner(data.get("filters"))
+        options = build_option_filters({"categories": data.get("categories")})
+        parts = [
+            {"AND": [part, options]} if options else part
+            for part in split_by_owner(data.get("filters"))
+        ]
         top_k = data.get("top_k") or data.get("limit") or DEFAULT_TOP_K
         if isinstance(top_k, int) and NATIVE_LIMIT < top_k <= MAX_TOP_K:
             top_k = NATIVE_LIMIT
@@ -123,6 +128,8 @@ class OneMemory(ProtocolView):
 
     def get(self, request: HttpRequest, memory_id: str) -> Any:
         memory = self.post_native("/v1/memory/get", {"id": get_memory_id(memory_id)})
+        if memory["status"] == MemoryEntry.Status.FORGOTTEN:
+            raise NotFound("This memory was deleted.")
         return {**serialize.memory_item(memory), "lifecycle_state": memory["status"]}
 
     def put(self, request: HttpRequest, memory_id: str) -> Any:

@@ -39,6 +39,18 @@ def split_by_owner(filters: Any) -> list[Filters]:
     return parts
 
 
+def build_option_filters(options: Mapping[str, Any]) -> Filters:
+    """Return the filter of the options start_date, end_date and categories of a request."""
+    conditions: list[Filters] = [
+        {"created_at": {operator: options[name]}}
+        for name, operator in (("start_date", "gte"), ("end_date", "lte"))
+        if options.get(name)
+    ]
+    if options.get("categories"):
+        conditions.append({"categories": {"in": options["categories"]}})
+    return {"AND": conditions} if conditions else {}
+
+
 def _conjuncts(filters: Filters) -> list[Filters]:
     """Return the conditions that must all hold, with nested AND lists flattened."""
     result: list[Filters] = []

@@ -4,6 +4,9 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connections
@@ -55,6 +58,62 @@ def test_published_tests(run_suite: Run, chat: FakeProvider, worker: None) -> No
     report = run_suite("hindsight-client")
     assert "37 passed" in report, report[-3000:]
     assert "error" not in report.splitlines()[-1]
+
+
+def retain(agent: Client, *items: dict[str, Any], **options: Any) -> Any:
+    headers = options.pop("headers", {})
+    body = {"items": items, "async": True, **options}
+    url = "/v1/default/banks/b/memories"
+    return agent.post(url, body, "application/json", headers=headers).json()
+
+
+def document_text(agent: Client, document: str = "d") -> str:
+    text: str = agent.get(f"/v1/default/banks/b/documents/{document}").json()["original_text"]
+    return text
+
+
+def test_a_retained_document_replaces_the_earlier_one(agent: Client) -> None:
+    retain(agent, {"content": "Tea.", "document_id": "d"})
+    retain(agent, {"content": "Coffee.", "document_id": "d"})
+    assert document_text(agent) == "Coffee."
+    retain(agent, {"content": "Milk.", "document_id": "d", "update_mode": "append"})
+    assert document_text(agent) == "Coffee.\nMilk."
+
+
+def test_a_refused_retain_leaves_the_document(agent: Client) -> None:
+    retain(agent, {"content": "Tea.", "document_id": "d"})
+    refused = retain(
+        agent, {"content": "x" * 50_001, "document_id": "d"}, {"content": "y", "timestamp": "soon"}
+    )
+    assert {issue["path"] for issue in refused["issues"]} == {
+        "items.0.content",
+        "items.1.timestamp",
+    }
+    assert document_text(agent) == "Tea."
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [{"headers": {"Idempotency-Key": "k1"}}, {"operation_id": str(uuid4())}],
+    ids=["idempotency_key", "operation_id"],
+)
+def test_a_repeated_retain_changes_nothing(agent: Client, repeated: dict[str, Any]) -> None:
+    item = {"content": "Tea.", "document_id": "d", "timestamp": "unset"}
+    first = retain(agent, item, **deepcopy(repeated))
+    assert first["success"]
+    assert retain(agent, item, **deepcopy(repeated)) == first
+    assert document_text(agent) == "Tea."
+    retain(agent, {"content": "Coffee.", "document_id": "d"})
+    assert retain(agent, item, **deepcopy(repeated)) == first
+    assert document_text(agent) == "Coffee."
+
+
+def test_no_document_stands_for_all(agent: Client) -> None:
+    retain(agent, {"content": "Tea.", "document_id": "d"})
+    assert agent.delete("/v1/default/banks/b/documents/*").status_code == 400
+    refused = retain(agent, {"content": "Coffee.", "document_id": "*"})
+    assert refused["issues"][0]["path"] == "document_id"
+    assert document_text(agent) == "Tea."
 
 
 def test_a_retain_is_an_operation_until_it_is_embedded(agent: Client, acme: Account) -> None:

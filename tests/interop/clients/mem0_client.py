@@ -61,6 +61,11 @@ seen["feedback"] = client.feedback(memory_id, feedback="POSITIVE", feedback_reas
 seen["event"] = client.client.get(f"/v1/event/{seen['add_inferred']['event_id']}/").json()
 seen["export"] = client.create_memory_export(schema="{}", filters={"AND": [{"user_id": "bob"}]})
 seen["exported"] = client.get_memory_export(memory_export_id=seen["export"]["id"])
+seen["dated"] = [
+    len(client.get_all(**ann, **dates)["results"])
+    for dates in ({"start_date": "2020-01-01"}, {"end_date": "2020-01-01"}, {"categories": ["x"]})
+]
+seen["category"] = client.search("peanuts", **ann, categories=["x"])["results"]
 seen["project"] = client.project.get()
 client.project.update(custom_instructions="Remember the names of pets.")
 seen["project_updated"] = client.project.get(["custom_instructions"])
@@ -78,6 +83,8 @@ seen["webhooks_after"] = client.get_webhooks(client.project_id)
 seen["batch_update"] = client.batch_update([{"memory_id": memory_id, "text": "No nuts."}])
 seen["after_batch"] = client.get(memory_id)
 seen["delete"] = client.delete(memory_id)
+seen["get_deleted"] = refused(client.get, memory_id)
+seen["exported_deleted"] = client.get_memory_export(filters={"user_id": "ann"})["memories"]
 seen["after_delete"] = client.search("nuts", **ann)
 seen["refusals"] = {
     "get": refused(client.get, "0190a7a0-0000-7000-8000-000000000000"),

@@ -1,0 +1,153 @@
+"""Retaining memories in a bank."""
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest
+
+from interop.field_errors import field_error, read_texts
+from interop.forget_owner import forget_owned
+from interop.hindsight.banks import BankView
+from interop.hindsight.embedding_wait import wait_for_embeddings
+from interop.hindsight.memory_output import NO_USAGE, OWN_FIELDS
+from interop.list_pages import list_all
+from interop.native_api import NativeResponse
+from memory.retrieval.filters import ANY_VALUE
+
+MAX_ITEMS = 200
+MAX_REPLACED = 10_000  # memories of a document
+MAX_FILTER_VALUES = 500
+TIMELESS = "unset"  # a timestamp
+FIELDS = {"text": "content", "observed_at": "timestamp"}  # of a node -> of an item
+
+
+class Retain(BankView):
+    """Retain memories, with their texts as they are.
+
+    Without `async`, the response waits a few seconds for the embeddings, so that the memories can
+    be recalled by meaning at once.
+    """
+
+    def post(self, request: HttpRequest, bank: str) -> Any:
+        data = self.body()
+        items = data.get("items")
+        if not isinstance(items, list) or not 1 <= len(items) <= MAX_ITEMS:
+            raise field_error("items", f"must be a list of 1 to {MAX_ITEMS} items")
+        tags = read_texts(data.get("document_tags"), "document_tags")
+        nodes = [_node(item, number, tags) for number, item in enumerate(items)]
+        _add_client_ids(nodes, bank, data.get("operation_id"))
+        self.ensure_bank(bank)
+        replaced = self._list_replaced(bank, items)
+        body = {
+            "input_text": f"retain {len(nodes)} items",
+            "agent_id": bank,
+            "visibility": "user",
+            "nodes": nodes,
+        }
+        response = self.send_native("POST", "/v1/memory/write", body, idempotent=True)
+        written = response.data
+        if response.is_new:
+            for start in range(0, len(replaced), MAX_FILTER_VALUES):
+                ids = replaced[start : start + MAX_FILTER_VALUES]
+                forget_owned(self, {"agent_id": bank, "filters": {"id": {"in": ids}}})
+        if not data.get("async") and "embedding_backfill" in written:
+            account_id = UUID(str(written["tenant_id"]))
+            wait_for_embeddings(account_id, written["embedding_backfill"]["event_ids"])
+        return {
+            "success": True,
+            "bank_id": bank,
+            "items_count": len(nodes),
+            "async": bool(data.get("async")),
+            "operation_id": str(written["commit_id"]) if written["commit_id"] else None,
+            "usage": NO_USAGE,
+        }
+
+    def _list_replaced(self, bank: str, items: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Return the ids of the memories of the documents that the items replace."""
+        return [
+            str(memory["id"])
+            for document in _replaced_documents(items)
+            for memory in list_all(
+                self, {**document_filter(bank, document), "status": "active"}, MAX_REPLACED
+            )
+        ]
+
+    def error_body(self, response: NativeResponse) -> Any:
+        """Name the fields of the items as the client sent them."""
+        issues = [
+            {**issue, "path": _translate_path(issue["path"])}
+            for issue in response.data.get("issues", ())
+        ]
+        return {**response.data, "issues": issues} if issues else response.data
+
+
+def _translate_path(path: str) -> str:
+    nodes, _, rest = path.partition(".")
+    number, _, name = rest.partition(".")
+    if nodes != "nodes":
+        return path
+    return ".".join(part for part in ("items", number, FIELDS.get(name, name)) if part)
+
+
+def _add_client_ids(nodes: Sequence[dict[str, Any]], bank: str, operation_id: Any) -> None:
+    """Give nodes ids by which a repeated operation is recognised."""
+    if operation_id is None:
+        return
+    if not isinstance(operation_id, str):
+        raise field_error("operation_id", "must be a text")
+    digest = sha256(json.dumps([bank, operation_id]).encode()).hexdigest()[:32]
+    for number, node in enumerate(nodes):
+        node["client_id"] = f"hindsight:{digest}:{number}"
+
+
+def document_filter(bank: str, document: str) -> dict[str, Any]:
+    """Return the native request for the memories of a document."""
+    if document == ANY_VALUE:
+        raise field_error("document_id", "must not be *, which stands for any document")
+    return {"agent_id": bank, "filters": {"metadata": {"document_id": document}}}
+
+
+def _replaced_documents(items: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the documents whose earlier memories the items replace."""
+    return {
+        item["document_id"]
+        for item in items
+        if item.get("document_id") and item.get("update_mode") != "append"
+    }
+
+
+def _node(item: Any, number: int, document_tags: Sequence[str]) -> dict[str, Any]:
+    """Return an item as a node of a native write."""
+    path = f"items.{number}"
+    if not isinstance(item, Mapping):
+        raise field_error(path, "must be an object")
+    metadata = item.get("metadata") or {}
+    own = {name: item[name] for name in OWN_FIELDS if item.get(name)}
+    if not isinstance(metadata, Mapping) or not all(isinstance(v, str) for v in own.values()):
+        raise field_error(f"{path}.metadata", "must be an object, context and document_id texts")
+    timestamp = item.get("timestamp") or item.get("event_date")
+    entities = item.get("entities") or []
+    if not isinstance(entities, list):
+        raise field_error(f"{path}.entities", "must be a list")
+    names = [each.get("text") if isinstance(each, Mapping) else each for each in entities]
+    return {
+        "type": "event" if item.get("strategy") == "experience" else "fact",
+        "text": _content(item.get("content"), path),
+        "metadata": {**metadata, **own},
+        "tags": [*read_texts(item.get("tags"), f"{path}.tags"), *document_tags],
+        "entities": names,
+        "observed_at": None if timestamp == TIMELESS else timestamp,
+    }
+
+
+def _content(content: Any, path: str) -> Any:
+    """Return the text of a content; blocks other than text are refused."""
+    if not isinstance(content, list):
+        return content
+    texts = [block.get("text") for block in content if isinstance(block, Mapping)]
+    if len(texts) != len(content) or not all(isinstance(text, str) for text in texts):
+        raise field_error(f"{path}.content", "has a block that is not text")
+    return "\n".join(map(str, texts))
