@@ -79,12 +79,12 @@ FIRE := $(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m $(if $(SHORT),tests.run,p
 
 # Three at once on two cores: most tests wait for a killed process. Tests that measure time run alone.
 chaos: development ## test all promises with injected faults; SHORT=1 takes minutes, after `make test`
-	@kept=0; \
+	@failed=0; \
 	if [ -z "$(SHORT)" ]; then rm -rf $(PROMISES); fi; \
-	$(FIRE) -n 3 -m "$(if $(SHORT),chaos,promise) and not alone" || kept=1; \
-	$(FIRE) -n 0 -m "chaos and alone" || kept=1; \
-	$(PY) -m tests.promises $(PROMISES) || kept=1; \
-	exit $$kept
+	$(FIRE) -n 3 -m "$(if $(SHORT),chaos,promise) and not alone" || failed=1; \
+	$(FIRE) -n 0 -m "chaos and alone" || failed=1; \
+	$(PY) -m tests.promises $(PROMISES) || failed=1; \
+	exit $$failed
 
 soak: development ## run half an hour of load while processes are killed; MINUTES=2, RATE=10, OUT=FILE
 	@$(ALONE) $(PY) -m tests.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(RATE),--rate $(RATE)) $(if $(OUT),--out $(OUT))

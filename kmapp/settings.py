@@ -224,7 +224,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 # read that has no timeout. Remote control is not used.
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
-# SIGTERM waits for running tasks, which are short (outbox.tasks.SLICE); SIGQUIT waits this long.
+# SIGTERM waits for running tasks, which are short (outbox.tasks.SLICE_SECONDS); SIGQUIT waits this long.
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
@@ -314,11 +314,11 @@ KNOWLEDGE_CACHE_SECONDS = env.seconds("KNOWLEDGE_CACHE_SECONDS", 30)
 # Limits of one file, and of all files of an account.
 KNOWLEDGE_MAX_FILE_BYTES = env.integer("KNOWLEDGE_MAX_FILE_BYTES", 100 * 1024 * 1024)
 KNOWLEDGE_MAX_ACCOUNT_BYTES = env.integer("KNOWLEDGE_MAX_ACCOUNT_BYTES", 5 * 1024**3)
-# Pages are fetched from these public hosts, and from these hosts ("wiki.corp:8080") in private
-# networks. By default, nothing is fetched.
 CLAMD_SOCKET = env.text("CLAMD_SOCKET")  # a path, or host:port
 CLAMD_SECONDS = env.seconds("CLAMD_SECONDS", 60)
 
+# Pages are fetched from these public hosts, and from these hosts ("wiki.corp:8080") in private
+# networks. By default, nothing is fetched.
 KNOWLEDGE_FETCH_HOSTS = env.words("KNOWLEDGE_FETCH_HOSTS")
 KNOWLEDGE_FETCH_PRIVATE = env.words("KNOWLEDGE_FETCH_PRIVATE")
 # Webhooks of accounts are sent to these public hosts ("*": all of them), and to these hosts

@@ -247,7 +247,7 @@ def flush_to_memory(batch: MessageContext, messages: Sequence[Message]) -> dict[
     """Hand messages to memory; return the decision about it. Inside `acting`."""
     policy = MemorySettings.objects.get_or_default(batch.account_id)
     if not policy.memory_enabled or not policy.auto_store:
-        return {"skipped": "the account's policy: memories are not stored by themselves"}
+        return {"skipped": "automatic storing is off for this account (auto_store)"}
     texts = [
         ConversationMessage(role=message["role"], text=text)
         for message in messages

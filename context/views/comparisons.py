@@ -9,7 +9,7 @@ from django import forms
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from context.actions.comparisons import (
@@ -87,7 +87,7 @@ def compare(request: WebRequest) -> HttpResponse:
     selection = SelectionForm(data)
     left, right = (
         SideForm(data, prefix=name, current=policy, label=label)
-        for name, label in (("left", _now("One side")), ("right", _now("The other side")))
+        for name, label in (("left", gettext("Baseline")), ("right", gettext("Candidate")))
     )
     if data is None or not all([selection.is_valid(), left.is_valid(), right.is_valid()]):
         status = HTTPStatus.OK if data is None else HTTPStatus.UNPROCESSABLE_ENTITY
@@ -101,7 +101,7 @@ def compare(request: WebRequest) -> HttpResponse:
     comparison = start_comparison(account_id, request.actor, comparison_request)
     return redirect_with_notice(
         request,
-        _now("Replay started. No requests are sent to a model and no data changes."),
+        gettext("Replay started. No requests are sent to a model and no data changes."),
         "context:comparison",
         pk=comparison.pk,
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from context.models.settings import MAX_LENGTH, MAX_RETENTION_DAYS, Language, check_thresholds
@@ -28,7 +28,7 @@ class ThresholdsField(forms.CharField):
             name, _space, number = line.strip().rpartition(" ")
             if line.strip():
                 if not name or not number.isdecimal() or len(number) > len(str(MAX_LENGTH)):
-                    raise ValidationError(_now("Write a tool and a number on each line."))
+                    raise ValidationError(gettext("Write a tool and a number on each line."))
                 thresholds[name.strip()] = int(number)
         check_thresholds(thresholds)
         return thresholds

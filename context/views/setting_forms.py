@@ -6,7 +6,7 @@ from typing import Any, Self
 from django import forms
 from django.conf import settings as conf
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from context.assembly.policies import DEFAULT
@@ -74,11 +74,11 @@ class PricesForm(SettingsForm):
                 prices = [float(number) for number in numbers]
             except ValueError as error:
                 raise ValidationError(
-                    _now("“%(line)s”: write a model and its prices."), params={"line": line}
+                    gettext("“%(line)s”: write a model and its prices."), params={"line": line}
                 ) from error
             if not 1 <= len(prices) <= len(PRICE_FIELDS):
                 raise ValidationError(
-                    _now("“%(line)s”: write a model and its prices."), params={"line": line}
+                    gettext("“%(line)s”: write a model and its prices."), params={"line": line}
                 )
             prices_by_model[model] = dict(zip(PRICE_FIELDS, prices, strict=False))
         check_prices(prices_by_model)
@@ -101,7 +101,7 @@ class VariantsForm(SettingsForm):
                 "algorithm": variant.algo_version,
             }
             self.fields[name] = forms.IntegerField(
-                label=_now("%(name)s: index %(index)s, ranking %(algorithm)s") % words,
+                label=gettext("%(name)s: index %(index)s, ranking %(algorithm)s") % words,
                 min_value=0,
                 max_value=100,
                 required=False,

@@ -53,7 +53,7 @@ def archive_account(account_id: UUID, *, actor: Actor) -> None:
     """Make an account read-only. One account stays in use."""
     others = [each for each in list_accounts() if each.account_id != account_id]
     if all(each.archived_at for each in others):
-        raise Conflict(_("This is the only account in use. Create another account first."))
+        raise Conflict(_("This is the only active account. Create another account first."))
     with acting(account_id):
         account = _lock_account(account_id)
         if account.archived_at:

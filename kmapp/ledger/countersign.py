@@ -61,8 +61,8 @@ def countersign(account_id: UUID, statements: Sequence[Signed]) -> list[Signed]:
 def _require_space(before: Signed | None, stored: int) -> None:
     if before is None and stored >= MAX_ACCOUNTS:
         message = _(
-            "Checkpoints of too many accounts are stored here. Send those of more"
-            " accounts with a key of another account."
+            "This account stores checkpoints of the maximum number of accounts. Send further"
+            " ones with a key of another account."
         )
         raise Conflict(message, details={"most_accounts": MAX_ACCOUNTS})
 

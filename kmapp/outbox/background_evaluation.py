@@ -47,7 +47,7 @@ class BackgroundEvaluation(AccountOwned):
 
     @classmethod
     def mark_failed(cls, account_id: UUID, pk: UUID) -> None:
-        """Mark the measurement as failed after the worker stopped. Inside `acting`."""
+        """Mark the evaluation as failed, because its job failed permanently. Inside `acting`."""
         rows = cls._default_manager.filter(account_id=account_id, pk=pk)
         rows.exclude(status=cls.Status.SUCCEEDED).update(
             status=cls.Status.FAILED, finished_at=timezone.now()

@@ -22,7 +22,7 @@ from kmapp.outbox.broker import count_messages
 
 log = structlog.get_logger()
 
-CHECK_SECONDS = 5.0  # seconds
+CHECK_SECONDS = 5.0
 IDLE_TIMEOUT_SECONDS = 30.0  # seconds for an idle worker
 BUSY_MARGIN_SECONDS = 60.0  # seconds beyond the time limit of a task
 

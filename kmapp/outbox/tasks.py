@@ -13,7 +13,7 @@ from kmapp.outbox.clock_steps import follow_clock
 from kmapp.outbox.registry import QUEUES
 
 # Tasks are short, because a worker that stops finishes its tasks, and queues take turns.
-SLICE_SECONDS = 5.0  # seconds
+SLICE_SECONDS = 5.0
 RETENTION = timedelta(days=7)  # of events that are done, so that their outcome can be requested
 
 

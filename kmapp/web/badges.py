@@ -53,8 +53,8 @@ BADGES = {
     "expired": Badge(_("Expired"), "clock", ""),
     "revoked": Badge(_("Revoked"), "ban", "is-struck"),
     # Parts of the installation.
-    "working": Badge(_("Works"), "circle-check", "is-green"),
-    "silent": Badge(_("Does not respond"), "circle-alert", "is-red"),
+    "working": Badge(_("Operational"), "circle-check", "is-green"),
+    "silent": Badge(_("Not responding"), "circle-alert", "is-red"),
     # Accounts.
     "archived": Badge(pgettext_lazy("account", "Archived"), "archive", "is-amber"),
     # Roles of people.

@@ -52,7 +52,7 @@ class CompanySignInForm(Styled):
     email_domains = forms.CharField(
         label=_("E-mail domains"),
         max_length=5_000,
-        help_text=_("Only people with a verified address in one of them are let in."),
+        help_text=_("Only people with a verified address in one of these domains can sign in."),
     )
     groups_claim = forms.CharField(
         label=_("Groups claim"),

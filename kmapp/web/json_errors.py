@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.api.strict_json import Refused
@@ -24,5 +24,5 @@ WORDS: Mapping[str, Promise] = {
 
 def json_issue(error: Refused) -> str:
     """Return a translated message for a JSON error."""
-    path = error.path or _now("The text")
+    path = error.path or gettext("The text")
     return str(WORDS[error.code]) % {**error.params, "path": path}

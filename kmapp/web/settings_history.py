@@ -10,7 +10,7 @@ from django.utils.text import capfirst
 from kmapp.accounts.models import SealedModel
 from kmapp.ledger.models import Commit, Seal
 
-MAX_COMMITS = 50  # commits
+MAX_COMMITS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ TOUR = (
         url_name="memory:lab",
         icon="flask-conical",
         title=_("See why a memory is recalled"),
-        text=_("Ask what an agent would ask, and read what each score is made of."),
+        text=_("Run a query as an agent, and see how each score is computed."),
     ),
     TourStep(
         url_name="interop:connect",

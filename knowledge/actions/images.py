@@ -36,7 +36,7 @@ def store_image(account_id: UUID, actor: Actor, data: bytes) -> KnowledgeImage:
     mime = _detect_type(data)
     rows = KnowledgeImage.objects.of(account_id)
     if (rows.aggregate(Sum("size"))["size__sum"] or 0) + len(data) > MAX_ACCOUNT_BYTES:
-        raise TooLarge(_("The storage of images is full. Erase documents with images first."))
+        raise TooLarge(_("Image storage is full. Erase documents with images first."))
     digest = hashlib.sha256(data).hexdigest()
     image = KnowledgeImage(
         account_id=account_id,

@@ -12,7 +12,7 @@ from knowledge.lore.triggers import Entry, TriggerResult, TriggerSettings, evalu
 from knowledge.models import LorebookEntry
 
 MAX_ENTRIES = 5_000
-REPLAYED_TURNS = 20  # turns
+REPLAYED_TURNS = 20
 SEPARATOR = re.compile(r"\r?\n(?:[^\S\n]*\n)+")
 COLUMNS = tuple(each.name for each in fields(Entry) if each.name != "id")
 

@@ -164,7 +164,7 @@ def _refuse_foreign_ids(
         elif draft.id and not draft.client_id and draft.id.version == NAME_BASED_UUID_VERSION:
             issues.append({"path": f"nodes.{i}.id", "message": "is a version 5 UUID: use 4 or 7"})
     if issues:
-        raise Invalid("Send a client_id, or an id of your own making.", issues=issues)
+        raise Invalid("Send a client_id, or a random id (UUID version 4 or 7).", issues=issues)
 
 
 def _build_entry(

@@ -29,7 +29,7 @@ class EntryFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no 
     run_id = text(_("Run"))
     tag = text(_("Tag"), method="filter_by_tag")
     pinned = choice(_("Pinned"), [("true", _("pinned"))], method="filter_pinned")
-    embedding = choice(_("Meaning"), State.choices, method="filter_by_embedding")
+    embedding = choice(_("Embedding"), State.choices, method="filter_by_embedding")
     tier = choice(_("Tier"), MemoryEntry.Tier.choices)
     since = from_day(_("Observed after"), "observed_at")
     until = until_day(_("Observed before"), "observed_at")

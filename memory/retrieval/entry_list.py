@@ -33,7 +33,7 @@ COLUMNS = {
     "status": _("Status"),
     "kind": _("Kind"),
     "whose": _("Owner"),
-    "embedding": _("Meaning"),
+    "embedding": _("Embedding"),
     "observed": _("Observed"),
     "visibility": _("Visible to"),
     "agent": _("Agent"),

@@ -30,7 +30,7 @@ from memory.retrieval.search import (
 )
 from memory.retrieval.spreading_activation import Edge, Walk
 
-DEFAULT_SEEDS = 30  # seeds
+DEFAULT_SEEDS = 30
 MAX_SCANNED_EDGES = 400  # edges examined in one hop
 
 

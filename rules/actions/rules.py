@@ -95,8 +95,8 @@ def _check_ids(drafts: Sequence[NewRule]) -> None:
     for draft in drafts:
         if draft.id and (draft.client_id or draft.id.version == NAME_BASED_UUID_VERSION):
             raise Invalid(
-                "Send a client_id, or an id of your own making (UUID version 4 or 7).",
-                issues=[{"path": "id", "message": "is not of your own making"}],
+                "Send a client_id, or a random id (UUID version 4 or 7).",
+                issues=[{"path": "id", "message": "is a version 5 UUID, or is sent with a client_id"}],
             )
 
 

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from rules.evaluation.conditions import is_operator
@@ -143,18 +143,18 @@ class PartLine:
 
 def _render_parts(effect: Mapping[str, Any]) -> list[list[PartLine]]:
     """Return a sealed rule's effects, part by part and line by line."""
-    if_, unless = _now("If"), _now("Unless")
-    audience_name = effect["audience_id"] or _now("everyone")
+    if_, unless = gettext("If"), gettext("Unless")
+    audience_name = effect["audience_id"] or gettext("everyone")
     return [
-        _render_condition_part(if_, effect["if"]) or [PartLine(if_, 0, _now("Always"))],
+        _render_condition_part(if_, effect["if"]) or [PartLine(if_, 0, gettext("Always"))],
         [line for one in effect["exceptions"] for line in _render_condition_part(unless, one)],
         [
-            PartLine(_now("Then"), 0, f"{one.label} {one.text}")
+            PartLine(gettext("Then"), 0, f"{one.label} {one.text}")
             for one in render_effects(effect["then"])
         ],
-        [PartLine(_now("For"), 0, audience_name)],
-        [PartLine(_now("Priority"), 0, str(effect["priority"]))],
-        [PartLine(_now("Weight"), 0, str(effect["weight"]))],
+        [PartLine(gettext("For"), 0, audience_name)],
+        [PartLine(gettext("Priority"), 0, str(effect["priority"]))],
+        [PartLine(gettext("Weight"), 0, str(effect["weight"]))],
     ]
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.forms import SettingsForm, Styled
@@ -86,9 +86,9 @@ class RuleForm(Styled):
         data["audience"] = data.get("audience") or Rule.Audience.ACCOUNT
         is_account = data["audience"] == Rule.Audience.ACCOUNT
         if is_account and data.get("audience_id"):
-            self.add_error("audience_id", _now("A rule for everyone cannot have a single owner."))
+            self.add_error("audience_id", gettext("A rule for everyone cannot have a single owner."))
         if not is_account and not data.get("audience_id"):
-            self.add_error("audience_id", _now("Choose who the rule is for."))
+            self.add_error("audience_id", gettext("Choose who the rule is for."))
         return data
 
     def values(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def test_everything_works(client: Client) -> None:
     body = answer.json()
     assert (answer.status_code, body["status"]) == (200, "ok")
     assert body["parts"] == dict.fromkeys(["web", "database", "cache", "workers"], "ok")
-    assert "All systems work" in page(client.get("/status"))
+    assert "All systems operational" in page(client.get("/status"))
 
 
 def test_without_workers_it_is_degraded(client: Client) -> None:

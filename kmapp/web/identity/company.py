@@ -1,4 +1,4 @@
-"""Sign-in at the identity provider of an account: the way there, and the way back."""
+"""Sign-in at the identity provider of an account: redirect to it, and handle its response."""
 
 import hmac
 import time

@@ -1,4 +1,4 @@
-"""Passkeys: what allauth does differently from kmapp."""
+"""Passkey views that differ from those of allauth."""
 
 from typing import Any
 

@@ -78,7 +78,7 @@ def archive(request: WebRequest, pk: UUID) -> HttpResponse:
 def restore(request: WebRequest, pk: UUID) -> HttpResponse:
     account = _get_account(pk)
     restore_account(pk, actor=request.actor)
-    text = _("%(name)s is in use again.") % {"name": account.name}
+    text = _("%(name)s is restored.") % {"name": account.name}
     return redirect_with_notice(request, text, "web:accounts")
 
 
