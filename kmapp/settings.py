@@ -224,7 +224,8 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 # read that has no timeout. Remote control is not used.
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
-# SIGTERM waits for running tasks, which are short (outbox.tasks.SLICE_SECONDS); SIGQUIT waits this long.
+# SIGTERM waits for running tasks, which are short (outbox.tasks.SLICE_SECONDS);
+# SIGQUIT waits this long.
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SEND_TASK_EVENTS = False

@@ -14,12 +14,12 @@ from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum, Value
 from django.db.models.functions import Cast
 
 from context.models import ContextCostReport, ToolResultArchive
+from kmapp.accounts.models import AccountQuerySet
 from memory.models import MemoryEntry
 from rules.models import RuleDecision
 
 PAGE = 50  # sessions on a page of the list
 SCANNED = 2_000  # rows of each kind that a page of the list reads
-LAST_CHARACTER = "\U0010ffff"
 ITEMS = 100  # items on a page of a session
 COST = ContextCostReport._meta.get_field("cost")
 
@@ -33,8 +33,8 @@ class Kind:
     run: str
     time: str = "created_at"
 
-    def rows(self, account_id: UUID) -> "QuerySet[Any]":
-        rows: QuerySet[Any] = self.model.objects.of(account_id)
+    def rows(self, account_id: UUID) -> AccountQuerySet[Any]:
+        rows: AccountQuerySet[Any] = self.model.objects.of(account_id)
         return rows
 
 
@@ -77,9 +77,7 @@ def list_sessions(
     for kind in KINDS:
         rows = kind.rows(account_id)
         if prefix:
-            # A range, because row-level security keeps LIKE from using an index.
-            ends = {f"{kind.run}__gte": prefix, f"{kind.run}__lt": prefix + LAST_CHARACTER}
-            rows = rows.filter(**ends)
+            rows = rows.starting_with(kind.run, prefix)
         elif before:
             rows = rows.filter(created_at__lt=before)
         scanned = list(rows.order_by("-created_at").values_list(kind.run, "created_at")[:SCANNED])

@@ -12,12 +12,7 @@ from kmapp.web.usage_registry import Usage, UsageEntry, list_parts, register_usa
 @register_usage
 def list_usage(account_id: UUID, pk: UUID, limit: int) -> Usage:
     """Return the latest calls that cite the object. Inside `acting`."""
-    rows = (
-        ContextCostReport.objects.of(account_id)
-        .citing(list_parts(account_id, pk))
-        .briefly()
-        .newest_first()
-    )
+    rows = ContextCostReport.objects.of(account_id).citing(list_parts(account_id, pk))
     latest = list(rows.briefly().newest_first()[: limit + 1])
     return Usage(
         label=_("Calls that cite it"),

@@ -3,18 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from context.models import ContextCostReport, ToolResultArchive
 from context.models.archives import COLLECTION
+from kmapp.accounts.models import AccountQuerySet
 from kmapp.web.site_search.indexed import find_ids
 from kmapp.web.site_search.providers import CAP, Hit, Matches, Provider, SiteSearch, register
 
 OWNERS = {"user": "user_id", "agent": "agent_id", "run": "conversation_id"}
-LAST_CHARACTER = "\U0010ffff"  # sorts after all others
 # Columns whose indexes begin with the account; a prefix is a range of them.
 CALL_COLUMNS = ("conversation_id", "agent_id", "model")
 
@@ -47,7 +46,7 @@ def find_calls(search: SiteSearch) -> Matches:
         calls = list(rows.filter(pk=query.id))
     elif query.plain:
         first, *others = (
-            _beginning(rows, column, query.plain).values("pk")[:CAP] for column in CALL_COLUMNS
+            rows.starting_with(column, query.plain).values("pk")[:CAP] for column in CALL_COLUMNS
         )
         calls = list(rows.filter(pk__in=first.union(*others))[:CAP])
     else:
@@ -64,11 +63,7 @@ def find_calls(search: SiteSearch) -> Matches:
     return Matches(hits=hits, number=min(len(calls), CAP))
 
 
-def _beginning(rows: "QuerySet[Any]", column: str, text: str) -> "QuerySet[Any]":
-    return rows.filter(**{f"{column}__gte": text, f"{column}__lt": text + LAST_CHARACTER})
-
-
-def _narrow(rows: "QuerySet[Any]", filters: Mapping[str, str]) -> "QuerySet[Any]":
+def _narrow(rows: AccountQuerySet[Any], filters: Mapping[str, str]) -> AccountQuerySet[Any]:
     columns = {**OWNERS, "tool": "tool_name", "model": "model"}
     return rows.filter(
         **{columns[name]: value for name, value in filters.items() if name in columns}

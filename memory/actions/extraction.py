@@ -88,7 +88,8 @@ def _extract_conversation(row: Extraction, settings: MemorySettings) -> None:
 
 def _extract_task(row: Extraction, settings: MemorySettings) -> None:
     if not settings.auto_store:
-        return _finish_without_facts(row, note="Automatic storing is off for this account (auto_store).")
+        note = "Automatic storing is off for this account (auto_store)."
+        return _finish_without_facts(row, note=note)
     system = prompt(
         "worthwhile", today=_format_day(row), instructions=_format_instructions(settings)
     )

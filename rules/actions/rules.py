@@ -96,7 +96,7 @@ def _check_ids(drafts: Sequence[NewRule]) -> None:
         if draft.id and (draft.client_id or draft.id.version == NAME_BASED_UUID_VERSION):
             raise Invalid(
                 "Send a client_id, or a random id (UUID version 4 or 7).",
-                issues=[{"path": "id", "message": "is a version 5 UUID, or is sent with a client_id"}],
+                issues=[{"path": "id", "message": "must be random, without a client_id"}],
             )
 
 

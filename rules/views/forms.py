@@ -86,7 +86,8 @@ class RuleForm(Styled):
         data["audience"] = data.get("audience") or Rule.Audience.ACCOUNT
         is_account = data["audience"] == Rule.Audience.ACCOUNT
         if is_account and data.get("audience_id"):
-            self.add_error("audience_id", gettext("A rule for everyone cannot have a single owner."))
+            error = gettext("A rule for everyone cannot have a single owner.")
+            self.add_error("audience_id", error)
         if not is_account and not data.get("audience_id"):
             self.add_error("audience_id", gettext("Choose who the rule is for."))
         return data

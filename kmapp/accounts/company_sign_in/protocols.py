@@ -1,4 +1,4 @@
-"""Requests to an identity provider and parsing of its responses, by the protocol of the company sign-in."""
+"""Requests to an identity provider and its responses, by the protocol of the company sign-in."""
 
 from collections.abc import Mapping
 
