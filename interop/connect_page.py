@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
-from interop.snippets import CLIENTS, Addresses, ConnectableClient, Snippet, find_client
+from interop.setup_snippets import CLIENTS, Addresses, ConnectableClient, SetupSnippet, find_client
 from kmapp.accounts.actions import IssuedKey, issue_key
 from kmapp.accounts.models import ApiKey
 from kmapp.accounts.permissions import Permission
@@ -73,7 +73,7 @@ def _render(
 
 
 @offers_key_snippets
-def list_mcp_snippets(request: HttpRequest, secret: str) -> list[Snippet]:
+def list_mcp_snippets(request: HttpRequest, secret: str) -> list[SetupSnippet]:
     return find_client("mcp").snippets(addresses_of(request), secret)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.utils.timezone import now
 
-from interop.native_api import NativeError
+from interop.native_client import NativeError
 from interop.protocol_view import ProtocolView
 from kmapp.errors import Conflict
 

@@ -10,8 +10,8 @@ from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.utils.encoders import JSONEncoder
 
-from interop import native_api
-from interop.native_api import NativeError, NativeResponse
+from interop import native_client
+from interop.native_client import NativeError, NativeResponse
 from kmapp.api.errors import build_refusal, render_refusal, translate_error
 from kmapp.api.strict_json import Refused, parse
 from kmapp.errors import Invalid
@@ -91,6 +91,6 @@ class ProtocolView(View):
         self, method: str, path: str, data: Mapping[str, Any] | None, *, idempotent: bool = False
     ) -> NativeResponse:
         """Return a native response. Its headers become those of this response."""
-        response = native_api.call(self.request, method, path, data, idempotent=idempotent)
+        response = native_client.call(self.request, method, path, data, idempotent=idempotent)
         self.headers.update(response.headers)
         return response

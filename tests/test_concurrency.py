@@ -15,7 +15,7 @@ from kmapp.errors import Conflict
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from rules.actions.feedback import FeedbackResult, Verdict, rate_decision
-from rules.evaluation.evaluate import Question
+from rules.evaluation.evaluate import SelectionRequest
 from rules.evaluation.matching import Viewer
 from rules.models import RuleDecision, RuleFeedback
 from tests.context.builders import call, talk
@@ -65,7 +65,9 @@ def test_concurrent_source_name_keeps_its_first_kind(committed: str, acme: Accou
 
 def test_concurrent_feedback_without_a_decision_counts_once(committed: str, acme: Account) -> None:
     verdict = Verdict(account_id=acme.pk, actor=SYSTEM, outcome="positive", run_id="run-1")
-    question = Question(context={"intent": "fetch"}, viewer=Viewer(), candidates=("bash", "curl"))
+    question = SelectionRequest(
+        context={"intent": "fetch"}, viewer=Viewer(), candidates=("bash", "curl")
+    )
 
     def rate() -> FeedbackResult:
         with acting(acme):

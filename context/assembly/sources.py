@@ -43,7 +43,7 @@ from memory.retrieval.rankings import apply_rankings
 from memory.retrieval.search import SearchRequest as MemorySearch
 from rules.actions.decisions import evaluate_rules
 from rules.editing.rule_input import parse_scope
-from rules.evaluation.evaluate import Question, select_tool
+from rules.evaluation.evaluate import SelectionRequest, select_tool
 from rules.evaluation.matching import Viewer as RulesViewer
 
 log = structlog.get_logger()
@@ -219,7 +219,7 @@ def add_rule_outcome(request: RetrievalRequest, results: Retrieved) -> None:
     """Add the outcome of the active rules: a text, and the denied tools."""
     viewer_ids = {name: getattr(request, name) for name in ("user_id", "agent_id", "app_id")}
     named = {name: value for name, value in viewer_ids.items() if value}
-    question = Question(
+    question = SelectionRequest(
         context={**named, **request.rules_context},
         viewer=RulesViewer(**viewer_ids, scope=parse_scope(request.scope)),
         candidates=request.tools,

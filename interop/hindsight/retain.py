@@ -14,7 +14,7 @@ from interop.hindsight.banks import BankView
 from interop.hindsight.embedding_wait import wait_for_embeddings
 from interop.hindsight.memory_output import NO_USAGE, OWN_FIELDS
 from interop.list_pages import list_all
-from interop.native_api import NativeResponse
+from interop.native_client import NativeResponse
 from memory.retrieval.filters import ANY_VALUE
 
 MAX_ITEMS = 200

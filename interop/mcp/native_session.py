@@ -11,8 +11,8 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.db import close_old_connections
 from rest_framework.request import Request
 
-from interop import native_api
-from interop.native_api import NativeResponse
+from interop import native_client
+from interop.native_client import NativeResponse
 from kmapp.accounts.authentication import KeyAuthentication, KeyPrincipal
 
 PROGRESS_SECONDS = 1.0
@@ -67,7 +67,7 @@ class NativeSession:
 
     def _call(self, method: str, path: str, data: Mapping[str, Any]) -> NativeResponse:
         try:
-            return native_api.call(self._request(), method, path, data)
+            return native_client.call(self._request(), method, path, data)
         finally:
             close_old_connections()
 

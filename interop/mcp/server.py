@@ -15,7 +15,7 @@ from rest_framework.utils.encoders import JSONEncoder
 import kmapp
 from interop.mcp.native_session import NativeSession
 from interop.mcp.tools import find_tool, list_tools, tool_definition
-from interop.native_api import NativeError
+from interop.native_client import NativeError
 
 Context = ServerRequestContext[Any, Any]
 SessionOf = Callable[[Context], NativeSession]  # the key comes from a header or the environment

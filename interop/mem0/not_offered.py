@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-from interop.native_api import NativeResponse
+from interop.native_client import NativeResponse
 from interop.protocol_view import ProtocolView
 
 

@@ -34,7 +34,7 @@ from memory.extraction.decisions import (
 )
 from memory.extraction.prompt_echo import repeats_prompt
 from memory.extraction.prompts import prompt
-from memory.extraction.response_schema import Decision, Fact, ParsedItems, Refusal
+from memory.extraction.response_schema import Fact, FactDecision, ParsedItems, Refusal
 from memory.models import Extraction, MemoryEntry, MemorySettings, Viewer
 from memory.retrieval.search import SearchRequest, search_memories
 
@@ -216,7 +216,7 @@ def _store_facts(row: Extraction, parsed: ParsedItems[Fact], details: Mapping[st
         for item, fact in parsed.items.items()
         if similar[item] and not find_identical_memory(fact, similar[item])
     }
-    decided: ParsedItems[Decision] = ParsedItems(items={})
+    decided: ParsedItems[FactDecision] = ParsedItems(items={})
     if undecided:
         decided = _request_decisions(undecided, similar, numbered)
     decisions = list(decided.items.values())
@@ -270,7 +270,7 @@ def _request_decisions(
     facts: Mapping[int, Fact],
     similar: Mapping[int, Sequence[SimilarMemory]],
     numbered: Sequence[SimilarMemory],
-) -> ParsedItems[Decision]:
+) -> ParsedItems[FactDecision]:
     numbers = {each.id: index for index, each in enumerate(numbered)}
     data = {
         "memories": [{"memory": index, "text": each.text} for index, each in enumerate(numbered)],

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from kmapp.text.terms import normalise, terms
-from memory.extraction.response_schema import Decision, Fact, Refusal
+from memory.extraction.response_schema import Fact, FactDecision, Refusal
 from memory.extraction.supersession import is_contradiction, is_retained, list_shared_terms
 
 UNRELATED = "The fact neither contradicts nor refines the memory that the model named: both stay."
@@ -50,7 +50,7 @@ def resolve_facts(
     facts: Mapping[int, Fact],
     similar: Mapping[int, Sequence[SimilarMemory]],
     numbered: Sequence[SimilarMemory],
-    decisions: Sequence[Decision],
+    decisions: Sequence[FactDecision],
 ) -> ResolvedFacts:
     """Combine facts with decisions, which name a memory by its index in `numbered`."""
     first, refused = _first_decisions(facts, decisions)
@@ -83,10 +83,10 @@ def resolve_facts(
 
 
 def _first_decisions(
-    facts: Container[int], decisions: Sequence[Decision]
-) -> tuple[dict[int, Decision], list[Refusal]]:
+    facts: Container[int], decisions: Sequence[FactDecision]
+) -> tuple[dict[int, FactDecision], list[Refusal]]:
     """Return the first decision about each fact, and the refused ones."""
-    first: dict[int, Decision] = {}
+    first: dict[int, FactDecision] = {}
     refused = []
     for decision in decisions:
         if decision.fact not in facts or decision.fact in first:
@@ -102,7 +102,7 @@ def _apply_decision(
     fact: Fact,
     similar: Sequence[SimilarMemory],
     numbered: Sequence[SimilarMemory],
-    decision: Decision | None,
+    decision: FactDecision | None,
     changed: Container[UUID],
 ) -> FactOutcome | Refusal:
     if decision is None:
@@ -131,7 +131,9 @@ def _apply_decision(
     return _decide(item, fact, memory, decision)
 
 
-def _is_supported(fact: Fact, memory: SimilarMemory, decision: Decision, *, nearest: bool) -> bool:
+def _is_supported(
+    fact: Fact, memory: SimilarMemory, decision: FactDecision, *, nearest: bool
+) -> bool:
     """Return whether the texts show that the fact contradicts or refines the memory."""
     if decision.event == "NONE":
         return True
@@ -142,7 +144,7 @@ def _is_supported(fact: Fact, memory: SimilarMemory, decision: Decision, *, near
 
 
 def _decide(
-    item: int, fact: Fact, memory: SimilarMemory | None, decision: Decision
+    item: int, fact: Fact, memory: SimilarMemory | None, decision: FactDecision
 ) -> FactOutcome | Refusal:
     event: str = decision.event
     text, is_contradiction = "", False

@@ -114,7 +114,7 @@ class Fact(ResponseModel):
         return [name.strip() for name in value if 0 < len(name.strip()) <= MAX_NAME][:MAX_NAMES]
 
 
-class Decision(ResponseModel):
+class FactDecision(ResponseModel):
     """The decision about one fact."""
 
     fact: int
@@ -199,8 +199,8 @@ def parse_items(
     return ParsedItems(items=items, refused=refused, payload=payload)
 
 
-def parse_decisions(text: str) -> ParsedItems[Decision]:
-    parsed = parse_items(text, "decisions", Decision)
+def parse_decisions(text: str) -> ParsedItems[FactDecision]:
+    parsed = parse_items(text, "decisions", FactDecision)
     if not parsed.items:  # accepting it would lose the facts
         raise InvalidResponse("it decides nothing")
     return parsed

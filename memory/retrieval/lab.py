@@ -62,7 +62,7 @@ class MissedMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class LabQuery:
     """The query and its endpoint. Omitted values have the defaults of the endpoint."""
 
     search: SearchRequest  # its limit and minimum score are ignored
@@ -97,7 +97,7 @@ class LabAnswer:
 class Trial:
     """The result of one query with one configuration."""
 
-    question: Question
+    question: LabQuery
     answer: LabAnswer
     hits: Sequence[LabHit]
     missed: Sequence[MissedMemory]
@@ -115,7 +115,7 @@ class Trial:
         return next((one.rank for one in self.hits if one.hit.entry.pk == entry_id), None)
 
 
-def run_trial(account_id: UUID, question: Question) -> Trial:
+def run_trial(account_id: UUID, question: LabQuery) -> Trial:
     """Run a query as an agent does, and find what was not returned. Outside `acting`."""
     search_request = apply_rankings(account_id, question.search, with_shadow=False)
     question = replace(question, search=search_request)
@@ -152,7 +152,7 @@ def run_trial(account_id: UUID, question: Question) -> Trial:
     )
 
 
-def _run_search(account_id: UUID, question: Question) -> LabAnswer:
+def _run_search(account_id: UUID, question: LabQuery) -> LabAnswer:
     request = replace(
         question.search,
         limit=question.max_results or DEFAULT_LIMIT,
@@ -164,7 +164,7 @@ def _run_search(account_id: UUID, question: Question) -> LabAnswer:
     )
 
 
-def _run_recall(account_id: UUID, question: Question) -> LabAnswer:
+def _run_recall(account_id: UUID, question: LabQuery) -> LabAnswer:
     request = replace(
         question.search, limit=question.max_results or SEEDS, min_score=question.min_score or 0.0
     )
@@ -188,7 +188,7 @@ def _run_recall(account_id: UUID, question: Question) -> LabAnswer:
     )
 
 
-def _run_inject(account_id: UUID, question: Question) -> LabAnswer:
+def _run_inject(account_id: UUID, question: LabQuery) -> LabAnswer:
     started = monotonic()
     block = build_prompt_block(
         account_id, question.search, max_memories=question.max_results, min_score=question.min_score

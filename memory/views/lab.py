@@ -22,7 +22,7 @@ from memory.actions.feedback import rate_entry
 from memory.actions.judgements import load_labels
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryRating
-from memory.retrieval.lab import Endpoint, LabHit, MissedMemory, Question, Trial, run_trial
+from memory.retrieval.lab import Endpoint, LabHit, LabQuery, MissedMemory, Trial, run_trial
 from memory.retrieval.score_breakdown import build_bar, build_legend
 from memory.views.lab_forms import ID_FIELDS, QuestionForm, SettingForm
 
@@ -76,7 +76,7 @@ def _build_second_params(request: WebRequest) -> dict[str, str]:
 
 
 def _run_queries(
-    request: WebRequest, context: dict[str, Any], questions: Sequence[Question]
+    request: WebRequest, context: dict[str, Any], questions: Sequence[LabQuery]
 ) -> AfterCommit:
     trials = [run_trial(request.account_id, question) for question in questions]
     trial_rows = [_serialize_trial(request, trial, reference=trials[0]) for trial in trials]
@@ -128,7 +128,7 @@ def _compare_rank(one: LabHit, reference: Trial) -> dict[str, Any]:
     return {"rose": max(0, before - one.rank), "fell": max(0, one.rank - before)}
 
 
-def _format_command(request: WebRequest, question: Question) -> str:
+def _format_command(request: WebRequest, question: LabQuery) -> str:
     """Return the query as a shell command that calls the API."""
     search = question.search
     url_name, limit_field = API_ENDPOINTS[question.endpoint]

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.forms import Styled
 from memory.models import MemoryEntry, Viewer
-from memory.retrieval.lab import Endpoint, Question
+from memory.retrieval.lab import Endpoint, LabQuery
 from memory.retrieval.search import SearchRequest
 
 MAX_RESULTS = 50
@@ -67,7 +67,7 @@ class SettingForm(Styled):
             self.add_error("meaning", _("Only the search endpoint supports keywords only."))
         return data
 
-    def question(self, query: str) -> Question:
+    def question(self, query: str) -> LabQuery:
         data = self.cleaned_data
         request = SearchRequest(
             query=query,
@@ -76,7 +76,7 @@ class SettingForm(Styled):
             by_meaning=data["meaning"] != "off",
             as_of=data["as_of"],
         )
-        return Question(
+        return LabQuery(
             search=request,
             endpoint=Endpoint(data["door"] or Endpoint.SEARCH),
             max_results=data["limit"],

@@ -13,7 +13,7 @@ from rules.actions.decisions import load_feedback_counts
 from rules.actions.rules import build_draft, get_rule
 from rules.editing.rule_input import validate_rule
 from rules.evaluation.compiled_rules import build_definition, load_rules
-from rules.evaluation.evaluate import FeedbackCounts, Observation, Question, observe_rule
+from rules.evaluation.evaluate import FeedbackCounts, Observation, SelectionRequest, observe_rule
 from rules.evaluation.matching import CompiledRule, RuleSet, Viewer, compile_rule
 from rules.models import RuleBacktest, RuleDecision
 from rules.promotion.evidence import list_audience_decisions
@@ -96,7 +96,7 @@ def _observe_decision(
     shadow: CompiledRule, rules: RuleSet, decision: RuleDecision, feedback_counts: FeedbackCounts
 ) -> Observation | None:
     """Observe the rule as if it had been in shadow then, among the rules of today."""
-    question = rebuild_question(decision)
+    question = rebuild_request(decision)
     live_edition = rules.live_editions.get(shadow.rule.lineage)
     if live_edition is None and not shadow.matches(question.context):
         return None
@@ -104,9 +104,9 @@ def _observe_decision(
     return observe_rule(shadow, question, live, live_edition, feedback_counts)
 
 
-def rebuild_question(decision: RuleDecision) -> Question:
+def rebuild_request(decision: RuleDecision) -> SelectionRequest:
     ids = {name: getattr(decision, name) for name in ("user_id", "agent_id", "app_id", "scope")}
-    return Question(
+    return SelectionRequest(
         context=decision.context,
         viewer=Viewer(**ids),
         candidates=tuple(decision.candidates),

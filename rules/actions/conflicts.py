@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from rules.actions.backtests import rebuild_question
+from rules.actions.backtests import rebuild_request
 from rules.actions.decisions import load_feedback_counts
 from rules.evaluation.compiled_rules import build_definition, load_rules
 from rules.evaluation.evaluate import build_policy
@@ -50,7 +50,7 @@ def _detect_conflicts(rule: Rule, decisions: Iterable[RuleDecision]) -> Iterator
     shadow = compile_rule(build_definition(rule, live=False))
     feedback_counts = load_feedback_counts(rule.account_id, [*rules.rules, shadow])
     for decision in decisions:
-        question = rebuild_question(decision)
+        question = rebuild_request(decision)
         live = rules.match(question.context, question.viewer).live
         others = [one for one in live if one.rule.lineage != shadow.rule.lineage]
         for conflict in build_policy([*others, shadow], feedback_counts).conflicts:

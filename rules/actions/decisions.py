@@ -17,8 +17,8 @@ from rules.evaluation.compiled_rules import load_rules
 from rules.evaluation.evaluate import (
     FeedbackCounts,
     Observation,
-    Question,
     Selection,
+    SelectionRequest,
     build_policy,
     observe_rules,
     select_tool,
@@ -34,7 +34,7 @@ MAX_STORED_CONFLICTS = 50
 class Evaluation:
     """The outcome of the rules for a context."""
 
-    question: Question
+    question: SelectionRequest
     matched: MatchResult
     feedback_counts: FeedbackCounts
     policy: Policy  # of the live rules
@@ -55,7 +55,9 @@ class RecordedSelection:
     decision: RuleDecision
 
 
-def evaluate_rules(account_id: UUID, question: Question, *, observe: bool = False) -> Evaluation:
+def evaluate_rules(
+    account_id: UUID, question: SelectionRequest, *, observe: bool = False
+) -> Evaluation:
     """Evaluate the account's rules. Use inside `acting`."""
     rules = load_rules(account_id)
     matched = rules.match(question.context, question.viewer)
@@ -83,7 +85,7 @@ def load_feedback_counts(account_id: UUID, rules: Iterable[CompiledRule]) -> Fee
 
 
 def record_selection(
-    account_id: UUID, actor: Actor, question: Question, *, run_id: str = "", **columns: Any
+    account_id: UUID, actor: Actor, question: SelectionRequest, *, run_id: str = "", **columns: Any
 ) -> RecordedSelection:
     """Select a tool and record it, with the observation of each shadow rule.
 

@@ -13,7 +13,7 @@ from rules.editing.rendering import ConditionLine, render_condition
 from rules.editing.rule_input import NewRule
 from rules.evaluation.compiled_rules import build_definition, load_rules
 from rules.evaluation.conditions import compile_condition
-from rules.evaluation.evaluate import Question, build_effect, build_policy
+from rules.evaluation.evaluate import SelectionRequest, build_effect, build_policy
 from rules.evaluation.matching import CompiledRule, RuleSet, Viewer, compile_rule
 from rules.models import Rule
 
@@ -44,7 +44,7 @@ def dry_run(
     row = Rule(**ids, **columns, scope=draft.scope, created_at=timezone.now())
     compiled = compile_rule(build_definition(row, live=False))
     audience = {} if draft.audience == "account" else {f"{draft.audience}_id": draft.audience_id}
-    question = Question(
+    question = SelectionRequest(
         context=context,
         viewer=Viewer(scope=draft.scope, **audience),
         candidates=tuple(candidates) or _list_tools(rules, compiled),

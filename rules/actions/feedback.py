@@ -19,7 +19,7 @@ from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.models import Commit
 from rules.actions.decisions import record_selection
 from rules.actions.rules import get_rule
-from rules.evaluation.evaluate import Question
+from rules.evaluation.evaluate import SelectionRequest
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleObservation, RuleStatistics
 
 Outcome = RuleFeedback.Outcome
@@ -57,7 +57,7 @@ class FeedbackResult:
 
 
 def rate_decision(
-    verdict: Verdict, question: Question, selected: str, decision_id: UUID | None
+    verdict: Verdict, question: SelectionRequest, selected: str, decision_id: UUID | None
 ) -> FeedbackResult:
     """Record feedback on the selection of a tool. Idempotent."""
     decision, link = _get_or_create_decision(verdict, question, selected, decision_id)
@@ -121,7 +121,7 @@ def _build_feedback(verdict: Verdict, rules: Sequence[UUID]) -> RuleFeedback:
 
 
 def _get_or_create_decision(
-    verdict: Verdict, question: Question, selected: str, decision_id: UUID | None
+    verdict: Verdict, question: SelectionRequest, selected: str, decision_id: UUID | None
 ) -> tuple[RuleDecision, str]:
     """Return the decision by id or run, or record one for the feedback."""
     rows = RuleDecision.objects.of(verdict.account_id).filter(scope=question.viewer.scope)
@@ -143,7 +143,9 @@ def _get_or_create_decision(
     return decision, "created_from_feedback"
 
 
-def _create_decision(verdict: Verdict, question: Question, selected: str, pk: UUID) -> RuleDecision:
+def _create_decision(
+    verdict: Verdict, question: SelectionRequest, selected: str, pk: UUID
+) -> RuleDecision:
     account_id = verdict.account_id
     columns = {"id": pk, "selected_tool": selected, "origin": RuleDecision.Origin.FEEDBACK}
     run_id = verdict.run_id

@@ -12,7 +12,7 @@ from kmapp.errors import Invalid
 from kmapp.ledger.canonical import encode_canonical
 from rules.actions.feedback import Verdict
 from rules.editing.rule_input import NewRule, parse_scope
-from rules.evaluation.evaluate import Question
+from rules.evaluation.evaluate import SelectionRequest
 from rules.evaluation.matching import Viewer
 from rules.models import Rule, RuleFeedback
 from rules.models.rules import MAX_PRIORITY, MAX_WEIGHT, MIN_PRIORITY
@@ -248,10 +248,10 @@ class RunInput(Scoped):
     feedback_limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
 
 
-def build_question(data: Mapping[str, Any]) -> Question:
+def build_selection_request(data: Mapping[str, Any]) -> SelectionRequest:
     context, kinds = data["context"], ("user", "agent", "app")
     ids = {f"{kind}_id": data.get(f"{kind}_id") or _get_id(context, kind) for kind in kinds}
-    return Question(
+    return SelectionRequest(
         context=context,
         viewer=Viewer(**ids, scope=parse_scope(data.get("scope"))),
         candidates=tuple(data.get("candidates", ())),

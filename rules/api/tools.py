@@ -23,7 +23,7 @@ from rules.api.request_serializers import (
     RunInput,
     SelectInput,
     ToolFeedbackInput,
-    build_question,
+    build_selection_request,
     build_verdict,
     parse_decision_id,
 )
@@ -58,7 +58,7 @@ class Evaluate(AgentView):
 
 def evaluate(account_id: UUID, data: Mapping[str, Any]) -> EvaluateAnswer:
     with acting(account_id):
-        evaluation = evaluate_rules(account_id, build_question(data))
+        evaluation = evaluate_rules(account_id, build_selection_request(data))
     serializer = EvaluationSerializer(account_id, evaluation, data["limit"])
     return serializer.serialize_evaluation(include_shadow=data["include_shadow"])
 
@@ -82,7 +82,10 @@ class Select(AgentView):
         data = parse(SelectInput, request)
         with acting(self.account):
             recorded = record_selection(
-                self.account, self.actor, build_question(data), run_id=data.get("run_id") or ""
+                self.account,
+                self.actor,
+                build_selection_request(data),
+                run_id=data.get("run_id") or "",
             )
             refused = _build_refusal(recorded)
             if refused is None:
@@ -204,7 +207,10 @@ class Feedback(AgentView):
         verdict = build_verdict(self.account, self.actor, data)
         with acting(self.account):
             result = rate_decision(
-                verdict, build_question(data), data["selected_tool"], parse_decision_id(data)
+                verdict,
+                build_selection_request(data),
+                data["selected_tool"],
+                parse_decision_id(data),
             )
             output = serialize_feedback_result(result, parse_scope(data.get("scope")))
             return self.seal(Response(output, status=201 if result.fresh else 200))

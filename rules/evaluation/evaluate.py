@@ -11,7 +11,7 @@ FeedbackCounts = Mapping[str, tuple[int, int]]  # by rule: good and bad feedback
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class SelectionRequest:
     """The context of an agent, and the tools it can select from."""
 
     context: Any
@@ -96,7 +96,7 @@ def build_policy(rules: Sequence[CompiledRule], feedback_counts: FeedbackCounts)
 
 def observe_rule(
     shadow: CompiledRule,
-    question: Question,
+    question: SelectionRequest,
     live: Sequence[CompiledRule],
     live_edition: CompiledRule | None,
     feedback_counts: FeedbackCounts,
@@ -130,7 +130,10 @@ def observe_rule(
 
 
 def observe_rules(
-    rules: RuleSet, matched: MatchResult, question: Question, feedback_counts: FeedbackCounts
+    rules: RuleSet,
+    matched: MatchResult,
+    question: SelectionRequest,
+    feedback_counts: FeedbackCounts,
 ) -> list[Observation]:
     editions = rules.live_editions
     shadow_editions = [

@@ -23,7 +23,7 @@ from kmapp.web.http import (
 )
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_with_notice, render_part
-from rules.actions.backtests import rebuild_question
+from rules.actions.backtests import rebuild_request
 from rules.actions.conflicts import MAX_CONFLICTING_DECISIONS, list_recorded_conflicts
 from rules.actions.feedback import Verdict, rate_decision
 from rules.editing.rendering import CONFLICT_LABELS, format_json
@@ -146,7 +146,7 @@ def rate(request: WebRequest, pk: UUID) -> HttpResponse:
         run_id=row.run_id,
         target="all",
     )
-    result = rate_decision(verdict, rebuild_question(row), row.selected_tool, row.pk)
+    result = rate_decision(verdict, rebuild_request(row), row.selected_tool, row.pk)
     message = _("Feedback saved. It counts for the rules that applied.")
     return redirect_with_notice(
         request,

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from interop.snippets import CLIENTS
+from interop.setup_snippets import CLIENTS
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey, User
 from tests import makers

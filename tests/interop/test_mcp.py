@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from pytest_django import Settings
 from starlette.types import ASGIApp
 
-from interop import native_api
+from interop import native_client
 from interop.mcp import native_session
 from interop.mcp.http_application import application
 from interop.mcp.tools import BEHAVIOURS, all_tools
@@ -118,13 +118,13 @@ def test_refuses_large_and_malformed_bodies(mcp_url: str, key: tuple[ApiKey, str
 @pytest.fixture
 def blocked_calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Hold every native call until the event is set."""
-    release, call = threading.Event(), native_api.call
+    release, call = threading.Event(), native_client.call
 
-    def wait_and_call(*arguments: Any) -> native_api.NativeResponse:
+    def wait_and_call(*arguments: Any) -> native_client.NativeResponse:
         assert release.wait(30)
         return call(*arguments)
 
-    monkeypatch.setattr(native_api, "call", wait_and_call)
+    monkeypatch.setattr(native_client, "call", wait_and_call)
     yield release
     release.set()
 

@@ -15,7 +15,7 @@ from rules.actions.rules import create_rule
 from rules.actions.settings import change_settings
 from rules.actions.states import StateChange, change_state
 from rules.editing.rule_input import NewRule
-from rules.evaluation.evaluate import Question
+from rules.evaluation.evaluate import SelectionRequest
 from rules.evaluation.matching import Viewer
 from rules.models import Rule, RuleBacktest, RuleSuggestion
 
@@ -54,7 +54,9 @@ def now(created: Rule) -> Rule:
 
 
 def select(account: Account, context: Any, *, run_id: str = "", **ids: str) -> RecordedSelection:
-    question = Question(context=context, viewer=Viewer(**ids), candidates=TOOLS, strict=False)
+    question = SelectionRequest(
+        context=context, viewer=Viewer(**ids), candidates=TOOLS, strict=False
+    )
     with acting(account):
         return record_selection(account.pk, SYSTEM, question, run_id=run_id)
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from rules.evaluation.evaluate import Question, build_policy, observe_rule
+from rules.evaluation.evaluate import SelectionRequest, build_policy, observe_rule
 from rules.evaluation.matching import (
     CompiledRule,
     RuleDefinition,
@@ -110,7 +110,7 @@ def test_matching_rules_are_found(
 def test_shadow_rule_is_observed(
     shadow: CompiledRule, context: dict[str, Any], live: list[CompiledRule], expected: Any
 ) -> None:
-    question = Question(context=context, candidates=CANDIDATES)
+    question = SelectionRequest(context=context, candidates=CANDIDATES)
     seen = observe_rule(shadow, question, live, None, {})
     assert (seen and (seen.matched, seen.changed)) == expected
 
@@ -118,10 +118,10 @@ def test_shadow_rule_is_observed(
 def test_shadow_edition_replaces_its_active_edition() -> None:
     live = rule("l", {"a": "x"}, JSON)
     narrower = rule("w", {"a": "x", "b": 1}, JSON, lineage="l", live=False)
-    silent = observe_rule(narrower, Question(context={"a": "x"}), [live], live, {})
+    silent = observe_rule(narrower, SelectionRequest(context={"a": "x"}), [live], live, {})
     assert silent
     assert (silent.matched, silent.changed) == (False, True)
-    same = observe_rule(narrower, Question(context={"a": "x", "b": 1}), [live], live, {})
+    same = observe_rule(narrower, SelectionRequest(context={"a": "x", "b": 1}), [live], live, {})
     assert same
     assert (same.matched, same.changed) == (True, False)
     assert build_policy([live], {}).values == JSON

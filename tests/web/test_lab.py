@@ -17,7 +17,7 @@ from kmapp.accounts.models import Account, User
 from memory.actions.review import forget
 from memory.models import MemoryEntry, MemoryRating, Viewer
 from memory.models.entry_input import EdgeEnd, NewEdge, NewEntry
-from memory.retrieval.lab import Endpoint, Question, list_exclusion_reasons, run_trial
+from memory.retrieval.lab import Endpoint, LabQuery, list_exclusion_reasons, run_trial
 from memory.retrieval.prompt_block import build_prompt_block
 from memory.retrieval.recall import RecallRequest, recall_memories
 from memory.retrieval.score_breakdown import BAR_UNITS, build_bar
@@ -104,7 +104,7 @@ def tea(
 
 def test_lab_search_matches_the_api(acme: Account, tea: dict[str, MemoryEntry]) -> None:
     query = SearchRequest(query="when is tea served", viewer=Viewer(user_id="ada"), limit=2)
-    trial = run_trial(acme.pk, Question(search=query, max_results=2))
+    trial = run_trial(acme.pk, LabQuery(search=query, max_results=2))
     result = [(one.hit.entry.pk, one.hit.score) for one in trial.hits]
     assert result == [(each.entry.pk, each.score) for each in search_memories(acme.pk, query).hits]
     missed = {one.hit.entry.pk: [str(why) for why in one.reasons] for one in trial.missed}
@@ -116,7 +116,7 @@ def test_lab_search_matches_the_api(acme: Account, tea: dict[str, MemoryEntry]) 
     for each in [one.hit for one in trial.hits] + [one.hit for one in trial.missed]:
         assert sum(each.parts.values()) == pytest.approx(each.score, abs=1e-6)
     words = SearchRequest(query="when is tea served", by_meaning=False)
-    alone = run_trial(acme.pk, Question(search=words))
+    alone = run_trial(acme.pk, LabQuery(search=words))
     assert alone.hits == []
     assert alone.missed[0].hit.parts["dense"] == 0
 
@@ -126,12 +126,12 @@ def test_lab_endpoints_match_the_api(acme: Account, tea: dict[str, MemoryEntry])
     makers.write(acme, edges=[NewEdge(type="related_to", src=noon, dst=far, weight=1)])
     query = SearchRequest(query="when is tea served", viewer=Viewer(user_id="ada"))
     block = build_prompt_block(acme.pk, query, max_memories=2)
-    trial = run_trial(acme.pk, Question(search=query, endpoint=Endpoint.INJECT, max_results=2))
+    trial = run_trial(acme.pk, LabQuery(search=query, endpoint=Endpoint.INJECT, max_results=2))
     assert trial.answer.block == block.text != ""
     assert trial.tokens == block.tokens
     assert [one.hit.entry.pk for one in trial.hits] == [hit.entry.pk for hit in block.hits]
     around = recall_memories(acme.pk, RecallRequest(search=replace(query, limit=1)))
-    trial = run_trial(acme.pk, Question(search=query, endpoint=Endpoint.RECALL, max_results=1))
+    trial = run_trial(acme.pk, LabQuery(search=query, endpoint=Endpoint.RECALL, max_results=1))
     assert [one.hit.entry.pk for one in trial.hits] == [hit.entry.pk for hit in around.seeds]
     reached = {one.entry.pk: one.activation for one in trial.answer.reached}
     assert reached == {

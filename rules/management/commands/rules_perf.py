@@ -18,7 +18,7 @@ from rules.actions.backtests import run_backtest
 from rules.actions.decisions import evaluate_rules, record_selection
 from rules.actions.rules import count_change
 from rules.api.serialize import EvaluationSerializer
-from rules.evaluation.evaluate import Question
+from rules.evaluation.evaluate import SelectionRequest
 from rules.models import Rule, RuleBacktest, RuleDecision
 from rules.views.decisions import load_decision_list
 
@@ -46,7 +46,7 @@ class Command(BenchmarkCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         with temporary_account() as account:
             create_rules(account, options["rules"])
-            question = Question(context=CONTEXT, candidates=TOOLS)
+            question = SelectionRequest(context=CONTEXT, candidates=TOOLS)
 
             def evaluate() -> None:
                 answer = evaluate_rules(account.pk, question)

@@ -17,7 +17,7 @@ from rules.actions.feedback import Verdict, rate_decision
 from rules.actions.rules import create_rule, update_rule
 from rules.actions.states import StateChange, change_state
 from rules.editing.rule_input import NewRule
-from rules.evaluation.evaluate import Question
+from rules.evaluation.evaluate import SelectionRequest
 from rules.evaluation.matching import Viewer
 from rules.models import Rule, RuleFeedback
 
@@ -107,7 +107,7 @@ def _create_decisions(actors: DemoActors, data: Mapping[str, Any]) -> int:
     decision_count = 0
     for turn in range(data["rounds"]):
         for context in data["contexts"]:
-            question = Question(
+            question = SelectionRequest(
                 context=context,
                 viewer=Viewer(agent_id="concierge", app_id="lanternleaf-shop"),
                 candidates=tuple(data["tools"]),

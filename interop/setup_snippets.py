@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 @dataclass(frozen=True, slots=True)
-class Snippet:
+class SetupSnippet:
     """A block to copy, and where it goes."""
 
     label: str | Promise
@@ -31,10 +31,10 @@ class ConnectableClient:
 
     name: str
     label: str
-    snippets: Callable[[Addresses, str], list[Snippet]]
+    snippets: Callable[[Addresses, str], list[SetupSnippet]]
 
 
-def _mcp(addresses: Addresses, key: str) -> list[Snippet]:
+def _mcp(addresses: Addresses, key: str) -> list[SetupSnippet]:
     header = f"Bearer {key}"
     server = {"url": addresses.mcp, "headers": {"Authorization": header}}
     command = (
@@ -52,31 +52,31 @@ def _mcp(addresses: Addresses, key: str) -> list[Snippet]:
         f"    url: {addresses.mcp}\n    requestOptions:\n      headers:\n"
         f"        Authorization: {header}\n"
     )
-    local = Snippet(_("Standard input and output"), _json({"mcpServers": {"kmapp": stdio}}))
+    local = SetupSnippet(_("Standard input and output"), _json({"mcpServers": {"kmapp": stdio}}))
     if not addresses.mcp:
         return [local]
     return [
-        Snippet("Claude Code", command),
-        Snippet("Cursor (.cursor/mcp.json)", _json({"mcpServers": {"kmapp": server}})),
-        Snippet(
+        SetupSnippet("Claude Code", command),
+        SetupSnippet("Cursor (.cursor/mcp.json)", _json({"mcpServers": {"kmapp": server}})),
+        SetupSnippet(
             "VS Code (.vscode/mcp.json)", _json({"servers": {"kmapp": {"type": "http", **server}}})
         ),
-        Snippet("Continue (.continue/mcpServers/kmapp.yaml)", continue_yaml),
+        SetupSnippet("Continue (.continue/mcpServers/kmapp.yaml)", continue_yaml),
         local,
     ]
 
 
-def _python(addresses: Addresses, key: str) -> list[Snippet]:
+def _python(addresses: Addresses, key: str) -> list[SetupSnippet]:
     code = f'''from kmapp_client import Client
 
 with Client("{addresses.api}", api_key="{key}") as kmapp:
     kmapp.store("Mira prefers e-mail to phone calls.", user_id="mira")
     print(kmapp.search("How to contact Mira?", user_id="mira"))
 '''
-    return [Snippet("pip install kmapp-client", code)]
+    return [SetupSnippet("pip install kmapp-client", code)]
 
 
-def _mem0(addresses: Addresses, key: str) -> list[Snippet]:
+def _mem0(addresses: Addresses, key: str) -> list[SetupSnippet]:
     python = f'''from mem0 import MemoryClient
 
 client = MemoryClient(api_key="{key}", host="{addresses.api}")
@@ -88,30 +88,30 @@ print(client.search("How to contact Mira?", filters={{"user_id": "mira"}}))
 const client = new MemoryClient({{ apiKey: "{key}", host: "{addresses.api}" }});
 console.log(await client.search("How to contact Mira?", {{ filters: {{ user_id: "mira" }} }}));
 """
-    return [Snippet("Python", python), Snippet("JavaScript", script)]
+    return [SetupSnippet("Python", python), SetupSnippet("JavaScript", script)]
 
 
-def _hindsight(addresses: Addresses, key: str) -> list[Snippet]:
+def _hindsight(addresses: Addresses, key: str) -> list[SetupSnippet]:
     code = f'''from hindsight_client import Hindsight
 
 with Hindsight(base_url="{addresses.api}", api_key="{key}") as client:
     client.retain(bank_id="assistant", content="Mira prefers e-mail to phone calls.")
     print(client.recall(bank_id="assistant", query="How to contact Mira?"))
 '''
-    return [Snippet("Python", code)]
+    return [SetupSnippet("Python", code)]
 
 
-def _langgraph(addresses: Addresses, key: str) -> list[Snippet]:
+def _langgraph(addresses: Addresses, key: str) -> list[SetupSnippet]:
     code = f'''from langgraph_sdk import get_sync_client
 
 store = get_sync_client(url="{addresses.api}", api_key="{key}").store
 store.put_item(["users", "mira"], key="contact", value={{"text": "Mira prefers e-mail."}})
 print(store.search_items(["users"], query="How to contact Mira?"))
 '''
-    return [Snippet("Python", code)]
+    return [SetupSnippet("Python", code)]
 
 
-def _curl(addresses: Addresses, key: str) -> list[Snippet]:
+def _curl(addresses: Addresses, key: str) -> list[SetupSnippet]:
     def command(path: str, body: Mapping[str, str]) -> str:
         return (
             f"curl -s {addresses.api}{path} -H 'Authorization: Bearer {key}' \\\n"
@@ -121,8 +121,8 @@ def _curl(addresses: Addresses, key: str) -> list[Snippet]:
     store = {"text": "Mira prefers e-mail to phone calls.", "user_id": "mira"}
     search = {"query": "How to contact Mira?", "user_id": "mira"}
     return [
-        Snippet(_("Store a memory"), command("/v1/memory/store", store)),
-        Snippet(_("Search"), command("/v1/memory/search", search)),
+        SetupSnippet(_("Store a memory"), command("/v1/memory/store", store)),
+        SetupSnippet(_("Search"), command("/v1/memory/search", search)),
     ]
 
 
