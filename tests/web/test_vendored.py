@@ -52,6 +52,7 @@ FORBIDDEN = {
     "from elsewhere": r"(src|href)=\"(https?:)?//",
     "a button that says not what it does": r"<button(?![^>]*\stype=)",
     "a link that only htmx can follow": r"<a(?![^>]*\shref=)[^>]*hx-",
+    "a link to what only the block of the crumbs knows": r'href="{{ (?:up|back) }}"',
 }
 
 
