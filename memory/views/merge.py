@@ -72,7 +72,11 @@ def _render_page(
         "new": new,
         "known": existing,
         "choices": chosen,
-        "result": {each.name: each.existing for each in chosen} | values,
+        "result": [
+            (each.label, values.get(each.name, each.existing))
+            for each in chosen
+            if each.name != "content"
+        ],
         "content": values.get("content", existing.content),
         "was_changed": status == HTTPStatus.CONFLICT,
         "reason": parse_reason(request),

@@ -44,9 +44,12 @@ def test_merge_undo(reviewer: Client, acme: Account, pair: tuple[MemoryEntry, Me
     assert "do-merge" in html(reviewer.get(f"/review/?at={new.pk}"))
     assert "Contact" in html(reviewer.get(entry_url("review_merge", new)))
     preview = reviewer.get(
-        entry_url("review_merge", new), {"preview": "1", "content": "known"}, headers=HTMX
+        entry_url("review_merge", new),
+        {"preview": "1", "content": "known"},
+        headers={**HTMX, "accept-language": "zh-hans"},
     )
     assert "<ins>" not in html(preview)
+    assert "<dt>标题</dt>" in html(preview)
     choice = form(existing, new, content="known", title="new", kind="new", tags="both")
     assert "Merged." in html(reviewer.post(entry_url("review_merge", new), choice, follow=True))
     one, other = reload(existing), reload(new)
