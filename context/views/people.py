@@ -38,7 +38,6 @@ def person(request: WebRequest) -> HttpResponse:
         counts = count_rows(request.account_id, user_id)
         context |= {
             "counts": [(LABELS[name], number) for name, number in counts.items()],
-            "has_memories": counts["memory"] > 0,
             "total": sum(counts.values()),
             "sessions": list_sessions_of(request.account_id, user_id),
         }

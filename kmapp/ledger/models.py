@@ -3,6 +3,7 @@
 from typing import ClassVar, Self
 
 from django.db import models
+from django.db.models.expressions import RawSQL
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
@@ -12,6 +13,28 @@ from kmapp.ledger.chain import Head, Link
 class CommitQuerySet(AccountQuerySet["Commit"]):
     def at(self, head: Head) -> Self:
         return self.filter(seq=head.seq, commit_hash=head.commit_hash)
+
+    def with_change_counts(self) -> Self:
+        """Count the changes, of which there may be thousands, instead of loading them.
+
+        `change_counts` lists the four most frequent: operation, type of the object, number.
+        """
+        counts = RawSQL(
+            """
+            SELECT coalesce(
+              jsonb_agg(jsonb_build_array(op, label, number) ORDER BY number DESC, place), '[]'
+            )
+            FROM (
+              SELECT change->>'op' AS op, split_part(change->>'object', ':', 1) AS label,
+                     count(*) AS number, min(ordinal) AS place
+              FROM jsonb_array_elements(ledger_commit.diff) WITH ORDINALITY AS c (change, ordinal)
+              GROUP BY 1, 2 ORDER BY number DESC, place LIMIT 4
+            ) AS counted
+            """,
+            (),
+            output_field=models.JSONField(),
+        )
+        return self.defer("diff").annotate(change_counts=counts)
 
     def last_seq(self) -> int:
         return self.order_by("-seq").values_list("seq", flat=True).first() or 0

@@ -115,9 +115,12 @@ def _handle_entry_form(
     return _render_form(request, form, str(row)[:60] if row else _("New entry"), book, row)
 
 
-@page_view("POST")
+@page_view("GET", "POST")
 def delete_entry(request: WebRequest, pk: UUID) -> HttpResponse:
     row = get_row_or_404(request, LorebookEntry, pk)
+    if request.method != "POST":
+        context = {"book": row.source, "entry": row}
+        return render(request, "knowledge/lore/erase.html", context)
     erase_entry(request.account_id, pk, request.actor)
     return redirect_with_notice(request, _("Erased."), "knowledge:lorebook", pk=row.source_id)
 

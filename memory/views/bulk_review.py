@@ -69,6 +69,8 @@ def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpR
         "need": review_queue.parse_need(request),
         "drifted": drifted,
         "most": MAX_SELECTED,
+        "which": request.POST.get("which", ""),
+        "reason": parse_reason(request),
         "longest": MAX_REASON_LENGTH,
         "at_page": review_queue.queue_query(request),
     }

@@ -14,7 +14,13 @@ from kmapp.accounts.personal_data import prepare_erasure
 from kmapp.ledger.models import Commit
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_reason, uuid_or_404
+from kmapp.web.http import (
+    MAX_REASON_LENGTH,
+    WebRequest,
+    parse_reason,
+    parse_row_number,
+    uuid_or_404,
+)
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from memory.actions import erasure
@@ -28,18 +34,23 @@ RELATED_TYPES = (MemoryEdge.Type.SUPERSEDES, MemoryEdge.Type.DERIVED_FROM, Memor
 
 @page_view("GET", "POST", needs=Permission.ERASE)
 def erase(request: WebRequest) -> HttpResponse | AfterCommit:
-    """Erase one memory (`id`) or the filtered list, after confirmation by typing."""
+    """Erase one memory (`id`) or the filtered list, after confirmation by typing.
+
+    With nothing but a `user_id`, everything about this user is erased, as over the API.
+    """
     account_id, actor = request.account_id, request.actor
-    rows = _select_rows(account_id, request.GET)
+    rows, person = _select_rows(account_id, request.GET)
     if request.method == "POST" and _is_typed(request):
         return AfterCommit(partial(_erase_prepared, request), outside_transaction=True)
-    preview = erasure.preview_erasure(account_id, rows, actor)
+    preview = erasure.preview_erasure(account_id, rows, actor, person=person)
+    number = preview.memories or preview.personal_records
     context = {
         "extent": preview,
         "entries": rows.order_by("-created_at", "-pk")[:MAX_EXAMPLES],
         "more": max(0, preview.memories - MAX_EXAMPLES),
         "related": _list_related(account_id, rows),
-        "word": _build_confirmation_word(preview.memories),
+        "count": number,
+        "word": _build_confirmation_word(number),
         "mistyped": request.method == "POST",
         "typed": request.POST.get("typed", ""),
         "reason": parse_reason(request),
@@ -57,22 +68,29 @@ def _erase_prepared(request: WebRequest) -> AfterCommit:
 
 def _erase(request: WebRequest) -> HttpResponse:
     account_id, actor = request.account_id, request.actor
-    rows = _select_rows(account_id, request.GET)
+    rows, person = _select_rows(account_id, request.GET)
     ticket, reason = request.POST.get("ticket", ""), parse_reason(request)
-    result = erasure.erase_entries(account_id, rows, actor, ticket=ticket, reason=reason)
+    result = erasure.erase_entries(
+        account_id, rows, actor, ticket=ticket, reason=reason, person=person
+    )
     message = ngettext(
         "%(n)d memory erased. This commit is the proof.",
         "%(n)d memories erased. This commit is the proof.",
         result.memories,
     )
     message %= {"n": result.memories}
+    if not result.memories:
+        message = _("Everything about this user is erased. This commit is the proof.")
     return redirect_with_notice(request, message, "web:commit", pk=result.commit_id)
 
 
-def _select_rows(account_id: UUID, params: QueryDict) -> EntryQuerySet:
+def _select_rows(account_id: UUID, params: QueryDict) -> tuple[EntryQuerySet, str]:
+    """Return the selected memories, and the user's id if they are all memories of one user."""
     if one := params.get("id"):
-        return MemoryEntry.objects.of(account_id).filter(pk=uuid_or_404(str(one)))
-    return Listing.from_params(account_id, params).selected_rows
+        return MemoryEntry.objects.of(account_id).filter(pk=uuid_or_404(str(one))), ""
+    listing = Listing.from_params(account_id, params)
+    rows, is_person = listing.selected_rows, listing.active_filters == ["user_id"]
+    return rows, listing.filter.form.cleaned_data["user_id"] if is_person else ""
 
 
 def _build_confirmation_word(number: int) -> str:
@@ -81,10 +99,8 @@ def _build_confirmation_word(number: int) -> str:
 
 def _is_typed(request: WebRequest) -> bool:
     typed = " ".join(request.POST.get("typed", "").split()).casefold()
-    number = request.POST.get("count", "")
-    return number.isdecimal() and len(number) <= len(str(erasure.MAX_ENTRIES)) and (
-        typed == _build_confirmation_word(int(number)).casefold()
-    )  # fmt: skip
+    number = parse_row_number(request.POST.get("count", ""))
+    return number is not None and typed == _build_confirmation_word(number).casefold()
 
 
 def _list_related(account_id: UUID, rows: EntryQuerySet) -> list[MemoryEntry]:

@@ -12,7 +12,13 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict, Invalid
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_version, uuid_or_404
+from kmapp.web.http import (
+    MAX_REASON_LENGTH,
+    WebRequest,
+    parse_reason,
+    parse_version,
+    uuid_or_404,
+)
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import fragment
@@ -66,11 +72,17 @@ def _render_page(
         "new": new,
         "known": existing,
         "choices": chosen,
-        "result": {each.name: each.existing for each in chosen} | values,
+        "result": [
+            (each.label, values.get(each.name, each.existing))
+            for each in chosen
+            if each.name != "content"
+        ],
         "content": values.get("content", existing.content),
         "was_changed": status == HTTPStatus.CONFLICT,
+        "reason": parse_reason(request),
         "longest": MAX_REASON_LENGTH,
         "at_page": review_queue.queue_query(request),
+        "back_url": review_queue.review_url(request, new),
     }
     template = "memory/review/merge.html"
     if request.GET.get("preview"):

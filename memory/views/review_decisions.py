@@ -32,6 +32,7 @@ from memory.views.review_queue import (
     open_proposal,
     queue_query,
     render_workbench,
+    review_url,
 )
 
 PROPOSED = MemoryEntry.Status.PROPOSED
@@ -67,7 +68,12 @@ def reject(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     if request.method == "POST":
         return _decide(request, pk, verbs.reject, _("Rejected. It remains on record."))
     entry = get_entry_or_404(request, pk)
-    context = {"entry": entry, "longest": MAX_REASON_LENGTH, "at_page": queue_query(request)}
+    context = {
+        "entry": entry,
+        "longest": MAX_REASON_LENGTH,
+        "at_page": queue_query(request),
+        "back_url": review_url(request, entry),
+    }
     return render_part(request, "memory/review/reject.html", "dialogue", context)
 
 
@@ -174,7 +180,8 @@ def _render_conflict(
     versions = MemoryVersion.objects.of(decision.account_id).filter(entry_id=decision.entry_id)
     seen = versions.filter(version=decision.version or 0).first()
     saw = str(seen.state.get("content", "")) if seen else ""
-    lost = find_other_decision(request, decision.entry_id, typed=typed, saw=saw, lease=lease)
+    more = {"typed": typed, "saw": saw, "reason": decision.reason, "lease": lease}
+    lost = find_other_decision(request, decision.entry_id, **more)
     if lost.entry.status != PROPOSED or lease:
         opened = open_next(request, lost.entry)
         return render_workbench(request, opened, lost=lost, status=HTTPStatus.CONFLICT)

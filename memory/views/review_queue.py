@@ -52,7 +52,7 @@ EXAMPLE_COMMAND = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherDecision:
-    """A decision by someone else, with the text that the reviewer had typed."""
+    """A decision by someone else, with the text and the reason that the reviewer had typed."""
 
     entry: MemoryEntry
     latest: MemoryVersion | None
@@ -60,6 +60,7 @@ class OtherDecision:
     was_decided: bool = True  # False if the reviewer only followed an old link
     saw: str = ""  # the text that the reviewer decided about
     typed: str = ""
+    reason: str = ""
     lease: ReviewLease | None = None  # the lease of someone else
 
 
@@ -243,6 +244,7 @@ def poll_lease(request: WebRequest, pk: UUID) -> HttpResponse:
         "waits": entry.status == MemoryEntry.Status.PROPOSED,
         "other": list_actor_names([other.holder])[other.holder] if other else "",
         "fresh": max(0, waiting - (parse_row_number(request.GET.get("seen", "")) or 0)),
+        "and_page": queue_query(request).replace("?", "&", 1),
         "at_page": queue_query(request),
     }
     return render_polled(request, "memory/review/index.html#pulse", context)
@@ -260,5 +262,9 @@ def acquire_by_force(request: WebRequest, pk: UUID) -> HttpResponse:
 @page_view("GET")
 def sources(request: WebRequest, pk: UUID) -> HttpResponse:
     entry = get_entry_or_404(request, pk)
-    context = {"entry": entry, "found": load_sources(entry), "at_page": queue_query(request)}
+    context = {
+        "entry": entry,
+        "found": load_sources(entry),
+        "back_url": review_url(request, entry),
+    }
     return render_part(request, "memory/review/sources.html", "sources", context)

@@ -167,9 +167,7 @@ def roll_back_rule(change: StateChange) -> StateChangeResult:
             _("This rule is not active, so there is nothing to roll back."), code="wrong_state"
         )
     reason = change.redacted_reason()
-    previous = next(
-        (one for one in editions if one.pk == rule.replaced and one.state == State.DISABLED), None
-    )
+    previous = find_previous_edition(rule, editions)
     now = timezone.now()
     with recording(change.account_id, change.actor, reason=reason) as commit:
         to_shadow = {"state": State.SHADOW, "shadowed_at": now, "replaced": None}
@@ -178,6 +176,13 @@ def roll_back_rule(change: StateChange) -> StateChangeResult:
             to_active = {"state": State.ACTIVE, "activated_at": now}
             apply_change(previous, commit, Event.RESTORE, to_active, reason)
     return StateChangeResult(rule=rule, commit=_get_commit(commit), replaced=previous)
+
+
+def find_previous_edition(rule: Rule, editions: Sequence[Rule]) -> Rule | None:
+    """Return the edition that a rollback of the rule activates again."""
+    return next(
+        (one for one in editions if one.pk == rule.replaced and one.state == State.DISABLED), None
+    )
 
 
 def digest_reviewed_content(rule: Rule, editions: Sequence[Rule]) -> str:

@@ -12,14 +12,21 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.permissions import Permission
-from kmapp.errors import Invalid
+from kmapp.errors import Conflict, Invalid
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, paginate, parse_reason, parse_version
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_page, render_part, render_polled
 from rules.actions.promotions import find_pending_request
-from rules.actions.states import StateChange, StateChangeResult, change_state, roll_back_rule
+from rules.actions.states import (
+    StateChange,
+    StateChangeResult,
+    change_state,
+    check_transition,
+    find_previous_edition,
+    roll_back_rule,
+)
 from rules.editing.rendering import format_json, render_condition, render_effects
 from rules.models import Rule, RulePromotion
 from rules.promotion.evidence import load_evidence
@@ -132,19 +139,34 @@ def _list_transitions(request: WebRequest, row: Rule) -> list[dict[str, Any]]:
     return [{"to": to.value, "icon": icon, "label": label} for to, icon, label in transitions]
 
 
-@page_view("POST")
+@page_view("GET", "POST", get=Permission.PROMOTE)
 def move_rule(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Move the rule to another state, except to active."""
-    to = request.POST.get("to", "")
+    """Move the rule to another state, except to active; an active one after confirmation."""
+    to = request.POST.get("to") or request.GET.get("to", "")
     if to not in State.values or to == State.ACTIVE:
         raise Invalid(_("Choose a state. To make the rule active, use its promotion page."))
+    if request.method != "POST":
+        return _render_confirmation(request, pk, to)
     return _redirect_changed(request, lambda: change_state(build_state_change(request, pk), to))
 
 
-@page_view("POST")
+@page_view("GET", "POST", get=Permission.PROMOTE)
 def roll_back(request: WebRequest, pk: UUID) -> HttpResponse:
     """Return the rule to shadow, and reactivate the edition that it replaced."""
+    if request.method != "POST":
+        return _render_confirmation(request, pk)
     return _redirect_changed(request, lambda: roll_back_rule(build_state_change(request, pk)))
+
+
+def _render_confirmation(request: WebRequest, pk: UUID, to: str = "") -> HttpResponse:
+    """Ask before an active rule moves to another state, or without one is rolled back."""
+    row, editions = get_editions_or_404(request.account_id, pk)
+    if row.state != State.ACTIVE:
+        raise Conflict(_("This rule is no longer active. Open its page to see its state."))
+    if to:
+        check_transition(row, to)
+    context = {"rule": row, "to": to, "previous": find_previous_edition(row, editions)}
+    return render(request, "rules/rules/confirm.html", context)
 
 
 def _redirect_changed(request: WebRequest, change: Callable[[], StateChangeResult]) -> HttpResponse:

@@ -136,6 +136,9 @@ def test_lore_pages(reviewer: Client, acme: Account) -> None:
         assert "<form" not in short
         assert "It fires on" in short
     assert "Unsaved." not in reviewer.get(here).content.decode()
+    assert f'href="{entry}erase/"' in reviewer.get(entry).content.decode()
+    assert "Erase this entry?" in reviewer.get(f"{entry}erase/").content.decode()
+    assert reviewer.get(entry).status_code == 200
     assert reviewer.post(f"{entry}erase/").status_code == 302
     assert reviewer.post(f"{here}erase/").status_code == 302
     assert "No lorebooks yet" in reviewer.get("/lore/").content.decode()

@@ -60,6 +60,7 @@ def test_web_snapshot_stores_url_and_observation_time(reviewer: Client, acme: Ac
     answer = upload(reviewer, ("green.html", b"<h1>Green tea</h1><p>Keep it cold."), **seen)
     assert answer.status_code == 302
     settle()
+    assert "has 1 document." in page(reviewer.get(f"{answer.headers['Location']}erase/"))
     document = makers.get(KnowledgeDocument, acme)
     assert document.url == "https://tea.example/green"
     assert f"{localtime(document.observed_at):%Y-%m-%dT%H:%M}" == seen["observed_at"]

@@ -19,7 +19,7 @@ from tests import makers
 from tests.knowledge.deliveries import deliver, draw_image
 from tests.makers import settle
 from tests.timing import assert_linear
-from tests.web.pages import HTMX, page
+from tests.web.pages import HTMX, default_button, page
 
 TEA = "# Tea\n\nOolong at 95 degrees.\n\nGreen tea at 80.\n"
 
@@ -136,7 +136,10 @@ def test_drafts_belong_to_one_person(reviewer: Client, admin: Client, acme: Acco
     draft = {"do": "draft", "text": "# Tea\n\n*Half* a thought", "version": 1}
     answer = page(reviewer.post(url, draft, headers=HTMX))
     assert ("Draft saved at" in answer, "<em>Half</em>" in answer) == (True, True)
-    assert "Your draft is restored" in page(reviewer.get(url))
+    text = page(reviewer.get(url))
+    assert "Your draft is restored" in text
+    assert default_button(text, "data-editor") == '<button type="submit" hidden>', "Enter saves"
+    assert '<form id="discard" method="post">' in text
     assert "Half" not in page(admin.get(url))
     assert reviewer.post(url, {**draft, "text": "# Tea\n\nAnother thought"}).status_code == 302
     assert "Another thought" in page(reviewer.get(url))

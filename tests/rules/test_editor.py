@@ -11,7 +11,7 @@ from rules.models import Rule
 from tests import makers
 from tests.hostile import HOSTILE
 from tests.rules.builders import now, rule
-from tests.web.pages import page
+from tests.web.pages import default_button, page
 
 RULE: dict[str, Any] = {
     "if": {"intent": "refund"},
@@ -43,7 +43,9 @@ def check(client: Client, form: dict[str, Any]) -> str:
 
 
 def test_rule_is_written_in_the_form(reviewer: Client, acme: Account) -> None:
-    assert "Save draft" in page(reviewer.get("/rules/new/"))
+    text = page(reviewer.get("/rules/new/"))
+    assert "Save draft" in text
+    assert default_button(text, 'id="editor"') == '<button type="submit" hidden>', "Enter saves"
     empty: dict[str, Any] = {"if": {}, "then": {}, "exceptions": []}
     answer = reviewer.post("/rules/new/", submission(agreed=empty))
     assert answer.status_code == 302

@@ -146,6 +146,30 @@ def test_rule_is_promoted_and_rolled_back(admin: Client, acme: Account) -> None:
     assert now(target).state == "shadow"
 
 
+def test_change_of_an_active_rule_asks_for_confirmation(
+    admin: Client, reviewer: Client, acme: Account
+) -> None:
+    first = rule(acme, "No curl", "active")
+    with acting(acme):
+        newer = update_rule(acme.pk, LIN, first.pk, {"then": {"tool": {"deny": ["grep"]}}})
+    second = go(acme, go(acme, newer, "shadow"), "active")
+    here = f"/rules/{second.pk}/"
+    rule_page, question = page(admin.get(here)), ""
+    for path, text in (
+        ("move/?to=shadow", "No edition of it will be active."),
+        ("move/?to=disabled", "Roll back to edition 1 instead"),
+        ("rollback/", "Edition 1 becomes active again."),
+    ):
+        assert f'href="{here}{path}"' in rule_page
+        question = page(admin.get(f"{here}{path}"))
+        assert missing(question, text, "starts again from zero") == []
+        assert reviewer.get(f"{here}{path}").status_code == 403
+    assert now(second).state == "active"
+    assert admin.post(f"{here}rollback/", seen_of(question)).status_code == 302
+    assert (now(first).state, now(second).state) == ("active", "shadow")
+    assert "no longer active" in page(admin.get(f"{here}rollback/"), 409)
+
+
 def test_override_needs_a_reason(admin: Client, acme: Account) -> None:
     target = rule(acme, "New", "shadow")
     assert "Not enough evidence" in page(promote(admin, target), 409)

@@ -1,5 +1,6 @@
 """Requests of htmx, and the HTML of responses."""
 
+import re
 from typing import Any
 
 HTMX = {"HX-Request": "true"}
@@ -7,6 +8,11 @@ HTMX = {"HX-Request": "true"}
 
 def html(response: Any) -> str:
     return str(response.content.decode())
+
+
+def default_button(text: str, form: str) -> str:
+    """Return the button that Enter presses in the form that starts with this text."""
+    return re.findall(r'<button[^>]*\stype="submit"[^>]*>', text.partition(form)[2])[0]
 
 
 def page(response: Any, status: int = 200) -> str:

@@ -63,6 +63,9 @@ def test_revoked_key_cannot_be_revoked_again(admin: Client, acme: Account) -> No
     key, _secret = makers.key(acme)
     assert admin.get(f"/keys/{key.pk}/revoke/").status_code == 200
     assert admin.post(f"/keys/{key.pk}/revoke/").status_code == 302
+    newest, _secret = makers.key(acme)
+    listed = [each.pk for each in admin.get("/keys/").context["page"]]
+    assert (listed[0], listed[-1]) == (newest.pk, key.pk), "revoked keys come last"
     assert admin.post(f"/keys/{key.pk}/revoke/").status_code == 409
 
 

@@ -1,9 +1,12 @@
 """Access through a company ends with the connection, the provider and the membership."""
 
+import re
+from html import unescape
+
 import pytest
 from django.test import Client
 
-from kmapp.accounts.company_sign_in.models import CompanyIdentity
+from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.accounts.company_sign_in.saml import parse_certificate
 from kmapp.accounts.models import Account, Membership, User
 from tests import makers
@@ -39,6 +42,23 @@ def test_sessions_end_with_the_connection_and_with_the_provider(
     assert again.get("/memory/").status_code == 200, "another name changes no session"
     admin.post(SETTINGS, sign_in_form(company, client_secret="", is_active=""))
     assert again.get("/memory/").status_code == 302
+
+
+def test_another_provider_asks_before_it_disconnects_everyone(
+    company: IdentityProvider, noor: Client, admin: Client, acme: Account
+) -> None:
+    question = page(admin.post(SETTINGS, sign_in_form(company, client_id="another")))
+    assert "<strong>1 person</strong> is connected" in question
+    assert makers.count(CompanyIdentity, acme) == 1
+    assert noor.get("/memory/").status_code == 200
+    hidden = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', question)
+    form = {name: unescape(value) for name, value in hidden}
+    assert admin.post(SETTINGS, form).status_code == 302
+    assert makers.count(CompanyIdentity, acme) == 0
+    assert noor.get("/memory/").status_code == 302
+    row = makers.get(CompanySignIn, acme)
+    assert (row.client_id, row.role_by_group["board"], row.is_active) == ("another", "admin", True)
+    assert not row.checks_second_factor
 
 
 def test_a_removed_member_does_not_return_through_the_provider(

@@ -74,6 +74,24 @@ def test_saml_signs_in_under_the_same_rules(
         assert text in page(return_with(guest, response), 403)
     assert not makers.rows(Membership, acme, user=noor)
 
-    assert admin.post(f"{SETTINGS}?protocol=openid", sign_in_form(identities)).status_code == 302
+    other_provider = sign_in_form(identities, count="1")
+    assert admin.post(f"{SETTINGS}?protocol=openid", other_provider).status_code == 302
     assert not makers.get(CompanySignIn, acme).uses_saml
     assert makers.count(CompanyIdentity, acme) == 0, "another provider names other people"
+
+
+def test_a_new_certificate_keeps_the_connected_people(
+    admin: Client, acme: Account, identities: IdentityProvider, settings: Settings
+) -> None:
+    settings.SIGN_IN_HOSTS = ["saml.test"]
+    fields = sign_in_form(identities, issuer=ISSUER, sign_in_url=SIGN_IN_URL)
+    client = Client()
+    for connected, saml in enumerate((SAMLProvider(), SAMLProvider())):
+        form = {**fields, "certificate": saml.certificate}
+        assert admin.post(SAML_SETTINGS, form).status_code == 302
+        assert makers.count(CompanyIdentity, acme) == connected
+        assert SESSION_KEY not in client.session, "the former key may have leaked"
+        started = client.get(START, headers=FROM_OWN_PAGE)
+        return_with(client, saml.respond(started.headers["Location"]))
+        identity = makers.get(CompanyIdentity, acme)
+        assert client.session[SESSION_KEY] == str(identity.user_id)

@@ -1,4 +1,4 @@
-"""The editor of documents in a browser: preview while typing, drafts, a pasted image."""
+"""The editor of documents in a browser: preview while typing, drafts, a pasted image, Enter."""
 
 import pytest
 from playwright.sync_api import expect
@@ -38,7 +38,7 @@ def test_a_draft_is_previewed_restored_and_saved(
     page.locator("#memory-words").press_sequentially("kettle")
     page.get_by_role("button", name="Insert link").click()
     expect(page.locator(f"#preview a[href*='{memory.pk}']")).to_be_visible()
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator("[name=title]").press("Enter")
     expect(page.locator("h1")).to_have_text("White tea")
     expect(page.locator(".markdown img")).to_be_visible()
     assert makers.get(KnowledgeDocument, acme).ref == "white-tea.md"

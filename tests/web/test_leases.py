@@ -34,9 +34,11 @@ def test_reviewers_get_different_proposals(reviewer: Client, bob: Client, acme: 
 
 
 def test_reviewer_without_free_proposals(reviewer: Client, bob: Client, acme: Account) -> None:
-    propose(acme, "First words.")
+    [first] = propose(acme, "First words.")
     reviewer.get("/review/")
-    assert "Colleagues are reviewing the remaining proposals" in html(bob.get("/review/"))
+    for address in ("/review/", "/review/?need=new"):
+        page = html(bob.get(address))
+        assert missing(page, "Colleagues are reviewing the remaining", f"waits-{first.pk}") == []
 
 
 def test_locked_proposal_is_read_only(reviewer: Client, bob: Client, acme: Account) -> None:
@@ -82,7 +84,7 @@ def pulse_of(answer: str) -> str:
 
 def test_open_page_renews_its_lease(reviewer: Client, bob: Client, acme: Account) -> None:
     [first] = propose(acme, "First words.")
-    pulse = pulse_of(html(reviewer.get("/review/")))
+    pulse = pulse_of(html(reviewer.get("/review/?need=new")))
     with acting(acme):
         soon = timezone.now() + timedelta(seconds=5)
         ReviewLease.objects.of(acme).update(until=soon)
@@ -92,7 +94,8 @@ def test_open_page_renews_its_lease(reviewer: Client, bob: Client, acme: Account
     same = reviewer.get(pulse, headers={**HTMX, "If-None-Match": quiet.headers["ETag"]})
     assert same.status_code == 304
     propose(acme, "Second words.")
-    assert "1 new proposal." in html(reviewer.get(pulse, headers=HTMX))
+    link = f'"/review/?at={first.pk}&amp;need=new"'
+    assert missing(html(reviewer.get(pulse, headers=HTMX)), "1 new proposal.", link) == []
     bob.post(entry_url("review_take", first))
     assert "Bob took over this proposal" in html(reviewer.get(pulse, headers=HTMX))
     submit(bob, "approve", first)
@@ -115,7 +118,8 @@ def test_queue_is_grouped_by_need(reviewer: Client, acme: Account) -> None:
     assert opened_id(reviewer.get("/review/?need=flagged")) == str(flagged.pk)
     here = f"{entry_url('approve', flagged)}?need=flagged"
     answer = reviewer.post(here, version_form(flagged), headers=REVIEW)
-    assert "No pending proposals in this group" in html(answer)
+    link = 'href="/review/">View all proposals'
+    assert missing(html(answer), "No pending proposals in this group", link) == []
     assert opened_id(reviewer.get("/review/?need=nonsense")) == str(new.pk)
 
 

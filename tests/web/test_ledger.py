@@ -1,6 +1,7 @@
 """The ledger on its page and over the API."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -123,6 +124,29 @@ def test_verification_holds_no_transaction(
 @pytest.mark.parametrize("below", ["²", "x", "9" * 30, "-1"])
 def test_invalid_page_number_is_ignored(reviewer: Client, below: str) -> None:
     assert reviewer.get("/ledger/", {"below": below}).status_code == 200
+
+
+def test_changes_are_counted_in_the_list_and_paged_on_the_page_of_the_commit(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    makers.write(acme, "One.", "Two.", "Three.")
+    with acting(acme):
+        commits = list(Commit.objects.of(acme).order_by("-seq"))
+        counted = list(Commit.objects.of(acme).with_change_counts().order_by("-seq"))
+    for each, row in zip(commits, counted, strict=True):
+        counts = Counter((one["op"], one["object"].partition(":")[0]) for one in each.diff)
+        expected = [[*change, number] for change, number in counts.most_common(4)]
+        assert row.change_counts == expected  # type: ignore[attr-defined]
+        assert row.get_deferred_fields() == {"diff"}
+    assert "× 3" in reviewer.get("/ledger/").content.decode()
+    monkeypatch.setattr("kmapp.web.views.ledger.CHANGES_PER_PAGE", 2)
+    newest, total = commits[0], len(commits[0].diff)
+    for number, objects in ((1, newest.diff[:2]), (2, newest.diff[2:4])):
+        text = reviewer.get(f"/ledger/{newest.pk}/", {"page": number}).content.decode()
+        assert missing(text, f"of {total}</span>", *(one["object"] for one in objects)) == []
+        assert text.count('data-label="Object"') == len(objects)
+    assert "Newest" not in reviewer.get("/ledger/").content.decode()
+    assert "Newest" in reviewer.get("/ledger/", {"below": newest.seq}).content.decode()
 
 
 def acme_commit(acme: Account) -> str:

@@ -43,7 +43,11 @@ FROM memory_memoryentry AS other WHERE one.id = %s AND other.id = %s
 EDITABLE = """
 UPDATE knowledge_knowledgedocument SET mime = 'text/markdown', removed_at = NULL WHERE id = %s
 """
-QUERIES = {"memory:review_merge": "?with={}", "memory:forget_these": "?kind=fact"}
+QUERIES = {
+    "memory:review_merge": "?with={}",
+    "memory:forget_these": "?kind=fact",
+    "rules:move": "?to=shadow",
+}
 # Tables whose rows are too few, or too much bound to others, to hold all payloads in short columns.
 FEW = {
     *("accounts_account.name", "rules_rulefeedback.run_id", "knowledge_knowledgetext.revision"),

@@ -7,7 +7,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.models import MemoryEntry, MemoryVersion
 from tests import makers
-from tests.makers import reload
+from tests.makers import missing, reload
 from tests.web.pages import HTMX, html, page
 from tests.web.proposals import REVIEW, entry_url, propose, submit
 
@@ -44,9 +44,12 @@ def test_merge_undo(reviewer: Client, acme: Account, pair: tuple[MemoryEntry, Me
     assert "do-merge" in html(reviewer.get(f"/review/?at={new.pk}"))
     assert "Contact" in html(reviewer.get(entry_url("review_merge", new)))
     preview = reviewer.get(
-        entry_url("review_merge", new), {"preview": "1", "content": "known"}, headers=HTMX
+        entry_url("review_merge", new),
+        {"preview": "1", "content": "known"},
+        headers={**HTMX, "accept-language": "zh-hans"},
     )
     assert "<ins>" not in html(preview)
+    assert "<dt>标题</dt>" in html(preview)
     choice = form(existing, new, content="known", title="new", kind="new", tags="both")
     assert "Merged." in html(reviewer.post(entry_url("review_merge", new), choice, follow=True))
     one, other = reload(existing), reload(new)
@@ -66,9 +69,12 @@ def test_merge_undo(reviewer: Client, acme: Account, pair: tuple[MemoryEntry, Me
 
 def test_stale_merge_is_refused(reviewer: Client, pair: tuple[MemoryEntry, MemoryEntry]) -> None:
     existing, new = pair
-    stale = form(existing, new, content="known")
+    stale = form(existing, new, content="known", reason="The same.")
+    address = f"{entry_url('review_merge', new)}?need=new&page=2"
     reviewer.post(f"/memory/{existing.pk}/pin/", {"version": str(existing.version)})
-    assert "Nothing was merged" in page(reviewer.post(entry_url("review_merge", new), stale), 409)
+    cancel = f'href="/review/?at={new.pk}&amp;need=new&amp;page=2"'
+    text = page(reviewer.post(address, stale), 409)
+    assert missing(text, "Nothing was merged", 'value="The same."', cancel) == []
     assert (reload(new).status, reload(existing).content) == ("proposed", existing.content)
 
 

@@ -1,6 +1,7 @@
 """The page of one person: counts, sessions, the export of everything, and its record."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ from django.urls import reverse
 from context.models.archives import ArchiveScope
 from kmapp.accounts.models import Account
 from memory.models import MemoryExport
+from rules.models import RuleDecision
 from tests import makers
 from tests.context.builders import call
+from tests.rules.builders import select
+from tests.web.pages import page
 
 pytestmark = pytest.mark.django_db
 PAGE, EXPORT = reverse("context:person"), reverse("context:person_export")
@@ -35,9 +39,9 @@ def mira(acme: Account, rival: Account) -> None:
 
 @pytest.mark.usefixtures("mira")
 def test_the_page_counts_what_is_stored_about_a_person(reviewer: Client) -> None:
-    page = reviewer.get(PAGE, {"user": "mira"}).content.decode()
-    assert makers.missing(page, "tea-1", "model calls", "tool results") == []
-    assert "Export everything" not in page  # reviewers cannot export everything
+    text = page(reviewer.get(PAGE, {"user": "mira"}))
+    assert makers.missing(text, "tea-1", "model calls", "tool results") == []
+    assert "Export everything" not in text  # reviewers cannot export everything
     assert "Nothing stored" in reviewer.get(PAGE, {"user": "nobody"}).content.decode()
     assert "Enter a user ID" in reviewer.get(PAGE).content.decode()
 
@@ -66,6 +70,20 @@ def test_only_admins_export_and_only_what_exists(
     for user in ("", "nobody"):
         assert admin.post(EXPORT, {"user": user}).status_code == 404
     assert makers.rows(MemoryExport, acme) == []
+
+
+def test_a_user_without_memories_is_erased(admin: Client, acme: Account) -> None:
+    decided = select(acme, {"intent": "fetch"}, user_id="mira").decision
+    address = f"{reverse('memory:erase')}?user_id=mira"
+    assert f'href="{address}"' in page(admin.get(PAGE, {"user": "mira"}))
+    text = page(admin.get(address))
+    assert "Permanently erase everything about this user?" in text
+    form = dict(re.findall(r'name="(ticket|count)" value="([^"]*)"', text))
+    assert admin.post(address, {**form, "typed": "erase 0"}).status_code == 422
+    assert admin.post(address, {**form, "typed": "erase 1"}).status_code == 302
+    assert not makers.rows(RuleDecision, acme, pk=decided.pk)
+    assert "Nothing stored" in page(admin.get(PAGE, {"user": "mira"}))
+    assert admin.get(address).status_code == 404
 
 
 @pytest.mark.usefixtures("mira")

@@ -211,6 +211,14 @@ def test_conflicting_edit_keeps_the_input(reviewer: Client, acme: Account) -> No
     assert reviewer.post(entry_url("approve", entry), {}).status_code == 400
 
 
+def test_conflicting_rejection_keeps_the_reason(reviewer: Client, acme: Account) -> None:
+    [entry] = propose(acme, "First words.")
+    submit(reviewer, "review_pin", entry, pinned="yes")
+    stale = {"version": "1", "reason": "Not ours."}
+    text = page(reviewer.post(entry_url("reject", entry), stale), 409)
+    assert missing(text, "Someone else changed this proposal", "Your reason:", "Not ours.") == []
+
+
 def test_decided_proposal_says_so(reviewer: Client, acme: Account) -> None:
     [entry] = propose(acme, "First words.")
     submit(reviewer, "approve", entry)

@@ -120,7 +120,10 @@ def test_bulk_rejection_and_undo_by_keyboard(reviewer: Visitor, acme: Account) -
     page.keyboard.press("b")
     expect(page.get_by_text("2 selected proposals")).to_be_visible()
     page.wait_for_load_state("networkidle")
-    page.get_by_role("dialog").get_by_role("button", name="Reject").press("Enter")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill("Spam.")
+    page.keyboard.press("Enter")  # decides nothing
+    dialog.get_by_role("button", name="Reject").press("Enter")
     expect(page.get_by_text("2 rejected.")).to_be_visible()
     opened(page, third)
     page.keyboard.press("u")

@@ -52,6 +52,7 @@ FORBIDDEN = {
     "from elsewhere": r"(src|href)=\"(https?:)?//",
     "a button that says not what it does": r"<button(?![^>]*\stype=)",
     "a link that only htmx can follow": r"<a(?![^>]*\shref=)[^>]*hx-",
+    "a link to what only the block of the crumbs knows": r'href="{{ (?:up|back) }}"',
 }
 
 
@@ -69,3 +70,24 @@ def test_htmx_forms_work_without_javascript() -> None:
     ]
     assert forms
     assert [each for each in forms if 'method="post"' not in each[1]] == []
+
+
+FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
+TEXT_FIELD = re.compile(
+    r'<input(?![^>]*\stype="(?:hidden|checkbox|radio|file)")|components/field\.html|{{ field'
+)
+DEFAULT_BUTTON = re.compile(
+    r'components/default_button\.html|<button(?![^>]*\sform=)[^>]*\stype="submit"[^>]*>'
+)
+
+
+def test_enter_in_a_text_field_presses_no_button_with_a_meaning_of_its_own() -> None:
+    """Browsers press the first submit button of a form, wherever it is on the page."""
+    defaults = [
+        (name, DEFAULT_BUTTON.search(form))
+        for name, text in TEMPLATES.items()
+        for form in FORM.findall(text)
+        if TEXT_FIELD.search(form)
+    ]
+    assert defaults
+    assert [(name, first[0]) for name, first in defaults if first and " name=" in first[0]] == []

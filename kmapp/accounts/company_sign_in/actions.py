@@ -14,12 +14,8 @@ from kmapp.database.encryption import encrypt_text
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
 
-PROVIDER_FIELDS = (
-    "issuer",
-    "client_id",
-    "sign_in_url",
-    "certificate",
-)  # another one names other people
+# Another provider names other people. A new certificate of the same provider names the same ones.
+PROVIDER_FIELDS = ("issuer", "client_id", "sign_in_url")
 
 
 def find_company_sign_in(account_id: UUID) -> CompanySignIn | None:

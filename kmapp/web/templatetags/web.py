@@ -1,10 +1,8 @@
 """Template tags and filters. All of them escape the texts of people and agents."""
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -161,12 +159,10 @@ def actor_name(actor: str, names: dict[str, str]) -> str:
 
 
 @register.filter
-def count_changes(diff: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, int]]:
-    """Return the operations of a commit with the kind and the number of objects, most first."""
-    counts = Counter((change["op"], change["object"].partition(":")[0]) for change in diff)
+def label_changes(counts: Iterable[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
+    """Return the counted changes of a commit with the names of their types."""
     names = {model._meta.label_lower: str(model._meta.verbose_name) for model in apps.get_models()}
     # What is not a model, such as `memory.person`, has no other name.
     return [
-        (op, names.get(label, label.rpartition(".")[2]), number)
-        for (op, label), number in counts.most_common()
+        (op, names.get(label, label.rpartition(".")[2]), number) for op, label, number in counts
     ]

@@ -1,5 +1,6 @@
 """Settings of company sign-in, and whose logins are connected."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -7,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from kmapp.accounts.acting import acting
@@ -29,9 +31,12 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
 
 PAGE = "web/company_sign_in/index.html"
-REVOKING = (*PROVIDER_FIELDS, "is_active", "checks_second_factor")  # their change ends sessions
+# What decides whether a sign-in works. The former certificate may be replaced because it leaked.
+SIGN_IN_FIELDS = (*PROVIDER_FIELDS, "certificate")
+REVOKING = (*SIGN_IN_FIELDS, "is_active", "checks_second_factor")  # their change ends sessions
 
 
+@never_cache  # the question before everyone is disconnected contains the secret
 @sensitive_post_parameters("client_secret")
 @page_view("GET", "POST", needs=Permission.MEMBERS)
 def company_sign_in(request: WebRequest) -> HttpResponse | AfterCommit:
@@ -53,7 +58,7 @@ def _find_form(request: WebRequest, row: CompanySignIn | None) -> type[CompanySi
 def _check_exit(request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None) -> None:
     """Require that company sign-in works for who makes it the only way."""
     is_required = form.cleaned_data["is_active"] and not form.cleaned_data["allows_password"]
-    is_changed = row is None or row.allows_password or _changes_identities(form, row)
+    is_changed = row is None or row.allows_password or _changes(form.values(), row, SIGN_IN_FIELDS)
     works = request.company is not None and request.company.account_id == request.account_id
     if is_required and is_changed and not works:
         form.add_error(
@@ -62,16 +67,17 @@ def _check_exit(request: WebRequest, form: CompanySignInForm, row: CompanySignIn
         )
 
 
-def _changes_identities(form: CompanySignInForm, row: CompanySignIn) -> bool:
-    """Return whether saving disconnects everyone: another provider names other people."""
-    values = form.values()
-    return any(values[name] != getattr(row, name) for name in PROVIDER_FIELDS)
+def _changes(values: Mapping[str, Any], row: CompanySignIn | None, names: Iterable[str]) -> bool:
+    return row is not None and any(values[name] != getattr(row, name) for name in names)
 
 
 def _save_form(
     request: WebRequest, form: CompanySignInForm, row: CompanySignIn | None
 ) -> HttpResponse:
-    """Ask the provider for its description, then save. A provider that is down blocks no change."""
+    """Ask the provider for its description, then save. A provider that is down blocks no change.
+
+    Before everyone is disconnected, ask for confirmation with the number of people.
+    """
     values = form.values()
     is_openid = isinstance(form, OpenIDConnectForm)
     if is_openid and (row is None or row.uses_saml or values["issuer"] != row.issuer):
@@ -82,12 +88,19 @@ def _save_form(
             with acting(request.account_id):
                 return _render_page(request, form, row)
     secret = form.cleaned_data.get("client_secret", "")
-    is_revoking = row is not None and any(values[name] != getattr(row, name) for name in REVOKING)
     with acting(request.account_id):
+        is_revoking = _changes(values, row, REVOKING)
         people = _list_connected(request.account_id) if is_revoking else []
+        is_confirmed = request.POST.get("count") == str(len(people))
+        if people and _changes(values, row, PROVIDER_FIELDS) and not is_confirmed:
+            context = {"form": form, "count": len(people)}
+            return render(request, "web/company_sign_in/disconnect.html", context)
         save_company_sign_in(request.account_id, values, client_secret=secret, actor=request.actor)
         _end_sessions(request, people)
-    return redirect_with_notice(request, _("Company sign-in saved."), "web:company_sign_in")
+    text = _("Company sign-in saved.")
+    if people:
+        text = _("Company sign-in saved. Whoever signed in through the provider must do so again.")
+    return redirect_with_notice(request, text, "web:company_sign_in")
 
 
 def _list_connected(account_id: UUID) -> list[UUID]:

@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from django.db.models import F
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -24,7 +25,8 @@ from kmapp.web.usage_registry import list_quotas
 @page_view("GET", needs=Permission.KEYS)
 def keys(request: WebRequest) -> HttpResponse:
     account_id = request.account_id
-    rows = ApiKey.objects.of(account_id).order_by("revoked_at", "-created_at")
+    in_use_first = F("revoked_at").desc(nulls_first=True)
+    rows = ApiKey.objects.of(account_id).order_by(in_use_first, "-created_at")
     page = paginate(request, rows)
     quotas = list_quotas(account_id, [key.pk for key in page if not key.revoked_at])
     rows_with_quotas = [(key, quotas.get(key.pk, [])) for key in page]

@@ -17,19 +17,20 @@ from kmapp.notifications.mismatches import list_mismatches
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import AcceptLossForm
-from kmapp.web.http import WebRequest, parse_row_number
+from kmapp.web.http import WebRequest, paginate, parse_row_number
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_page, render_form, render_part
 from kmapp.web.statistics.daily import build_charts
 
 PAGE_SIZE = 50
+CHANGES_PER_PAGE = 500
 
 
 @page_view("GET")
 def ledger(request: WebRequest) -> HttpResponse:
     """List commits by number; the next page starts below the last one."""
     account_id = request.account_id
-    rows = Commit.objects.of(account_id).order_by("-seq")
+    rows = Commit.objects.of(account_id).with_change_counts().order_by("-seq")
     below = parse_row_number(request.GET.get("below", ""))
     if below is not None:
         rows = rows.filter(seq__lt=below)
@@ -40,7 +41,7 @@ def ledger(request: WebRequest) -> HttpResponse:
         "commits": commits[:PAGE_SIZE],
         "more": commits[PAGE_SIZE - 1].seq if len(commits) > PAGE_SIZE else None,
         "names": list_actor_names(row.actor for row in commits),
-        "head": Commit.objects.of(account_id).order_by("-seq").first(),
+        "head": Commit.objects.of(account_id).defer("diff").order_by("-seq").first(),
         "checkpoint": find_newest_checkpoint(account_id),
     }
     if not request.htmx:  # a request for the list alone
@@ -52,7 +53,11 @@ def ledger(request: WebRequest) -> HttpResponse:
 def commit(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = Commit.objects.of(request.account_id).select_related("note")
     row = get_object_or_404(rows, pk=pk)
-    context = {"commit": row, "names": list_actor_names([row.actor])}
+    context = {
+        "commit": row,
+        "page": paginate(request, row.diff, CHANGES_PER_PAGE),
+        "names": list_actor_names([row.actor]),
+    }
     return render(request, "web/ledger/detail.html", context)
 
 
