@@ -106,6 +106,15 @@ def test_bulk_and_merge_pages_are_accessible(reviewer: Visitor, acme: Account) -
     assert errors == []
 
 
+def test_merge_page_follows_a_dark_system(reviewer: Visitor, acme: Account) -> None:
+    one, _other = propose(acme, "Dogs may come in.", "Dogs may not come in.")
+    makers.settle()
+    reviewer.page.emulate_media(color_scheme="dark")
+    reviewer.go(f"/review/{one.pk}/merge/")
+    expect(reviewer.page.locator("td .choice").first).to_be_visible()
+    assert reviewer.barriers() == []
+
+
 def test_bulk_rejection_and_undo_by_keyboard(reviewer: Visitor, acme: Account) -> None:
     first, second, third = "First words.", "Second words.", "Third words."
     propose(acme, first, second, third)
