@@ -1,5 +1,5 @@
-// What the pages need beyond htmx: notices, visible errors, dialogs, copy buttons, menus, focus that
-// survives a swap. Every word shown comes from a data attribute, so that it is translated.
+// What the pages need beyond htmx: notices, visible errors, forms that are sent once and from their own
+// account, dialogs, copy buttons, menus, focus that survives a swap. Every word shown comes from a data attribute, so that it is translated.
 (() => {
   "use strict";
 
@@ -37,6 +37,16 @@
   });
   notices.querySelectorAll(".notice").forEach(retire);
 
+  // --- A request names the account that its page shows: another tab may have switched since ----------
+
+  const { account } = body.dataset;
+  document.addEventListener("htmx:configRequest", ({ detail }) => {
+    if (account) detail.headers["X-Page-Account"] = account;
+  });
+  document.addEventListener("formdata", ({ target, formData }) => {
+    if (account && target.method === "post") formData.set("page_account", account);
+  });
+
   // --- Errors of htmx become words --------------------------------------------------------------------
 
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
@@ -58,7 +68,8 @@
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
     const dialog = document.getElementById("dialog");
     const fromDialog = dialog?.open && dialog.contains(detail.requestConfig.elt);
-    const kept = detail.xhr.status >= 400 && detail.xhr.status !== 409; // overtaken: nothing left to ask
+    const overtaken = detail.xhr.status === 409 && detail.target !== notices; // nothing left to ask
+    const kept = detail.xhr.status >= 400 && !overtaken;
     if (fromDialog && detail.target !== dialog && !kept) dialog.close();
   });
   document.addEventListener("click", ({ target }) => {
