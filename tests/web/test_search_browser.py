@@ -60,6 +60,18 @@ def test_palette_explains_bad_filters_and_traps_the_focus(reviewer_visitor: Visi
     expect(palette).to_be_hidden()
 
 
+def test_palette_opens_after_going_back(reviewer_visitor: Visitor) -> None:
+    page = reviewer_visitor.page
+    reviewer_visitor.go("/search/")
+    page.keyboard.type("kettle")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search/?q=kettle")
+    with page.expect_event("load"):  # a part would leave scripts with elements that are gone
+        page.go_back()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog", name="Search everything")).to_be_visible()
+
+
 def test_search_needs_no_javascript(
     browser: Browser, site: str, alice: User, acme: Account
 ) -> None:
