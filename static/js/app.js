@@ -61,9 +61,17 @@
 
   // --- Dialogs: the server renders them into #dialog; links keep working without this -------------------
 
+  let valuesAtFirst = "";
+  const valuesOf = (dialog) =>
+    [...dialog.querySelectorAll("form")].map((form) => new URLSearchParams(new FormData(form))).join();
+  const mayClose = (dialog) =>
+    dialog.id !== "dialog" || valuesOf(dialog) === valuesAtFirst || window.confirm(body.dataset.sayDiscard);
+
   // Shown once it is wired up: whoever is fast would send the form the slow way.
   document.addEventListener("htmx:afterSettle", ({ detail }) => {
-    if (detail.target?.id === "dialog" && !detail.target.open) detail.target.showModal();
+    if (detail.target?.id !== "dialog" || detail.target.open) return;
+    valuesAtFirst = valuesOf(detail.target);
+    detail.target.showModal();
   });
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
     const dialog = document.getElementById("dialog");
@@ -72,13 +80,20 @@
     const kept = detail.xhr.status >= 400 && !overtaken;
     if (fromDialog && detail.target !== dialog && !kept) dialog.close();
   });
+  // A click on the backdrop begins there: a selection that ends there does not close what it began in.
+  let pressed = null;
+  document.addEventListener("pointerdown", ({ target }) => (pressed = target));
   document.addEventListener("click", ({ target }) => {
     const closer = target.closest("[data-close]");
     const closed = closer?.closest(closer.dataset.close || "dialog");
     if (closed?.matches("dialog")) closed.close();
     else closed?.remove();
-    if (target.matches("dialog")) target.close(); // the backdrop
+    if (target.matches("dialog") && target === pressed && mayClose(target)) target.close();
   });
+  const onCancel = (event) => {
+    if (event.target.matches("dialog") && !mayClose(event.target)) event.preventDefault();
+  };
+  document.addEventListener("cancel", onCancel, { capture: true }); // Escape; the event does not bubble
 
   // --- Menus close like menus ---------------------------------------------------------------------------
 
