@@ -57,7 +57,33 @@
     if (!detail.xhr.getResponseHeader("HX-Retarget")) warn(`${body.dataset.sayError} (${detail.xhr.status})`);
   });
   document.addEventListener("htmx:sendError", () => warn(body.dataset.sayOffline));
-  document.addEventListener("htmx:timeout", () => warn(body.dataset.sayOffline));
+  document.addEventListener("htmx:timeout", () => warn(body.dataset.sayTimeout));
+
+  // --- A form that is being sent shows it, and is not sent again ----------------------------------------
+
+  const PATIENCE = 15_000; // milliseconds, as those of htmx; a person may have stopped the next page
+  const release = (form) => form.removeAttribute("aria-busy");
+
+  const onRepeat = (event) => {
+    if (!event.target.matches("[aria-busy]")) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  };
+  document.addEventListener("submit", onRepeat, { capture: true }); // before htmx hears of it
+  document.addEventListener("submit", ({ target, defaultPrevented }) => {
+    // A download leaves the page as it is, and forms that only read may be sent again.
+    if (defaultPrevented || target.method !== "post" || target.matches("[data-download]")) return;
+    target.setAttribute("aria-busy", "true");
+    setTimeout(release, PATIENCE, target);
+  });
+  window.addEventListener("pageshow", () => document.querySelectorAll("form[aria-busy]").forEach(release));
+  document.addEventListener("htmx:beforeRequest", ({ detail: { requestConfig } }) => {
+    const sends = requestConfig.verb !== "get" && requestConfig.elt.matches("form");
+    if (sends) requestConfig.elt.setAttribute("aria-busy", "true");
+  });
+  document.addEventListener("htmx:afterRequest", ({ detail }) => {
+    if (!detail.keepIndicators) release(detail.requestConfig.elt); // those of a redirect stay
+  });
 
   // --- Dialogs: the server renders them into #dialog; links keep working without this -------------------
 

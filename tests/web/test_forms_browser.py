@@ -1,9 +1,10 @@
 """Forms that are filled and sent in a browser."""
 
 import pytest
-from playwright.sync_api import Dialog, Locator, expect
+from playwright.sync_api import Dialog, Locator, Route, expect
 
-from kmapp.accounts.models import User
+from kmapp.accounts.models import Account, ApiKey, User
+from tests import makers
 from tests.web.browser import Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.urls("tests.web.urls")]
@@ -60,3 +61,60 @@ def test_typed_words_are_discarded_on_confirmation(client: Visitor, words: Locat
     expect(words).to_have_value("tea")
     page.keyboard.press("Escape")  # nothing was typed
     expect(words).to_be_hidden()
+
+
+def test_double_click_creates_one_key(client: Visitor, acme: Account) -> None:
+    client.go("/keys/new/")
+    client.page.locator("[name=name]").fill("support bot")
+    client.page.locator("form.narrow [type=submit]").dblclick()
+    expect(client.page.get_by_role("heading", name="Your new API key")).to_be_visible()
+    assert makers.count(ApiKey, acme) == 1
+
+
+def test_form_is_busy_until_the_answer(client: Visitor) -> None:
+    page = client.page
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/rows/", hold)
+    form = page.locator("form", has=page.locator("#note"))
+    for _each in range(2):
+        page.get_by_role("button", name="Send").click()
+    expect(form).to_have_attribute("aria-busy", "true")
+    page.wait_for_timeout(200)
+    [route] = held
+    route.fulfill()
+    expect(form).not_to_have_attribute("aria-busy", "true")
+    page.wait_for_timeout(200)
+    assert len(held) == 1
+
+
+def test_page_that_comes_back_is_not_busy(client: Visitor) -> None:
+    page = client.page
+    client.go("/keys/new/")
+    page.route("**/keys/new/", lambda route: None)  # no answer comes
+    page.locator("[name=name]").fill("support bot")
+    page.locator("form.narrow [type=submit]").click()
+    form = page.locator("form.narrow")
+    expect(form).to_have_attribute("aria-busy", "true")
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
+    expect(form).not_to_have_attribute("aria-busy", "true")
+
+
+def test_download_can_be_repeated(client: Visitor) -> None:
+    page = client.page
+    client.go("/memory/")
+    page.locator("summary", has_text="Export").click()
+    for _each in range(2):
+        with page.expect_download():
+            page.get_by_role("button", name="CSV").click()
+
+
+def test_timeout_does_not_say_that_nothing_was_sent(client: Visitor) -> None:
+    page = client.page
+    page.route("**/breaks/", lambda route: None)  # no answer comes
+    page.evaluate("htmx.config.timeout = 100")
+    page.locator("#fail").click()
+    expect(page.get_by_role("alert")).to_contain_text("No answer yet. Your change may be saved")
