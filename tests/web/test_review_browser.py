@@ -137,6 +137,20 @@ def test_bulk_rejection_and_undo_by_keyboard(reviewer: Visitor, acme: Account) -
     expect(page.locator("[data-count='memory:review']").first).to_have_text("3")
 
 
+def test_notice_covers_no_decision_on_a_phone(reviewer: Visitor, acme: Account) -> None:
+    propose(acme, "First words.", "Second words.")
+    page = reviewer.page
+    page.set_viewport_size({"width": 390, "height": 800})
+    reviewer.go("/review/")
+    page.locator("#do-approve").click()
+    opened(page, "Second words.")
+    notice = page.locator(".notice", has_text="Undo").bounding_box()
+    decisions = page.locator(".decide").bounding_box()
+    assert notice
+    assert decisions
+    assert notice["y"] + notice["height"] <= decisions["y"]
+
+
 def test_key_works_while_a_dialog_closes(reviewer: Visitor, acme: Account) -> None:
     """The field keeps the focus until the next frame."""
     first, second = "First words.", "Second words."
