@@ -60,6 +60,17 @@ def test_palette_explains_bad_filters_and_traps_the_focus(reviewer_visitor: Visi
     expect(palette).to_be_hidden()
 
 
+def test_search_is_saved_as_typed_last(reviewer_visitor: Visitor) -> None:
+    page = reviewer_visitor.page
+    reviewer_visitor.go("/search/?q=kettle")
+    page.get_by_role("searchbox").fill("teapot")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search/?q=teapot")
+    page.get_by_role("button", name="Save search").click()
+    expect(page.locator("#notices")).to_contain_text("Search saved.")
+    assert page.url.endswith("?q=teapot")
+
+
 def test_palette_opens_after_going_back(reviewer_visitor: Visitor) -> None:
     page = reviewer_visitor.page
     reviewer_visitor.go("/search/")
