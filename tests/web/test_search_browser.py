@@ -37,6 +37,20 @@ def test_palette_finds_and_opens_by_keyboard(reviewer_visitor: Visitor, acme: Ac
     assert href in (f"/memory/{first.pk}/", f"/memory/{second.pk}/")
 
 
+def test_enter_opens_what_was_typed_last(reviewer_visitor: Visitor, acme: Account) -> None:
+    [entry] = makers.write(acme, "The kettle sings.")
+    page = reviewer_visitor.page
+    reviewer_visitor.go("/")
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Search everything")
+    page.keyboard.type("lore")
+    first = palette.get_by_role("option").first
+    expect(first).to_have_attribute("aria-selected", "true")
+    palette.get_by_role("combobox").fill("kettle")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/memory/{entry.pk}/")
+
+
 def test_palette_explains_bad_filters_and_traps_the_focus(reviewer_visitor: Visitor) -> None:
     page = reviewer_visitor.page
     reviewer_visitor.go("/")
