@@ -22,7 +22,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import list_account_access
 from kmapp.accounts.permissions import Permission, Role, find_lowest_role, list_permissions
 from kmapp.accounts.second_factor import has_second_factor
-from kmapp.errors import Denied, DomainError
+from kmapp.errors import Conflict, Denied, DomainError
 from kmapp.web import notices
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.errors import render_error
@@ -34,6 +34,8 @@ from kmapp.web.time_zones import find_time_zone
 View = Callable[..., HttpResponseBase]
 PageView = Callable[..., HttpResponseBase | AfterCommit]
 SELECTED_ACCOUNT = "account"  # session key of the selected account
+PAGE_ACCOUNT = "page_account"  # field of a form: the account that its page shows
+PAGE_ACCOUNT_HEADER = "X-Page-Account"  # the same of requests by scripts
 READING = ("GET", "HEAD")
 
 
@@ -92,8 +94,11 @@ def run_view(request: WebRequest, view: PageView, access: PageAccess) -> HttpRes
     """Run the view inside `acting` for the selected account, and render errors."""
     try:
         select_account(request)
-        if not access.without_factor and (missing := _find_missing_step(request)):
-            return redirect_page(request, missing)
+        # Pages that need no second factor are about the person, not about the account.
+        if not access.without_factor:
+            _check_page_account(request)
+            if missing := _find_missing_step(request):
+                return redirect_page(request, missing)
         _check_access(request, access)
         with timezone.override(find_time_zone(request, request.user)):
             answer = _run_in_transaction(request, view)
@@ -125,6 +130,20 @@ def _check_access(request: WebRequest, access: PageAccess) -> None:
         raise Denied(_("Only an admin of this account can do this."))
     text = _("This needs the role %(role)s. Ask an admin of this account.")
     raise Denied(text % {"role": role.label})
+
+
+def _check_page_account(request: WebRequest) -> None:
+    """Raise Conflict if the page that sent this shows another account: a second tab switched."""
+    page_account = request.headers.get(PAGE_ACCOUNT_HEADER) or request.POST.get(PAGE_ACCOUNT)
+    if not page_account or page_account == str(request.account_id):
+        return
+    names = {str(access.account_id): access.name for access in request.accesses}
+    text = _(
+        "This page shows %(shown)s, but you now work in %(current)s. Nothing was changed. Open "
+        "the page again, or switch back to %(shown)s and try again."
+    )
+    page_name = names.get(page_account, _("another account"))
+    raise Conflict(text % {"shown": page_name, "current": request.access.name})
 
 
 def _find_missing_step(request: WebRequest) -> str:

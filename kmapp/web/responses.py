@@ -30,8 +30,12 @@ def render_part(
     context: Mapping[str, Any],
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """Render the page, or for htmx its named partial."""
-    return render(request, fragment(request, template, name), context, status=status)
+    """Render the page, or for htmx its named partial.
+
+    A partial is `swapped`: it brings the parts of the page outside itself that change with it.
+    """
+    part = fragment(request, template, name)
+    return render(request, part, {"swapped": part != template, **context}, status=status)
 
 
 def render_form(

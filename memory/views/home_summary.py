@@ -8,10 +8,10 @@ from django.db.models import Min, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import HttpResponse
 
-from kmapp.database.counts import count_querysets
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
 from kmapp.web.actor_names import list_actor_names
+from kmapp.web.figures import count_figures, is_exact
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, render_polled
@@ -34,16 +34,17 @@ def summary(request: WebRequest) -> HttpResponse:
         state=Vector.State.PENDING, model=active_model()
     )
     counted: dict[str, QuerySet[Any, Any]] = {
-        "waiting": waiting.order_by(),
+        "waiting": waiting,
         "written": rows.filter(created_at__gte=midnight()),
         "active": rows.filter(status=MemoryEntry.Status.ACTIVE),
         "unembedded": unembedded,
     }
+    figures = count_figures(counted)
     context = {
-        **count_querysets({name: each.values("pk") for name, each in counted.items()}),
+        **figures,
         "oldest": waiting.first(),
         "decided": decided_today(account_id),
-        "unembedded_since": _find_oldest(unembedded),
+        "unembedded_since": _find_oldest(unembedded) if is_exact(figures["unembedded"]) else None,
         "happened": recent_commits,
         "names": list_actor_names(step.actor for step in recent_commits),
         "first_command": format_api_command(request, "memory:api_store", FIRST_MEMORY),

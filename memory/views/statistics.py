@@ -3,6 +3,7 @@
 from django.db import connection
 from django.db.models import Count
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from kmapp.web.statistics.daily import DailyChart, Day, Figures, daily_figures
 from memory.models import MemoryEntry, MemoryRating, MemoryVersion
@@ -48,7 +49,7 @@ SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM v.created_
         title=_("Pending proposals"),
         unit=_("at the end of the day"),
         kind="lines",
-        series={"proposals_pending": _("pending")},
+        series={"proposals_pending": pgettext_lazy("proposals", "pending")},
     ),
 )
 def count_memories(day: Day) -> Figures:

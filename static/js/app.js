@@ -1,5 +1,5 @@
-// What the pages need beyond htmx: notices, visible errors, dialogs, copy buttons, menus, focus that
-// survives a swap. Every word shown comes from a data attribute, so that it is translated.
+// What the pages need beyond htmx: notices, visible errors, forms that are sent once and from their own
+// account, dialogs, copy buttons, menus, focus that survives a swap. Every word shown comes from a data attribute, so that it is translated.
 (() => {
   "use strict";
 
@@ -37,6 +37,16 @@
   });
   notices.querySelectorAll(".notice").forEach(retire);
 
+  // --- A request names the account that its page shows: another tab may have switched since ----------
+
+  const { account } = body.dataset;
+  document.addEventListener("htmx:configRequest", ({ detail }) => {
+    if (account) detail.headers["X-Page-Account"] = account;
+  });
+  document.addEventListener("formdata", ({ target, formData }) => {
+    if (account && target.method === "post") formData.set("page_account", account);
+  });
+
   // --- Errors of htmx become words --------------------------------------------------------------------
 
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
@@ -47,27 +57,69 @@
     if (!detail.xhr.getResponseHeader("HX-Retarget")) warn(`${body.dataset.sayError} (${detail.xhr.status})`);
   });
   document.addEventListener("htmx:sendError", () => warn(body.dataset.sayOffline));
-  document.addEventListener("htmx:timeout", () => warn(body.dataset.sayOffline));
+  document.addEventListener("htmx:timeout", () => warn(body.dataset.sayTimeout));
+
+  // --- A form that is being sent shows it, and is not sent again ----------------------------------------
+
+  const PATIENCE = 15_000; // milliseconds, as those of htmx; a person may have stopped the next page
+  const release = (form) => form.removeAttribute("aria-busy");
+
+  const onRepeat = (event) => {
+    if (!event.target.matches("[aria-busy]")) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  };
+  document.addEventListener("submit", onRepeat, { capture: true }); // before htmx hears of it
+  document.addEventListener("submit", ({ target, defaultPrevented }) => {
+    // A download leaves the page as it is, and forms that only read may be sent again.
+    if (defaultPrevented || target.method !== "post" || target.matches("[data-download]")) return;
+    target.setAttribute("aria-busy", "true");
+    setTimeout(release, PATIENCE, target);
+  });
+  window.addEventListener("pageshow", () => document.querySelectorAll("form[aria-busy]").forEach(release));
+  document.addEventListener("htmx:beforeRequest", ({ detail: { requestConfig } }) => {
+    const sends = requestConfig.verb !== "get" && requestConfig.elt.matches("form");
+    if (sends) requestConfig.elt.setAttribute("aria-busy", "true");
+  });
+  document.addEventListener("htmx:afterRequest", ({ detail }) => {
+    if (!detail.keepIndicators) release(detail.requestConfig.elt); // those of a redirect stay
+  });
 
   // --- Dialogs: the server renders them into #dialog; links keep working without this -------------------
 
+  let valuesAtFirst = "";
+  const valuesOf = (dialog) =>
+    [...dialog.querySelectorAll("form")].map((form) => new URLSearchParams(new FormData(form))).join();
+  const mayClose = (dialog) =>
+    dialog.id !== "dialog" || valuesOf(dialog) === valuesAtFirst || window.confirm(body.dataset.sayDiscard);
+
   // Shown once it is wired up: whoever is fast would send the form the slow way.
   document.addEventListener("htmx:afterSettle", ({ detail }) => {
-    if (detail.target?.id === "dialog" && !detail.target.open) detail.target.showModal();
+    if (detail.target?.id !== "dialog" || detail.target.open) return;
+    valuesAtFirst = valuesOf(detail.target);
+    detail.target.showModal();
   });
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
     const dialog = document.getElementById("dialog");
     const fromDialog = dialog?.open && dialog.contains(detail.requestConfig.elt);
-    const kept = detail.xhr.status >= 400 && detail.xhr.status !== 409; // overtaken: nothing left to ask
+    const overtaken = detail.xhr.status === 409 && detail.target !== notices; // nothing left to ask
+    const kept = detail.xhr.status >= 400 && !overtaken;
     if (fromDialog && detail.target !== dialog && !kept) dialog.close();
   });
+  // A click on the backdrop begins there: a selection that ends there does not close what it began in.
+  let pressed = null;
+  document.addEventListener("pointerdown", ({ target }) => (pressed = target));
   document.addEventListener("click", ({ target }) => {
     const closer = target.closest("[data-close]");
     const closed = closer?.closest(closer.dataset.close || "dialog");
     if (closed?.matches("dialog")) closed.close();
     else closed?.remove();
-    if (target.matches("dialog")) target.close(); // the backdrop
+    if (target.matches("dialog") && target === pressed && mayClose(target)) target.close();
   });
+  const onCancel = (event) => {
+    if (event.target.matches("dialog") && !mayClose(event.target)) event.preventDefault();
+  };
+  document.addEventListener("cancel", onCancel, { capture: true }); // Escape; the event does not bubble
 
   // --- Menus close like menus ---------------------------------------------------------------------------
 

@@ -10,8 +10,9 @@
   const field = form.elements.q;
   const results = palette.querySelector("[data-results]");
   const PAUSE = 120; // milliseconds after the last key
-  let timer = 0;
-  let request = null;
+  let timer = 0; // until a text is sent; 0: none is due
+  let request = null; // until its results are there
+  let entered = false; // Enter was pressed before they were
 
   const options = () => [...results.querySelectorAll("[role=option]")];
   const active = () => results.querySelector("[aria-selected=true]");
@@ -25,7 +26,15 @@
     return undefined;
   }
 
+  function choose() {
+    entered = false;
+    if (active()) active().click();
+    else form.requestSubmit(); // to the results page
+  }
+
   async function load() {
+    clearTimeout(timer);
+    timer = 0;
     request?.abort();
     const mine = (request = new AbortController());
     const url = `${palette.dataset.palette}?${new URLSearchParams({ q: field.value })}`;
@@ -37,13 +46,16 @@
       window.htmx.swap(results, await answer.text(), { swapStyle: "innerHTML" });
     } catch (error) {
       if (error.name === "AbortError") return undefined;
+      entered = false;
       const line = document.createElement("p");
       line.className = "field-error";
       line.textContent = document.body.dataset.sayOffline;
       results.replaceChildren(line);
     }
+    request = null;
     field.setAttribute("aria-expanded", String(options().length > 0));
     activate(field.value.trim() ? options()[0] : null);
+    if (entered) choose();
     return undefined;
   }
 
@@ -76,7 +88,11 @@
     if (target.closest("[data-open-palette]")) open();
   });
 
+  // What is shown no longer answers what is typed.
   field.addEventListener("input", () => {
+    entered = false;
+    activate(null);
+    request?.abort();
     clearTimeout(timer);
     timer = setTimeout(load, PAUSE);
   });
@@ -89,11 +105,13 @@
       const at = all.indexOf(active());
       const next = at < 0 && steps[event.key] < 0 ? all.length - 1 : at + steps[event.key];
       activate(all[(next + all.length) % all.length]);
-    } else if (event.key === "Enter" && active()) {
+    } else if (event.key === "Enter") {
       event.preventDefault();
-      active().click();
+      entered = true;
+      if (active() || !(timer || request)) choose();
     }
   });
+  palette.addEventListener("close", () => (entered = false));
   results.addEventListener("click", ({ target }) => {
     if (target.closest("[role=option]")) remember();
   });

@@ -1,8 +1,11 @@
 // Freshness. <div data-poll="/url" data-poll-seconds="15"> is asked for again while the page is looked at:
 // an unchanged answer costs a 304, a failing server is said aloud with the time of what is still shown.
+// Who was signed out meanwhile is led to the sign-in; what may no longer be seen is not asked for again.
 (() => {
   "use strict";
 
+  const FINAL = [403, 404, 409, 410]; // asking again changes nothing; 409: another account is selected
+  const { account } = document.body.dataset;
   const bar = document.getElementById("stale");
   const failing = new Set();
 
@@ -31,13 +34,26 @@
       else window.htmx.swap(element, text, { swapStyle: "innerHTML" });
     }
 
+    function stop() {
+      document.removeEventListener("visibilitychange", ask);
+      say(element, false, since);
+    }
+
     async function ask() {
       clearTimeout(timer);
-      if (!element.isConnected) return say(element, false, since);
+      if (!element.isConnected) return stop();
       if (document.hidden) return undefined; // becoming visible asks again
       try {
-        const headers = { "HX-Request": "true", ...(etag && { "If-None-Match": etag }) };
+        const headers = {
+          "HX-Request": "true",
+          "HX-Current-URL": location.href, // where the sign-in leads back to
+          ...(account && { "X-Page-Account": account }),
+          ...(etag && { "If-None-Match": etag }),
+        };
         const answer = await fetch(element.dataset.poll, { headers, cache: "no-store" });
+        const elsewhere = answer.headers.get("HX-Redirect");
+        if (elsewhere) return location.assign(elsewhere);
+        if (FINAL.includes(answer.status)) return stop();
         if (!answer.ok && answer.status !== 304) throw new Error(String(answer.status));
         if (answer.status === 200) {
           etag = answer.headers.get("ETag") || "";

@@ -127,6 +127,14 @@ def test_progress_is_sent_again_when_it_changes(
     assert "chunks can be found" not in page(get_progress(longer.headers["ETag"]))
 
 
+def test_source_is_polled_while_work_is_pending(reviewer: Client, acme: Account) -> None:
+    here = f"/knowledge/sources/{deliver(acme, {'a.md': 'A.'}).documents[0].source_id}/"
+    polled = f'data-poll="{here}progress/"'
+    assert polled in page(reviewer.get(here))
+    settle()
+    assert polled not in page(reviewer.get(here))
+
+
 def test_document_text_is_escaped(reviewer: Client, acme: Account) -> None:
     result = deliver(acme, {"<b>.md": HOSTILE}, name="<i>docs</i>")
     chunk = makers.get(KnowledgeChunk, acme)

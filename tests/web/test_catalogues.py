@@ -36,6 +36,20 @@ def test_catalogues_are_complete(locale: str) -> None:
     assert [entry.msgid for entry in saved.fuzzy_entries()] == []
 
 
+def test_words_with_several_meanings_have_several_translations() -> None:
+    meanings = {
+        ("jobs", "done"): "已完成",
+        ("jobs", "failed"): "失败",
+        ("RAM", "memory"): "内存",
+        ("proposals", "pending"): "待审",
+        ("review", "never"): "不再审核",
+        ("filters", "Clear"): "清空筛选",
+        ("search", "Clear"): "清空搜索",
+    }
+    saved = {(entry.msgctxt, entry.msgid): entry.msgstr for entry in catalogue("zh_Hans")}
+    assert {name: saved.get(name) for name in meanings} == meanings
+
+
 @pytest.mark.parametrize("locale", LOCALES)
 def test_translations_keep_placeholders(locale: str) -> None:
     for entry in catalogue(locale):

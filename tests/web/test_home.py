@@ -6,6 +6,7 @@ from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.web import figures
 from memory.actions.review import pin
 from memory.models.entry_input import NewEntry
 from tests import makers
@@ -63,6 +64,23 @@ def test_panel_counts_pending_work(
     assert missing(displayed, "pinned", "kmapp (system)", "&lt;b&gt;Tea") == []
     makers.settle()
     assert '<a href="/memory/?embedding=PENDING">0</a>' in panel(reviewer)
+
+
+def test_figures_of_large_tables_are_bounded(
+    reviewer: Client, acme: Account, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(3):
+        makers.write(acme, NewEntry(text=f"Tea number {n}.", user_id="ada"))
+    links = [f'/memory/{end}">' for end in ("?sort=-created_at", "?status=active")]
+    jobs = "/operations/summary/"
+    memories, operations = panel(reviewer), page(reviewer.get(jobs, headers=HTMX))
+    assert missing(memories, "embeddings pending, oldest:", *(f"{each}3<" for each in links)) == []
+    assert "running, oldest:" in operations
+    monkeypatch.setattr(figures, "MAX_FIGURE", 3)
+    memories, operations = panel(reviewer), page(reviewer.get(jobs, headers=HTMX))
+    assert missing(memories, *(f"{each}2+<" for each in links)) == []
+    assert '">2+</a>' in operations
+    assert "oldest:" not in memories + operations
 
 
 @pytest.mark.parametrize("number", [1, 20])

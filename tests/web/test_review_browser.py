@@ -106,6 +106,15 @@ def test_bulk_and_merge_pages_are_accessible(reviewer: Visitor, acme: Account) -
     assert errors == []
 
 
+def test_merge_page_follows_a_dark_system(reviewer: Visitor, acme: Account) -> None:
+    one, _other = propose(acme, "Dogs may come in.", "Dogs may not come in.")
+    makers.settle()
+    reviewer.page.emulate_media(color_scheme="dark")
+    reviewer.go(f"/review/{one.pk}/merge/")
+    expect(reviewer.page.locator("td .choice").first).to_be_visible()
+    assert reviewer.barriers() == []
+
+
 def test_bulk_rejection_and_undo_by_keyboard(reviewer: Visitor, acme: Account) -> None:
     first, second, third = "First words.", "Second words.", "Third words."
     propose(acme, first, second, third)
@@ -129,6 +138,20 @@ def test_bulk_rejection_and_undo_by_keyboard(reviewer: Visitor, acme: Account) -
     page.keyboard.press("u")
     expect(page.get_by_text("2 proposals pending again.")).to_be_visible()
     expect(page.locator("[data-count='memory:review']").first).to_have_text("3")
+
+
+def test_notice_covers_no_decision_on_a_phone(reviewer: Visitor, acme: Account) -> None:
+    propose(acme, "First words.", "Second words.")
+    page = reviewer.page
+    page.set_viewport_size({"width": 390, "height": 800})
+    reviewer.go("/review/")
+    page.locator("#do-approve").click()
+    opened(page, "Second words.")
+    notice = page.locator(".notice", has_text="Undo").bounding_box()
+    decisions = page.locator(".decide").bounding_box()
+    assert notice
+    assert decisions
+    assert notice["y"] + notice["height"] <= decisions["y"]
 
 
 def test_key_works_while_a_dialog_closes(reviewer: Visitor, acme: Account) -> None:

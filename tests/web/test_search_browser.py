@@ -37,6 +37,20 @@ def test_palette_finds_and_opens_by_keyboard(reviewer_visitor: Visitor, acme: Ac
     assert href in (f"/memory/{first.pk}/", f"/memory/{second.pk}/")
 
 
+def test_enter_opens_what_was_typed_last(reviewer_visitor: Visitor, acme: Account) -> None:
+    [entry] = makers.write(acme, "The kettle sings.")
+    page = reviewer_visitor.page
+    reviewer_visitor.go("/")
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Search everything")
+    page.keyboard.type("lore")
+    first = palette.get_by_role("option").first
+    expect(first).to_have_attribute("aria-selected", "true")
+    palette.get_by_role("combobox").fill("kettle")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/memory/{entry.pk}/")
+
+
 def test_palette_explains_bad_filters_and_traps_the_focus(reviewer_visitor: Visitor) -> None:
     page = reviewer_visitor.page
     reviewer_visitor.go("/")
@@ -58,6 +72,29 @@ def test_palette_explains_bad_filters_and_traps_the_focus(reviewer_visitor: Visi
     expect(palette).to_be_visible()
     page.keyboard.press("Escape")
     expect(palette).to_be_hidden()
+
+
+def test_search_is_saved_as_typed_last(reviewer_visitor: Visitor) -> None:
+    page = reviewer_visitor.page
+    reviewer_visitor.go("/search/?q=kettle")
+    page.get_by_role("searchbox").fill("teapot")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search/?q=teapot")
+    page.get_by_role("button", name="Save search").click()
+    expect(page.locator("#notices")).to_contain_text("Search saved.")
+    assert page.url.endswith("?q=teapot")
+
+
+def test_palette_opens_after_going_back(reviewer_visitor: Visitor) -> None:
+    page = reviewer_visitor.page
+    reviewer_visitor.go("/search/")
+    page.keyboard.type("kettle")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search/?q=kettle")
+    with page.expect_event("load"):  # a part would leave scripts with elements that are gone
+        page.go_back()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog", name="Search everything")).to_be_visible()
 
 
 def test_search_needs_no_javascript(

@@ -219,6 +219,41 @@ def test_polling_pauses_under_the_pointer(client: Visitor) -> None:
     expect(polled).to_have_text("news")
 
 
+def test_polling_leads_to_the_sign_in(client: Visitor) -> None:
+    page = client.page
+    pages: list[str] = []
+
+    def answer(route: Any) -> None:
+        pages.append(route.request.headers["hx-current-url"])
+        route.fulfill(status=401, headers={"HX-Redirect": "/lore/"})
+
+    page.route("**/polled/", answer)
+    page.clock.install()
+    client.go("/rows/?x=1")
+    page.clock.run_for(15_100)
+    page.wait_for_url("**/lore/")
+    assert pages == [f"{client.base}/rows/?x=1"]
+
+
+@pytest.mark.parametrize("status", [403, 404, 410])
+def test_what_may_not_be_seen_is_polled_once(client: Visitor, status: int) -> None:
+    page = client.page
+    asked: list[str] = []
+
+    def answer(route: Any) -> None:
+        asked.append(route.request.url)
+        route.fulfill(status=status)
+
+    page.route("**/polled/", answer)
+    page.clock.install()
+    client.go("/rows/")
+    for _each in range(3):
+        page.clock.run_for(60_100)
+        page.wait_for_timeout(200)
+    expect(page.locator("#stale")).to_be_hidden()
+    assert len(asked) == 1
+
+
 def test_collapsed_group_stays_collapsed(client: Visitor) -> None:
     page = client.page
     calls = page.locator(".rail-groups").get_by_role("link", name="Calls")

@@ -63,6 +63,10 @@ Drop</button></li>{% endfor %}</ol>
 {% endblock %}"""
 
 
+BOX = """<h2>Box</h2><button type="button" data-close>Close</button>
+<form><textarea name="words" aria-label="Words" rows="4">tea</textarea></form>"""
+
+
 @page_view("GET", "POST")
 def rows(request: WebRequest) -> HttpResponse:
     template = engines["django"].from_string(ROWS)
@@ -71,7 +75,7 @@ def rows(request: WebRequest) -> HttpResponse:
 
 @page_view("GET", "POST")
 def box(request: WebRequest) -> HttpResponse:
-    return HttpResponse('<h2>Box</h2><button type="button" data-close>Close</button>')
+    return HttpResponse(BOX)
 
 
 urlpatterns = [

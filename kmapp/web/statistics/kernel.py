@@ -1,6 +1,7 @@
 """Daily figures of the kernel: failed jobs and commits."""
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from kmapp.database.ids import first_uuid7
 from kmapp.ledger.models import Commit
@@ -9,7 +10,11 @@ from kmapp.web.statistics.daily import DailyChart, Day, Figures, daily_figures
 
 
 @daily_figures(
-    DailyChart(name="failed_jobs", title=_("Failed jobs"), series={"jobs_failed": _("failed")})
+    DailyChart(
+        name="failed_jobs",
+        title=_("Failed jobs"),
+        series={"jobs_failed": pgettext_lazy("jobs", "failed")},
+    )
 )
 def count_failed_jobs(day: Day) -> Figures:
     failed = Delivery.objects.of(day.account_id).dead()

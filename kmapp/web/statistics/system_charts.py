@@ -9,6 +9,7 @@ from itertools import pairwise
 from django.utils import formats, timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from kmapp.web.charts import Chart, Series, Value
 from kmapp.web.models import SystemSample
@@ -91,8 +92,8 @@ CHARTS = (
         title=_("Throughput"),
         unit=_("jobs per minute"),
         series={
-            _("done"): _build_per_minute("jobs_done"),
-            _("failed"): _build_per_minute("jobs_failed"),
+            pgettext_lazy("jobs", "done"): _build_per_minute("jobs_done"),
+            pgettext_lazy("jobs", "failed"): _build_per_minute("jobs_failed"),
         },
     ),
     SystemChart(
@@ -117,7 +118,7 @@ CHARTS = (
         name="host",
         title=_("Memory in use"),
         unit="%",
-        series={_("memory"): _build_average("memory_used_percent")},
+        series={pgettext_lazy("RAM", "memory"): _build_average("memory_used_percent")},
     ),
     SystemChart(name="load", title=_("Load average"), series={_("load"): _build_average("load")}),
     SystemChart(

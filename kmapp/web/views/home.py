@@ -11,6 +11,7 @@ from kmapp.accounts.permissions import Permission
 from kmapp.ledger.checkpoint_status import find_deviation, find_newest_checkpoint
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery
+from kmapp.web.figures import count_figures, is_exact
 from kmapp.web.http import WebRequest
 from kmapp.web.navigation import HOME_PANELS, find_url
 from kmapp.web.page_access import page_view
@@ -50,11 +51,10 @@ def _remember_tour(request: WebRequest, *, has_seen: bool) -> None:
 @page_view("GET")
 def operations_summary(request: WebRequest) -> HttpResponse:
     rows = Delivery.objects.of(request.account_id)
-    context = {
-        "dead": rows.dead().count(),
-        "pending_jobs": rows.open().count(),
-        "oldest": rows.open().aggregate(oldest=Min("event__created_at"))["oldest"],
-    }
+    figures = count_figures({"dead": rows.dead(), "pending_jobs": rows.open()})
+    context = {**figures, "oldest": None}
+    if is_exact(figures["pending_jobs"]):  # the oldest of many would be searched among all of them
+        context |= rows.open().aggregate(oldest=Min("event__created_at"))
     return render_polled(request, "web/operations/summary.html", context, part="panel")
 
 

@@ -1,0 +1,36 @@
+"""What surrounds a filtered list and follows its filters."""
+
+import pytest
+from django.test import Client
+
+from kmapp.accounts.models import Account
+from tests import makers
+from tests.makers import missing
+from tests.web.pages import HTMX, page
+
+OUTSIDE = 'hx-swap-oob="true"'
+
+
+def test_searched_text_is_the_one_to_save(reviewer: Client, acme: Account) -> None:
+    makers.write(acme, "Tea at noon.")
+    assert OUTSIDE not in page(reviewer.get("/search/", {"q": "noon"}))
+    swapped = page(reviewer.get("/search/", {"q": "tea"}, headers=HTMX))
+    form = swapped.partition(OUTSIDE)[2]
+    assert missing(form, 'name="q" value="tea"', "Save search") == []
+    assert "Your searches" not in swapped
+    nothing = page(reviewer.get("/search/", {"q": ""}, headers=HTMX))
+    assert missing(nothing, OUTSIDE, "Your searches", "noon") == []
+    assert "Save search" not in nothing
+
+
+def test_states_of_rules_keep_the_filters(reviewer: Client, acme: Account) -> None:
+    assert OUTSIDE not in page(reviewer.get("/rules/"))
+    swapped = page(reviewer.get("/rules/", {"q": "tea", "state": "draft"}, headers=HTMX))
+    states = swapped.partition('<nav class="views" id="states"')[2]
+    polled = 'data-poll="/rules/counts/?q=tea&amp;state=draft"'
+    assert missing(states, OUTSIDE, polled, 'href="?q=tea&amp;state=shadow"') == []
+
+
+@pytest.mark.parametrize("path", ["/calls/", "/tool-results/", "/sessions/"])
+def test_filters_can_be_cleared_after_filtering(reviewer: Client, path: str, acme: Account) -> None:
+    assert f'href="{path}">Clear</a>' in page(reviewer.get(path))
