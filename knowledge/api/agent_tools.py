@@ -3,6 +3,24 @@
 from kmapp.accounts.scopes import Scope
 from kmapp.api.agent_tools import Tool, register_tools, text
 
+LOCATOR = {"sha": text("Its sha."), "start": {"type": "integer"}, "end": {"type": "integer"}}
+CITATION = {
+    "type": "object",
+    "description": "The citation of a passage, from a search.",
+    "properties": {
+        "ref": text("Its ref."),
+        "locator": {
+            "type": "object",
+            "description": "These fields of its locator.",
+            "properties": LOCATOR,
+            "required": list(LOCATOR),
+            "additionalProperties": False,
+        },
+    },
+    "required": ["ref", "locator"],
+    "additionalProperties": False,
+}
+
 register_tools(
     Tool(
         name="knowledge_search",
@@ -16,9 +34,9 @@ register_tools(
     ),
     Tool(
         name="knowledge_get",
-        description="Return one passage in full, by its ID.",
+        description="Return the whole passage that a citation names, exactly as it was cited.",
         path="/v1/knowledge/get",
         scope=Scope.KNOWLEDGE_READ,
-        required={"id": text("The ID of the passage, from a search.")},
+        required={"citation": CITATION},
     ),
 )

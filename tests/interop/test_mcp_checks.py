@@ -90,6 +90,7 @@ def test_inspector_lists_and_calls_every_tool(url: str) -> None:
     called = {tool: call(url, tool, **arguments) for tool, arguments in answers.items()}
     assert called["memory_search"]["results"][0]["id"] == memory["id"]
     assert called["load_tool_history"]
-    missing = call(url, "knowledge_get", status=TOOL_ERROR, id=UNKNOWN)
+    citation = {"ref": UNKNOWN, "locator": {"sha": "0" * 64, "start": 0, "end": 1}}
+    missing = call(url, "knowledge_get", status=TOOL_ERROR, citation=citation)
     assert "not_found" in missing["content"][0]["text"]
     assert list_results == {*called, "memory_store", "archive_tool_result", "knowledge_get"}
