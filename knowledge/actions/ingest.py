@@ -139,9 +139,9 @@ class _Ingestion:
             self.unparsed.append((document, delivery))
 
     def _has_same_content(self, existing: KnowledgeDocument, prepared: PreparedDelivery) -> bool:
-        """Return whether a document needs no parsing: an archive hands its revision to its files.
+        """Return whether a document need not be parsed again.
 
-        A document that was removed after `prepared` found it unchanged is left to a worker.
+        An archive with a new revision must be, because its files get that revision.
         """
         is_finished = not existing.removed_at and existing.state != State.FAILED
         revision = self._get_revision(prepared.delivery)

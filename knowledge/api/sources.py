@@ -35,6 +35,7 @@ from knowledge.retrieval.citations import find_gone_error
 class Ingest(AgentView):
     """Ingest documents of one source. Documents with an unchanged digest are not read again.
 
+    If their title, URL or revision is new, it is stored, and they are among the `changed` ones.
     A key without the scope knowledge:trust can only create and update untrusted sources.
 
     Plain text is searchable when the response arrives. Workers parse other files and fetch pages

@@ -28,6 +28,7 @@ from kmapp.settings import BASE_DIR
 from knowledge.models import KnowledgeChunk
 from tests import makers
 from tests.interop.conftest import Run, product_environment
+from tests.kernel.test_api_routes import VIEWS
 from tests.knowledge.deliveries import deliver
 
 
@@ -77,6 +78,11 @@ def check_session(seen: dict[str, Any]) -> None:
 
 def test_every_tool_has_annotations_and_an_output_schema() -> None:
     assert {tool.name for tool in all_tools()} == set(BEHAVIOURS)
+
+
+def test_every_tool_needs_the_scope_of_its_endpoint() -> None:
+    for tool in all_tools():
+        assert VIEWS[tool.path.strip("/")].scopes["POST"] is tool.scope, tool.name
 
 
 def test_http_session(run_client: Run, mcp_url: str) -> None:

@@ -18,6 +18,7 @@ from kmapp.ledger.models import Commit
 from kmapp.ledger.sealed_reads import Key, verify_rows
 from knowledge.actions import ingest, lore, parse_documents, reindex
 from knowledge.actions.parse_documents import parse_document, unpack_archive
+from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries
 from knowledge.actions.sources import NewSource
 from knowledge.management.commands import knowledge as command
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
@@ -32,7 +33,8 @@ def call_before(
     monkeypatch: pytest.MonkeyPatch, module: Any, name: str, first: Any, *, times: int = 1
 ) -> list[Any]:
     """Call `first` before the first calls of a function; return the list of its results."""
-    function, results = getattr(module, name), []
+    function = getattr(module, name)
+    results: list[Any] = []
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if len(results) < times:
@@ -114,6 +116,18 @@ def test_a_delivery_during_rechunking_prevails(
             ("# Same", "1"),
             ("# Same", "2"),
         ]
+
+
+def test_a_file_removed_during_its_delivery_is_parsed(acme: Account) -> None:
+    deliver(acme, {"a.md": "# A"})
+    source = makers.get(KnowledgeSource, acme)
+    prepared = prepare_deliveries(source, [Delivery.of("a.md", b"# A")])
+    deliver(acme, {}, remove=["a.md"])
+    with acting(acme):
+        result = ingest.ingest_deliveries(source, SYSTEM, prepared)
+    settle()
+    assert result.changed == ["a.md"]
+    assert makers.get(KnowledgeChunk, acme).text == "# A"
 
 
 def test_rechunking_seals_the_current_source(
