@@ -129,7 +129,9 @@ class KnowledgeSearchInput(Aliases):
     mime = OneOrMore(child=serializers.CharField(max_length=100), max_length=20, required=False)
     scope = serializers.CharField(max_length=200, required=False, allow_blank=True)
     version = serializers.CharField(
-        max_length=200, required=False, help_text="The revision of the documents at ingestion."
+        max_length=200,
+        required=False,
+        help_text="The revision of the documents at their last delivery.",
     )
     min_score = serializers.FloatField(min_value=0, max_value=1, default=0)
     merge = serializers.BooleanField(
