@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,8 @@ import kmapp
 from interop.mcp.native_session import NativeSession
 from interop.mcp.tools import find_tool, list_tools, tool_definition
 from interop.native_client import NativeError
+from kmapp.api.uris import parse_uri
+from knowledge.retrieval.citations import parse_uri as parse_citation_uri
 
 Context = ServerRequestContext[Any, Any]
 SessionOf = Callable[[Context], NativeSession]  # the key comes from a header or the environment
@@ -27,13 +30,21 @@ whole organisation are reviewed by a person before others see them."""
 JSON = "application/json"
 PROMPT = "assemble_context"
 
-# URI template, name, description, native path and the argument that holds the id.
+# URI template, name, description, native path and the field that holds the id.
 RESOURCES = (
     ("km://memory/{id}", "memory", "A memory.", "/v1/memory/get", "id"),
     ("km://chunk/{id}", "chunk", "A cited passage of a document.", "/v1/knowledge/get", "id"),
     (
         *("km://tool-result/{uuid}", "tool_result", "The tool result that a placeholder names."),
         *("/v1/tool-results/load", "uuid"),
+    ),
+)
+# The same in results of searches: URI template, name and description.
+CITATIONS = (
+    ("km://{account}/{scope}/{kind}/{id}", "memory_uri", "A memory, by the URI of a result."),
+    (
+        *("kmapp://knowledge/{document}#{start}-{end}@{sha}", "citation"),
+        "The passage that a citation of a document names.",
     ),
 )
 
@@ -107,7 +118,7 @@ class McpServer:
             types.ResourceTemplate(
                 uri_template=template, name=name, description=description, mime_type=JSON
             )
-            for template, name, description, *_ in RESOURCES
+            for template, name, description, *_ in (*RESOURCES, *CITATIONS)
         ]
         return types.ListResourceTemplatesResult(resource_templates=templates)
 
@@ -116,9 +127,9 @@ class McpServer:
     ) -> types.ReadResourceResult:
         """Return a memory, a cited passage or an archived tool result as JSON."""
         uri = str(params.uri)
-        path, argument, value = _resolve_resource(uri)
+        path, body = _resolve_resource(uri)
         try:
-            response = await self.session_of(context).call("POST", path, {argument: value})
+            response = await self.session_of(context).call("POST", path, body)
         except NativeError as error:
             raise MCPError(types.INVALID_PARAMS, describe_error(error), {"uri": uri}) from error
         text = json.dumps(_plain(response.data), ensure_ascii=False)
@@ -185,15 +196,17 @@ def _plain(data: Any) -> Any:
     return json.loads(json.dumps(data, cls=JSONEncoder))
 
 
-def _resolve_resource(uri: str) -> tuple[str, str, str]:
-    """Return the native path, the argument and the id of a resource."""
+def _resolve_resource(uri: str) -> tuple[str, dict[str, Any]]:
+    """Return the native path of a resource and the body of the call, which checks the account."""
     for template, _, _, path, argument in RESOURCES:
         prefix = template.partition("{")[0]
         if uri.startswith(prefix):
-            try:
-                return path, argument, str(UUID(uri.removeprefix(prefix)))
-            except ValueError:
-                break
+            with suppress(ValueError):
+                return path, {argument: str(UUID(uri.removeprefix(prefix)))}
+    if parse_uri(uri):
+        return "/v1/memory/get", {"citation": uri}
+    if parse_citation_uri(uri):
+        return "/v1/knowledge/get", {"uri": uri}
     raise MCPError(types.INVALID_PARAMS, f"There is no resource {uri}.", {"uri": uri})
 
 

@@ -44,7 +44,7 @@ MCP_TOOLS = (
         name="tools_select",
         description="Choose among tools by the rules of the organisation.",
         path="/v1/memory/tools/select",
-        scope=Scope.RULES_WRITE,
+        scope=Scope.RULES_READ,
         required={
             "context": CONTEXT,
             "candidates": {

@@ -29,3 +29,6 @@ class Scope(models.TextChoices):
     @property
     def only_reads(self) -> bool:
         return self.value.endswith(":read") or self is Scope.DEBUG
+
+
+READ_AND_WRITE_SCOPES = tuple(each for each in Scope if each.value.endswith((":read", ":write")))

@@ -12,7 +12,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kmapp.accounts.scopes import Scope
+from kmapp.accounts.scopes import READ_AND_WRITE_SCOPES, Scope
 from kmapp.api.views import AgentView
 
 Schema = Mapping[str, Any]
@@ -76,6 +76,7 @@ class AgentTools(AgentView):
     """Return the tools that the key may use, in the format of OpenAI's function calling."""
 
     scopes = {"GET": Scope.MEMORY_READ}
+    other_scopes = READ_AND_WRITE_SCOPES
 
     @extend_schema(responses={200: AgentToolsAnswer})
     def get(self, request: Request) -> Response:

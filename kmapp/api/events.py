@@ -9,7 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.scopes import Scope
+from kmapp.accounts.authentication import KeyPrincipal
+from kmapp.accounts.scopes import READ_AND_WRITE_SCOPES, Scope
+from kmapp.api.permissions import require_scope
 from kmapp.api.response_types import serialize_as
 from kmapp.api.views import AgentView
 from kmapp.errors import NotFound
@@ -49,9 +51,14 @@ class EventShown(TypedDict):
 
 
 class Event(AgentView):
-    """Return the state of asynchronous work."""
+    """Return the state of asynchronous work.
+
+    A key without the scope memory:read sees the work of the areas that it may read or write, and
+    the results of those that it may read.
+    """
 
     scopes = {"GET": Scope.MEMORY_READ}
+    other_scopes = READ_AND_WRITE_SCOPES
 
     @extend_schema(responses={200: EventShown})
     def get(self, request: Request, pk: UUID) -> Response:
@@ -60,7 +67,22 @@ class Event(AgentView):
             event = events.filter(pk=pk).first()
             if event is None:
                 raise NotFound("Event not found.")
-            return Response(serialize_event(event))
+            answer = serialize_event(event)
+        if not _may_read_result(self.request.auth, event.topic):
+            answer["result"] = None
+        return Response(answer)
+
+
+def _may_read_result(principal: KeyPrincipal, topic: str) -> bool:
+    """Return whether the key may read results of this work. Raise Denied if not even its state."""
+    if principal.may(Scope.MEMORY_READ):
+        return True
+    prefix = topic.partition(".")[0] + ":"
+    scopes = [each for each in READ_AND_WRITE_SCOPES if each.value.startswith(prefix)]
+    granted = [each for each in scopes if principal.may(each)]
+    if not granted:
+        require_scope(principal, next(iter(scopes), Scope.MEMORY_READ))
+    return any(each.only_reads for each in granted)
 
 
 def _find_worst_state(states: set[Delivery.State]) -> str:

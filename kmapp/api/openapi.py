@@ -70,7 +70,11 @@ class AgentSchema(AutoSchema):
         """Return the description of the view, followed by the scope it requires."""
         description = super().get_description()
         scope = getattr(self.view, "scopes", {}).get(self.method)
-        return f"{description}\n\nNeeds the scope `{scope.value}`." if scope else description
+        if scope is None:
+            return description
+        if getattr(self.view, "other_scopes", ()):
+            return f"{description}\n\nNeeds any scope that reads or writes."
+        return f"{description}\n\nNeeds the scope `{scope.value}`."
 
     def get_override_parameters(self) -> list[Any]:
         """Return the parameters for variants and, for POSTs that write, idempotency."""

@@ -1,6 +1,6 @@
 """Scope permissions. DRF's settings import this, so nothing here imports `rest_framework.views`."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import cast
 
 from rest_framework.exceptions import NotAuthenticated
@@ -13,7 +13,10 @@ from kmapp.errors import Denied
 
 
 class HasScope(BasePermission):
-    """Require the scope that the view names for the method; deny methods without one."""
+    """Require the scope that the view names for the method; deny methods without one.
+
+    One of the view's `other_scopes` suffices too.
+    """
 
     def has_permission(self, request: Request, view: object) -> bool:
         principal = cast("KeyPrincipal | None", request.auth)
@@ -26,7 +29,9 @@ class HasScope(BasePermission):
         needed = scopes.get("GET" if method == "HEAD" else method)
         if needed is None:
             return False
-        require_scope(principal, needed)
+        others: Collection[Scope] = getattr(view, "other_scopes", ())
+        if not any(principal.may(each) for each in others):
+            require_scope(principal, needed)
         if principal.is_archived and method not in SAFE_METHODS and not needed.only_reads:
             raise Denied("This account is archived and read-only.", code="account_archived")
         return True

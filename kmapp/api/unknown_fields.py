@@ -6,7 +6,7 @@ The response names them, so that a misspelt field does not go unnoticed.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, cast
+from typing import Any
 
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -16,6 +16,7 @@ from kmapp.errors import Invalid
 
 STRICT_HEADER = "X-KM-Strict"
 MAX_WARNINGS = 20
+LISTS = (serializers.ListSerializer, serializers.ListField)
 SIMILARITY = 0.6  # of the nearest name, from 0 to 1
 
 
@@ -85,7 +86,6 @@ def _unknown_below(
 ) -> Iterator[tuple[tuple[str, ...], str, set[str]]]:
     if isinstance(field, serializers.Serializer):
         yield from _unknown_fields(field, value, path)
-    elif isinstance(field, serializers.ListSerializer) and isinstance(value, list):
+    elif isinstance(field, LISTS) and isinstance(value, list):
         for number, item in enumerate(value):
-            child = cast("serializers.Serializer[Any]", field.child)
-            yield from _unknown_fields(child, item, (*path, str(number)))
+            yield from _unknown_below(field.child, item, (*path, str(number)))

@@ -1,6 +1,6 @@
 """Base class of endpoints: authentication, scope per method, rate limit, parsing."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, cast
 from uuid import UUID
@@ -50,7 +50,8 @@ class AlwaysJSON(BaseContentNegotiation):
 class AgentView(APIView):
     """An endpoint for agents.
 
-    `scopes` holds the scope that each method requires; other methods are denied. `bucket` is the
+    `scopes` holds the scope that each method requires; other methods are denied. A key with one of
+    `other_scopes` passes too: the handler limits what it gets. `bucket` is the
     rate limit that requests count against: by default `recall` if all scopes only read, or `write`.
     With `idempotent`, POST accepts an Idempotency-Key: by default if its scope writes.
 
@@ -59,6 +60,7 @@ class AgentView(APIView):
     """
 
     scopes: ClassVar[Mapping[str, Scope]] = {}
+    other_scopes: ClassVar[Collection[Scope]] = ()
     bucket: ClassVar[str]
     idempotent: ClassVar[bool]
     content_negotiation_class = AlwaysJSON

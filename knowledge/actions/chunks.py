@@ -79,13 +79,28 @@ def _replace_version(
     _delete_chunks(account_id, version, surplus)
     KnowledgeChunk.objects.bulk_update(moved, POSITION_FIELDS, batch_size=500)
     KnowledgeChunk.objects.bulk_create(created, batch_size=500)
-    for batch in _split_batches(created, INDEX_BATCH):
+    _index_words(account_id, version, created)
+    _await_vectors(account_id, version, created)
+    _enqueue_embeddings(account_id, version, created, job)
+    return Counter(unchanged=len(moved), created=len(created), retired=len(surplus))
+
+
+def index_titles(account_id: UUID, documents: Sequence[KnowledgeDocument], job: UUID) -> None:
+    """Index the chunks of documents with their new titles. They have their vectors meanwhile."""
+    for version in INDEX_VERSIONS if documents else ():
+        rows = KnowledgeChunk.objects.of(account_id).of_index_version(version)
+        rows = rows.filter(document__in=documents).select_related("document")
+        chunks = list(rows.order_by("pk"))
+        _index_words(account_id, version, chunks)
+        _enqueue_embeddings(account_id, version, chunks, job)
+
+
+def _index_words(account_id: UUID, version: str, chunks: Sequence[KnowledgeChunk]) -> None:
+    for batch in _split_batches(chunks, INDEX_BATCH):
         words = {
             row.pk: build_lexical_text(row, row.document.title, row.document.ref) for row in batch
         }
         index_documents(account_id, collection_name(version), words)
-    _enqueue_embeddings(account_id, version, created, job)
-    return Counter(unchanged=len(moved), created=len(created), retired=len(surplus))
 
 
 def _delete_chunks(
@@ -109,12 +124,15 @@ def _split_batches(
     return (chunks[i : i + size] for i in range(0, len(chunks), size))
 
 
-def _enqueue_embeddings(
-    account_id: UUID, version: str, chunks: Sequence[KnowledgeChunk], job: UUID
-) -> None:
+def _await_vectors(account_id: UUID, version: str, chunks: Sequence[KnowledgeChunk]) -> None:
     parts = [Part(object_id=chunk.pk, part=0, text_sha256="") for chunk in chunks]
     for model in models_in_use() if parts else ():
         await_vectors(account_id, collection_name(version), model.pk, parts, is_equal_text=False)
+
+
+def _enqueue_embeddings(
+    account_id: UUID, version: str, chunks: Sequence[KnowledgeChunk], job: UUID
+) -> None:
     tasks = [
         Task(
             job_key=f"{batch[0].pk}:{job}",

@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -13,9 +14,11 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, publish
-from knowledge.actions.chunks import ChunkedText, replace_chunks
+from knowledge.actions.chunks import ChunkedText, index_titles, replace_chunks
 from knowledge.actions.prepare_delivery import Delivery, ParsedText, PreparedDelivery
+from knowledge.actions.sources import lock_source
 from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource, KnowledgeText
+from knowledge.parsing.formats import ARCHIVE
 from knowledge.retrieval.cache_version import invalidate_cache
 from knowledge.retrieval.citations import find_gone_error
 
@@ -46,30 +49,31 @@ def ingest_deliveries(
     prepared: Sequence[PreparedDelivery],
     *,
     remove: Sequence[str] = (),
+    commit: Recording | None = None,
 ) -> IngestResult:
-    """Write prepared deliveries in one commit. Use inside `acting`."""
+    """Write prepared deliveries in one commit, or in that of a larger change. Inside `acting`."""
     refs = [each.delivery.ref for each in prepared]
     _check_duplicates(refs)
     account_id = source.account_id
-    sources = KnowledgeSource.objects.of(account_id)
     # Each source takes one delivery at a time: two could give a text the same version number.
-    locked = sources.select_for_update(no_key=True).filter(pk=source.pk).first()
+    locked = lock_source(account_id, source.pk)
     if locked is None:  # erased while the delivery was parsed
         raise find_gone_error(account_id, source.pk) or NotFound("Source not found.")
     rows = KnowledgeDocument.objects.of(account_id).filter(source=locked)
     existing = {row.ref: row for row in rows.filter(ref__in=[*refs, *remove])}
     result = IngestResult()
-    with recording(account_id, actor) as commit:
-        ingestion = _Ingestion(locked, actor, commit, result)
+    with nullcontext(commit) if commit else recording(account_id, actor) as own:
+        ingestion = _Ingestion(locked, actor, own, result)
         for each in prepared:
             ingestion.add(each, existing.get(each.delivery.ref))
         ingestion.write()
         removed = [row for ref in remove if (row := existing.get(ref)) and not row.removed_at]
         ingestion.remove(removed)
-    if commit.diff:
-        result.commit_id = commit.id
+        sources = KnowledgeSource.objects.of(account_id).filter(pk=source.pk)
+        sources.update(refreshed_at=timezone.now())
+    if own.diff:
+        result.commit_id = own.id
         invalidate_cache(account_id)
-    sources.filter(pk=source.pk).update(refreshed_at=timezone.now())
     return result
 
 
@@ -90,17 +94,17 @@ class _Ingestion:
         self.source, self.actor, self.commit, self.result = source, actor, commit, result
         self.account_id = source.account_id
         self.created: list[KnowledgeDocument] = []
+        self.replaced: list[KnowledgeDocument] = []  # by another file
+        self.updated: list[KnowledgeDocument] = []  # with an unchanged file
+        self.retitled: list[KnowledgeDocument] = []  # of those
         self.texts: list[KnowledgeText] = []
         self.chunked_texts: list[ChunkedText] = []
         self.unparsed: list[tuple[KnowledgeDocument, Delivery]] = []
 
     def add(self, prepared: PreparedDelivery, existing: KnowledgeDocument | None) -> None:
         delivery = prepared.delivery
-        is_finished = existing and not existing.removed_at and existing.state != State.FAILED
-        if prepared.unchanged or (is_finished and existing and existing.sha256 == delivery.sha256):
-            if existing:
-                self.result.documents.append(existing)
-            self.result.unchanged.append(delivery.ref)
+        if existing and self._has_same_content(existing, prepared):
+            self._update_metadata(existing, delivery)
             return
         document = existing
         if document is None:
@@ -113,6 +117,8 @@ class _Ingestion:
                 created_at=timezone.now(),
             )
             self.created.append(document)
+        else:
+            self.replaced.append(document)
         (self.result.changed if existing else self.result.added).append(delivery.ref)
         title_before = document.title
         self._set_fields(document, prepared)
@@ -132,11 +138,44 @@ class _Ingestion:
         elif not prepared.error:
             self.unparsed.append((document, delivery))
 
+    def _has_same_content(self, existing: KnowledgeDocument, prepared: PreparedDelivery) -> bool:
+        """Return whether a document need not be parsed again.
+
+        An archive with a new revision must be, because its files get that revision.
+        """
+        is_finished = not existing.removed_at and existing.state != State.FAILED
+        revision = self._get_revision(prepared.delivery)
+        is_new_archive = prepared.format == ARCHIVE and existing.revision != revision
+        return is_finished and existing.sha256 == prepared.delivery.sha256 and not is_new_archive
+
+    def _get_revision(self, delivery: Delivery) -> str:
+        return delivery.revision or self.source.revision
+
+    def _update_metadata(self, document: KnowledgeDocument, delivery: Delivery) -> None:
+        """Update what a delivery states about an unchanged file; values left out stay."""
+        sent = {
+            "title": delivery.title,
+            "url": delivery.url,
+            "revision": self._get_revision(delivery),
+        }
+        values = {name: v for name, v in sent.items() if v and v != getattr(document, name)}
+        self.result.documents.append(document)
+        if not values:
+            self.result.unchanged.append(delivery.ref)
+            return
+        self.result.changed.append(delivery.ref)
+        self.updated.append(document)
+        if "title" in values:
+            self.retitled.append(document)
+        for name, value in values.items():
+            setattr(document, name, value)
+        document.updated_at, document.commit_id = timezone.now(), self.commit.id
+
     def _set_fields(self, document: KnowledgeDocument, prepared: PreparedDelivery) -> None:
         delivery, reading, now = prepared.delivery, prepared.parsed, timezone.now()
         document.mime = prepared.format.mime if prepared.format else "application/octet-stream"
         document.title = reading.title if reading else delivery.title or document.title
-        document.url, document.revision = delivery.url, delivery.revision or self.source.revision
+        document.url, document.revision = delivery.url, self._get_revision(delivery)
         document.sha256, document.size = delivery.sha256, delivery.size
         document.observed_at = delivery.observed_at or now
         document.removed_at, document.updated_at = None, now
@@ -147,21 +186,17 @@ class _Ingestion:
 
     def write(self) -> None:
         """Write rows in the order of their foreign keys."""
-        created_ids = {document.pk for document in self.created}
         KnowledgeDocument.objects.bulk_create(self.created, batch_size=500)
-        changed = [
-            document
-            for document in self.result.documents
-            if document.pk not in created_ids and document.commit_id == self.commit.id
-        ]
+        changed = [*self.replaced, *self.updated]
         KnowledgeDocument.objects.bulk_update(changed, COLUMNS, batch_size=200)
         KnowledgeText.objects.bulk_create(self.texts, batch_size=100)
         self.commit.add_all(self.created, "ADD")
         self.commit.add_all(changed, "UPDATE")
         self.commit.add_all(self.texts, "ADD")
         self.result.chunks = replace_chunks(self.account_id, self.chunked_texts, self.commit.id)
-        if changed:  # their previous files
-            KnowledgePiece.objects.of(self.account_id).filter(document__in=changed).delete()
+        index_titles(self.account_id, self.retitled, self.commit.id)
+        if self.replaced:  # their previous files
+            KnowledgePiece.objects.of(self.account_id).filter(document__in=self.replaced).delete()
         for document, delivery in self.unparsed:
             for number, piece in enumerate(delivery.pieces):
                 KnowledgePiece(

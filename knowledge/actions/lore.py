@@ -1,6 +1,7 @@
 """Actions on lore entries; each change is a commit."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.personal_data import erase_copies
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
-from kmapp.ledger.actions import recording
+from kmapp.ledger.actions import Recording, recording
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.lore.triggers import InvalidPattern, compile_pattern
 from knowledge.models import KnowledgeSource, LorebookEntry
@@ -26,15 +27,20 @@ def create_lorebook(
     account_id: UUID, actor: Actor, source_input: NewSource, entries: Sequence[Mapping[str, Any]]
 ) -> KnowledgeSource:
     """Create a lorebook with its entries, or nothing if one is invalid. Inside `acting`."""
-    source = ensure_source(account_id, actor, source_input)
-    add_entries(source, actor, entries)
+    with recording(account_id, actor) as commit:
+        source = ensure_source(account_id, actor, source_input, commit=commit)
+        add_entries(source, actor, entries, commit=commit)
     return source
 
 
 def add_entries(
-    source: KnowledgeSource, actor: Actor, entries: Sequence[Mapping[str, Any]]
+    source: KnowledgeSource,
+    actor: Actor,
+    entries: Sequence[Mapping[str, Any]],
+    *,
+    commit: Recording | None = None,
 ) -> list[LorebookEntry]:
-    """Write entries of a lorebook, in one commit. Use inside `acting`."""
+    """Write entries of a lorebook in one commit, or in that of a larger change. Inside `acting`."""
     if source.kind != KnowledgeSource.Kind.LOREBOOK:
         raise Conflict(
             _("“%(name)s” is not a lorebook. Choose a lorebook.") % {"name": source.name}
@@ -49,12 +55,12 @@ def add_entries(
             % {"n": MAX_ENTRIES}
         )
     now = timezone.now()
-    with recording(source.account_id, actor) as commit:
+    with nullcontext(commit) if commit else recording(source.account_id, actor) as own:
         rows = [
             LorebookEntry(
                 id=uuid7(),
                 account_id=source.account_id,
-                commit_id=commit.id,
+                commit_id=own.id,
                 source=source,
                 created_by=str(actor),
                 created_at=now,
@@ -66,7 +72,7 @@ def add_entries(
         for i, row in enumerate(rows):
             _check_entry(row, f"entries.{i}.")
         LorebookEntry.objects.bulk_create(rows, batch_size=500)
-        commit.add_all(rows, "ADD")
+        own.add_all(rows, "ADD")
     return rows
 
 

@@ -25,7 +25,8 @@ from knowledge.actions.prepare_delivery import (
     check_quota,
     prepare_deliveries,
 )
-from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource
+from knowledge.actions.sources import lock_source
+from knowledge.models import KnowledgeDocument, KnowledgePiece
 from knowledge.parsing.formats import ARCHIVE, Format, extract_title, find_format
 from knowledge.parsing.sandbox import CannotParse, parse_in_sandbox, unpack_in_sandbox
 from knowledge.retrieval.cache_version import invalidate_cache
@@ -48,8 +49,7 @@ def parse_document(account_id: UUID, document_id: UUID) -> None:
             if form is None:
                 raise CannotParse(UNSUPPORTED_TYPE)
             if form == ARCHIVE:
-                _unpack(document, unpack_in_sandbox(file))
-                _set_state(document, State.READY)
+                unpack_archive(document, unpack_in_sandbox(file))
             else:
                 _store_text(document, _parse_file(document, form, file))
     except (CannotParse, DomainError) as error:
@@ -105,8 +105,7 @@ def lock_pending(document: KnowledgeDocument) -> KnowledgeDocument | None:
 
     A newer delivery has its own job. Returns None if the source removed the document meanwhile.
     """
-    sources = KnowledgeSource.objects.of(document.account_id).select_for_update(no_key=True)
-    if sources.filter(pk=document.source_id).first() is None:
+    if lock_source(document.account_id, document.source_id) is None:
         return None  # erased meanwhile
     rows = KnowledgeDocument.objects.of(document.account_id).not_removed()
     return (
@@ -116,8 +115,11 @@ def lock_pending(document: KnowledgeDocument) -> KnowledgeDocument | None:
     )
 
 
-def _unpack(document: KnowledgeDocument, files: Iterator[tuple[str, bytes]]) -> None:
-    """Deliver the files of an archive under its name, and remove files that it no longer has."""
+def unpack_archive(document: KnowledgeDocument, files: Iterator[tuple[str, bytes]]) -> None:
+    """Deliver the files of an archive under its name, and remove files that it no longer has.
+
+    Stops if the archive was replaced or removed, because its files are those of the newer one.
+    """
     source, folder = document.source, str(PurePosixPath(document.ref).with_suffix(""))
     seen: set[str] = set()
     batch: list[Delivery] = []
@@ -128,32 +130,43 @@ def _unpack(document: KnowledgeDocument, files: Iterator[tuple[str, bytes]]) -> 
         seen.add(ref)
         batch.append(Delivery.of(ref, data, revision=document.revision))
         if len(batch) >= BATCH_FILES or sum(each.size for each in batch) > BATCH_BYTES:
-            _deliver(source, batch)
+            if not _deliver(document, batch):
+                return
             batch = []
-    _deliver(source, batch)
+    if not _deliver(document, batch):
+        return
     with acting(source.account_id):
+        locked = lock_pending(document)
+        if locked is None:
+            return
         rows = KnowledgeDocument.objects.of(source.account_id).not_removed().filter(source=source)
         inside = rows.filter(ref__startswith=f"{folder}/").values_list("ref", flat=True)
-        ingest_deliveries(source, SYSTEM, [], remove=[ref for ref in inside if ref not in seen])
+        removed = [ref for ref in inside if ref not in seen]
+        _set_state(locked, State.READY)
+        ingest_deliveries(source, SYSTEM, [], remove=removed)
 
 
-def _deliver(source: KnowledgeSource, files: list[Delivery]) -> None:
-    prepared = prepare_deliveries(source, files)
-    with acting(source.account_id):
-        check_quota(source.account_id, files)
-        ingest_deliveries(source, SYSTEM, prepared)
-
-
-def _set_state(document: KnowledgeDocument, state: State, error: str = "") -> None:
-    with acting(document.account_id):
-        if locked := lock_pending(document):
-            locked.state, locked.error = state, error
-            locked.save(update_fields=["state", "error"])
+def _deliver(archive: KnowledgeDocument, files: list[Delivery]) -> bool:
+    """Deliver files of an archive. Return False if it is no longer pending."""
+    prepared = prepare_deliveries(archive.source, files)
+    with acting(archive.account_id):
+        if lock_pending(archive) is None:
+            return False
+        check_quota(archive.account_id, files)
+        ingest_deliveries(archive.source, SYSTEM, prepared)
+    return True
 
 
 def fail_document(document: KnowledgeDocument, reason: str) -> None:
     """Store why a pending document has no text."""
-    _set_state(document, State.FAILED, reason[:500])
+    with acting(document.account_id):
+        if locked := lock_pending(document):
+            _set_state(locked, State.FAILED, reason[:500])
+
+
+def _set_state(locked: KnowledgeDocument, state: State, error: str = "") -> None:
+    locked.state, locked.error = state, error
+    locked.save(update_fields=["state", "error"])
 
 
 def retry_document(account_id: UUID, document_id: UUID) -> KnowledgeDocument:

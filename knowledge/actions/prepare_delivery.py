@@ -86,13 +86,15 @@ class ParsedText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedDelivery:
-    """A delivery, ready to be stored. A worker parses it if it has no reading and no error."""
+    """A delivery, ready to be stored.
+
+    Without `parsed` and `error` it is unchanged, or a worker parses it.
+    """
 
     delivery: Delivery
     format: Format | None
     parsed: ParsedText | None = None
     error: str = ""
-    unchanged: bool = False
 
 
 def check_quota(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
@@ -164,7 +166,7 @@ def _prepare_file(
     head = next(iter(delivery.pieces), b"")[:512]
     form = find_format(delivery.ref, delivery.mime, head)
     if existing_digest == delivery.sha256:
-        return PreparedDelivery(delivery=delivery, format=form, unchanged=True)
+        return PreparedDelivery(delivery=delivery, format=form)
     if form is None:
         return PreparedDelivery(delivery=delivery, format=None, error=UNSUPPORTED_TYPE)
     if form.parser or delivery.size > _get_inline_limit(form):

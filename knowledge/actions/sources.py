@@ -1,6 +1,7 @@
 """Creation and update of sources."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.redacted_text import redact_reason
 from kmapp.errors import Conflict, Denied, Invalid
-from kmapp.ledger.actions import recording
+from kmapp.ledger.actions import Recording, recording
 from kmapp.security.prompt_injection.confusables import list_confusable
 from knowledge.models import KnowledgeSource
 
@@ -36,18 +37,30 @@ def find_source(account_id: UUID, name: str, scope: str = "") -> KnowledgeSource
     return KnowledgeSource.objects.of(account_id).filter(scope=scope, name=name).first()
 
 
+def lock_source(account_id: UUID, pk: UUID) -> KnowledgeSource | None:
+    """Lock and return a source, which takes one delivery at a time; None if it was erased."""
+    rows = KnowledgeSource.objects.of(account_id).select_for_update(no_key=True)
+    return rows.filter(pk=pk).first()
+
+
 def ensure_source(
-    account_id: UUID, actor: Actor, source_input: NewSource, *, may_trust: bool = True
+    account_id: UUID,
+    actor: Actor,
+    source_input: NewSource,
+    *,
+    may_trust: bool = True,
+    commit: Recording | None = None,
 ) -> KnowledgeSource:
     """Return the source with this name, created or updated. Inside `acting`.
 
     Without `may_trust` the source must be untrusted, because documents get the trust of their
-    source.
+    source. Pass the `commit` of a larger change, so that the chain is not locked before its end.
     """
-    try:
-        return _create_or_update(account_id, actor, source_input, may_trust=may_trust)
-    except IntegrityError:  # created by another transaction after the lookup
-        return _create_or_update(account_id, actor, source_input, may_trust=may_trust)
+    with nullcontext(commit) if commit else recording(account_id, actor) as own:
+        try:
+            return _create_or_update(own, source_input, may_trust=may_trust)
+        except IntegrityError:  # created by another transaction after the lookup
+            return _create_or_update(own, source_input, may_trust=may_trust)
 
 
 def check_source(
@@ -57,16 +70,20 @@ def check_source(
 
     A later step may refuse the documents. Their source is stored together with them.
     """
+    unwritten = Recording(account_id=account_id, actor=actor, input=None, reason="")
     with transaction.atomic():
-        source = ensure_source(account_id, actor, source_input, may_trust=may_trust)
+        source = ensure_source(
+            account_id, actor, source_input, may_trust=may_trust, commit=unwritten
+        )
         check_accepts_documents(source)
         transaction.set_rollback(True)
     return source
 
 
 def _create_or_update(
-    account_id: UUID, actor: Actor, source_input: NewSource, *, may_trust: bool
+    commit: Recording, source_input: NewSource, *, may_trust: bool
 ) -> KnowledgeSource:
+    account_id = commit.account_id
     rows = KnowledgeSource.objects.of(account_id).select_for_update(no_key=True)
     source = rows.filter(scope=source_input.scope, name=source_input.name).first()
     if not may_trust:
@@ -74,7 +91,7 @@ def _create_or_update(
     if source is None:
         if not may_trust:
             _check_look_alike(account_id, source_input)
-        return _create(account_id, actor, source_input)
+        return _create(commit, source_input)
     if source_input.kind and source_input.kind != source.kind:
         raise Conflict(
             f"The kind of “{source.name}” is {source.kind}. Choose another name, or leave kind out."
@@ -84,9 +101,7 @@ def _create_or_update(
         "ref": source_input.ref,
         "revision": source_input.revision,
     }
-    change_source(
-        source, actor, {name: value for name, value in values.items() if value is not None}
-    )
+    _update(source, {name: value for name, value in values.items() if value is not None}, commit)
     return source
 
 
@@ -121,28 +136,28 @@ def _check_look_alike(account_id: UUID, source_input: NewSource) -> None:
         )
 
 
-def _create(account_id: UUID, actor: Actor, source_input: NewSource) -> KnowledgeSource:
+def _create(commit: Recording, source_input: NewSource) -> KnowledgeSource:
     if not source_input.name.strip():
         raise Invalid(
             "A source needs a name.", issues=[{"path": "source.name", "message": "is empty"}]
         )
     kind, now = Kind(source_input.kind or Kind.FILE_SET), timezone.now()
-    with transaction.atomic(), recording(account_id, actor) as commit:
-        source = KnowledgeSource(
-            account_id=account_id,
-            commit_id=commit.id,
-            name=source_input.name,
-            kind=kind,
-            trust=source_input.trust or DEFAULT_TRUST.get(kind, Trust.UNTRUSTED),
-            scope=source_input.scope,
-            ref=source_input.ref or "",
-            revision=source_input.revision or "",
-            created_by=str(actor),
-            created_at=now,
-            updated_at=now,
-        )
+    source = KnowledgeSource(
+        account_id=commit.account_id,
+        commit_id=commit.id,
+        name=source_input.name,
+        kind=kind,
+        trust=source_input.trust or DEFAULT_TRUST.get(kind, Trust.UNTRUSTED),
+        scope=source_input.scope,
+        ref=source_input.ref or "",
+        revision=source_input.revision or "",
+        created_by=str(commit.actor),
+        created_at=now,
+        updated_at=now,
+    )
+    with transaction.atomic():
         source.save(force_insert=True)
-        commit.add(source, "ADD")
+    commit.add(source, "ADD")
     source.fresh = True
     return source
 
@@ -150,14 +165,21 @@ def _create(account_id: UUID, actor: Actor, source_input: NewSource) -> Knowledg
 def change_source(
     source: KnowledgeSource, actor: Actor, values: Mapping[str, Any], reason: str = ""
 ) -> None:
-    """Update the fields that differ, in one commit."""
+    """Update the fields that differ, in one commit.
+
+    Lock the source first: the commit seals all its fields, and those of a stale row differ.
+    """
+    stored_reason = redact_reason(source.account_id, reason)
+    with recording(source.account_id, actor, reason=stored_reason) as commit:
+        _update(source, values, commit)
+
+
+def _update(source: KnowledgeSource, values: Mapping[str, Any], commit: Recording) -> None:
     changed = {name: value for name, value in values.items() if getattr(source, name) != value}
     if not changed:
         return
-    stored_reason = redact_reason(source.account_id, reason)
-    with recording(source.account_id, actor, reason=stored_reason) as commit:
-        for name, value in changed.items():
-            setattr(source, name, value)
-        source.updated_at, source.commit_id = timezone.now(), commit.id
-        source.save(update_fields=[*changed, "updated_at", "commit"])
-        commit.add(source, "UPDATE")
+    for name, value in changed.items():
+        setattr(source, name, value)
+    source.updated_at, source.commit_id = timezone.now(), commit.id
+    source.save(update_fields=[*changed, "updated_at", "commit"])
+    commit.add(source, "UPDATE")

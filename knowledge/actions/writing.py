@@ -17,7 +17,13 @@ from knowledge.actions.prepare_delivery import (
     check_quota,
     prepare_deliveries,
 )
-from knowledge.actions.sources import NewSource, check_accepts_documents, ensure_source, find_source
+from knowledge.actions.sources import (
+    NewSource,
+    check_accepts_documents,
+    ensure_source,
+    find_source,
+    lock_source,
+)
 from knowledge.models import KnowledgeDocument, KnowledgeSource, KnowledgeText
 from knowledge.parsing.formats import MARKDOWN, PLAIN, extract_title
 
@@ -77,7 +83,7 @@ def create_document(account_id: UUID, actor: Actor, new: NewDocument) -> Knowled
         _check_new(source, new.ref)
     prepared = prepare_deliveries(source, [delivery])
     with acting(account_id):
-        _lock_source(source)
+        lock_source(account_id, source.pk)
         _check_new(source, new.ref)
         return ingest_deliveries(source, actor, prepared).documents[0]
 
@@ -105,7 +111,7 @@ def save_document(
         check_quota(account_id, [delivery])
     prepared = prepare_deliveries(source, [delivery])
     with acting(account_id):
-        _lock_source(source)
+        lock_source(account_id, source.pk)
         locked = _load_editable(account_id, document_id)
         if locked.version != version:
             raise Conflict(
@@ -127,12 +133,6 @@ def _load_editable(account_id: UUID, document_id: UUID) -> KnowledgeDocument:
             _("Only Markdown and text can be edited here. Upload a new version of the file.")
         )
     return document
-
-
-def _lock_source(source: KnowledgeSource) -> None:
-    """Lock the source until the transaction ends: it takes one delivery at a time."""
-    rows = KnowledgeSource.objects.of(source.account_id).select_for_update(no_key=True)
-    rows.filter(pk=source.pk).first()
 
 
 def _check_new(source: KnowledgeSource, ref: str) -> None:

@@ -16,9 +16,13 @@ register_tools(
     ),
     Tool(
         name="knowledge_get",
-        description="Return one passage in full, by its ID.",
+        description="Return the whole passage that a citation names, exactly as it was cited.",
         path="/v1/knowledge/get",
         scope=Scope.KNOWLEDGE_READ,
-        required={"id": text("The ID of the passage, from a search.")},
+        required={},
+        optional={
+            "uri": text("The URI of a citation, from a search."),
+            "id": text("The ID of a passage, instead of a URI."),
+        },
     ),
 )

@@ -10,9 +10,10 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from kmapp.api.message_content import MessageTextField
-from kmapp.api.serializers import Aliases, OneOrMore, Typed, one_of
+from kmapp.api.serializers import Aliases, OneOrMore, Typed, alias_help
 from knowledge.actions.prepare_delivery import Delivery
 from knowledge.models import KnowledgeSource
+from knowledge.retrieval.citations import parse_uri
 
 MAX_TEXT_LENGTH = 2_000_000  # characters; the limit of the request body is reached first
 MAX_DOCUMENTS = 200
@@ -129,7 +130,9 @@ class KnowledgeSearchInput(Aliases):
     mime = OneOrMore(child=serializers.CharField(max_length=100), max_length=20, required=False)
     scope = serializers.CharField(max_length=200, required=False, allow_blank=True)
     version = serializers.CharField(
-        max_length=200, required=False, help_text="The revision of the documents at ingestion."
+        max_length=200,
+        required=False,
+        help_text="The revision of the documents at their last delivery.",
     )
     min_score = serializers.FloatField(min_value=0, max_value=1, default=0)
     merge = serializers.BooleanField(
@@ -162,16 +165,22 @@ class CitationInput(Typed):
 
 
 class GetInput(Typed):
-    """The text to read: the span of a citation, or a chunk by its ID."""
+    """The text to read: the span of a citation or of its URI, or a chunk by its ID."""
 
-    together = one_of("citation", "id")
+    together = {"oneOf": [alias_help(name) for name in ("citation", "uri", "id")]}
 
     citation = CitationInput(required=False)
-    id = serializers.UUIDField(required=False)
+    uri = serializers.CharField(max_length=200, required=False, allow_null=True)
+    id = serializers.UUIDField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if ("citation" in attrs) == ("id" in attrs):
-            raise ValidationError({"citation": "Send a citation or the ID of a chunk."})
+        """Require one place, and read the URI into `span`."""
+        if sum(attrs.get(name) is not None for name in ("citation", "uri", "id")) != 1:
+            raise ValidationError({"citation": "Send a citation, its uri, or the id of a chunk."})
+        if uri := attrs.get("uri"):
+            attrs["span"] = parse_uri(uri)
+            if attrs["span"] is None:
+                raise ValidationError({"uri": "This is not the URI of a citation of a document."})
         return attrs
 
 

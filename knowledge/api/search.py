@@ -63,7 +63,9 @@ class GetKnowledge(AgentView):
     def post(self, request: Request) -> Response:
         data = parse(GetInput, request)
         with acting(self.account):
-            if "citation" in data:
+            if "span" in data:
+                place = data["span"]
+            elif "citation" in data:
                 locator = data["citation"]["locator"]
                 span = {name: locator.get(name) for name in SPAN_FIELDS}
                 sha256 = locator.get("sha", "")

@@ -1,5 +1,6 @@
 """API of sources and documents: ingest, list and erase."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -12,10 +13,11 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.response_types import serialize_as
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, NotFound
+from kmapp.ledger.actions import Recording, recording
 from knowledge.actions.erasure import erase_document, erase_source
 from knowledge.actions.ingest import IngestResult, ingest_deliveries
 from knowledge.actions.page_fetches import check_addresses
-from knowledge.actions.prepare_delivery import check_quota, prepare_deliveries
+from knowledge.actions.prepare_delivery import Delivery, check_quota, prepare_deliveries
 from knowledge.actions.sources import NewSource, check_source, ensure_source
 from knowledge.api import serialize
 from knowledge.api.request_serializers import IngestInput, SourceInput, SourcesInput, build_delivery
@@ -33,6 +35,7 @@ from knowledge.retrieval.citations import find_gone_error
 class Ingest(AgentView):
     """Ingest documents of one source. Documents with an unchanged digest are not read again.
 
+    If their title, URL or revision is new, it is stored, and they are among the `changed` ones.
     A key without the scope knowledge:trust can only create and update untrusted sources.
 
     Plain text is searchable when the response arrives. Workers parse other files and fetch pages
@@ -54,22 +57,30 @@ class Ingest(AgentView):
             check_quota(self.account, deliveries)
         prepared = prepare_deliveries(source, deliveries)
         with acting(self.account):
-            source = _ensure_source(self, source_input)
-            remove = list(data["remove"])
-            if data["complete"]:
-                rows = (
-                    KnowledgeDocument.objects.of(self.account).not_removed().filter(source=source)
+            with recording(self.account, self.actor) as commit:
+                source = _ensure_source(self, source_input, commit)
+                remove = list(data["remove"])
+                if data["complete"]:
+                    remove += _list_undelivered(source, deliveries)
+                result = ingest_deliveries(
+                    source, self.actor, prepared, remove=remove, commit=commit
                 )
-                delivered = [each.ref for each in deliveries]
-                remove += rows.exclude(ref__in=delivered).values_list("ref", flat=True)
-            result = ingest_deliveries(source, self.actor, prepared, remove=remove)
             output = _serialize_result(source, result)
             return self.seal(Response(output, status=201 if result.added else 200))
 
 
-def _ensure_source(view: AgentView, source_input: NewSource) -> KnowledgeSource:
+def _ensure_source(
+    view: AgentView, source_input: NewSource, commit: Recording | None = None
+) -> KnowledgeSource:
     may_trust = view.request.auth.may(Scope.KNOWLEDGE_TRUST)
-    return ensure_source(view.account, view.actor, source_input, may_trust=may_trust)
+    return ensure_source(view.account, view.actor, source_input, may_trust=may_trust, commit=commit)
+
+
+def _list_undelivered(source: KnowledgeSource, deliveries: Sequence[Delivery]) -> list[str]:
+    """Return the refs of the documents that a complete delivery does not contain."""
+    rows = KnowledgeDocument.objects.of(source.account_id).not_removed().filter(source=source)
+    delivered = [each.ref for each in deliveries]
+    return list(rows.exclude(ref__in=delivered).values_list("ref", flat=True))
 
 
 def _check_may_erase(view: AgentView, sources: QuerySet[KnowledgeSource]) -> None:

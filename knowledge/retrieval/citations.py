@@ -1,5 +1,6 @@
 """Citations: the exact position of a text, and its resolution."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +18,10 @@ from knowledge.retrieval.sealed_chunks import load_sealed_text
 
 KIND = "knowledge_chunk"
 URI = "kmapp://knowledge/{document}#{start}-{end}@{sha}"
+URI_PATTERN = re.compile(
+    r"kmapp://knowledge/(?P<document>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+    r"#(?P<start>[0-9]{1,10})-(?P<end>[0-9]{1,10})@(?P<sha>[0-9a-f]{64})"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +89,17 @@ def build_citation(
         "trust": source.trust,
         **versions,
     }
+
+
+def parse_uri(uri: str) -> CitedSpan | None:
+    """Return the span that the URI of a citation names, or None if it is no such URI."""
+    match = URI_PATTERN.fullmatch(uri)
+    return match and CitedSpan(
+        document_id=UUID(match["document"]),
+        sha256=match["sha"],
+        start=int(match["start"]),
+        end=int(match["end"]),
+    )
 
 
 def load_cited_text(account_id: UUID, span: CitedSpan) -> CitedText:

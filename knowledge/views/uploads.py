@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from kmapp.accounts.acting import acting
 from kmapp.errors import DomainError
+from kmapp.ledger.actions import recording
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest
@@ -172,9 +173,9 @@ def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
         )
         source = check_source(account_id, actor, new)
     prepared = prepare_deliveries(source, deliveries)
-    with acting(account_id):
-        source = ensure_source(account_id, actor, new)
-        result = ingest_deliveries(source, actor, prepared)
+    with acting(account_id), recording(account_id, actor) as commit:
+        source = ensure_source(account_id, actor, new, commit=commit)
+        result = ingest_deliveries(source, actor, prepared, commit=commit)
     if not data["uploads"]:
         return redirect_with_notice(
             request, _("Fetching the page."), "knowledge:source", pk=source.pk

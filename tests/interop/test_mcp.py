@@ -1,5 +1,6 @@
 """The MCP server, over both transports, with the official client."""
 
+import hashlib
 import json
 import socket
 import subprocess
@@ -22,9 +23,13 @@ from interop import native_client
 from interop.mcp import native_session
 from interop.mcp.http_application import application
 from interop.mcp.tools import BEHAVIOURS, all_tools
-from kmapp.accounts.models import ApiKey
+from kmapp.accounts.models import Account, ApiKey
 from kmapp.settings import BASE_DIR
+from knowledge.models import KnowledgeChunk
+from tests import makers
 from tests.interop.conftest import Run, product_environment
+from tests.kernel.test_api_routes import VIEWS
+from tests.knowledge.deliveries import deliver
 
 
 @contextmanager
@@ -56,7 +61,7 @@ def check_session(seen: dict[str, Any]) -> None:
     assert seen["tools"]["memory_forget"]["annotations"]["destructiveHint"] is True
     assert seen["found"] == ["Ann is allergic to peanuts."]
     assert seen["read"] == "Ann is allergic to peanuts."
-    assert len(seen["templates"]) == 3
+    assert len(seen["templates"]) == 5
     assert seen["prompts"] == ["assemble_context"]
     assert "allergic to peanuts" in "".join(seen["prompt"])
     assert seen["archived"] is True
@@ -73,6 +78,11 @@ def check_session(seen: dict[str, Any]) -> None:
 
 def test_every_tool_has_annotations_and_an_output_schema() -> None:
     assert {tool.name for tool in all_tools()} == set(BEHAVIOURS)
+
+
+def test_every_tool_needs_the_scope_of_its_endpoint() -> None:
+    for tool in all_tools():
+        assert VIEWS[tool.path.strip("/")].scopes["POST"] is tool.scope, tool.name
 
 
 def test_http_session(run_client: Run, mcp_url: str) -> None:
@@ -169,6 +179,57 @@ def test_a_cancelled_call_returns_at_once(
 
     assert anyio.run(cancel)
     assert not blocked_calls.is_set()
+
+
+async def follow_citations(url: str, key: str) -> list[str]:
+    """Return the text of a memory and that of a passage, by resource and by tool."""
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        stored = await client.call_tool("memory_store", {"text": "Ann likes tea.", "user_id": "a"})
+        search = await client.call_tool("knowledge_search", {"query": "tea of the hill"})
+        assert stored.structured_content
+        assert search.structured_content
+        [passage] = search.structured_content["results"]
+        [citation] = passage["citations"]
+        reads = [
+            await client.read_resource(uri)
+            for uri in (stored.structured_content["uri"], citation["uri"])
+        ]
+        quoted = await client.call_tool("knowledge_get", {"uri": citation["uri"]})
+        assert quoted.structured_content
+        texts = [json.loads(getattr(each.contents[0], "text", ""))["text"] for each in reads]
+        return [*texts, quoted.structured_content["text"], passage["text"]]
+
+
+def test_citations_lead_to_whole_passages(
+    mcp_url: str, acme: Account, key: tuple[ApiKey, str]
+) -> None:
+    hill = "The tea of the hill is picked by hand. " * 60
+    deliver(acme, {"hill.md": f"# Hill\n\n{hill}"})
+    memory, read, quoted, shown = anyio.run(follow_citations, mcp_url, key[1])
+    assert makers.count(KnowledgeChunk, acme) > 1
+    assert memory == "Ann likes tea."
+    assert read == quoted == shown
+    assert len(shown) > len(hill) - 2
+
+
+def test_uri_of_another_account_is_not_resolved(
+    mcp_url: str, acme: Account, rival: Account, key: tuple[ApiKey, str]
+) -> None:
+    result = deliver(rival, {"secret.md": "# Secret"})
+    sha256 = hashlib.sha256(b"# Secret").hexdigest()
+    [memory] = makers.write(rival, "Secret.")
+    for uri in (
+        f"kmapp://knowledge/{result.documents[0].pk}#0-8@{sha256}",
+        f"km://{rival.pk}/default/fact/{memory.pk}",
+        f"km://{acme.pk}/default/fact/{memory.pk}",
+    ):
+        body = {"jsonrpc": "2.0", "id": 2, "method": "resources/read", "params": {"uri": uri}}
+        answer = post(mcp_url, key[1], body).text
+        assert "not_found" in answer, answer
+        assert "Secret" not in answer
 
 
 def list_tool_names(url: str, key: str) -> set[str]:

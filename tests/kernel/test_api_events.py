@@ -9,8 +9,9 @@ from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.outbox import registry
+from kmapp.outbox import job_results, registry
 from kmapp.outbox.actions import Task, deliver_due, publish
+from kmapp.outbox.job_results import Outcome
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import Job, JobErrors, RetryLater
 from tests import makers
@@ -23,6 +24,7 @@ HandlerErrors = dict[str, Exception | None]
 def errors(monkeypatch: pytest.MonkeyPatch) -> HandlerErrors:
     """Register two handlers of one topic; return the error that each raises."""
     monkeypatch.setattr(registry, "_subscriptions", {})
+    monkeypatch.setattr(job_results, "_result_functions", {})
     errors: HandlerErrors = {"first": None, "second": None}
 
     def handler(name: str) -> registry.Handler:
@@ -87,6 +89,38 @@ def test_leased_event_is_running(agent: Client, acme: Account, event: UUID) -> N
     with acting(acme):
         Delivery.objects.of(acme).filter(event_id=event).update(lease_token=uuid4())
     assert agent.get(f"/v1/events/{event}").json()["state"] == "RUNNING"
+
+
+@pytest.fixture
+def knowledge_event(acme: Account, errors: HandlerErrors) -> UUID:
+    topic = "knowledge.document.read"
+    job_results.register_result_function(topic)(lambda *_: Outcome(result={"text": "Tea."}))
+    registry.on(topic)(lambda jobs: None)
+    with acting(acme):
+        return publish(acme.pk, topic, [Task(job_key="a:1", payload={})])["a:1"]
+
+
+@pytest.mark.parametrize(
+    ("scope", "result"),
+    [
+        ("memory:read", {"text": "Tea."}),
+        ("knowledge:read", {"text": "Tea."}),
+        ("knowledge:write", None),
+    ],
+)
+def test_event_is_visible_to_keys_of_its_area(
+    acme: Account, knowledge_event: UUID, scope: str, result: Any
+) -> None:
+    event = makers.agent(acme, [scope]).get(f"events/{knowledge_event}", 200)
+    assert (event["state"], event["result"]) == ("PENDING", result)
+
+
+@pytest.mark.parametrize("scope", ["memory:write", "context:read", "debug"])
+def test_event_of_another_area_needs_its_scope(
+    acme: Account, knowledge_event: UUID, scope: str
+) -> None:
+    refused = makers.agent(acme, [scope]).get(f"events/{knowledge_event}", 403)
+    assert refused["error"] == "missing_scope"
 
 
 def test_event_of_another_account_returns_404(client: Client, rival: Account, event: UUID) -> None:

@@ -34,6 +34,12 @@ def post(agent: Client, path: str, body: Body, status: int = 200, **headers: str
             "nodes.0.importnce",
             "importance",
         ),
+        (
+            "/v1/knowledge/ingest",
+            {"source": "docs", "documents": [{"ref": "a", "text": "Tea.", "titel": "x"}]},
+            "documents.0.titel",
+            "title",
+        ),
     ],
 )
 def test_unknown_field_suggests_the_nearest_field(

@@ -242,6 +242,13 @@ def test_recall_evaluates_rules_for_a_context(filled: Agent, acme: Account) -> N
     assert rules["applied"]["policy"] == same["applied"]["policy"]
     other = {**body, "rules_context": {"intent": "write"}}
     assert filled.post("memory/recall_text", other)["rules"]["active"] == []
+    rule(acme, "No wget", "shadow")
+    for shadow in (False, True):
+        rules = filled.post("memory/recall_text", {**body, "rules_include_shadow": shadow})["rules"]
+        assert [each["summary"] for each in rules["shadow"]] == ["No wget"] * shadow
+    assert (
+        filled.post("memory/recall_text", {**query, "rules_context": {}})["rules"]["active"] == []
+    )
     answer = makers.agent(acme, ["memory:read"]).post("memory/recall_text", body)
     assert "rules" not in answer
     assert "missing_scope" in {each["code"] for each in answer["decisions"]}

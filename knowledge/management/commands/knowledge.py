@@ -21,6 +21,7 @@ from knowledge.actions.sources import (
     change_source,
     check_accepts_documents,
     ensure_source,
+    lock_source,
 )
 from knowledge.chunking.index_versions import INDEX_VERSIONS
 from knowledge.models import KnowledgeDocument, KnowledgeSource
@@ -135,11 +136,14 @@ class Command(BaseCommand):
     def _index(self, account: Account, versions: list[str], name: str | None) -> None:
         with acting(account):
             rows = KnowledgeSource.objects.of(account).of_documents()
-            sources = list(rows.filter(name=name) if name else rows)
-        if name and not sources:
+            ids = list((rows.filter(name=name) if name else rows).values_list("pk", flat=True))
+        if name and not ids:
             raise CommandError(f"Source {name!r} does not exist.")
-        for source in sources:
+        for pk in ids:
             with acting(account):
+                source = lock_source(account.pk, pk)
+                if source is None:
+                    continue  # erased while others were chunked
                 change_source(source, SYSTEM, {"index_versions": sorted(set(versions))})
             progress = Progress(f"Documents of {source.name} chunked")
             try:

@@ -1,0 +1,176 @@
+"""Deliveries, re-chunking and unpacking at the same time: the newest delivery prevails."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.ledger.models import Commit
+from kmapp.ledger.sealed_reads import Key, verify_rows
+from knowledge.actions import ingest, lore, parse_documents, reindex
+from knowledge.actions.parse_documents import parse_document, unpack_archive
+from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries
+from knowledge.actions.sources import NewSource
+from knowledge.management.commands import knowledge as command
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
+from tests import makers
+from tests.agent import Agent
+from tests.knowledge.bombs import zip_archive
+from tests.knowledge.deliveries import deliver
+from tests.makers import settle
+
+
+def call_before(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, first: Any, *, times: int = 1
+) -> list[Any]:
+    """Call `first` before the first calls of a function; return the list of its results."""
+    function = getattr(module, name)
+    results: list[Any] = []
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(results) < times:
+            results.append(None)
+            results[-1] = first()
+        return function(*args, **kwargs)
+
+    monkeypatch.setattr(module, name, call)
+    return results
+
+
+def is_chain_free(account: Account) -> bool:
+    """Return whether another writer could append a commit now."""
+    with psycopg.connect(**connection.get_connection_params()) as another:
+        row = another.execute(
+            "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [f"ledger:{account.pk}"]
+        ).fetchone()
+    return row == (True,)
+
+
+def test_chain_is_not_locked_while_chunks_are_written(
+    committed: str,
+    agent: Agent,
+    acme: Account,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    free = call_before(monkeypatch, ingest, "replace_chunks", partial(is_chain_free, acme), times=9)
+    for number in range(2):
+        body = {
+            "source": {"name": "repo", "revision": f"r{number}"},
+            "documents": [{"ref": "a.md", "text": f"Tea {number}."}],
+        }
+        commits = makers.count(Commit, acme)
+        answer = agent.post("knowledge/ingest", body)
+        assert makers.count(Commit, acme) == commits + 1
+        [source] = makers.rows(KnowledgeSource, acme)
+        assert str(source.commit_id) == answer["commit_id"]
+    assert free
+    assert all(free)
+
+
+def test_chain_is_not_locked_while_uploads_are_written(
+    committed: str, acme: Account, reviewer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = call_before(monkeypatch, ingest, "replace_chunks", partial(is_chain_free, acme), times=9)
+    form = {"source": "Uploads", "kind": "upload", "trust": "", "revision": "r1"}
+    file = SimpleUploadedFile("a.md", b"# Tea")
+    assert reviewer.post("/knowledge/upload/", {**form, "uploads": [file]}).status_code == 302
+    assert free
+    assert all(free)
+
+
+def test_chain_is_not_locked_while_lore_is_written(
+    committed: str, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = call_before(monkeypatch, lore, "_check_entry", partial(is_chain_free, acme))
+    new = NewSource(name="world", kind="lorebook")
+    with acting(acme):
+        lore.create_lorebook(acme.pk, SYSTEM, new, [{"content": "Lore.", "keys": ["tea"]}])
+    assert free == [True]
+
+
+def test_a_delivery_during_rechunking_prevails(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deliver(acme, {"a.md": "# One", "b.md": "# Removed", "c.md": "# Same"})
+    call_before(
+        monkeypatch,
+        reindex,
+        "parse_text",
+        lambda: deliver(acme, {"a.md": "# Two"}, remove=["b.md"]),
+    )
+    call_command("knowledge", "index", "1", "2", account=acme.slug, verbosity=0)
+    with acting(acme):
+        chunks = KnowledgeChunk.objects.of(acme).order_by("document__ref", "index_version")
+        assert list(chunks.values_list("text", "index_version")) == [
+            ("# Two", "1"),
+            ("# Two", "2"),
+            ("# Same", "1"),
+            ("# Same", "2"),
+        ]
+
+
+def test_a_file_removed_during_its_delivery_is_parsed(acme: Account) -> None:
+    deliver(acme, {"a.md": "# A"})
+    source = makers.get(KnowledgeSource, acme)
+    prepared = prepare_deliveries(source, [Delivery.of("a.md", b"# A")])
+    deliver(acme, {}, remove=["a.md"])
+    with acting(acme):
+        result = ingest.ingest_deliveries(source, SYSTEM, prepared)
+    settle()
+    assert result.changed == ["a.md"]
+    assert makers.get(KnowledgeChunk, acme).text == "# A"
+
+
+def test_rechunking_seals_the_current_source(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        deliver(acme, {"a.md": "# A"}, name=name)
+    call_before(
+        monkeypatch, command, "reindex_source", lambda: deliver(acme, {}, name="two", revision="r2")
+    )
+    call_command("knowledge", "index", "1", "2", account=acme.slug, verbosity=0)
+    sources = makers.rows(KnowledgeSource, acme)
+    assert {(each.name, each.revision) for each in sources} == {("one", ""), ("two", "r2")}
+    with acting(acme):
+        verdict = verify_rows(acme.pk, sources)
+    assert all(verdict.passes(Key.of(each)) for each in sources)
+
+
+def test_a_replaced_archive_is_not_unpacked_further(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parse_documents, "BATCH_FILES", 1)
+    deliver(acme, {"repo.zip": zip_archive({"a.md": b"# A1", "b.md": b"# B1"})})
+    first = makers.get(KnowledgeDocument, acme, ref="repo.zip")
+    first.source = makers.get(KnowledgeSource, acme)
+
+    def list_first_files() -> Iterator[tuple[str, bytes]]:
+        yield "a.md", b"# A1"
+        deliver(
+            acme, {"repo.zip": zip_archive({"a.md": b"# A2", "b.md": b"# B2", "c.md": b"# C2"})}
+        )
+        parse_document(acme.pk, first.pk)
+        yield "b.md", b"# B1"
+
+    unpack_archive(first, list_first_files())
+    settle()
+    with acting(acme):
+        documents = KnowledgeDocument.objects.of(acme).not_removed()
+        texts = {
+            text.document.ref: text.text
+            for text in KnowledgeText.objects.of(acme).select_related("document")
+            if text.version == text.document.version
+        }
+        assert documents.get(ref="repo.zip").state == "ready"
+        assert {each.ref for each in documents} == {"repo.zip", *texts}
+    assert texts == {"repo/a.md": "# A2", "repo/b.md": "# B2", "repo/c.md": "# C2"}
