@@ -12,7 +12,8 @@ def html(response: Any) -> str:
 
 def default_button(text: str, form: str) -> str:
     """Return the button that Enter presses in the form that starts with this text."""
-    return re.findall(r'<button[^>]*\stype="submit"[^>]*>', text.partition(form)[2])[0]
+    button: str = re.findall(r'<button[^>]*\stype="submit"[^>]*>', text.partition(form)[2])[0]
+    return button
 
 
 def page(response: Any, status: int = 200) -> str:
