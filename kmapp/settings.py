@@ -258,6 +258,7 @@ CELERY_BEAT_SCHEDULE = {
         timedelta(minutes=5), "kmapp.notifications.tasks.refresh_notifications"
     ),
     "delete expired responses": _every(HOUR, "kmapp.api.tasks.delete_old_responses"),
+    "delete expired sessions": _every(HOUR, "kmapp.web.tasks.delete_expired_sessions"),
 }
 OUTBOX_LEASE = timedelta(seconds=30)
 OUTBOX_HEARTBEAT = timedelta(seconds=5)
