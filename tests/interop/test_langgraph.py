@@ -1,6 +1,10 @@
 """The store endpoints of LangGraph, with its SDK and with its published tests."""
 
 import re
+from typing import Any
+
+import pytest
+from django.test import Client
 
 from tests.interop.conftest import Run
 
@@ -33,6 +37,51 @@ def test_sdk(run_client: Run) -> None:
     assert seen["not_indexed"] == []
     assert seen["expiring"] == {"text": "Soon gone."}
     assert seen["bad"] == 400
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"namespace": [{}]},
+        {"namespace": 5},
+        {"namespace": [1, "a"]},
+        {"namespace": []},
+        {"namespace": None},
+        {"key": 5},
+        {"value": "text"},
+        {"value": None},
+    ],
+    ids=str,
+)
+def test_malformed_memories_are_no_items(agent: Client, metadata: dict[str, Any]) -> None:
+    good = {"namespace": ["users", "ann"], "key": "tea", "value": {"text": "Ann drinks tea."}}
+    assert agent.put("/store/items", good, "application/json").status_code == 204
+    more = {"prefixes": ["users"], "indexed": True}
+    fields = {"agent_id": "langgraph", "visibility": "user", "metadata": {**good, **more}}
+    fields["metadata"] |= metadata
+    body = {"text": "Ann drinks tea too.", **fields}
+    stored = agent.post("/v1/memory/store", body, "application/json")
+    assert stored.status_code == 201
+
+    def posted(path: str, **body: Any) -> Any:
+        answer = agent.post(f"/store/{path}", body, "application/json")
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    assert posted("namespaces") == {"namespaces": [["users", "ann"]]}
+    for query in ({}, {"query": "tea"}):
+        [item] = posted(
+            "items/search", namespace_prefix=["users"], filter={"text": {"$ne": "x"}}, **query
+        )["items"]
+        assert item["value"] == good["value"]
+    # A native update can break an item that the store wrote.
+    body = {"agent_id": "langgraph"}
+    memories = agent.post("/v1/memory/list", body, "application/json").json()["results"]
+    [memory] = [each for each in memories if each["text"] == good["value"]["text"]]
+    broken = {"id": memory["id"], "metadata": {"a": 1}}
+    assert agent.post("/v1/memory/update", broken, "application/json").status_code == 200
+    got = agent.get("/store/items", {"namespace": "users.ann", "key": "tea"})
+    assert (got.status_code, got.json()) == (200, None)
 
 
 def test_published_integration_tests(run_suite: Run) -> None:
