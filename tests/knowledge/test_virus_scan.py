@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponse
 from django.test import Client
 from pytest_django import Settings
 
@@ -96,7 +96,7 @@ def test_images_of_the_editor_are_scanned(
 ) -> None:
     clean = draw_image()
 
-    def insert(data: bytes) -> HttpResponse:
+    def insert(data: bytes) -> Any:
         form = {"text": "Tea.", "version": 0, "do": "image"}
         image = SimpleUploadedFile("cup.png", data)
         return admin.post("/knowledge/write/", {**form, "image": image})
