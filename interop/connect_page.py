@@ -4,6 +4,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.http.request import split_domain_port
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -84,5 +85,5 @@ def addresses_of(request: HttpRequest) -> Addresses:
         return Addresses(api=api, mcp="")
     if settings.MCP_URL:
         return Addresses(api=api, mcp=settings.MCP_URL)
-    host = request.get_host().rsplit(":", 1)[0] if ":" in request.get_host() else request.get_host()
+    host, _port = split_domain_port(request.get_host())
     return Addresses(api=api, mcp=f"{request.scheme}://{host}:{settings.MCP_PORT}/mcp")

@@ -259,6 +259,7 @@ CELERY_BEAT_SCHEDULE = {
         timedelta(minutes=5), "kmapp.notifications.tasks.refresh_notifications"
     ),
     "delete expired responses": _every(HOUR, "kmapp.api.tasks.delete_old_responses"),
+    "delete expired sessions": _every(HOUR, "kmapp.web.tasks.delete_expired_sessions"),
 }
 OUTBOX_LEASE = timedelta(seconds=30)
 OUTBOX_HEARTBEAT = timedelta(seconds=5)
@@ -342,6 +343,8 @@ THROTTLES = {
     "write": env.integer("THROTTLE_WRITE_PER_MINUTE", 6000),
     "recall": env.integer("THROTTLE_RECALL_PER_MINUTE", 6000),
     "debug": env.integer("THROTTLE_DEBUG_PER_MINUTE", 30),
+    # Questions that a request answers with the chat model, while a thread waits for it.
+    "reflect": env.integer("THROTTLE_REFLECT_PER_MINUTE", 20),
     "sign_in": env.integer("THROTTLE_SIGN_IN_PER_MINUTE", 10),
     # By account: invitations by e-mail.
     "invitation": env.integer("THROTTLE_INVITATION_PER_MINUTE", 10),

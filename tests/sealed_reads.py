@@ -56,9 +56,11 @@ def read_everywhere(
 def read_bank(agent: Agent, bank: str) -> dict[str, Any]:
     """Return the answers of Hindsight about a bank with one entity."""
     path = f"default/banks/{bank}"
-    [entity] = agent.get(f"{path}/entities", 200)["items"]
+    entities = agent.get(f"{path}/entities", 200)
+    [entity] = entities["items"]
     return {
         "list": agent.get(f"{path}/memories/list", 200),
+        "entities": entities,
         "entity": agent.get(f"{path}/entities/{entity['id']}", 200),
     }
 

@@ -43,11 +43,16 @@ def test_changed_memory_is_withheld_from_the_answers_of_hindsight(
     agent: Agent, intruder: Intruder
 ) -> None:
     fields = {"agent_id": "bank", "visibility": "user", "entities": ["Workshop"]}
-    [pk] = agent.write(TEXT, **fields)
-    for answer in read_bank(agent, "bank").values():
-        assert TEXT in json.dumps(answer)
-    with edited(intruder, "memory_memoryentry", pk, EDITS[0]):
-        assert_withheld(read_bank(agent, "bank"), pk, TEXT, "was sold")
+    other = "The workshop opens at nine."
+    [pk, _other] = agent.write(TEXT, other, **fields)
+    answers = read_bank(agent, "bank")
+    assert answers["entities"]["items"][0]["mention_count"] == 2
+    assert all(TEXT in json.dumps(answers[name]) for name in ("list", "entity"))
+    for edit in (EDITS[0], """entities = '{Cellar}'"""):
+        with edited(intruder, "memory_memoryentry", pk, edit):
+            answers = read_bank(agent, "bank")
+            assert_withheld(answers, pk, TEXT, "was sold", "Cellar")
+            assert answers["entities"]["items"][0]["mention_count"] == 1
 
 
 def test_result_of_an_extraction_has_no_changed_text(

@@ -1,5 +1,6 @@
 """Results of memory, knowledge, lore and rules as snippets with uniform citations."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +14,11 @@ from memory.retrieval.search import Hit
 from rules.evaluation.matching import RuleDefinition
 
 
+def memory_trust(flags: Sequence[str], *, pinned: bool) -> str:
+    """Return the trust of a memory: a person confirmed a pinned one; a flag may mean an attack."""
+    return "untrusted" if flags else "trusted" if pinned else "semi_trusted"
+
+
 def memory_snippet(hit: Hit, variant: Variant) -> Snippet:
     entry = hit.entry
     return Snippet(
@@ -20,8 +26,7 @@ def memory_snippet(hit: Hit, variant: Variant) -> Snippet:
         ref=str(entry.pk),
         text=entry.content,
         score=hit.score,
-        # A pinned entry was confirmed by a person; a flagged one may be an attack.
-        trust="untrusted" if entry.flags else "trusted" if entry.pinned else "semi_trusted",
+        trust=memory_trust(entry.flags, pinned=entry.pinned),
         why={"parts": dict(hit.parts), "by_meaning": hit.ready},
         citation={
             "kind": "memory_entry",

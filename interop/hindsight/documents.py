@@ -58,8 +58,9 @@ class EntityReport(BankReport):
 
     def count_entities(self, entries: EntryQuerySet) -> list[tuple[str, int]]:
         """Return names and numbers of mentions, most mentioned first."""
-        lists = entries.exclude(entities=[]).values_list("entities", flat=True)[:MAX_ENTRIES]
-        counts = Counter(name for names in lists for name in names)
+        rows = entries.exclude(entities=[]).with_verify_on_read(self.account)[:MAX_ENTRIES]
+        sealed = withhold_mismatches(self.account, list(rows))
+        counts = Counter(name for row in sealed for name in row.entities)
         return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
     def entity_output(self, name: str, mentions: int) -> dict[str, Any]:

@@ -84,7 +84,15 @@ def _text(value: Mapping[str, Any], path: str) -> str:
 
 def is_item(memory: Mapping[str, Any]) -> bool:
     """Return whether a memory of the agent is an item: other clients can write as this agent."""
-    return {"namespace", "key", "value"} <= (memory["metadata"] or {}).keys()
+    metadata = memory["metadata"] or {}
+    namespace = metadata.get("namespace")
+    return (
+        isinstance(namespace, list)
+        and bool(namespace)
+        and all(isinstance(label, str) for label in namespace)
+        and isinstance(metadata.get("key"), str)
+        and isinstance(metadata.get("value"), Mapping)
+    )
 
 
 def output_item(memory: Mapping[str, Any]) -> dict[str, Any]:

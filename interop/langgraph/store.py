@@ -58,7 +58,7 @@ class Items(ProtocolView):
         item = parse_item_id(namespace, request.GET.get("key"))
         memory = self._keyed(item).find()
         # Clients expect null, not 404, for an item that does not exist.
-        return JsonResponse(None, safe=False) if memory is None else output_item(memory)
+        return output_item(memory) if memory and is_item(memory) else JsonResponse(None, safe=False)
 
     def delete(self, request: HttpRequest) -> HttpResponse:
         data = self.body()

@@ -4,18 +4,20 @@ Every request is independent: there are no sessions to lose when the server rest
 of processes may serve.
 """
 
-import json
-from typing import Any
+import math
+from http import HTTPStatus
 
 from django.conf import settings
 from mcp.server.transport_security import TransportSecuritySettings
 from rest_framework.exceptions import AuthenticationFailed
 from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interop.mcp.native_session import NativeSession
 from interop.mcp.server import Context, McpServer
 from kmapp.accounts.authentication import parse_keys
+from kmapp.errors import OverBudget
 
 PATH = "/mcp"
 CHALLENGE = 'Bearer realm="kmapp", error="invalid_token"'
@@ -54,30 +56,36 @@ def request_of(context: Context) -> Request:
 
 def session_of(request: Request) -> NativeSession:
     key = next(parse_keys(request.headers), "")
-    return NativeSession(key, request.client.host if request.client else "")
+    address = request.client.host if request.client else ""
+    return NativeSession(key, address, ",".join(request.headers.getlist("X-Forwarded-For")))
 
 
 class RequireKey:
-    """Answer 401 to requests without a valid key."""
+    """Answer 401 to requests without a valid key, and 429 above the limit of their address."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self.app
         if scope["type"] == "http":
-            try:
-                await session_of(Request(scope)).authenticate()
-            except AuthenticationFailed as error:
-                await _refuse(send, str(error.detail))
-                return
-        await self.app(scope, receive, send)
+            if settings.BEHIND_TLS:  # the scheme of redirects
+                scope = {**scope, "scheme": "https"}
+            app = await _find_refusal(session_of(Request(scope))) or app
+        await app(scope, receive, send)
 
 
-async def _refuse(send: Send, message: str) -> None:
-    body = json.dumps({"error": "invalid_token", "error_description": message}).encode()
-    headers: list[Any] = [
-        (b"content-type", b"application/json"),
-        (b"www-authenticate", CHALLENGE.encode()),
-    ]
-    await send({"type": "http.response.start", "status": 401, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+async def _find_refusal(session: NativeSession) -> Response | None:
+    """Return the response to a request without a valid key, or None."""
+    try:
+        await session.authenticate()
+    except AuthenticationFailed as error:
+        body = {"error": "invalid_token", "error_description": str(error.detail)}
+    else:
+        return None
+    try:
+        await session.count_refusal()
+    except OverBudget as error:
+        pause = {"Retry-After": str(math.ceil(error.retry_after))}
+        return JSONResponse(error.body(), error.status, pause)
+    return JSONResponse(body, HTTPStatus.UNAUTHORIZED, {"WWW-Authenticate": CHALLENGE})

@@ -14,16 +14,20 @@ from rest_framework.request import Request
 from interop import native_client
 from interop.native_client import NativeResponse
 from kmapp.accounts.authentication import KeyAuthentication, KeyPrincipal
+from kmapp.api.throttles import client_address, count_request
 
 PROGRESS_SECONDS = 1.0
 Report = Callable[[float], Awaitable[None]]
 
 
 class NativeSession:
-    """The native API for the holder of a key. `address` is the client's, for rate limits."""
+    """The native API for the holder of a key.
 
-    def __init__(self, key: str, address: str = "") -> None:
-        self.key, self.address = key, address
+    `address` is the peer's, `forwarded_for` what proxies append, for rate limits.
+    """
+
+    def __init__(self, key: str, address: str = "", forwarded_for: str = "") -> None:
+        self.key, self.address, self.forwarded_for = key, address, forwarded_for
 
     async def call(
         self, method: str, path: str, data: Mapping[str, Any], report: Report | None = None
@@ -51,9 +55,17 @@ class NativeSession:
         """Return the owner of the key. Raise AuthenticationFailed."""
         return await anyio.to_thread.run_sync(self._authenticate)
 
+    async def count_refusal(self) -> None:
+        """Count a request without a valid key. Raise OverBudget above the limit of its address."""
+        client = client_address(Request(self._request()))
+        if budget := await anyio.to_thread.run_sync(count_request, "anonymous", client):
+            budget.enforce()
+
     def _request(self) -> WSGIRequest:
+        forwarded = {"HTTP_X_FORWARDED_FOR": self.forwarded_for} if self.forwarded_for else {}
         return WSGIRequest(
             {
+                **forwarded,
                 "REQUEST_METHOD": "POST",
                 "PATH_INFO": "/mcp",
                 "SERVER_NAME": "localhost",

@@ -74,10 +74,15 @@ def add_member(
 
 
 def change_role(member: Membership, *, role: str, actor: Actor, reason: str = "") -> None:
-    """Change the role of a member. An account keeps at least one admin."""
+    """Change the role of a member. An account keeps at least one admin.
+
+    The open invitations of a former admin are revoked in the same commit.
+    """
     if role != Membership.Role.ADMIN:
         _require_another_admin(member)
     with recording(member.account_id, actor, reason=reason) as commit:
+        if role != Membership.Role.ADMIN:
+            revoke_sent_invitations(member.user_id, commit)
         member.role, member.commit_id = role, commit.id
         member.save(update_fields=["role", "commit"])
         commit.add(member, "UPDATE")

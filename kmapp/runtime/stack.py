@@ -105,6 +105,7 @@ def build_web(listener: socket.socket | None = None) -> Program:
 def build_mcp(listener: socket.socket | None = None) -> Program:
     address = ["--host", settings.HOST, "--port", str(settings.MCP_PORT)]
     options = ["--no-access-log", "--log-level", "warning", "--lifespan", "on"]
+    options += ["--no-proxy-headers"]  # NUM_PROXIES decides which addresses count
     arguments = ["uvicorn", "interop.mcp.asgi:application", *address, *options]
     program = _build_module_program(
         "mcp", *arguments, ready=partial(_accepts_connections, settings.MCP_PORT)

@@ -120,7 +120,11 @@ def _check_access(request: WebRequest, access: PageAccess) -> None:
                 "how you sign in elsewhere, sign in with your password or passkey."
             )
         )
-    needed = access.get if request.method in READING else access.post
+    require_permission(request, access.get if request.method in READING else access.post)
+
+
+def require_permission(request: WebRequest, needed: Permission) -> None:
+    """Raise Denied, with the role that is needed, unless the person's role has a permission."""
     if needed in request.permissions:
         return
     if request.access.archived_at:

@@ -15,11 +15,13 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from kmapp.accounts.models import User
+from kmapp.database.clock import SteadyTime
 from kmapp.web.models import Session
 
 SINCE, SEEN = "since", "seen"  # seconds of the clock, in the session
 ADDRESS, BROWSER = "address", "browser"  # of the sign-in
 UPDATE_INTERVAL = 300  # seconds; a write for each request would be too many
+EXPIRED_BLOCK = 5_000
 BROWSERS = {"Edg": "Edge", "Firefox": "Firefox", "Chrome": "Chrome", "Safari": "Safari"}
 SYSTEMS = {
     "iPhone": "iPhone",
@@ -134,6 +136,18 @@ def end_sessions(user: User, *, except_key: str | None = None) -> int:
     if ended:
         log.info("sessions_ended", user=str(user.pk), number=ended)
     return ended
+
+
+def delete_expired_sessions() -> int:
+    """Delete the sessions of which nobody signed out, in blocks. Return their number."""
+    expired = Session.objects.filter(expire_date__lt=SteadyTime()).order_by("expire_date")
+    total = 0
+    while True:
+        block = expired.values("pk")[:EXPIRED_BLOCK]
+        deleted, _by_model = Session.objects.filter(pk__in=block).delete()
+        total += deleted
+        if deleted < EXPIRED_BLOCK:
+            return total
 
 
 def _open_rows(user: Any) -> Iterator[tuple[Session, dict[str, Any]]]:

@@ -1,8 +1,9 @@
-"""Images of documents: checked by their content, stored once for each digest."""
+"""Images of documents: checked by their content and scanned, stored once for each digest."""
 
 import hashlib
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from io import BytesIO
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from PIL import Image, UnidentifiedImageError
 
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Invalid, TooLarge
+from knowledge.actions.virus_scan import refuse_infected
 from knowledge.models import KnowledgeDraft, KnowledgeImage, KnowledgeText
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -22,6 +24,15 @@ IMAGES = "/knowledge/images/"  # how the URLs of images begin
 _DIGEST = re.compile(rf"{IMAGES}([0-9a-f]{{64}})/")
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedImage:
+    """The bytes of an image that was scanned, with its type and digest."""
+
+    data: bytes
+    mime: str
+    sha256: str
+
+
 def check_size(size: int) -> None:
     """Raise TooLarge if an image has too many bytes. Call it before the image is read."""
     if size > MAX_BYTES:
@@ -30,20 +41,26 @@ def check_size(size: int) -> None:
         )
 
 
-def store_image(account_id: UUID, actor: Actor, data: bytes) -> KnowledgeImage:
-    """Store an image, or return the stored one with this content. Inside `acting`."""
+def check_image(data: bytes, name: str) -> CheckedImage:
+    """Detect the type of an image, and scan it. Outside of transactions."""
     check_size(len(data))
-    mime = _detect_type(data)
+    image = CheckedImage(data, _detect_type(data), hashlib.sha256(data).hexdigest())
+    refuse_infected([data], name=name, sha256=image.sha256, path="image")
+    return image
+
+
+def store_image(account_id: UUID, actor: Actor, checked: CheckedImage) -> KnowledgeImage:
+    """Store an image, or return the stored one with this content. Inside `acting`."""
+    size = len(checked.data)
     rows = KnowledgeImage.objects.of(account_id)
-    if (rows.aggregate(Sum("size"))["size__sum"] or 0) + len(data) > MAX_ACCOUNT_BYTES:
+    if (rows.aggregate(Sum("size"))["size__sum"] or 0) + size > MAX_ACCOUNT_BYTES:
         raise TooLarge(_("Image storage is full. Erase documents with images first."))
-    digest = hashlib.sha256(data).hexdigest()
     image = KnowledgeImage(
         account_id=account_id,
-        sha256=digest,
-        mime=mime,
-        size=len(data),
-        data=data,
+        sha256=checked.sha256,
+        mime=checked.mime,
+        size=size,
+        data=checked.data,
         created_by=str(actor),
     )
     # The update locks the stored row, so that `delete_unused_images` waits for the draft.
@@ -53,7 +70,7 @@ def store_image(account_id: UUID, actor: Actor, data: bytes) -> KnowledgeImage:
         unique_fields=["account", "sha256"],
         update_fields=["size"],
     )
-    return rows.defer("data").get(sha256=digest)
+    return rows.defer("data").get(sha256=checked.sha256)
 
 
 def _detect_type(data: bytes) -> str:

@@ -11,24 +11,20 @@ from tempfile import TemporaryFile
 from typing import Any
 from uuid import UUID
 
-import structlog
 from django.conf import settings
 from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
-from kmapp.errors import Invalid, TooLarge, Unavailable
+from kmapp.errors import TooLarge
+from knowledge.actions.virus_scan import refuse_infected
 from knowledge.chunking import Chunk, Shape, split_chunks
 from knowledge.chunking.index_versions import INDEX_VERSIONS
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from knowledge.parsing.formats import Format, NotText, decode_text, extract_title, find_format
 from knowledge.parsing.sandbox import ChunkSettings, parse_in_sandbox
-from knowledge.parsing.virus_scan import ScanFailed, scan_file
-
-log = structlog.get_logger()
 
 State = KnowledgeDocument.State
-SCANNER_PAUSE = 30.0  # seconds until a client should try again
 # Bytes of a text that is parsed and chunked in the request. Larger texts go to a worker and there
 # to the sandbox, because a request must not hold a large file in memory, and because the time to
 # chunk deeply nested code grows with the square of its length.
@@ -121,33 +117,12 @@ def check_quota(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
         )
 
 
-def scan_deliveries(deliveries: Sequence[Delivery]) -> None:
-    """Refuse files in which the configured virus scanner finds something."""
-    for i, each in enumerate(deliveries) if settings.CLAMD_SOCKET else ():
-        try:
-            virus = scan_file(settings.CLAMD_SOCKET, each.pieces, timeout=settings.CLAMD_SECONDS)
-        except ScanFailed as error:
-            log.error("scanner_failed", error=str(error))
-            raise Unavailable(
-                _("The virus scanner is not available, so nothing was stored. Try again later."),
-                code="scanner_unavailable",
-                retry_after=SCANNER_PAUSE,
-            ) from error
-        if virus:
-            log.warning("file_refused", virus=virus, sha256=each.sha256)
-            message = _("“%(ref)s” contains a virus (%(virus)s), so nothing was stored.")
-            raise Invalid(
-                message % {"ref": each.ref, "virus": virus},
-                code="infected",
-                issues=[{"path": f"documents.{i}", "message": f"contains {virus}"}],
-            )
-
-
 def prepare_deliveries(
     source: KnowledgeSource, deliveries: Sequence[Delivery]
 ) -> list[PreparedDelivery]:
     """Scan, parse and chunk new files. Opens `acting` itself to load the stored digests."""
-    scan_deliveries([each for each in deliveries if not each.to_fetch])
+    for i, each in enumerate([each for each in deliveries if not each.to_fetch]):
+        refuse_infected(each.pieces, name=each.ref, sha256=each.sha256, path=f"documents.{i}")
     with acting(source.account_id):
         rows = KnowledgeDocument.objects.of(source.account_id).not_removed().filter(source=source)
         existing_digests = dict(

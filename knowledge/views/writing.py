@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kmapp.accounts.acting import acting
-from kmapp.errors import Conflict, DomainError
+from kmapp.errors import Conflict, DomainError, Invalid
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, parse_row_number
@@ -24,7 +24,7 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from kmapp.web.three_way import Field, has_conflict_marks, merge_texts
 from knowledge.actions.drafts import delete_draft, find_draft, save_draft
-from knowledge.actions.images import check_size, store_image
+from knowledge.actions.images import check_image, check_size, store_image
 from knowledge.actions.writing import (
     MAX_LENGTH,
     NewDocument,
@@ -193,52 +193,66 @@ def _redirect_saved(
 
 def _handle_draft(
     request: WebRequest, form: TextForm, document: KnowledgeDocument | None
-) -> HttpResponse | None:
+) -> HttpResponse | AfterCommit | None:
     """Answer the buttons that do not save: draft and preview, image, discard."""
-    operation, pk = request.POST.get("do", ""), document.pk if document else None
+    operation = request.POST.get("do", "")
     if operation not in ("draft", "image", "discard"):
         return None
-    here = reverse("knowledge:edit", args=[pk]) if pk else reverse("knowledge:write")
     if operation == "discard":
-        delete_draft(request.account_id, request.user, pk)
-        return redirect_with_notice(request, _("Draft discarded."), here)
+        delete_draft(request.account_id, request.user, document.pk if document else None)
+        return redirect_with_notice(request, _("Draft discarded."), _draft_url(document))
     form.is_valid()  # a draft may be incomplete
-    if operation == "image" and not _insert_image(request, form):
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
-        return _render_form(request, form, document, status=status)
+    if operation == "image":
+        insert = partial(_insert_image, request, form, document)
+        return AfterCommit(insert, outside_transaction=True)
+    return _save_draft(request, form, document)
+
+
+def _draft_url(document: KnowledgeDocument | None) -> str:
+    return reverse("knowledge:edit", args=[document.pk]) if document else reverse("knowledge:write")
+
+
+def _save_draft(
+    request: WebRequest, form: TextForm, document: KnowledgeDocument | None
+) -> HttpResponse:
+    pk = document.pk if document else None
     draft = save_draft(request.account_id, request.user, pk, form.draft_values())
     if request.htmx:
         context = _render_preview(request, document, draft.text) | {"draft": draft}
         return render(request, f"{TEMPLATE}#preview", context)
-    return redirect(f"{here}#preview")
+    return redirect(f"{_draft_url(document)}#preview")
 
 
-def _insert_image(request: WebRequest, form: TextForm) -> bool:
-    """Store the chosen image and insert it into the text. Return False if it is refused."""
-    file, data = form.files.get("image"), form.cleaned_data
-    if file is None:
-        form.add_error("image", _("Choose an image file."))
-        return False
+def _insert_image(
+    request: WebRequest, form: TextForm, document: KnowledgeDocument | None
+) -> HttpResponse | AfterCommit:
+    """Check the chosen image between two transactions, and store it with the draft."""
+    file = form.files.get("image")
     try:
+        if file is None:
+            raise Invalid(_("Choose an image file."))
         check_size(file.size or 0)
-        image = store_image(request.account_id, request.actor, file.read())
+        name = "".join(each for each in (file.name or "") if each not in "[]()\x00\n\r")[:100]
+        checked = check_image(file.read(), name)
+        with acting(request.account_id):
+            image = store_image(request.account_id, request.actor, checked)
+            _insert_text(request, form, f"![{name}]({image.get_absolute_url()})")
+            return _save_draft(request, form, document)
     except DomainError as error:
         form.add_error("image", error.message)
-        return False
-    name = "".join(each for each in (file.name or "") if each not in "[]()\x00\n\r")[:100]
-    markdown = f"![{name}]({image.get_absolute_url()})"
-    text: str = data.get("text", "")
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+        return AfterCommit(partial(_render_form, request, form, document, status=status))
+
+
+def _insert_text(request: WebRequest, form: TextForm, markdown: str) -> None:
+    """Insert a paragraph at the cursor into the text of the form."""
+    text: str = form.cleaned_data.get("text", "")
     position = parse_row_number(request.POST.get("cursor", ""))
-    # A browser counts UTF-16 units.
-    at = (
-        len(text.encode("utf-16-le")[: 2 * position].decode("utf-16-le", "ignore"))
-        if position
-        else 0
-    )
-    at = len(text) if position is None else at
+    at = len(text)
+    if position is not None:  # a browser counts UTF-16 units
+        at = len(text.encode("utf-16-le")[: 2 * position].decode("utf-16-le", "ignore"))
     before, after = text[:at].rstrip("\n"), text[at:].lstrip("\n")
-    data["text"] = "\n\n".join(part for part in (before, markdown, after) if part)
-    return True
+    form.cleaned_data["text"] = "\n\n".join(part for part in (before, markdown, after) if part)
 
 
 def _render_conflict(request: WebRequest, form: TextForm, pk: UUID) -> HttpResponse:

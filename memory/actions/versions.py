@@ -141,18 +141,22 @@ def update_entry(
 ) -> None:
     """Give a locked entry new values as its next version; `reason` defaults to the commit's.
 
+    A new title or text from an agent unpins the entry, because a person confirmed the former one.
     Raise Conflict if the account verifies rows on read and the entry differs from its seal.
     """
     _require_sealed(entry, commit)
     before_words, before_status, was_cold = build_indexed_text(entry), entry.status, entry.is_cold
+    before_text = entry.title, entry.content
     for name, value in values.items():
         setattr(entry, name, value)
     if {"title", "content"} & values.keys():
         entry.flags = detect_flags(f"{entry.title}\n{entry.content}")
+        if commit.actor.kind == "key" and (entry.title, entry.content) != before_text:
+            entry.pinned = False
     entry.version += 1
     entry.updated_at = timezone.now()
     entry.commit_id = commit.id
-    entry.save(update_fields={*values, "flags", "version", "updated_at", "commit"})
+    entry.save(update_fields={*values, "flags", "pinned", "version", "updated_at", "commit"})
     commit.add(entry, event)
     record_versions([entry], commit, commit.reason if reason is None else reason, event)
     _update_derived(entry, before_words, before_status, commit.id, was_cold=was_cold)

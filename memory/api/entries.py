@@ -222,7 +222,10 @@ class UpdateInput(MemoryReference):
 
 
 class Update(AgentView):
-    """Change a memory. The change of an account-wide memory is a proposal that needs review."""
+    """Change a memory. The change of an account-wide memory is a proposal that needs review.
+
+    A new title or text unpins the memory: a person confirmed the former one.
+    """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
 

@@ -21,7 +21,7 @@ from kmapp.web.http import (
     parse_row_number,
 )
 from kmapp.web.notices import notify_success
-from kmapp.web.page_access import page_view
+from kmapp.web.page_access import page_view, require_permission
 from kmapp.web.responses import redirect_page, render_part, render_polled
 from memory.actions import bulk_review
 from memory.actions.bulk_review import PART_SIZE, EntryVersion
@@ -100,14 +100,20 @@ def run_progress(request: WebRequest, pk: UUID) -> HttpResponse:
     context = {
         "run": row,
         "progress": bulk_review.get_progress(row),
+        "may_undo": _needed_to_undo(row) in request.permissions,
         "names": list_actor_names(filter(None, [row.actor, row.undone_by])),
     }
     return render_polled(request, "memory/review/run.html", context, part="progress")
 
 
+def _needed_to_undo(run: BulkRun) -> Permission:
+    """Return the permission that the operation itself needs."""
+    return Permission.EDIT if run.deed == BulkRun.Operation.FORGET else Permission.REVIEW
+
+
 @page_view("POST", needs=Permission.REVIEW)
 def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
-    get_row_or_404(request, BulkRun, pk)
+    require_permission(request, _needed_to_undo(get_row_or_404(request, BulkRun, pk)))
     row = bulk_review.undo_run(request.account_id, pk, request.actor)
     if row.asked > PART_SIZE:
         return redirect_page(request, reverse("memory:bulk_run", args=[pk]))

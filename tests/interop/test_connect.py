@@ -55,6 +55,22 @@ def test_addresses_of_the_mcp_server(admin: Client, settings: Settings) -> None:
     assert "MCP_PORT is 0" in admin.get("/connect/").text
 
 
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("[::1]", "[::1]"),
+        ("[::1]:8000", "[::1]"),
+        ("kmapp.example", "kmapp.example"),
+        ("kmapp.example:8000", "kmapp.example"),
+    ],
+)
+def test_host_of_the_mcp_server(
+    admin: Client, settings: Settings, host: str, expected: str
+) -> None:
+    settings.MCP_PORT = 9003
+    assert f"http://{expected}:9003/mcp" in admin.get("/connect/", headers={"Host": host}).text
+
+
 def test_a_new_key_comes_with_the_snippets_of_mcp(admin: Client) -> None:
     made = admin.post("/keys/new/", {"name": "planner", "scopes": ["memory:read"], "expires": ""})
     [secret] = set(SECRET.findall(made.text))

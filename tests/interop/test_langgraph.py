@@ -1,6 +1,10 @@
 """The store endpoints of LangGraph, with its SDK and with its published tests."""
 
 import re
+from typing import Any
+
+import pytest
+from django.test import Client
 
 from tests.interop.conftest import Run
 
@@ -33,6 +37,42 @@ def test_sdk(run_client: Run) -> None:
     assert seen["not_indexed"] == []
     assert seen["expiring"] == {"text": "Soon gone."}
     assert seen["bad"] == 400
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"namespace": [{}]},
+        {"namespace": 5},
+        {"namespace": [1, "a"]},
+        {"namespace": []},
+        {"namespace": None},
+        {"key": 5},
+        {"value": "text"},
+        {"value": None},
+    ],
+    ids=str,
+)
+def test_malformed_memories_are_no_items(agent: Client, metadata: dict[str, Any]) -> None:
+    def post(path: str, **body: Any) -> Any:
+        answer = agent.post(path, body, "application/json")
+        assert answer.status_code in {200, 201}, answer.content
+        return answer.json()
+
+    good: dict[str, Any] = {"namespace": ["users", "ann"], "key": "tea", "value": {"text": "Tea."}}
+    assert agent.put("/store/items", good, "application/json").status_code == 204
+    [item] = post("/v1/memory/list", agent_id="langgraph")["results"]
+    malformed = {**item["metadata"], **metadata}
+    owner = {"agent_id": "langgraph", "visibility": "user"}
+    post("/v1/memory/store", text="More tea.", metadata=malformed, **owner)
+    assert post("/store/namespaces") == {"namespaces": [["users", "ann"]]}
+    for query in ({}, {"query": "tea"}):
+        body = {"namespace_prefix": ["users"], "filter": {"text": {"$ne": "x"}}, **query}
+        assert [each["key"] for each in post("/store/items/search", **body)["items"]] == ["tea"]
+    # A native update can break an item that the store wrote.
+    post("/v1/memory/update", id=item["id"], metadata=malformed)
+    got = agent.get("/store/items", {"namespace": "users.ann", "key": "tea"})
+    assert (got.status_code, got.json()) == (200, None)
 
 
 def test_published_integration_tests(run_suite: Run) -> None:

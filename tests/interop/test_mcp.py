@@ -14,9 +14,11 @@ import anyio
 import httpx2
 import pytest
 import uvicorn
+from django.core.cache import cache
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from pytest_django import Settings
+from rest_framework.settings import api_settings
 from starlette.types import ASGIApp
 
 from interop import native_client
@@ -35,7 +37,9 @@ from tests.knowledge.deliveries import deliver
 @contextmanager
 def serve(app: ASGIApp) -> Iterator[str]:
     """Serve MCP on a free port."""
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level="error", lifespan="on", proxy_headers=False)
+    )
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
@@ -112,6 +116,36 @@ def test_refuses_requests_without_a_valid_key(mcp_url: str, key: tuple[ApiKey, s
         assert answer.status_code == 401
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     assert post(mcp_url, key[1]).status_code == 200
+
+
+@pytest.mark.parametrize(("proxies", "refused"), [(0, 1), (1, 2)])
+def test_limits_invalid_keys_by_address(
+    mcp_url: str,
+    key: tuple[ApiKey, str],
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    proxies: int,
+    refused: int,
+) -> None:
+    """The last proxies append to X-Forwarded-For; what the client sent is further left."""
+    cache.clear()
+    settings.THROTTLES = {**settings.THROTTLES, "anonymous": 1}
+    monkeypatch.setattr(api_settings, "NUM_PROXIES", proxies)
+    sent = [{"X-Forwarded-For": f"6.6.6.{number}, 10.0.0.{number % 2}"} for number in range(6)]
+    answers = [post(mcp_url, "km_00000000_nothing", **headers) for headers in sent]
+    assert [answer.status_code for answer in answers] == [401] * refused + [429] * (6 - refused)
+    assert answers[-1].json()["error"] == "rate_limited_anonymous"
+    assert int(answers[-1].headers["Retry-After"]) > 0
+    assert post(mcp_url, key[1]).status_code == 200
+    cache.clear()
+
+
+def test_redirects_keep_the_scheme_of_the_proxy(
+    mcp_url: str, key: tuple[ApiKey, str], settings: Settings
+) -> None:
+    settings.BEHIND_TLS = True
+    answer = post(f"{mcp_url}/", key[1])
+    assert answer.headers["Location"] == mcp_url.replace("http:", "https:")
 
 
 def test_refuses_other_hosts_and_origins(mcp_url: str, key: tuple[ApiKey, str]) -> None:

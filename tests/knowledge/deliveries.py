@@ -13,7 +13,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from knowledge.actions.drafts import save_draft
-from knowledge.actions.images import store_image
+from knowledge.actions.images import check_image, store_image
 from knowledge.actions.ingest import IngestResult, ingest_deliveries
 from knowledge.actions.lore import add_entries
 from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries
@@ -68,7 +68,8 @@ def fill_knowledge(account: Account, number: int) -> None:
             )
             KnowledgePiece.objects.create(account=account, document=document, number=i, data=b"x")
             save_draft(account.pk, owner, document.pk, {"text": f"{text} And more."})
-            store_image(account.pk, SYSTEM, draw_image(uuid4().int % 10**6))
+            image = check_image(draw_image(uuid4().int % 10**6), "cup.png")
+            store_image(account.pk, SYSTEM, image)
             new = NewSource(name=f"lore {uuid4().hex}", kind="lorebook")
             lorebook = ensure_source(account.pk, SYSTEM, new)
             add_entries(lorebook, SYSTEM, [{"content": "Lore.", "keys": ["tea"], "scan_depth": 2}])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -13,10 +14,12 @@ from django.test import Client
 from pytest_django import Settings
 
 from kmapp.accounts.models import Account
-from knowledge.models import KnowledgeDocument, KnowledgeSource
+from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeImage, KnowledgeSource
 from knowledge.parsing.virus_scan import CHUNK_SIZE, ScanFailed, scan_file
 from tests import makers
 from tests.agent import Agent
+from tests.knowledge.deliveries import draw_image
+from tests.web.pages import page
 
 VIRUS = b"X5O!-TEST-FILE"
 
@@ -83,11 +86,29 @@ def test_infected_file_is_refused_and_nothing_stays(
     assert refused["issues"] == [{"path": "documents.1", "message": "contains Test.Signature"}]
     files = {"uploads": SimpleUploadedFile("virus.md", b"x" * 3 * CHUNK_SIZE + VIRUS)}
     form = {"source": "Uploads", "kind": "upload", "trust": "", **files}
-    page = admin.post("/knowledge/upload/", form)
-    assert page.status_code == 422
-    assert "contains a virus (Test.Signature)" in page.text
+    assert "contains a virus (Test.Signature)" in page(admin.post("/knowledge/upload/", form), 422)
     assert [row.name for row in makers.rows(KnowledgeSource, acme)] == ["docs"]
     assert makers.count(KnowledgeDocument, acme) == 2
+
+
+def test_images_of_the_editor_are_scanned(
+    admin: Client, acme: Account, scanner: Clamd, settings: Settings, tmp_path: Path
+) -> None:
+    clean = draw_image()
+
+    def insert(data: bytes) -> Any:
+        form = {"text": "Tea.", "version": 0, "do": "image"}
+        image = SimpleUploadedFile("cup.png", data)
+        return admin.post("/knowledge/write/", {**form, "image": image})
+
+    assert "“cup.png” contains a virus (Test.Signature)" in page(insert(clean + VIRUS), 422)
+    settings.CLAMD_SOCKET = str(tmp_path / "nobody")
+    assert "virus scanner is not available" in page(insert(clean), 422)
+    assert makers.count(KnowledgeImage, acme) == makers.count(KnowledgeDraft, acme) == 0
+    settings.CLAMD_SOCKET = str(tmp_path / "clamd")
+    assert insert(clean).status_code == 302
+    assert scanner.files == [clean + VIRUS, clean]
+    assert "![cup.png](/knowledge/images/" in makers.get(KnowledgeDraft, acme).text
 
 
 def test_without_its_scanner_nothing_is_stored(

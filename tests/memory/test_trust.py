@@ -1,17 +1,23 @@
 """Agents cannot give their own writes more reach or trust."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account, ApiKey
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Account, ApiKey, User
+from memory.actions import review
 from memory.models import MemoryEntry, MemorySettings
 from memory.views.urls import urlpatterns
+from tests import makers
 from tests.agent import Agent
+from tests.fake_provider import FakeProvider
 from tests.injection_corpus import INJECTIONS
+from tests.memory.chat_model import run_due_jobs
 from tests.payloads import PAYLOADS
 
 pytestmark = pytest.mark.promise(39)
@@ -129,6 +135,55 @@ def test_update_of_account_wide_memory_is_a_proposal(agent: Agent, acme: Account
     with acting(acme):
         assert MemoryEntry.objects.of(acme).get(pk=pk).content == "The tea room opens at nine."
         assert MemoryEntry.objects.of(acme).current().count() == 1
+
+
+@pytest.fixture
+def pinned(agent: Agent, acme: Account) -> str:
+    """The id of a memory of a user that a person pinned."""
+    pk = agent.store("Mira drinks tea.", title="Drinks", user_id="mira")
+    [entry] = entries(acme)
+    with acting(acme):
+        review.pin(makers.decision(entry))
+    return pk
+
+
+@pytest.mark.parametrize(
+    ("change", "remains"),
+    [
+        ({"text": "Mira drinks rum."}, False),
+        ({"title": "Rum"}, False),
+        ({"text": "Mira drinks tea.", "title": "Drinks"}, True),
+        ({"tags": ["drinks"], "metadata": {"cup": 1}}, True),
+    ],
+    ids=str,
+)
+def test_new_text_of_an_agent_unpins(
+    agent: Agent, acme: Account, pinned: str, change: dict[str, Any], *, remains: bool
+) -> None:
+    assert agent.post("memory/update", {"id": pinned, **change}, 200)["pinned"] is remains
+    [entry] = entries(acme)
+    assert entry.pinned is remains
+    history = agent.get(f"memory/{pinned}/history")["versions"]
+    assert [each["state"].get("pinned", False) for each in history] == [False, True, remains]
+    assert agent.get("memory/verify")["ok"]
+    with acting(acme):  # undoing the change restores the text that the person confirmed
+        [restored] = review.undo(makers.decision(entry))
+    assert (restored.content, restored.pinned) == ("Mira drinks tea.", True)
+
+
+def test_instruction_of_an_agent_unpins(agent: Agent, pinned: str, chat: FakeProvider) -> None:
+    chat.become(reply='{"content": "Mira drinks rum.", "importance": null}')
+    agent.post("memory/update", {"id": pinned, "instruction": "Rum now."}, 202)
+    run_due_jobs()
+    changed = agent.post("memory/get", {"id": pinned}, 200)
+    assert (changed["text"], changed["pinned"]) == ("Mira drinks rum.", False)
+
+
+def test_correction_by_a_person_stays_pinned(acme: Account, ada: User, pinned: str) -> None:
+    [entry] = entries(acme)
+    with acting(acme):
+        decision = replace(makers.decision(entry), actor=Actor("user", ada.pk))
+        assert review.edit(decision, {"content": "Mira drinks green tea."}).pinned
 
 
 def decisions() -> Iterator[str]:

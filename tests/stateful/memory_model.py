@@ -102,6 +102,12 @@ class Model:
         memory.change(next(_commits), **values)
         return True
 
+    def correct(self, memory: Memory, seen: int, when: tuple[str, ...], **values: Any) -> bool:
+        """Apply a correction of an agent, whose new text unpins the memory."""
+        if values.get("text", memory.now.text) != memory.now.text:
+            values["pinned"] = False
+        return self.decide(memory, seen, when, **values)
+
     def approve(self, memory: Memory, seen: int) -> bool:
         if not self.decide(memory, seen, ("proposed",), status="active"):
             return False

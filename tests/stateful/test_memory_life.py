@@ -126,7 +126,7 @@ class MemoryLife(RuleBasedStateMachine):
             text = values.get("text", memory.now.text)
             expired = values.get("expired", memory.now.expired)
             side.model.add(answer["id"], text, "", replaces=memory.id, expired=expired)
-        elif side.model.decide(memory, seen, ("active", "proposed"), **values):
+        elif side.model.correct(memory, seen, ("active", "proposed"), **values):
             assert side.expect(200, "update", request)["version"] == memory.version
         else:
             side.expect(409, "update", request)
@@ -141,7 +141,7 @@ class MemoryLife(RuleBasedStateMachine):
             answers = list(pool.map(lambda text: correct_apart(side, memory, text), texts))
         assert sorted(status for status, _ in answers) == [200, 409], answers
         won = texts[[status for status, _ in answers].index(200)]
-        assert side.model.decide(memory, memory.version, ("active",), text=won)
+        assert side.model.correct(memory, memory.version, ("active",), text=won)
 
     @step(who=sides, number=picks)
     def forget(self, who: int, number: int) -> None:

@@ -9,10 +9,10 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit, Note
-from memory.models import BulkPart, MemoryEdge, MemoryEntry, MemoryVersion
+from memory.models import BulkPart, BulkRun, MemoryEdge, MemoryEntry, MemoryVersion
 from tests import makers
 from tests.makers import missing, reload
-from tests.web.pages import HTMX, html
+from tests.web.pages import HTMX, html, page
 from tests.web.proposals import REVIEW, entry_url, propose, submit
 
 BULK = "/review/bulk/"
@@ -148,6 +148,22 @@ def test_workers_decide_many(
     makers.settle()
     assert set(statuses(acme)) == {"proposed"}
     assert "Undone" in html(reviewer.get(place))
+
+
+def test_those_who_may_forget_undo_a_bulk_forget(acme: Account) -> None:
+    reviewer = makers.signed_in(makers.member(acme, "rita", role="reviewer"))
+    editor = makers.signed_in(makers.member(acme, "bob", role="editor"))
+    makers.write(acme, "First words.", "Second words.", user_id="ann")
+    forget = "/memory/forget/?user_id=ann"
+    [ticket] = re.findall(r'name="ticket" value="([^"]+)"', html(editor.get(forget)))
+    assert editor.post(forget, {"ticket": ticket}).status_code == 302
+    place = f"{BULK}{makers.get(BulkRun, acme).pk}/"
+    assert f"{place}undo/" not in html(reviewer.get(place))
+    assert "needs the role Editor" in page(reviewer.post(f"{place}undo/"), 403)
+    assert statuses(acme) == ["forgotten"] * 2
+    assert f"{place}undo/" in html(editor.get(place))
+    assert editor.post(f"{place}undo/").status_code == 302
+    assert statuses(acme) == ["active"] * 2
 
 
 @pytest.mark.parametrize(

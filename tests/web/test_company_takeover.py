@@ -2,7 +2,9 @@
 
 import pytest
 from django.contrib.auth import SESSION_KEY
+from django.core.cache import cache
 from django.test import Client
+from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
@@ -11,6 +13,7 @@ from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.accounts.invitations import sign_link
 from kmapp.accounts.models import Account, Membership, User
 from kmapp.accounts.second_factor import require_second_factor
+from kmapp.web.models import Session
 from tests import makers
 from tests.identity_provider import IdentityProvider
 from tests.makers import PASSWORD
@@ -158,3 +161,17 @@ def test_account_can_require_company_sign_in_and_trust_its_second_factor(
         client = Client()
         assert company.sign_in(client, subject).headers["Location"] == "/"
         assert client.get("/memory/").status_code == 200
+
+
+def test_visits_that_create_a_session_are_limited(
+    company: IdentityProvider, settings: Settings
+) -> None:
+    cache.clear()
+    settings.THROTTLES = {**settings.THROTTLES, "sign_in": 1}
+    client = Client()
+    for _ in range(2):  # with the session of the first visit
+        assert "Continue if you want to sign in" in page(client.get(START))
+    sessions = Session.objects.count()
+    assert Client().get(START).status_code == 429
+    assert Session.objects.count() == sessions
+    cache.clear()

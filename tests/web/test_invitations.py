@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth import SESSION_KEY
 from django.core import mail
@@ -166,12 +167,17 @@ def test_address_is_invited_once_and_members_are_not(admin: Client, alice: User)
     assert mail.outbox == []
 
 
-def test_removed_member_leaves_no_open_invitations(admin: Client, acme: Account, ada: User) -> None:
+@pytest.mark.parametrize(
+    ("operation", "form"), [("remove", {}), ("role", {"role": "editor"})], ids=str
+)
+def test_former_admin_leaves_no_open_invitations(
+    admin: Client, acme: Account, ada: User, operation: str, form: dict[str, str]
+) -> None:
     other = makers.signed_in(makers.member(acme, "second", role="admin"))
     link = invite(admin)
     other_link = invite(other, "x@example.test")
     member = makers.get(Membership, acme, user=ada)
-    assert other.post(f"/members/{member.pk}/remove/").status_code == 302
+    assert other.post(f"/members/{member.pk}/{operation}/", form).status_code == 302
     assert is_void(link)
     assert Client().get(other_link).status_code == 200
     row = makers.get(Invitation, acme, email=ADDRESS)

@@ -246,6 +246,22 @@ def test_admin_of_one_account_keeps_off_other_logins(
     assert Authenticator.objects.filter(user=alice, type="totp").exists()
 
 
+@pytest.mark.parametrize("right", ["is_superuser", "is_staff"])
+def test_factor_of_the_owner_is_removed_by_a_superuser_only(
+    admin: Client, ada: User, alice_client: Client, alice: User, acme: Account, right: str
+) -> None:
+    add_app(alice_client)
+    path = f"/members/{makers.get(Membership, acme, user=alice).pk}/second-factor/"
+    assert path in html(admin.get("/members/"))
+    User.objects.filter(pk=alice.pk).update(**{right: True})
+    assert path not in html(admin.get("/members/"))
+    assert [admin.get(path).status_code, admin.post(path).status_code] == [403, 403]
+    assert Authenticator.objects.filter(user=alice, type="totp").exists()
+    User.objects.filter(pk=ada.pk).update(is_superuser=True)
+    assert path in html(admin.get("/members/"))
+    assert admin.post(path).status_code == 302
+
+
 def test_django_admin_does_not_show_logins(superuser: Client) -> None:
     for path in ("/admin/mfa/authenticator/", "/admin/account/emailaddress/"):
         assert superuser.get(path).status_code == 404

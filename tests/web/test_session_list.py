@@ -1,11 +1,16 @@
 """The list of one's own sessions, and how they end."""
 
 import re
+from datetime import timedelta
 
+import pytest
+from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.test import Client
+from django.utils import timezone
 
 from kmapp.accounts.models import User
+from kmapp.web import sessions, tasks
 from kmapp.web.models import Session
 from kmapp.web.sessions import format_device
 from tests.makers import PASSWORD
@@ -69,6 +74,20 @@ def test_nobody_ends_sessions_of_others(alice: User, ada: User) -> None:
     alice_client.post("/security/sessions/end-others/")
     assert len(listed(ada_client)) == 1
     assert ada_client.get("/").status_code == 200
+
+
+def test_expired_sessions_are_deleted(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "EXPIRED_BLOCK", 2)
+    here = sign_in(alice)
+    for seconds in (1, 60, 3600, 7200, 10**8):
+        moment = timezone.now() - timedelta(seconds=seconds)
+        Session.objects.create(session_key=f"old{seconds}", session_data="", expire_date=moment)
+    assert tasks.delete_expired_sessions() == 5
+    assert tasks.delete_expired_sessions() == 0
+    assert Session.objects.get().user == alice
+    assert here.get("/").status_code == 200
+    scheduled = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
+    assert tasks.delete_expired_sessions.name in scheduled
 
 
 def test_new_password_ends_other_sessions(alice: User) -> None:

@@ -67,7 +67,7 @@ def _check_identity(sign_in: CompanySignIn, identity: CompanyIdentity, person: U
     user: User = identity.user
     if person and person != user:
         raise SignInRefused(Reason.OTHER_LOGIN)
-    if person is None and _has_rights(user):
+    if person is None and user.manages_installation:
         raise SignInRefused(Reason.OWNER)
     if person is None and not identity.by_person and _is_used_elsewhere(sign_in, user):
         raise SignInRefused(Reason.NOT_CONNECTED)
@@ -96,7 +96,7 @@ def _find_or_create_login(sign_in: CompanySignIn, stated: Assertion) -> User:
         return _create_login(stated, email)
     accounts = {access.account_id for access in list_account_access(existing)}
     is_managed = existing.has_initial_password and accounts == {sign_in.account_id}
-    if not is_managed or _has_rights(existing):
+    if not is_managed or existing.manages_installation:
         raise SignInRefused(Reason.NOT_CONNECTED)
     return existing
 
@@ -126,11 +126,6 @@ def _create_login(stated: Assertion, email: str) -> User:
 def _is_used_elsewhere(sign_in: CompanySignIn, user: User) -> bool:
     accounts = {access.account_id for access in list_account_access(user)}
     return bool(accounts - {sign_in.account_id})
-
-
-def _has_rights(user: User) -> bool:
-    """Return whether the login has rights in the whole installation."""
-    return user.is_superuser or user.is_staff
 
 
 def connect_identity(

@@ -32,6 +32,11 @@ class User(AbstractUser):
     keyboard_shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
     has_seen_tour = models.BooleanField(default=False, db_default=False, editable=False)
 
+    @property
+    def manages_installation(self) -> bool:
+        """Return whether the login has rights in the whole installation."""
+        return self.is_superuser or self.is_staff
+
 
 class Membership(SealedModel):
     class Role(models.TextChoices):

@@ -129,6 +129,7 @@ def _render_question(
 def _sign_confirmation(request: HttpRequest, slug: str) -> str:
     """Return what only a page of this session knows, for its link."""
     if not request.session.session_key:
+        _count_attempt(request)  # each creates a session
         request.session.create()
     value = f"{request.session.session_key}:{slug}"
     return salted_hmac("kmapp.web.company", value, algorithm="sha256").hexdigest()

@@ -50,7 +50,7 @@ class CompanySession:
         """Return the accounts that the session opens, of those of the person."""
         if not self.is_only_way:
             return list(accesses)
-        if user.is_superuser or user.is_staff:
+        if user.manages_installation:
             raise Denied(str(OWNER))
         return [access for access in accesses if access.account_id == self.account_id]
 

@@ -79,6 +79,8 @@ def second_factor(request: WebRequest) -> HttpResponse:
 def reset_factor(request: WebRequest, pk: UUID) -> HttpResponse:
     """Remove the second factor of a member who lost it."""
     member = _get_member(request, pk)
+    if member.user.manages_installation and not request.user.is_superuser:
+        raise Denied(_("Only the owner of this installation can do this."))
     if not _is_managed(request, member.user):
         raise Denied(_("This person is a member of other accounts. Ask the owner of kmapp."))
     if request.method != "POST":
