@@ -23,6 +23,7 @@ from context.assembly.messages import (
 )
 from context.assembly.policies import Policy
 from context.assembly.retrieval_requests import assign_variant
+from context.assembly.snippet_locks import lock_snippets
 from context.assembly.sources import MAX_QUERY_LENGTH, Retrieved, retrieve
 from context.assembly.stages import Assembled, Collected, Recorded, Request, build_retrieval_request
 from context.assembly.token_counts import count_message, count_messages
@@ -40,8 +41,25 @@ MIN_ARCHIVED = 1_000  # characters of a tool result that is archived when it is 
 RULES_RESERVE = 2_000  # tokens for the text of rules
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedCall:
+    """An assembled call that is not recorded yet."""
+
+    request: Request
+    retrieved: Retrieved
+    assembled: Assembled
+    timings: Mapping[str, Any]  # milliseconds
+
+
 def assemble_call(request: Request) -> Recorded:
     """Run all stages. Opens `acting` itself; raises TooLarge if the call cannot fit."""
+    call = prepare_call(request)
+    with acting(request.account_id):
+        return store_call(call)
+
+
+def prepare_call(request: Request) -> PreparedCall:
+    """Collect, retrieve and assemble. Opens `acting` itself; raises TooLarge as above."""
     moments = [monotonic()]
     collected = collect_input(request)
     moments.append(monotonic())
@@ -52,7 +70,23 @@ def assemble_call(request: Request) -> Recorded:
     durations = [round(1000 * (end - start), 2) for start, end in pairwise(moments)]
     stages = dict(zip(("collect", "retrieve", "assemble"), durations, strict=True))
     timings = {**stages, "sources": dict(retrieved.timings)}
-    report = {**assembled.report, "timings_ms": timings}
+    return PreparedCall(request=request, retrieved=retrieved, assembled=assembled, timings=timings)
+
+
+def store_call(call: PreparedCall) -> Recorded:
+    """Record the call, without texts that were erased after their retrieval. Inside `acting`.
+
+    Until the transaction ends, the other texts cannot be erased. So a response that is stored in
+    the same transaction is erased with any of them.
+    """
+    request, retrieved, assembled = call.request, call.retrieved, call.assembled
+    remaining = lock_snippets(request.account_id, retrieved.snippets)
+    if erased := len(retrieved.snippets) - len(remaining):
+        decision = {"action": "drop_erased", "texts": erased}
+        decisions = [*retrieved.decisions, decision]
+        retrieved = replace(retrieved, snippets=remaining, decisions=decisions)
+        assembled = assemble(request, assembled.collected, retrieved)
+    report = {**assembled.report, "timings_ms": call.timings}
     return record_call(request, replace(assembled, report=report))
 
 

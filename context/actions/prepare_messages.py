@@ -36,6 +36,7 @@ from kmapp.errors import NotFound
 from kmapp.text import tokens
 
 MIN_RELEVANCE = 0.34  # relevance from which a result is loaded
+MISSING = "missing"  # the part of a result that does not exist
 MIN_LENGTH = 200  # characters; a placeholder is longer than shorter results
 
 
@@ -61,6 +62,12 @@ class Prepared:
     new_ids: frozenset[UUID] = frozenset()
     loaded: Sequence[Mapping[str, Any]] = ()
     decisions: list[Mapping[str, Any]] = field(default_factory=list)
+
+    @property
+    def archive_ids(self) -> set[UUID]:
+        """Return the archives that the messages quote."""
+        loaded = {item["uuid"] for item in self.loaded if item["part"] != MISSING}
+        return {row.pk for row in self.archived} | loaded
 
 
 def archive_results(
@@ -198,7 +205,7 @@ def _load_texts(
         try:
             texts[pk], part = _load_text(question, preparation, pk)
         except NotFound:
-            part = "missing"
+            part = MISSING
         size = tokens.count(texts[pk]) if pk in texts else 0
         loaded.append({"uuid": pk, "why": why, "tokens": size, "part": part})
     return texts, loaded

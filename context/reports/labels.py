@@ -20,6 +20,7 @@ ACTIONS = {
     "auto_compact": _("Older turns summarized"),
     "narrow_tool_profile": _("Fewer tools offered"),
     "bar_tools": _("Tools removed by rules"),
+    "drop_erased": _("Texts erased in the meantime left out"),
     "drop_orphans": _("Unpaired tool messages left out"),
     "source_not_allowed": _("Source not allowed for this key"),
     "retrieval_failed": _("Source failed"),
