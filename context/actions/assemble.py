@@ -18,13 +18,14 @@ from context.assembly.messages import (
     SYSTEM,
     Message,
     drop_orphans,
+    last_user_text,
     message_text,
     uses_anthropic_format,
 )
 from context.assembly.policies import Policy
-from context.assembly.retrieval_requests import assign_variant
+from context.assembly.retrieval_requests import assign_variant, shorten_query
 from context.assembly.snippet_locks import lock_snippets
-from context.assembly.sources import MAX_QUERY_LENGTH, Retrieved, retrieve
+from context.assembly.sources import Retrieved, retrieve
 from context.assembly.stages import Assembled, Collected, Recorded, Request, build_retrieval_request
 from context.assembly.token_counts import count_message, count_messages
 from context.assembly.tool_offer import offer_tools
@@ -130,6 +131,10 @@ def collect_input(request: Request) -> Collected:
         pointers=older.pointers,
         compacted=summary,
     )
+    text = request.query or last_user_text(messages)
+    query = shorten_query(text)
+    if query != text:
+        decisions.append({"action": "shorten_query", "characters": len(text), "used": len(query)})
     variant, variant_by = _choose_variant(request, settings)
     return Collected(
         settings=settings,
@@ -137,7 +142,7 @@ def collect_input(request: Request) -> Collected:
         variant=variant,
         variant_by=variant_by,
         material=material,
-        query=(request.query or _last_user_text(messages))[:MAX_QUERY_LENGTH],
+        query=query,
         decisions=decisions,
         bodies=bodies,
         archivable=older.archivable,
@@ -170,11 +175,6 @@ def _provider(request: Request) -> str:
         "input_schema" in tool for tool in request.tools
     )
     return ANTHROPIC if is_anthropic else OPENAI
-
-
-def _last_user_text(messages: Sequence[Message]) -> str:
-    by_user = (message for message in reversed(messages) if message["role"] == "user")
-    return next((text for one in by_user if (text := message_text(one).strip())), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

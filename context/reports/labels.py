@@ -22,6 +22,7 @@ ACTIONS = {
     "bar_tools": _("Tools removed by rules"),
     "drop_erased": _("Texts erased in the meantime left out"),
     "drop_orphans": _("Unpaired tool messages left out"),
+    "shorten_query": _("Long message shortened to its ends for the search"),
     "source_not_allowed": _("Source not allowed for this key"),
     "retrieval_failed": _("Source failed"),
     "km_remote": _("Source answered by the remote kmapp"),
