@@ -68,9 +68,9 @@ class Results(AgentView):
             rows = rows.order_by("-created_at", "-pk")
             if params.get("before"):
                 rows = rows.after(params["before"])
-            page = list(rows[: params["limit"]])
-        next_id = page[-1].pk if len(page) == params["limit"] else None
-        body = [serialize.serialize_archive(row) for row in page]
+            page = list(rows[: params["limit"] + 1])
+        next_id = page[-2].pk if len(page) > params["limit"] else None
+        body = [serialize.serialize_archive(row) for row in page[: params["limit"]]]
         return Response({"results": body, "next": next_id})
 
     @extend_schema(request=ResultInput, responses={200: Processed, 201: Processed})

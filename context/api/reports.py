@@ -76,9 +76,10 @@ class Reports(AgentView):
                 rows = rows.filter(actions__contains=[params["action"]])
             if params.get("before"):
                 rows = rows.after(params["before"])
-            page = list(calls.load_page(rows.newest_first().ids()[: params["limit"]]))
-        next_id = page[-1].pk if len(page) == params["limit"] else None
-        results = [serialize.serialize_brief(row) for row in page]
+            ids = list(rows.newest_first().ids()[: params["limit"] + 1])
+            page = calls.load_page(ids[: params["limit"]])
+            results = [serialize.serialize_brief(row) for row in page]
+        next_id = ids[-2] if len(ids) > params["limit"] else None
         return Response({"results": results, "next": next_id})
 
 
