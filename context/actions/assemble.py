@@ -18,12 +18,14 @@ from context.assembly.messages import (
     SYSTEM,
     Message,
     drop_orphans,
+    last_user_text,
     message_text,
     uses_anthropic_format,
 )
 from context.assembly.policies import Policy
-from context.assembly.retrieval_requests import assign_variant
-from context.assembly.sources import MAX_QUERY_LENGTH, Retrieved, retrieve
+from context.assembly.retrieval_requests import assign_variant, shorten_query
+from context.assembly.snippet_locks import lock_snippets
+from context.assembly.sources import Retrieved, retrieve
 from context.assembly.stages import Assembled, Collected, Recorded, Request, build_retrieval_request
 from context.assembly.token_counts import count_message, count_messages
 from context.assembly.tool_offer import offer_tools
@@ -40,8 +42,25 @@ MIN_ARCHIVED = 1_000  # characters of a tool result that is archived when it is 
 RULES_RESERVE = 2_000  # tokens for the text of rules
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedCall:
+    """An assembled call that is not recorded yet."""
+
+    request: Request
+    retrieved: Retrieved
+    assembled: Assembled
+    timings: Mapping[str, Any]  # milliseconds
+
+
 def assemble_call(request: Request) -> Recorded:
     """Run all stages. Opens `acting` itself; raises TooLarge if the call cannot fit."""
+    call = prepare_call(request)
+    with acting(request.account_id):
+        return store_call(call)
+
+
+def prepare_call(request: Request) -> PreparedCall:
+    """Collect, retrieve and assemble. Opens `acting` itself; raises TooLarge as above."""
     moments = [monotonic()]
     collected = collect_input(request)
     moments.append(monotonic())
@@ -52,7 +71,23 @@ def assemble_call(request: Request) -> Recorded:
     durations = [round(1000 * (end - start), 2) for start, end in pairwise(moments)]
     stages = dict(zip(("collect", "retrieve", "assemble"), durations, strict=True))
     timings = {**stages, "sources": dict(retrieved.timings)}
-    report = {**assembled.report, "timings_ms": timings}
+    return PreparedCall(request=request, retrieved=retrieved, assembled=assembled, timings=timings)
+
+
+def store_call(call: PreparedCall) -> Recorded:
+    """Record the call, without texts that were erased after their retrieval. Inside `acting`.
+
+    Until the transaction ends, the other texts cannot be erased. So a response that is stored in
+    the same transaction is erased with any of them.
+    """
+    request, retrieved, assembled = call.request, call.retrieved, call.assembled
+    remaining = lock_snippets(request.account_id, retrieved.snippets)
+    if erased := len(retrieved.snippets) - len(remaining):
+        decision = {"action": "drop_erased", "texts": erased}
+        decisions = [*retrieved.decisions, decision]
+        retrieved = replace(retrieved, snippets=remaining, decisions=decisions)
+        assembled = assemble(request, assembled.collected, retrieved)
+    report = {**assembled.report, "timings_ms": call.timings}
     return record_call(request, replace(assembled, report=report))
 
 
@@ -96,6 +131,10 @@ def collect_input(request: Request) -> Collected:
         pointers=older.pointers,
         compacted=summary,
     )
+    text = request.query or last_user_text(messages)
+    query = shorten_query(text)
+    if query != text:
+        decisions.append({"action": "shorten_query", "characters": len(text), "used": len(query)})
     variant, variant_by = _choose_variant(request, settings)
     return Collected(
         settings=settings,
@@ -103,7 +142,7 @@ def collect_input(request: Request) -> Collected:
         variant=variant,
         variant_by=variant_by,
         material=material,
-        query=(request.query or _last_user_text(messages))[:MAX_QUERY_LENGTH],
+        query=query,
         decisions=decisions,
         bodies=bodies,
         archivable=older.archivable,
@@ -136,11 +175,6 @@ def _provider(request: Request) -> str:
         "input_schema" in tool for tool in request.tools
     )
     return ANTHROPIC if is_anthropic else OPENAI
-
-
-def _last_user_text(messages: Sequence[Message]) -> str:
-    by_user = (message for message in reversed(messages) if message["role"] == "user")
-    return next((text for one in by_user if (text := message_text(one).strip())), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

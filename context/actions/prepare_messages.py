@@ -19,7 +19,7 @@ from context.archives.placeholder_swap import (
     map_tool_names,
     slot_position,
 )
-from context.archives.placeholders import passages_header, render_placeholder
+from context.archives.placeholders import render_placeholder
 from context.archives.search import (
     Question,
     Relevance,
@@ -27,7 +27,15 @@ from context.archives.search import (
     measure_relevance,
     readable_archives,
 )
-from context.assembly.messages import Message, Slot, index_calls, list_slots, replace_texts
+from context.assembly.messages import (
+    Message,
+    Slot,
+    index_calls,
+    last_user_text,
+    list_slots,
+    replace_texts,
+)
+from context.assembly.retrieval_requests import shorten_query
 from context.models import ContextSettings, ToolResultArchive
 from context.models.archives import ArchiveScope, NewResult, sent_sha256
 from kmapp.accounts.acting import acting
@@ -36,6 +44,7 @@ from kmapp.errors import NotFound
 from kmapp.text import tokens
 
 MIN_RELEVANCE = 0.34  # relevance from which a result is loaded
+MISSING = "missing"  # the part of a result that does not exist
 MIN_LENGTH = 200  # characters; a placeholder is longer than shorter results
 
 
@@ -48,7 +57,7 @@ class Preparation:
     load: str = "none"  # none, keywords, semantic, hybrid
     load_uuids: Sequence[UUID] = ()
     load_limit: int = 1
-    max_tokens: int | None = None  # per result: load passages about the query
+    max_tokens: int | None = None  # per result: passages about the query or the last user message
     language: str = ""
 
 
@@ -61,6 +70,12 @@ class Prepared:
     new_ids: frozenset[UUID] = frozenset()
     loaded: Sequence[Mapping[str, Any]] = ()
     decisions: list[Mapping[str, Any]] = field(default_factory=list)
+
+    @property
+    def archive_ids(self) -> set[UUID]:
+        """Return the archives that the messages quote."""
+        loaded = {item["uuid"] for item in self.loaded if item["part"] != MISSING}
+        return {row.pk for row in self.archived} | loaded
 
 
 def archive_results(
@@ -141,7 +156,8 @@ def prepare_messages(
     with acting(account_id):
         settings = ContextSettings.objects.get_or_default(account_id)
         archived = archive_results(settings, actor, messages, preparation)
-    question = Question(account_id=account_id, text=preparation.query, decisions=archived.decisions)
+    query = preparation.query or shorten_query(last_user_text(messages))
+    question = Question(account_id=account_id, text=query, decisions=archived.decisions)
     selected = _select_archives(question, archived.messages, preparation)
     texts, loaded = _load_texts(question, preparation, selected)
     slots_by_archive = find_references(archived.messages)
@@ -198,7 +214,7 @@ def _load_texts(
         try:
             texts[pk], part = _load_text(question, preparation, pk)
         except NotFound:
-            part = "missing"
+            part = MISSING
         size = tokens.count(texts[pk]) if pk in texts else 0
         loaded.append({"uuid": pk, "why": why, "tokens": size, "part": part})
     return texts, loaded
@@ -206,11 +222,11 @@ def _load_texts(
 
 def _load_text(question: Question, preparation: Preparation, pk: UUID) -> tuple[str, str]:
     account_id = question.account_id
-    if preparation.max_tokens and preparation.query:
-        passages = load_passages(question, pk, preparation.within, preparation.max_tokens)
-        return passages_header(pk, passages.archive.language) + passages.text, "passages"
+    within, max_tokens = preparation.within, preparation.max_tokens
+    if max_tokens:
+        return load_passages(question, pk, within, max_tokens, has_header=True).text, "passages"
     with acting(account_id):
-        archive = readable_archives(account_id, preparation.within).filter(pk=pk).first()
+        archive = readable_archives(account_id, within).filter(pk=pk).first()
     if archive is None:
         raise NotFound("The tool result does not exist.")
     return archive.result_full, "whole"

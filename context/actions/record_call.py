@@ -24,7 +24,6 @@ from context.models import (
 )
 from context.reports.call_report import SECTIONS, calculate_cost, list_called_tools, tokens_by_tool
 from context.reports.stored_inputs import body_digest, encode_json
-from kmapp.accounts.acting import acting
 from kmapp.errors import NotFound
 from kmapp.security.pii import redact, redact_json
 
@@ -33,18 +32,17 @@ MAX_ACTIONS = 30
 
 
 def record_call(request: Request, assembled: Assembled) -> Recorded:
-    """Archive pruned results, then store the report of the call. Opens `acting` itself."""
+    """Archive pruned results, then store the report of the call. Inside `acting`."""
     report = dict(assembled.report)
-    with acting(request.account_id):
-        _archive_pruned_results(request, assembled)
-        summary = assembled.draft.compacted
-        if summary and summary != assembled.collected.material.compacted:
-            flush = store_summary(request, assembled.collected, summary)
-            report["decisions"] = _insert_flush_decision(report["decisions"], flush)
-        row = _build_report(request, assembled, report)
-        row.save(force_insert=True)
-        _create_citations(assembled, row)
-        _store_inputs(request, assembled, row)
+    _archive_pruned_results(request, assembled)
+    summary = assembled.draft.compacted
+    if summary and summary != assembled.collected.material.compacted:
+        flush = store_summary(request, assembled.collected, summary)
+        report["decisions"] = _insert_flush_decision(report["decisions"], flush)
+    row = _build_report(request, assembled, report)
+    row.save(force_insert=True)
+    _create_citations(assembled, row)
+    _store_inputs(request, assembled, row)
     return Recorded(assembled=assembled, report_id=row.pk, report=report)
 
 

@@ -9,6 +9,7 @@ from django.db import connection
 from django.db.models import Model
 
 from context.actions.backfill_markers import backfill_markers
+from context.assembly.snippet_locks import SOURCE_MODELS
 from context.models import (
     ContextBody,
     ContextComparison,
@@ -22,6 +23,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.personal_data import register_erase_handler
 from kmapp.database.clock import steady_time
 from kmapp.database.response_timeout import extend_statement_timeout
+from kmapp.database.row_locks import lock_for_erasure
 
 BATCH = 1_000
 FULL_SCAN = 60  # seconds for a scan of all parts of the account
@@ -91,7 +93,11 @@ def _delete_batch(account_id: UUID, table: str, column: str, cutoff: date) -> in
 
 @register_erase_handler
 def delete_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
-    """Delete the inputs with erased content, and its text. Inside `acting`."""
+    """Delete the inputs with erased content, and its text. Inside `acting`.
+
+    Waits for calls with it that are being recorded.
+    """
+    lock_for_erasure(account_id, dict.fromkeys(SOURCE_MODELS.values(), ids))
     refs = [str(pk) for pk in ids]
     rows = ContextInput.objects.of(account_id).filter(refs__overlap=refs)
     body_ids = {

@@ -39,12 +39,13 @@ from context.archives.search import (
     searchable_archives,
 )
 from context.assembly.token_counts import encode_json
-from context.models import ContextSettings
+from context.models import ContextSettings, ToolResultArchive
 from context.models.archives import NewResult
 from context.models.settings import MAX_LENGTH
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
+from kmapp.database.row_locks import lock_existing
 from kmapp.errors import TooLarge
 from kmapp.text import tokens
 
@@ -67,9 +68,9 @@ class Results(AgentView):
             rows = rows.order_by("-created_at", "-pk")
             if params.get("before"):
                 rows = rows.after(params["before"])
-            page = list(rows[: params["limit"]])
-        next_id = page[-1].pk if len(page) == params["limit"] else None
-        body = [serialize.serialize_archive(row) for row in page]
+            page = list(rows[: params["limit"] + 1])
+        next_id = page[-2].pk if len(page) > params["limit"] else None
+        body = [serialize.serialize_archive(row) for row in page[: params["limit"]]]
         return Response({"results": body, "next": next_id})
 
     @extend_schema(request=ResultInput, responses={200: Processed, 201: Processed})
@@ -190,7 +191,10 @@ class Prepare(AgentView):
         )
         response = Response(serialize.serialize_prepared(prepared, params["messages"]))
         with acting(self.account):
-            return self.seal(response)
+            # A result that was erased in the meantime may be quoted in the response.
+            existing = lock_existing(self.account, {ToolResultArchive: prepared.archive_ids})
+            is_complete = prepared.archive_ids <= existing
+            return self.seal(response) if is_complete else self.release_key(response)
 
 
 class Restore(AgentView):

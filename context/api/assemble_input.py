@@ -9,6 +9,7 @@ from rest_framework import serializers
 from context.api.request_serializers import LanguageField, MessagesInput, build_scope
 from context.assembly.calls import ANTHROPIC, OPENAI, Section
 from context.assembly.policies import DEFAULT, InvalidPolicy
+from context.assembly.retrieval_requests import MAX_QUERY_LENGTH
 from context.assembly.sources import SOURCES
 from context.assembly.stages import Request
 from context.assembly.tool_offer import GROUPS, PROFILES
@@ -86,10 +87,11 @@ class AssembleInput(MessagesInput):
         source="reserve", min_value=0, max_value=MAX_TOKENS, default=DEFAULT_RESERVE
     )
     query = serializers.CharField(
-        max_length=4_000,
+        max_length=MAX_QUERY_LENGTH,
         required=False,
         allow_blank=True,
-        help_text="The retrieval query; by default the last user message.",
+        help_text="The retrieval query; by default the last user message, of which both ends are "
+        "used if it is longer.",
     )
     sources = serializers.ListField(
         child=serializers.ChoiceField(tuple(SOURCES)), default=list(SOURCES)

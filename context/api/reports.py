@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from context.actions.assemble import assemble_call
+from context.actions.assemble import prepare_call, store_call
 from context.actions.record_call import get_report, record_outcome
 from context.actions.replays import has_inputs
 from context.actions.retention import inputs_days
@@ -38,13 +38,13 @@ class Assemble(AgentView):
     @extend_schema(request=AssembleInput, responses={201: AssembledCall})
     def post(self, request: Request) -> Response:
         params = parse(AssembleInput, request)
-        result = assemble_call(
+        call = prepare_call(
             build_request(cast(AgentRequest, request), params, self.requested_variant)
         )
-        self.variant = result.assembled.collected.variant
-        response = Response(serialize.serialize_call(result), status=201)
+        self.variant = call.assembled.collected.variant
         with acting(self.account):
-            return self.seal(response)
+            result = store_call(call)
+            return self.seal(Response(serialize.serialize_call(result), status=201))
 
 
 class ReportsInput(Conversation):
@@ -76,9 +76,10 @@ class Reports(AgentView):
                 rows = rows.filter(actions__contains=[params["action"]])
             if params.get("before"):
                 rows = rows.after(params["before"])
-            page = list(calls.load_page(rows.newest_first().ids()[: params["limit"]]))
-        next_id = page[-1].pk if len(page) == params["limit"] else None
-        results = [serialize.serialize_brief(row) for row in page]
+            ids = list(rows.newest_first().ids()[: params["limit"] + 1])
+            page = calls.load_page(ids[: params["limit"]])
+            results = [serialize.serialize_brief(row) for row in page]
+        next_id = ids[-2] if len(ids) > params["limit"] else None
         return Response({"results": results, "next": next_id})
 
 

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from context.assembly.messages import ROLES, InvalidMessages, check_messages
+from context.assembly.messages import ROLES, InvalidMessages, check_messages, last_user_text
+from context.assembly.retrieval_requests import MAX_QUERY_LENGTH
 from context.models.archives import ArchiveScope
 from context.models.settings import MAX_LENGTH, Language
 from kmapp.api.message_content import content_text
@@ -91,7 +92,7 @@ class ArchivesInput(Conversation):
 class LoadInput(Conversation):
     """The part of a tool result to load: all, characters from `start` to `end`, or passages."""
 
-    query = serializers.CharField(max_length=4000, required=False)
+    query = serializers.CharField(max_length=MAX_QUERY_LENGTH, required=False)
     max_tokens = serializers.IntegerField(min_value=50, max_value=100_000, default=2_000)
     start = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER, required=False)
     end = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER, required=False)
@@ -111,7 +112,7 @@ class LoadCallInput(LoadInput):
     """The arguments of `load_tool_history`; optional ones may be null."""
 
     uuid = serializers.UUIDField()
-    query = OptionalText(max_length=4000)
+    query = OptionalText(max_length=MAX_QUERY_LENGTH)
 
 
 class ResultsSearchInput(Conversation):
@@ -124,7 +125,7 @@ class ResultsSearchInput(Conversation):
         ]
     }
 
-    query = serializers.CharField(max_length=4000)
+    query = serializers.CharField(max_length=MAX_QUERY_LENGTH)
     tool_name = serializers.CharField(max_length=100, required=False)
     across = serializers.BooleanField(
         default=False, help_text="Also in other conversations, if the account allows it."
@@ -175,12 +176,26 @@ class PrepareInput(MessagesInput):
     LOADS = ("none", "keywords", "semantic", "hybrid")
 
     keep_turns = serializers.IntegerField(min_value=0, max_value=100, default=1)
-    query = serializers.CharField(max_length=4000, required=False, allow_blank=True)
+    query = serializers.CharField(max_length=MAX_QUERY_LENGTH, required=False, allow_blank=True)
     load = serializers.ChoiceField(choices=LOADS, default="none")
     load_uuids = serializers.ListField(child=serializers.UUIDField(), max_length=20, required=False)
     load_limit = serializers.IntegerField(min_value=1, max_value=20, default=1)
-    max_tokens = serializers.IntegerField(min_value=50, max_value=100_000, required=False)
+    max_tokens = serializers.IntegerField(
+        min_value=50,
+        max_value=100_000,
+        required=False,
+        help_text="Tokens of each loaded result: passages about `query` or the last user message.",
+    )
     language = LanguageField()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Reject a request for passages about nothing."""
+        has_query = attrs.get("query") or last_user_text(attrs["messages"])
+        if attrs.get("max_tokens") and attrs.get("load_uuids") and not has_query:
+            raise serializers.ValidationError(
+                {"query": "Send a query, or leave out max_tokens: no user message has a text."}
+            )
+        return attrs
 
 
 class PagesInput(Typed):

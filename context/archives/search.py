@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from context.archives.passage_selection import select_passages
 from context.archives.passages import Passage, score_by_words, split_passages
+from context.archives.placeholders import passages_header
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
 from context.models.archives import COLLECTION, ArchiveScope
 from kmapp.accounts.acting import acting
@@ -84,10 +85,14 @@ def load_archive(account_id: UUID, pk: UUID, within: ArchiveScope) -> ToolResult
 class LoadedPassages:
     archive: ToolResultArchive
     passages: Sequence[tuple[Passage, float]]  # in the order of the text
+    header: str = ""
 
     @property
     def text(self) -> str:
         """Return the passages, with a mark where text between them is left out."""
+        return self.header + self._join_passages()
+
+    def _join_passages(self) -> str:
         text, end = "", 0
         for passage, _ in self.passages:
             text += ("" if passage.start == end else "\n…\n" if text else "…\n") + passage.text
@@ -116,22 +121,21 @@ class Question:
 
 
 def load_passages(
-    question: Question, pk: UUID, within: ArchiveScope, max_tokens: int
+    question: Question, pk: UUID, within: ArchiveScope, max_tokens: int, *, has_header: bool = False
 ) -> LoadedPassages:
-    """Return the passages that match a query. Opens `acting` itself."""
+    """Return the passages that match a query, on request under a header. Opens `acting` itself."""
     account_id, meaning = question.account_id, question.meaning
     with acting(account_id):
         archive = load_archive(account_id, pk, within)
         cosines = _cosines(account_id, pk, meaning)
     passages = split_passages(archive.result_full)
     scores = _scores(passages, question.text, meaning, cosines)
-    selected = select_passages(
-        passages, scores, question.text, max_tokens=max_tokens, count=tokens.count
-    )
+    header = passages_header(pk, archive.language) if has_header else ""
+    room = max_tokens - tokens.count(header)
+    selected = select_passages(passages, scores, question.text, max_tokens=room, count=tokens.count)
     while True:
-        loaded = LoadedPassages(
-            archive=archive, passages=[(each.passage, each.score) for each in selected]
-        )
+        scored = [(each.passage, each.score) for each in selected]
+        loaded = LoadedPassages(archive=archive, passages=scored, header=header)
         if not selected or loaded.tokens <= max_tokens:
             return loaded
         # Joined passages can have more tokens than their sum.

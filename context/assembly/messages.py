@@ -274,6 +274,12 @@ def message_text(message: Message) -> str:
     )
 
 
+def last_user_text(messages: Sequence[Message]) -> str:
+    """Return the last text that the user wrote, or an empty one."""
+    by_user = (message for message in reversed(messages) if message["role"] == "user")
+    return next((text for one in by_user if (text := message_text(one).strip())), "")
+
+
 def uses_anthropic_format(messages: Sequence[Message]) -> bool:
     return any(
         part.get("type") in ("tool_use", "tool_result")

@@ -9,6 +9,8 @@ from uuid import UUID
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
 
 PERCENT = 100
+MAX_QUERY_LENGTH = 4_000  # characters
+QUERY_END = 600  # characters of the end of a long text, where the question usually is
 REMOTE_SOURCES = ("memory", "knowledge")  # sources that another kmapp can serve
 
 
@@ -70,3 +72,14 @@ def assign_variant(account_id: UUID, conversation_id: str, shares: Mapping[str, 
         if position < 0:
             return name
     return names[-1]
+
+
+def shorten_query(text: str) -> str:
+    """Return the text if it can be a query, or else its end followed by its beginning.
+
+    The end comes first, because embedders read only the first few hundred words.
+    """
+    if len(text) <= MAX_QUERY_LENGTH:
+        return text
+    end = text[-QUERY_END:]
+    return f"{end}\n{text[: MAX_QUERY_LENGTH - len(end) - 1]}"

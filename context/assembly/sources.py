@@ -51,7 +51,6 @@ log = structlog.get_logger()
 REMOTE_SHARE = 0.5  # of the remaining time, for another kmapp; the rest is for the local fallback
 MIN_MS = 20  # with less time left, a source is skipped
 QUERY_CANCELED = "57014"  # SQLSTATE of a statement that timed out
-MAX_QUERY_LENGTH = 2_000  # characters
 LORE_TOKENS = 1_000
 # No degradation, so that the report lists it separately.
 QUERY_VECTOR_CACHED = "km_query_vector_cached"

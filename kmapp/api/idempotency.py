@@ -54,7 +54,7 @@ class Claim:
     account: UUID
     row: UUID
     token: UUID
-    sealed: bool = False
+    is_decided: bool = False  # whether the handler stored its response, or released the key
 
     def seal(self, status: int, data: Any) -> None:
         """Store the response; call it in the transaction of the change."""
@@ -68,11 +68,12 @@ class Claim:
         )
         if not changed:
             raise InFlight("Another request took over this key.", retry_after=1)
-        self.sealed = True
+        self.is_decided = True
 
     def release(self) -> None:
         """Release the key, so that the next request with it runs again."""
         self._claimed_rows().delete()
+        self.is_decided = True
 
     def _claimed_rows(self) -> Any:
         own_requests = IdempotentRequest.objects.of(self.account)
@@ -150,7 +151,7 @@ def run_once(
     except Exception as error:
         _store_refusal(claim, translate_error(error))
         raise
-    if not claim.sealed and isinstance(response, Response):
+    if not claim.is_decided and isinstance(response, Response):
         with acting(claim.account):
             claim.seal(response.status_code, response.data)
     return response

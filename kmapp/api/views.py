@@ -124,6 +124,12 @@ class AgentView(APIView):
             self.claim.seal(response.status_code, response.data)
         return response
 
+    def release_key(self, response: Response) -> Response:
+        """Let a retry run again, because the response may not be stored. Inside `acting`."""
+        if self.claim:
+            self.claim.release()
+        return response
+
     def check_throttles(self, request: Request) -> None:
         self._count(self.bucket, str(cast(KeyPrincipal, request.auth).key_id))
 

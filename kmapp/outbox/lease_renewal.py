@@ -24,12 +24,7 @@ def renew_leases(account_id: UUID, token: UUID) -> Iterator[None]:
     def renew_until_stopped() -> None:
         try:
             while not stop.wait(settings.OUTBOX_HEARTBEAT.total_seconds()):
-                with acting(account_id):
-                    Delivery.objects.of(account_id).filter(lease_token=token).update(
-                        lease_until=Now() + settings.OUTBOX_LEASE
-                    )
-        except Exception as error:  # noqa: BLE001 - the lease lapses, and storing the outcome checks it
-            log.warning("heartbeat_failed", error=type(error).__name__)
+                _renew(account_id, token)
         finally:
             connection.close()
 
@@ -40,3 +35,15 @@ def renew_leases(account_id: UUID, token: UUID) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
+
+
+def _renew(account_id: UUID, token: UUID) -> None:
+    """Renew once; after an error, the next renewal is in time, or storing the outcome fails."""
+    try:
+        with acting(account_id):
+            Delivery.objects.of(account_id).filter(lease_token=token).update(
+                lease_until=Now() + settings.OUTBOX_LEASE
+            )
+    except Exception as error:  # noqa: BLE001 - no error may end the renewal
+        log.warning("heartbeat_failed", error=type(error).__name__)
+        connection.close()

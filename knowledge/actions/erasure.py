@@ -57,8 +57,8 @@ def erase_source(account_id: UUID, source_id: UUID, actor: Actor) -> Recording:
             commit.erase(row._meta.label_lower, row.pk)
         lore_ids = [row.pk for row in lore]
         _create_tombstones(account_id, [source.pk, *lore_ids], commit)
-        _erase_inputs(account_id, [*ids, source.pk, *lore_ids])
         erase_copies(account_id, lore_ids)
+        _erase_inputs(account_id, [*ids, source.pk, *lore_ids])
         LorebookEntry.objects.of(account_id).filter(source=source).delete()
         rows.delete()
     return commit

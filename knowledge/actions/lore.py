@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.personal_data import erase_copies
+from kmapp.api.models import IdempotentRequest
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
@@ -102,6 +103,7 @@ def erase_entry(account_id: UUID, pk: UUID, actor: Actor) -> None:
     with recording(account_id, actor) as commit:
         commit.erase(row._meta.label_lower, row.pk)
         erase_copies(account_id, [row.pk])
+        IdempotentRequest.objects.of(account_id).naming([row.pk]).erase_responses()
         row.delete()
 
 

@@ -42,7 +42,6 @@ from memory.models import (
     MemoryEntry,
     MemoryExport,
     MemoryVersion,
-    RankingComparison,
     SavedView,
 )
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
@@ -227,9 +226,6 @@ def _delete_rows(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> No
     Extraction.objects.of(account_id).filter(memories__overlap=list(ids)).delete()
     remove_documents(account_id, [COLLECTION], ids)
     traces.vectors.delete()
-    comparisons = RankingComparison.objects.of(account_id)
-    # Their questions may quote the memories.
-    (comparisons.filter(before__overlap=ids) | comparisons.filter(after__overlap=ids)).delete()
     erase_copies(account_id, ids)
     MemoryEntry.objects.of(account_id).filter(id__any_of=IdArray(ids)).delete()
 

@@ -14,6 +14,7 @@ from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import encode_canonical
+from memory.actions.shadow_comparisons import delete_comparisons_of_people
 from memory.models import Judgement, MemoryEntry, RankingComparison, Viewer
 from memory.models.learning import OWNER_IDS
 
@@ -102,7 +103,7 @@ def _count_judgements_of_people(account_id: UUID, people: Collection[str]) -> in
 def _erase_judgements_of_people(
     account_id: UUID, people: Collection[str], commit: Recording
 ) -> None:
-    RankingComparison.objects.of(account_id).filter(user_id__in=people).delete()
+    delete_comparisons_of_people(account_id, people)
     judgements = Judgement.objects.of(account_id).filter(user_id__in=people)
     for pk in judgements.values_list("pk", flat=True):
         commit.erase(Judgement._meta.label_lower, pk)

@@ -18,6 +18,7 @@ from kmapp.search.query_vector import build_cosine_scale, load_query_vector
 from kmapp.search.variants import AccountRanking
 from kmapp.search.weights import SHIPPED_WEIGHTS
 from memory.actions.rankings import MIN_QUESTIONS
+from memory.actions.shadow_comparisons import select_storable
 from memory.learning.evaluation import DEPTH, Outcome, compare, is_better
 from memory.learning.fit import NAMES, Example, build_signal_rows, learn
 from memory.learning.questions import LabelledQuestion, list_labels, list_questions
@@ -125,7 +126,7 @@ def _serialize_weights(learned: Any) -> tuple[float, ...]:
 def _build_comparison(
     ranking: Ranking, case: _Case, after: Sequence[RankedCandidate]
 ) -> RankingComparison:
-    old, new = ([each.id for each in side[:DEPTH]] for side in (case.ranked, after))
+    old, new = ([UUID(each.id) for each in side[:DEPTH]] for side in (case.ranked, after))
     viewer = case.question.viewer
     return RankingComparison(
         account_id=ranking.account_id,
@@ -147,9 +148,16 @@ def _store_evaluation(
     evaluation: dict[str, Any],
     comparisons: Sequence[RankingComparison] = (),
 ) -> None:
-    with acting(ranking.account_id), recording(ranking.account_id, SYSTEM) as commit:
-        ranking.status = Status.DRAFT if ranking.weights else Status.RETIRED
-        ranking.evaluation, ranking.commit_id = evaluation, commit.id
-        ranking.save()
-        commit.add(ranking, "UPDATE")
-        RankingComparison.objects.bulk_create(comparisons)
+    """Store the result, unless another run of the job did: people may use that one already."""
+    account_id, weights = ranking.account_id, ranking.weights
+    with acting(account_id):
+        rows = Ranking.objects.of(account_id).filter(status=Status.LEARNING)
+        locked = rows.select_for_update(no_key=True).filter(pk=ranking.pk).first()
+        if locked is None:
+            return
+        with recording(account_id, SYSTEM) as commit:
+            locked.status = Status.DRAFT if weights else Status.RETIRED
+            locked.weights, locked.evaluation, locked.commit_id = weights, evaluation, commit.id
+            locked.save(update_fields=["status", "weights", "evaluation", "commit"])
+            commit.add(locked, "UPDATE")
+            RankingComparison.objects.bulk_create(select_storable(account_id, comparisons))

@@ -1,19 +1,26 @@
-"""Comparisons with the ranking in shadow: stored from Valkey, and removed when they are old."""
+"""Comparisons of rankings: stored from Valkey, erased, and removed when they are old.
 
+Who stores comparisons locks their ranking first, and who erases them locks all rankings.
+"""
+
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid5
 
+from django.db.models import Q
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account
+from kmapp.accounts.models import Account, AccountQuerySet
+from kmapp.accounts.personal_data import register_erase_handler
 from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.clock import SteadyTime
 from kmapp.ledger.canonical import encode_canonical
-from memory.models import Ranking, RankingComparison
+from kmapp.search.lookups import IdArray
+from memory.models import MemoryEntry, Ranking, RankingComparison
 from memory.models.learning import OWNER_IDS
-from memory.retrieval.shadow_rankings import take_observations
+from memory.retrieval.shadow_rankings import has_observations, take_observations
 
 MAX_COMPARISONS = 500  # of one account; older ones are removed
 RETENTION_DAYS = 30  # after which comparisons are removed
@@ -22,19 +29,21 @@ UPDATED = ("before", "after", "changed", "created_at")
 
 def store_observations(account_id: UUID) -> int:
     """Store the comparisons that wait, and return their number. Opens `acting` itself."""
-    waiting = take_observations(account_id)
-    if not waiting:
+    if not has_observations(account_id):
         return 0
     with acting(account_id):
-        shadow = Ranking.objects.of(account_id).filter(status=Ranking.Status.SHADOW).first()
-        if shadow is None:
+        rankings = Ranking.objects.of(account_id).filter(status=Ranking.Status.SHADOW)
+        shadow = rankings.select_for_update(no_key=True, skip_locked=True).first()
+        if shadow is None:  # or it is locked: the next run stores them
             return 0
+        waiting = take_observations(account_id)
         kinds = Account.objects.get(pk=account_id).redact
         current = [each for each in waiting if each["ranking"] == str(shadow.pk)]
         built = [_build_comparison(shadow, each, kinds) for each in reversed(current)]
-        rows = {row.pk: row for row in built}  # the newest of equal questions
+        newest = {row.pk: row for row in built}  # of equal questions
+        rows = select_storable(account_id, newest.values())
         RankingComparison.objects.bulk_create(
-            rows.values(), update_conflicts=True, unique_fields=["id"], update_fields=UPDATED
+            rows, update_conflicts=True, unique_fields=["id"], update_fields=UPDATED
         )
         stored = RankingComparison.objects.of(account_id)
         observed = stored.filter(origin=RankingComparison.Origin.SHADOW)
@@ -58,11 +67,54 @@ def _build_comparison(
         question=question,
         **ids,
         scope=scope,
-        before=observation["before"],
-        after=observation["after"],
+        before=[UUID(pk) for pk in observation["before"]],
+        after=[UUID(pk) for pk in observation["after"]],
         changed=len({*observation["before"]} - {*observation["after"]}),
         created_at=timezone.now(),
     )
+
+
+def select_storable(
+    account_id: UUID, comparisons: Collection[RankingComparison]
+) -> list[RankingComparison]:
+    """Return the comparisons whose memories all exist.
+
+    Inside `acting`, with the ranking locked. An erasure that is not committed yet deletes them.
+    """
+    named = {pk for row in comparisons for pk in list_memories(row)}
+    existing = MemoryEntry.objects.of(account_id).filter(pk__any_of=IdArray(named))
+    erased = named - {*existing.values_list("pk", flat=True)}
+    return [row for row in comparisons if erased.isdisjoint(list_memories(row))]
+
+
+def list_memories(row: RankingComparison) -> list[UUID]:
+    return [*row.before, *row.after, *row.relevant]
+
+
+@register_erase_handler
+def delete_comparisons(account_id: UUID, ids: Sequence[UUID]) -> None:
+    """Delete the comparisons with erased memories, whose questions may quote them.
+
+    Inside `acting`.
+    """
+    rows = _lock_comparisons(account_id)
+    erased = list(ids)
+    named = Q(before__overlap=erased) | Q(after__overlap=erased) | Q(relevant__overlap=erased)
+    rows.filter(named).delete()
+
+
+def delete_comparisons_of_people(account_id: UUID, people: Collection[str]) -> None:
+    """Delete the comparisons of these people's questions, also those that wait. Inside `acting`."""
+    rows = _lock_comparisons(account_id)
+    take_observations(account_id)
+    rows.filter(user_id__in=people).delete()
+
+
+def _lock_comparisons(account_id: UUID) -> AccountQuerySet[RankingComparison]:
+    """Lock the rankings, without which nobody stores a comparison."""
+    rankings = Ranking.objects.of(account_id).order_by("pk").select_for_update(no_key=True)
+    list(rankings.values_list("pk"))
+    return RankingComparison.objects.of(account_id)
 
 
 def remove_old_comparisons(account_id: UUID) -> int:

@@ -63,6 +63,10 @@ def push_observation(
     )
 
 
+def has_observations(account_id: UUID) -> bool:
+    return cache.has_key(_build_key(account_id))
+
+
 def take_observations(account_id: UUID) -> list[dict[str, Any]]:
     """Return and remove the comparisons that wait, newest first."""
     observations = cast(ValkeyCache, cache).run(_TAKE_SCRIPT, _build_key(account_id)) or []

@@ -133,6 +133,7 @@ def test_list_is_paginated_and_filtered(agent: Agent) -> None:
     uuids = [each["uuid"] for each in first["results"] + rest["results"]]
     assert len(set(uuids)) == 5
     assert rest["next"] is None
+    assert agent.get("tool-results", conversation_id="c1", limit=5)["next"] is None
     assert "result_full" not in first["results"][0]
     assert len(agent.get("tool-results", conversation_id="c1", thread_id="t0")["results"]) == 3
     assert len(agent.get("tool-results", conversation_id="c1", tool_name="tool1")["results"]) == 2

@@ -72,6 +72,28 @@ def test_loaded_passages_become_placeholders_again(agent: Agent) -> None:
     assert back["messages"] == first["messages"]
 
 
+@pytest.mark.parametrize("query", [{"query": "How hot is the kiln?"}, {}])
+@pytest.mark.parametrize("max_tokens", [50, 80, 150])
+def test_loaded_result_fits_its_tokens(
+    agent: Agent, query: dict[str, str], max_tokens: int
+) -> None:
+    body: dict[str, Any] = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
+    body["messages"] += [{"role": "user", "content": "How hot is the kiln?"}]
+    first = agent.post("context/prepare", body)
+    body |= {"load_uuids": [first["archived"][0]["uuid"]], "max_tokens": max_tokens}
+    [loaded] = agent.post("context/prepare", {**body, **query})["loaded"]
+    assert loaded["part"] == "passages"
+    assert loaded["tokens"] <= max_tokens
+
+
+def test_passages_need_a_query(agent: Agent) -> None:
+    messages = conversation(LONG, "short")
+    body = {"messages": [each for each in messages if each["role"] != "user"]}
+    load = {"load_uuids": [str(uuid4())], "max_tokens": 500}
+    refused = agent.post("context/prepare", {**body, **load}, 400)
+    assert refused["issues"][0]["path"] == "query"
+
+
 def test_query_is_embedded_once(agent: Agent, provider: FakeProvider) -> None:
     """An unavailable embedder is waited for once."""
     provider.become("error")

@@ -30,6 +30,8 @@ def test_list_is_paginated_and_filtered(agent: Agent) -> None:
     rest = agent.get("context/reports", limit=3, before=first["next"])
     assert [each["id"] for each in first["results"] + rest["results"]] == ids[::-1]
     assert rest["next"] is None
+    assert agent.get("context/reports", limit=5)["next"] is None
+    assert agent.get("context/reports", limit=4)["next"] == ids[1]
     assert "context_cost" not in first["results"][0]
     narrowings: list[tuple[dict[str, Any], int]] = [
         ({"conversation_id": "c0"}, 3),

@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -171,6 +172,22 @@ def running(server: Postgres) -> Iterator[None]:
     with server:
         yield
         connections.close_all()
+
+
+def test_segment_and_its_folder_are_synced(tmp_path: Path) -> None:
+    """Without both, a power failure could lose a segment that the server has removed."""
+    wal, segment = tmp_path / "it's 1% wal", tmp_path / "segment"
+    wal.mkdir()
+    segment.write_bytes(b"records")
+    command = wal_archive.build_archive_settings(wal)["archive_command"]
+    command = command.replace("%p", str(segment)).replace("%f", "1").replace("%%", "%")
+    shell = f'sync() {{ command sync "$1" && echo "$1"; }}; {command}'
+    for synced in ([f"{wal}/1.part", str(wal)], [str(wal)]):
+        ran = subprocess.run(["/bin/sh", "-c", shell], capture_output=True, text=True, check=True)
+        assert ran.stdout.splitlines() == synced
+        assert gzip.decompress((wal / "1.gz").read_bytes()) == b"records"
+    segment.write_bytes(b"other records")
+    assert subprocess.run(["/bin/sh", "-c", shell], check=False).returncode
 
 
 def test_base_backups_are_retained_while_a_moment_needs_them(

@@ -15,8 +15,10 @@ from django.urls import reverse
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from memory.actions.learn_ranking import run_learning
 from memory.actions.shadow_comparisons import store_observations
 from memory.benchmarks.question_sets import Vectors, load_questions
+from memory.learning import fit
 from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import Judgement, MemoryEntry, MemoryExport, Ranking, RankingComparison, Viewer
 from tests import makers
@@ -128,6 +130,27 @@ def test_judgements_become_a_ranking_that_a_rollback_removes(
     assert (
         makers.count(RankingComparison, acme, origin="held_out") == draft["evaluation"]["held_out"]
     )
+
+
+@pytest.mark.usefixtures("provider")
+def test_job_that_ends_late_does_not_replace_the_ranking(
+    agent: Agent, acme: Account, answers: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    makers.settle()
+    judge_all(agent, answers)
+    pk = agent.post("memory/rankings", {}, 202)["id"]
+    job = "memory.actions.learn_ranking.learn"
+
+    def learn_after_another_worker(*examples: Any, **prior: Any) -> Any:
+        monkeypatch.setattr(job, fit.learn)
+        run_learning(acme.pk, UUID(pk))
+        agent.patch(f"memory/rankings/{pk}", {"status": "shadow"}, 200)
+        return fit.learn(*examples, **prior)
+
+    monkeypatch.setattr(job, learn_after_another_worker)
+    makers.settle()
+    assert makers.get(Ranking, acme).status == "shadow"
+    assert makers.count(RankingComparison, acme) == len(THINGS)
 
 
 def import_judgements(client: Client, answers: dict[str, str]) -> None:

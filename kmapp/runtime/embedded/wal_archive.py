@@ -62,7 +62,8 @@ def build_archive_settings(wal: Path) -> dict[str, str]:
         "archive_mode": "on",
         "archive_timeout": f"{SWITCH_SECONDS}s",
         "archive_command": f"if test -f {there}.gz; then gzip -dc {there}.gz | cmp -s - %p; "
-        f"else gzip -1 -c %p > {there}.part && sync {there}.part && mv {there}.part {there}.gz; fi",
+        f"else gzip -1 -c %p > {there}.part && sync {there}.part && mv {there}.part {there}.gz; fi "
+        f"&& sync {_quote(wal)}",  # the folder too, or a power failure could undo the move
     }
 
 

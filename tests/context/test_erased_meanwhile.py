@@ -1,0 +1,173 @@
+"""Texts that are erased while a call with them is assembled, or messages are prepared with them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from context.actions.archives import erase_archives
+from context.actions.assemble import PreparedCall, prepare_call, store_call
+from context.actions.prepare_messages import prepare_messages
+from context.assembly.sources import retrieve
+from context.assembly.stages import Request
+from context.models import ContextBody, ContextCostReport, ContextInput, ToolResultArchive
+from context.models.archives import ArchiveScope
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.api.models import IdempotentRequest
+from knowledge.actions.erasure import erase_source
+from knowledge.actions.lore import create_lorebook, erase_entry
+from knowledge.actions.sources import NewSource
+from knowledge.models import KnowledgeSource, LorebookEntry
+from memory.actions.confirmation_tickets import Confirmation
+from memory.actions.erasure import OPERATION, erase_entries
+from memory.models import MemoryEntry
+from tests import makers
+from tests.agent import Agent
+from tests.context.test_archives import LONG
+from tests.context.test_preparing import conversation, texts
+from tests.race import run_concurrently
+
+SECRET = "The kiln is behind the sparrow's nest."
+QUESTION = [{"role": "user", "content": "Where is the kiln?"}]
+RETRY = {"Idempotency-Key": "one"}
+
+
+def store_memory(account: Account) -> None:
+    makers.agent(account).write(SECRET, "The mill is by the pond.", user_id="u")
+
+
+def store_document(account: Account) -> None:
+    body = {"source": {"name": "docs"}, "documents": [{"ref": "kiln.md", "text": SECRET}]}
+    makers.agent(account).post("knowledge/ingest", body, 201)
+    makers.settle()
+
+
+def store_lore(account: Account) -> None:
+    entry = {"name": "kiln", "keys": ["kiln"], "content": SECRET}
+    with acting(account):
+        create_lorebook(account.pk, SYSTEM, NewSource(name="lore", kind="lorebook"), [entry])
+
+
+def erase_memory(account: Account) -> None:
+    with acting(account):
+        rows = MemoryEntry.objects.of(account).filter(content=SECRET)
+        ids = list(rows.values_list("pk", flat=True))
+        ticket = Confirmation(OPERATION, account.pk, SYSTEM, ids, "").ticket
+        erase_entries(account.pk, rows, SYSTEM, ticket=ticket)
+
+
+def erase_knowledge(account: Account) -> None:
+    with acting(account):
+        erase_source(account.pk, KnowledgeSource.objects.of(account).get().pk, SYSTEM)
+
+
+Step = Callable[[Account], None]
+BY_SOURCE = pytest.mark.parametrize(
+    ("store", "erase"),
+    [
+        (store_memory, erase_memory),
+        (store_document, erase_knowledge),
+        (store_lore, erase_knowledge),
+    ],
+    ids=["memory", "document", "lore"],
+)
+
+
+@BY_SOURCE
+def test_text_erased_after_its_retrieval_is_left_out(
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch, store: Step, erase: Step
+) -> None:
+    store(acme)
+
+    def retrieve_before_erasure(request: Any) -> Any:
+        retrieved = retrieve(request)
+        assert SECRET in [snippet.text for snippet in retrieved.snippets]
+        erase(acme)
+        return retrieved
+
+    monkeypatch.setattr("context.actions.assemble.retrieve", retrieve_before_erasure)
+    body = {"messages": QUESTION, "user_id": "u", "policy": {"retrieval_ms": 10_000}}
+    call = agent.post("context/assemble", body, 201, **RETRY)
+    assert "sparrow" not in str(call)
+    assert {"action": "drop_erased", "texts": 1} in call["context_cost"]["decisions"]
+    assert agent.post("context/assemble", body, 201, **RETRY) == call
+    assert makers.count(ContextBody, acme, text__contains="sparrow") == 0
+    agent.post(f"context/reports/{call['report_id']}/replay", {}, 200)
+
+
+def prepare(account: Account) -> PreparedCall:
+    request = Request(
+        account_id=account.pk,
+        actor=SYSTEM,
+        messages=QUESTION,
+        window=20_000,
+        reserve=1_000,
+        within=ArchiveScope(user_id="u"),
+        sources=("memory", "knowledge", "lore"),
+        policy={"retrieval_ms": 10_000},
+    )
+    return prepare_call(request)
+
+
+@BY_SOURCE
+def test_erasure_waits_for_a_call_that_is_being_recorded(
+    committed: str, acme: Account, store: Step, erase: Step
+) -> None:
+    store(acme)
+    call = prepare(acme)
+    assert call.retrieved.snippets
+    run_concurrently(acme, lambda: store_call(call), lambda: erase(acme))
+    assert makers.count(ContextCostReport, acme) == 1
+    assert makers.count(ContextInput, acme) == 0
+    assert makers.count(ContextBody, acme, text__contains="sparrow") == 0
+
+
+@BY_SOURCE
+def test_call_does_not_wait_for_an_erasure(
+    committed: str, acme: Account, store: Step, erase: Step
+) -> None:
+    store(acme)
+    call = prepare(acme)
+
+    def record() -> list[str]:
+        with acting(acme):
+            recorded = store_call(call)
+        return [snippet.text for snippet in recorded.assembled.draft.snippets]
+
+    assert SECRET not in run_concurrently(acme, lambda: erase(acme), record)
+
+
+def test_stored_response_is_erased_with_lore(agent: Agent, acme: Account) -> None:
+    store_lore(acme)
+    body = {"messages": QUESTION, "policy": {"retrieval_ms": 10_000}}
+    assert "sparrow" in str(agent.post("context/assemble", body, 201, **RETRY))
+    [entry] = makers.rows(LorebookEntry, acme)
+    with acting(acme):
+        erase_entry(acme.pk, entry.pk, SYSTEM)
+    agent.post("context/assemble", body, 410, **RETRY)
+
+
+@pytest.mark.usefixtures("low_threshold")
+def test_response_with_an_erased_tool_result_is_not_stored(
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body: dict[str, Any] = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
+    first = agent.post("context/prepare", body)
+    archive = first["archived"][0]["uuid"]
+
+    def prepare_before_erasure(*arguments: Any) -> Any:
+        prepared = prepare_messages(*arguments)
+        with acting(acme):
+            rows = list(ToolResultArchive.objects.of(acme).filter(pk=archive))
+            erase_archives(acme.pk, SYSTEM, rows, reason="")
+        return prepared
+
+    monkeypatch.setattr("context.api.archives.prepare_messages", prepare_before_erasure)
+    body |= {"messages": first["messages"], "load_uuids": [archive]}
+    assert texts(agent.post("context/prepare", body, 200, **RETRY)) == [LONG, "short"]
+    assert makers.count(IdempotentRequest, acme) == 0
+    monkeypatch.undo()
+    again = agent.post("context/prepare", body, 200, **RETRY)
+    assert again["loaded"][0]["part"] == "missing"
