@@ -9,7 +9,7 @@ export interface paths {
         /**
          * @description Return the tools that the key may use, in the format of OpenAI's function calling.
          *
-         *     Needs the scope `memory:read`.
+         *     Needs any scope that reads or writes.
          */
         get: operations["agent_tools_get"];
         put?: never;
@@ -376,7 +376,10 @@ export interface paths {
         /**
          * @description Return the state of asynchronous work.
          *
-         *     Needs the scope `memory:read`.
+         *     A key without the scope memory:read sees the work of the areas that it may read or write, and
+         *     the results of those that it may read.
+         *
+         *     Needs any scope that reads or writes.
          */
         get: operations["events_id_get"];
         put?: never;
@@ -446,6 +449,7 @@ export interface paths {
         /**
          * @description Ingest documents of one source. Documents with an unchanged digest are not read again.
          *
+         *     If their title, URL or revision is new, it is stored, and they are among the `changed` ones.
          *     A key without the scope knowledge:trust can only create and update untrusted sources.
          *
          *     Plain text is searchable when the response arrives. Workers parse other files and fetch pages
@@ -1126,6 +1130,8 @@ export interface paths {
         /**
          * @description Change a memory. The change of an account-wide memory is a proposal that needs review.
          *
+         *     A new title or text unpins the memory: a person confirmed the former one.
+         *
          *     Needs the scope `memory:write`.
          */
         post: operations["memory_update"];
@@ -1785,7 +1791,7 @@ export interface components {
             context_window_tokens?: number | null;
             /** @default 4096 */
             reserved_output_tokens?: number | null;
-            /** @description The retrieval query; by default the last user message. */
+            /** @description The retrieval query; by default the last user message, of which both ends are used if it is longer. */
             query?: string | null;
             /**
              * @default [
@@ -2971,14 +2977,20 @@ export interface components {
             second_person: boolean;
             decision_days: number | null;
         };
-        /** @description The text to read: the span of a citation, or a chunk by its ID. */
+        /** @description The text to read: the span of a citation or of its URI, or a chunk by its ID. */
         GetInput: ({
             citation?: components["schemas"]["CitationInput"];
-            /** Format: uuid */
-            id?: string;
+            uri?: string | null;
+            id?: string | null;
         } & {
             [key: string]: components["schemas"]["JSON"];
-        }) & (unknown | unknown);
+        }) & ({
+            citation: string | unknown[] | Record<string, never>;
+        } | {
+            uri: string | unknown[] | Record<string, never>;
+        } | {
+            id: string | unknown[] | Record<string, never>;
+        });
         /** @description A commit of a chain. */
         HeadShown: {
             seq: number;
@@ -3204,7 +3216,7 @@ export interface components {
             trust?: ("trusted" | "semi_trusted" | "untrusted")[] | ("trusted" | "semi_trusted" | "untrusted") | null;
             mime?: string[] | string | null;
             scope?: string | null;
-            /** @description The revision of the documents at ingestion. */
+            /** @description The revision of the documents at their last delivery. */
             version?: string | null;
             /** @default 0 */
             min_score?: number | null;
@@ -3681,6 +3693,7 @@ export interface components {
             load_uuids?: string[] | null;
             /** @default 1 */
             load_limit?: number | null;
+            /** @description Tokens of each loaded result: passages about `query` or the last user message. */
             max_tokens?: number | null;
             language?: components["schemas"]["LanguageEnum"] | components["schemas"]["NullEnum"];
         } & {
