@@ -66,8 +66,8 @@ def evaluate(account_id: UUID, data: Mapping[str, Any]) -> EvaluateAnswer:
 @register
 def evaluate_for_answer(account_id: UUID, data: Mapping[str, Any]) -> EvaluateAnswer:
     """Evaluate the rules for the answer of another app."""
-    given = {name: value for name, value in data.items() if value is not None}
-    serializer = EvaluateInput(data=given)
+    requested = {name: value for name, value in data.items() if value is not None}
+    serializer = EvaluateInput(data=requested)
     serializer.is_valid(raise_exception=True)
     return evaluate(account_id, serializer.validated_data)
 
