@@ -57,7 +57,7 @@ def erase_source(account_id: UUID, source_id: UUID, actor: Actor) -> Recording:
             commit.erase(row._meta.label_lower, row.pk)
         lore_ids = [row.pk for row in lore]
         _create_tombstones(account_id, [source.pk, *lore_ids], commit)
-        erase_copies(account_id, lore_ids)
+        erase_copies(account_id, lore_ids)  # first: it waits for responses that are being stored
         _erase_inputs(account_id, [*ids, source.pk, *lore_ids])
         LorebookEntry.objects.of(account_id).filter(source=source).delete()
         rows.delete()
