@@ -20,13 +20,24 @@ SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_bl
 """
 
 
-def run_concurrently(account: Account, first: Callable[[], object], second: Callable[[], T]) -> T:
-    """Run `second` while `first` is uncommitted; return the result of `second`."""
+def run_concurrently(
+    account: Account,
+    first: Callable[[], object],
+    second: Callable[[], T],
+    *,
+    then: Callable[[], object] | None = None,
+) -> T:
+    """Run `second` while `first` is uncommitted; return the result of `second`.
+
+    The transaction of `first` continues with `then` once `second` waits for it.
+    """
     with ThreadPoolExecutor(1) as pool:
         with acting(account):
             first()
             later = pool.submit(run_on_own_connection, second)
             wait_until_blocked(later)
+            if then:
+                then()
         return later.result(TIMEOUT_SECONDS)
 
 

@@ -1,8 +1,10 @@
 """Concurrent equal requests take effect once, and no data of either is lost."""
 
+import io
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
 from context.actions.record_call import record_outcome
@@ -11,7 +13,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, Membership, User
-from kmapp.errors import Conflict
+from kmapp.accounts.personal_data import erase_personal_data
+from kmapp.errors import Conflict, NotFound
+from kmapp.ledger.actions import recording
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from rules.actions.feedback import FeedbackResult, Verdict, rate_decision
@@ -21,6 +25,7 @@ from rules.models import RuleDecision, RuleFeedback
 from tests.context.builders import call, talk
 from tests.makers import PASSWORD
 from tests.race import run_concurrently
+from tests.rules.builders import TOOLS, select
 
 DOCS = NewSource(name="docs", kind="file_set")
 
@@ -77,6 +82,24 @@ def test_concurrent_feedback_without_a_decision_counts_once(committed: str, acme
     assert (second.fresh, second.link) == (False, "created_from_feedback")
     with acting(acme):
         assert RuleFeedback.objects.of(acme).get().decision == RuleDecision.objects.of(acme).get()
+
+
+def test_feedback_waits_for_the_erasure_of_its_decision(committed: str, acme: Account) -> None:
+    decision = select(acme, {"intent": "fetch"}, user_id="ann").decision
+
+    def erase() -> None:
+        with recording(acme.pk, SYSTEM) as commit:
+            erase_personal_data(acme.pk, ["ann"], commit)
+
+    def rate() -> FeedbackResult:
+        verdict = Verdict(account_id=acme.pk, actor=SYSTEM, outcome="positive")
+        question = SelectionRequest(context={}, viewer=Viewer(user_id="ann"), candidates=TOOLS)
+        with acting(acme):
+            return rate_decision(verdict, question, decision.selected_tool, decision.pk)
+
+    with pytest.raises(NotFound, match="Decision not found"):
+        run_concurrently(acme, erase, rate)
+    call_command("fsck", stdout=io.StringIO())
 
 
 def test_concurrent_member_creation_adds_one_member(committed: str, acme: Account) -> None:

@@ -50,6 +50,8 @@ def _replace_version(
     retitled = {each.document.pk for each in texts if each.title_before != each.document.title}
     rows = KnowledgeChunk.objects.of(account_id).of_index_version(version)
     rows = rows.filter(document__in=[each.document for each in texts])
+    # Chunks before their vectors, and in this order, as the jobs that embed them do.
+    rows = rows.order_by("pk").select_for_update(no_key=True)
     existing: dict[Any, list[KnowledgeChunk]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row.chunk_index):
         content = (row.document_id, row.sha256, tuple(row.headings))

@@ -33,6 +33,9 @@ from knowledge.retrieval.citations import find_gone_error
 
 def erase_document(account_id: UUID, document_id: UUID, actor: Actor) -> Recording:
     """Erase one document. Use inside `acting`."""
+    # The source first, as deliveries do, which change the documents that they read under its lock.
+    sources = KnowledgeSource.objects.of(account_id).select_for_update(no_key=True, of=("self",))
+    sources.filter(documents__pk=document_id).first()
     rows = KnowledgeDocument.objects.of(account_id).filter(pk=document_id)
     if not rows.select_for_update(no_key=True).exists():
         raise _build_missing_error(account_id, document_id, "document")
@@ -59,7 +62,7 @@ def erase_source(account_id: UUID, source_id: UUID, actor: Actor) -> Recording:
         _create_tombstones(account_id, [source.pk, *lore_ids], commit)
         erase_copies(account_id, lore_ids)  # first: it waits for responses that are being stored
         _erase_inputs(account_id, [*ids, source.pk, *lore_ids])
-        LorebookEntry.objects.of(account_id).filter(source=source).delete()
+        LorebookEntry.objects.of(account_id).filter(pk__in=lore_ids).delete()
         rows.delete()
     return commit
 
@@ -79,7 +82,9 @@ def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -
     _create_tombstones(account_id, ids, commit)
     _erase_inputs(account_id, text_ids)
     chunks = KnowledgeChunk.objects.of(account_id).filter(document__any_of=these)
-    chunk_ids = list(chunks.values_list("pk", flat=True))
+    # Chunks before their vectors, as the jobs that embed them do.
+    locked_chunks = chunks.order_by("pk").select_for_update()
+    chunk_ids = list(locked_chunks.values_list("pk", flat=True))
     collections = [collection_name(version) for version in INDEX_VERSIONS]
     clear_error_messages(account_id, [*ids, *chunk_ids])
     remove_documents(account_id, collections, chunk_ids)

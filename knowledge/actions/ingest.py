@@ -67,8 +67,10 @@ def ingest_deliveries(
         for each in prepared:
             ingestion.add(each, existing.get(each.delivery.ref))
         ingestion.write()
-        removed = [row for ref in remove if (row := existing.get(ref)) and not row.removed_at]
-        ingestion.remove(removed)
+        # A ref may occur twice, or be delivered as well: then its document stays.
+        delivered = set(refs)
+        surplus = [existing.get(ref) for ref in dict.fromkeys(remove) if ref not in delivered]
+        ingestion.remove([row for row in surplus if row and not row.removed_at])
         sources = KnowledgeSource.objects.of(account_id).filter(pk=source.pk)
         sources.update(refreshed_at=timezone.now())
     if own.diff:

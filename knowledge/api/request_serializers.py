@@ -104,6 +104,7 @@ class IngestInput(Typed):
         max_length=5_000,
         required=False,
         default=list,
+        help_text="Refs of documents to remove, except those that this request delivers.",
     )
     complete = serializers.BooleanField(
         default=False, help_text="Also remove all documents that are not in this request."

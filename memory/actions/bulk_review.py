@@ -23,6 +23,7 @@ from memory.actions.enqueue import BULK, BULK_UNDO
 from memory.actions.entries import needs_review
 from memory.actions.leases import leased_by_other
 from memory.actions.review import Decision
+from memory.actions.versions import lock_entries
 from memory.models import (
     BulkPart,
     BulkRun,
@@ -160,6 +161,8 @@ def _decide(run: BulkRun, part: BulkPart) -> None:
     account_id, actor = run.account_id, Actor.parse(run.actor)
     operation, statuses = OPERATIONS[Operation(run.deed)]
     chosen = {UUID(pk): version for pk, version in part.chosen}
+    if run.deed == Operation.APPROVE:
+        lock_entries(account_id, {*chosen, *review.find_replaced(account_id, list(chosen))})
     with recording(
         account_id, actor, input={review.BULK_INPUT: str(run.pk)}, reason=run.reason
     ) as commit:

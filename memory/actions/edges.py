@@ -5,9 +5,11 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from kmapp.accounts.models import AccountQuerySet
 from kmapp.database.ids import uuid7
-from kmapp.errors import Invalid
+from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording
+from memory.actions.versions import lock_against_erasure
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge
 
@@ -61,9 +63,31 @@ def write_edges(
     stale = [edge.pk for key, edge in existing.items() if key in written and not edge.commit_id]
     if stale:
         MemoryEdge.objects.of(account_id).filter(pk__in=stale).delete()
+    _lock_ends(account_id, new_edges, created)
     MemoryEdge.objects.bulk_create(new_edges, batch_size=500)
     commit.add_all(new_edges, "ADD")
     return edges
+
+
+def _lock_ends(account_id: UUID, edges: Sequence[MemoryEdge], created: Container[UUID]) -> None:
+    """Prevent the erasure of the ends that existed before this batch."""
+    ends = {pk for edge in edges for pk in (edge.src_id, edge.dst_id) if pk not in created}
+    if erased := ends - lock_against_erasure(account_id, ends):
+        raise Conflict(
+            "A memory at the end of an edge was erased in the meantime. Remove the edge and try"
+            " again.",
+            code="edge_end_erased",
+            details={"ids": sorted(map(str, erased))},
+        )
+
+
+def delete_edges(edges: AccountQuerySet[MemoryEdge], commit: Recording) -> None:
+    """Delete edges. The commit records the erasure of those that agents or people wrote."""
+    rows = list(edges.select_for_update(of=("self",)).order_by("pk"))
+    for edge in rows:
+        if edge.commit_id:
+            commit.erase(MemoryEdge._meta.label_lower, edge.pk)
+    MemoryEdge.objects.of(commit.account_id).filter(pk__in=[edge.pk for edge in rows]).delete()
 
 
 def build_derived_edge(

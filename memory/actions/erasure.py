@@ -117,6 +117,8 @@ def erase_entries(
     """Erase the counted memories in one commit. This cannot be undone."""
     ids = _select_ids(rows, may_be_none=bool(person and count_personal_data(account_id, [person])))
     Confirmation(OPERATION, account_id, actor, ids, person).verify(ticket)
+    people = {person, *rows.values_list("user_id", flat=True).distinct()}
+    _lock_extractions(account_id, ids, people)
     after = _find_successors(account_id, ids)
     affected = MemoryEntry.objects.of(account_id).filter(pk__in={*ids, *after}).order_by("pk")
     entries = {row.pk: row for row in affected.select_for_update(no_key=True)}
@@ -189,6 +191,15 @@ def _find_successors(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     return {*next_ids, *edges.values_list("dst_id", flat=True)} - {*ids}
 
 
+def _lock_extractions(account_id: UUID, ids: Sequence[UUID], people: Collection[str]) -> None:
+    """Lock the extractions of these memories and people before the memories, as their jobs do."""
+    extractions = Extraction.objects.of(account_id).filter(finished_at=None)
+    affected = extractions.filter(memories__overlap=list(ids)) | extractions.filter(
+        user_id__in={*people} - {""}
+    )
+    list(affected.order_by("pk").select_for_update().values_list("pk"))
+
+
 def _reserve_ids(account_id: UUID, erased: Sequence[MemoryEntry], commit: Recording) -> None:
     """Store tombstones for the ids of these entries, and for those of their client ids."""
     label = MemoryEntry._meta.label_lower
@@ -214,20 +225,24 @@ def _reserve_ids(account_id: UUID, erased: Sequence[MemoryEntry], commit: Record
 
 
 def _delete_rows(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
+    clear_error_messages(account_id, ids)
+    Extraction.objects.of(account_id).filter(memories__overlap=list(ids)).delete()
+    remove_documents(account_id, [COLLECTION], ids)
+    erase_copies(account_id, ids)
+    entries = MemoryEntry.objects.of(account_id).filter(id__any_of=IdArray(ids))
+    # From here on, nobody can add a row that is deleted with these entries, so that each is
+    # recorded. The steps before take long, and writers of such rows would wait for them.
+    list(entries.order_by("pk").select_for_update().values_list("pk"))
     traces = _Traces(account_id, ids)
-    # The rows found through the seals come first, since writing the commit deletes the seals.
+    # The rows that the seals lead to come first, since writing the commit deletes the seals.
     traces.siblings.update(reason="")
     traces.notes.update(salt=None, input=None, reason="")
     for row in traces.sealed:
         commit.erase(row._meta.label_lower, row.pk)
     traces.responses.erase_responses()
-    clear_error_messages(account_id, ids)
     traces.runs.update(reason="")
-    Extraction.objects.of(account_id).filter(memories__overlap=list(ids)).delete()
-    remove_documents(account_id, [COLLECTION], ids)
     traces.vectors.delete()
-    erase_copies(account_id, ids)
-    MemoryEntry.objects.of(account_id).filter(id__any_of=IdArray(ids)).delete()
+    entries.delete()
 
 
 def _sealed_rows(account_id: UUID, ids: Sequence[UUID]) -> list[SealedModel]:

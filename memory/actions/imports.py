@@ -17,7 +17,7 @@ from kmapp.ledger.canonical import encode_canonical
 from kmapp.security.prompt_injection import detect_flags
 from memory.actions.edges import validate_edge_ends
 from memory.actions.enqueue import index_new_entries
-from memory.actions.versions import record_versions
+from memory.actions.versions import lock_against_erasure, record_versions
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry
 from memory.models.entry_input import REDACTED_FIELDS
 from memory.transfer.jsonl import InvalidLine, parse_edge, parse_entry, serialize_row
@@ -152,7 +152,8 @@ class _Block:
         self, read: Mapping[int, MemoryEdge], entries: Mapping[UUID, MemoryEntry]
     ) -> list[MemoryEdge]:
         ends = {end for edge in read.values() for end in (edge.src_id, edge.dst_id)}
-        entries_by_id = MemoryEntry.objects.of(self.account).in_bulk(list(ends - entries.keys()))
+        existing_ends = lock_against_erasure(self.account.pk, ends - entries.keys())
+        entries_by_id = MemoryEntry.objects.of(self.account).in_bulk(existing_ends)
         entries_by_id |= entries
         rows = MemoryEdge.objects.of(self.account)
         existing = rows.in_bulk([edge.pk for edge in read.values()])

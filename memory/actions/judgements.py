@@ -15,7 +15,8 @@ from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import encode_canonical
 from memory.actions.shadow_comparisons import delete_comparisons_of_people
-from memory.models import Judgement, MemoryEntry, RankingComparison, Viewer
+from memory.actions.versions import lock_entries
+from memory.models import Judgement, RankingComparison, Viewer
 from memory.models.learning import OWNER_IDS
 
 MAX_JUDGEMENTS = 500  # judgements of one commit
@@ -40,10 +41,8 @@ def judge(
     """Store judgements in one commit, and return those that changed. Inside `acting`."""
     kinds = Account.objects.get(pk=account_id).redact
     requested = {each.entry_id for each in judgements}
-    existing_ids = set(
-        MemoryEntry.objects.of(account_id).filter(pk__in=requested).values_list("pk", flat=True)
-    )
-    if requested - existing_ids:
+    # Locked, so that none of them is erased meanwhile, and of two equal judgements one is stored.
+    if requested - lock_entries(account_id, requested):
         raise NotFound(_("Memory not found."))
     built = [_build_judgement(account_id, each, source, kinds) for each in judgements]
     rows = {row.pk: row for row in built}  # the last of equal ones
@@ -105,9 +104,11 @@ def _erase_judgements_of_people(
 ) -> None:
     delete_comparisons_of_people(account_id, people)
     judgements = Judgement.objects.of(account_id).filter(user_id__in=people)
-    for pk in judgements.values_list("pk", flat=True):
+    ids = list(judgements.values_list("pk", flat=True))
+    for pk in ids:
         commit.erase(Judgement._meta.label_lower, pk)
-    judgements.delete()
+    # Not by the person, because another transaction may have added judgements since.
+    Judgement.objects.of(account_id).filter(pk__in=ids).delete()
 
 
 register_personal_data(

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.redacted_text import redact_reason
+from kmapp.database.advisory_locks import try_lock_until_commit
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import recording
@@ -42,7 +43,8 @@ def get_ranking(account_id: UUID, pk: UUID) -> Ranking:
 def start_learning(account_id: UUID, actor: Actor) -> Ranking:
     """Enqueue learning, and return the ranking that it fills. Inside `acting`."""
     rows = Ranking.objects.of(account_id)
-    if rows.filter(status=Status.LEARNING).exists():
+    is_free = try_lock_until_commit(f"learning:{account_id}")
+    if not is_free or rows.filter(status=Status.LEARNING).exists():
         raise Conflict(_("A ranking is being learned. Wait until it is ready."), code="learning")
     require_questions(list_questions(account_id, list_labels(account_id)))
     # Their comparisons are no longer of use.

@@ -1,6 +1,6 @@
 """Decisions of people about memories. Each creates a new version, so that it can be undone."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +17,7 @@ from kmapp.accounts.redacted_text import redact_reason, redact_value
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note
-from memory.actions.versions import lock_entry, update_entry, wrong_status_error
+from memory.actions.versions import lock_entries, lock_entry, update_entry, wrong_status_error
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 
 Event = MemoryVersion.Event
@@ -90,18 +90,27 @@ def approve(
     commit: Recording | None = None,
 ) -> MemoryEntry:
     """Activate a proposal with these corrections. The same commit supersedes what it replaces."""
-    corrections = redact_editable_values(decision.account_id, values) if values else {}
+    account_id = decision.account_id
+    corrections = redact_editable_values(account_id, values) if values else {}
+    if commit is None:  # otherwise the caller has locked them
+        replaced = find_replaced(account_id, [decision.entry_id])
+        lock_entries(account_id, {decision.entry_id, *replaced})
     with decision.in_commit(commit) as own:
         approved = {**corrections, "status": Status.ACTIVE}
         entry = decision.apply(Event.APPROVE, approved, when={Status.PROPOSED}, commit=own)
-        replaced = MemoryEdge.objects.of(decision.account_id).filter(
-            src=entry, type=MemoryEdge.Type.SUPERSEDES, dst__status=Status.ACTIVE
-        )
-        for old in replaced.order_by("dst_id").values_list("dst_id", flat=True):
+        for old in sorted(find_replaced(account_id, [entry.pk])):
             replace(decision, entry_id=old, version=None).apply(
                 Event.SUPERSEDE, {"status": Status.SUPERSEDED}, when={Status.ACTIVE}, commit=own
             )
     return entry
+
+
+def find_replaced(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
+    """Return the active memories that the approval of these proposals supersedes."""
+    edges = MemoryEdge.objects.of(account_id).filter(
+        src__in=ids, type=MemoryEdge.Type.SUPERSEDES, dst__status=Status.ACTIVE
+    )
+    return set(edges.values_list("dst_id", flat=True))
 
 
 def reject(decision: Decision, *, commit: Recording | None = None) -> MemoryEntry:
@@ -114,8 +123,8 @@ def merge(decision: Decision, into: Decision, values: Mapping[str, Any]) -> Memo
 
     Undoing that commit separates them again.
     """
-    # Always lock in the order of ids, so that two merges cannot deadlock.
-    for part in sorted((decision, into), key=lambda part: part.entry_id):
+    lock_entries(decision.account_id, [decision.entry_id, into.entry_id])
+    for part in (decision, into):
         lock_entry(part.account_id, part.entry_id, part.version)
     corrections = redact_editable_values(decision.account_id, values)
     sources = {"sources": values["sources"]} if "sources" in values else {}
@@ -159,6 +168,9 @@ def redact_editable_values(account_id: UUID, values: Mapping[str, Any]) -> dict[
 
 def undo(decision: Decision) -> list[MemoryEntry]:
     """Undo the latest decision about a memory, with all its changes, in one new commit."""
+    if current := MemoryEntry.objects.of(decision.account_id).filter(pk=decision.entry_id).first():
+        affected = _versions_of_decision(current).values_list("entry_id", flat=True)
+        lock_entries(decision.account_id, [current.pk, *affected])
     entry = lock_entry(decision.account_id, decision.entry_id, decision.version)
     if entry.version == 1:
         raise Conflict(

@@ -5,6 +5,7 @@ index small, and are found by their words. A recalled cold memory becomes warm a
 again. Archived memories stay archived.
 """
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from django.db import connection
@@ -13,9 +14,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.ledger.sealed_reads import withhold_mismatches
-from memory.actions.versions import lock_entry, update_entry
+from memory.actions.versions import lock_entries, lock_entry, update_entry
 from memory.models import MemoryEntry, MemoryVersion
-from memory.retrieval.access_counters import take_counts
+from memory.retrieval.access_counters import add_counts, take_counts
 
 Event, Tier = MemoryVersion.Event, MemoryEntry.Tier
 # Warmth: the greater of importance and salience, halved for each half-life since the last use.
@@ -75,15 +76,24 @@ def flush_access_counts(account_id: UUID) -> int:
     """Store the counted recalls, warm recalled cold memories, and return how many were recalled."""
     counts = take_counts(account_id)
     if counts:
-        ids = list(counts)
-        with acting(account_id):
-            with connection.cursor() as cursor:
-                cursor.execute(_ADD_COUNTS, [ids, list(counts.values()), account_id])
-                cursor.execute(_TOUCH_EDGES, [account_id, ids, ids])
-            cold = MemoryEntry.objects.of(account_id).filter(pk__in=ids, tier=Tier.COLD)
-            with recording(account_id, SYSTEM, reason=WARMED) as commit:
-                for pk in sorted(cold.values_list("pk", flat=True)):
-                    entry = lock_entry(account_id, pk)
-                    if withhold_mismatches(account_id, [entry]):
-                        update_entry(entry, Event.UPDATE, {"tier": Tier.WARM}, commit)
+        try:
+            _store_counts(account_id, counts)
+        except Exception:
+            add_counts(account_id, counts)  # for the next run
+            raise
     return len(counts)
+
+
+def _store_counts(account_id: UUID, counts: Mapping[UUID, int]) -> None:
+    ids = list(counts)
+    with acting(account_id):
+        lock_entries(account_id, ids)
+        with connection.cursor() as cursor:
+            cursor.execute(_ADD_COUNTS, [ids, list(counts.values()), account_id])
+            cursor.execute(_TOUCH_EDGES, [account_id, ids, ids])
+        cold = MemoryEntry.objects.of(account_id).filter(pk__in=ids, tier=Tier.COLD)
+        with recording(account_id, SYSTEM, reason=WARMED) as commit:
+            for pk in sorted(cold.values_list("pk", flat=True)):
+                entry = lock_entry(account_id, pk)
+                if withhold_mismatches(account_id, [entry]):
+                    update_entry(entry, Event.UPDATE, {"tier": Tier.WARM}, commit)

@@ -25,7 +25,7 @@ from memory.actions.topic_groups import (
     read_groups,
 )
 from memory.actions.topic_labels import Labeller
-from memory.actions.versions import lock_entry, update_entry
+from memory.actions.versions import lock_against_erasure, lock_entry, update_entry
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry, derive_entry_id
 from memory.retrieval.visibility import Audience
@@ -159,8 +159,9 @@ def _status(before: str, members: int) -> str:
 
 
 def create_member_edges(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> None:
-    keys = [(pk, topic, Type.PART_OF) for pk in ids]
-    keys += [(topic, pk, Type.DERIVED_FROM) for pk in ids]
+    members = lock_against_erasure(account_id, ids)
+    keys = [(pk, topic, Type.PART_OF) for pk in sorted(members)]
+    keys += [(topic, pk, Type.DERIVED_FROM) for pk in sorted(members)]
     edges = [build_derived_edge(account_id, *key, weight=WEIGHT) for key in keys]
     MemoryEdge.objects.bulk_create(edges, ignore_conflicts=True, batch_size=500)
 

@@ -18,7 +18,7 @@ from kmapp.accounts.models import AccountQuerySet
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
 from memory.actions import review
-from memory.actions.edges import build_derived_edge
+from memory.actions.edges import build_derived_edge, delete_edges
 from memory.actions.review import Decision
 from memory.actions.topic_groups import CURRENT_STATUSES
 from memory.actions.topic_growth import (
@@ -29,7 +29,7 @@ from memory.actions.topic_growth import (
     member_edges,
     update_member_count,
 )
-from memory.actions.versions import lock_entry, update_entry
+from memory.actions.versions import lock_entries, lock_entry, update_entry
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.retrieval.visibility import Audience
 from memory.topics.clustering import MIN_TOPIC_SIZE
@@ -69,6 +69,7 @@ def merge_topics(decision: Decision, into: UUID) -> MemoryEntry:
     """Merge this topic into another one, and return this one."""
     account_id = decision.account_id
     lock_topics(account_id)
+    lock_entries(account_id, [decision.entry_id, into])
     topic = _lock_topic(decision)
     other = _lock_topic(replace(decision, entry_id=into, version=None))
     if topic.pk == other.pk:
@@ -77,8 +78,8 @@ def merge_topics(decision: Decision, into: UUID) -> MemoryEntry:
         raise Conflict(_("These topics have different visibility, so they cannot be merged."))
     with decision.in_commit() as commit:
         edges = MemoryEdge.objects.of(account_id).filter(type=Type.SUPERSEDES)
-        edges.filter(dst=topic, src__kind=Kind.TOPIC).delete()  # of earlier merges
-        edges.filter(src=topic, dst=other).delete()  # of the opposite merge
+        delete_edges(edges.filter(dst=topic, src__kind=Kind.TOPIC), commit)  # of earlier merges
+        delete_edges(edges.filter(src=topic, dst=other), commit)  # of the opposite merge
         build_derived_edge(account_id, other.pk, topic.pk, Type.SUPERSEDES, weight=WEIGHT).save()
         update_entry(topic, Event.MERGE, {"status": Status.SUPERSEDED}, commit)
         update_member_count(commit, other.pk)
@@ -101,10 +102,9 @@ def split_topic(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
     texts = dict(rows.values_list("pk", "content"))
     name = Background(list(texts.values())).name([texts[pk] for pk in members]) or topic.title
     with decision.in_commit() as commit:
-        edges.filter(src__in=members).delete()
-        MemoryEdge.objects.of(account_id).filter(
-            src=topic, dst__in=members, type=Type.DERIVED_FROM
-        ).delete()
+        delete_edges(edges.filter(src__in=members), commit)
+        of_topic = MemoryEdge.objects.of(account_id).filter(src=topic, type=Type.DERIVED_FROM)
+        delete_edges(of_topic.filter(dst__in=members), commit)
         change = TopicChange(audience=Audience.of_entry(topic), ids=members, name=name)
         new = create_topic(commit, change, f"topic:{uuid7()}", topic.status)
         update_member_count(commit, topic.pk)

@@ -1,10 +1,11 @@
 """Versions of memories. Each version stores the state that its commit sealed."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
@@ -113,6 +114,35 @@ def lock_entry(account_id: UUID, entry_id: UUID, version: int | None = None) -> 
     if version is not None and entry.version != version:
         raise stale_version_error(entry)
     return entry
+
+
+def lock_entries(account_id: UUID, ids: Iterable[UUID]) -> set[UUID]:
+    """Lock entries in the order of their ids, so that two transactions cannot deadlock.
+
+    Return the ids of those that exist.
+    """
+    rows = MemoryEntry.objects.of(account_id).filter(pk__in=set(ids)).order_by("pk")
+    return set(rows.select_for_update(no_key=True).values_list("pk", flat=True))
+
+
+_LOCK_AGAINST_ERASURE = f"""
+SELECT id FROM {MemoryEntry._meta.db_table}
+WHERE account_id = %s AND id = ANY (%s::uuid[]) ORDER BY id FOR KEY SHARE
+"""  # noqa: S608 - the name of a table
+
+
+def lock_against_erasure(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
+    """Prevent the erasure of entries until the transaction ends; others can still change them.
+
+    Call it before rows that refer to these entries are sealed: their foreign keys are checked at
+    the end of the transaction only, which then holds the lock of the chain. Return the ids of those
+    that exist.
+    """
+    if not ids:
+        return set()
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK_AGAINST_ERASURE, [account_id, [*ids]])
+        return {row[0] for row in cursor.fetchall()}
 
 
 def stale_version_error(entry: MemoryEntry) -> Conflict:

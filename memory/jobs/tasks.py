@@ -15,8 +15,7 @@ from memory.actions.tiers import demote_unused_entries, flush_access_counts
 @shared_task
 def forget_expired_memories() -> int:
     """Forget memories past their retention in all accounts, and return how many."""
-    sweep(remove_old_comparisons)
-    return sum(sweep(apply_retention))
+    return sum(sweep(_forget_expired))
 
 
 @shared_task
@@ -34,8 +33,23 @@ def enqueue_topic_growths() -> None:
 @shared_task
 def store_access_counts() -> int:
     """Store the counted recalls of all accounts, and return their number."""
-    sweep(store_observations)
-    return sum(sweep(flush_access_counts))
+    return sum(sweep(_store_counts))
+
+
+def _forget_expired(account_id: UUID) -> int:
+    try:
+        remove_old_comparisons(account_id)
+    finally:  # the failure of one step does not prevent the other
+        forgotten = apply_retention(account_id)
+    return forgotten
+
+
+def _store_counts(account_id: UUID) -> int:
+    try:
+        store_observations(account_id)
+    finally:
+        recalled = flush_access_counts(account_id)
+    return recalled
 
 
 def _enqueue_topic_growth(account_id: UUID) -> None:

@@ -3,7 +3,8 @@
 A read writes nothing to the database. When Valkey is away, some are not counted.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import cast
 from uuid import UUID
 
@@ -13,9 +14,8 @@ from kmapp.api.cache import ValkeyCache
 
 TTL_SECONDS = 86_400
 _ADD_SCRIPT = """
-for i = 2, #ARGV do redis.call('HINCRBY', KEYS[1], ARGV[i], 1) end
+for i = 2, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
 redis.call('EXPIRE', KEYS[1], ARGV[1])
-return #ARGV - 1
 """
 _TAKE_SCRIPT = """
 local counted = redis.call('HGETALL', KEYS[1])
@@ -26,9 +26,14 @@ return counted
 
 def count_accesses(account_id: UUID, ids: Iterable[UUID]) -> None:
     """Count one recall of each of these memories."""
-    entry_ids = [str(pk) for pk in ids]
-    if entry_ids:
-        cast(ValkeyCache, cache).run(_ADD_SCRIPT, _build_key(account_id), TTL_SECONDS, *entry_ids)
+    add_counts(account_id, Counter(iter(ids)))  # of a mapping, its keys
+
+
+def add_counts(account_id: UUID, counts: Mapping[UUID, int]) -> None:
+    """Add numbers of recalls, for example those that could not be stored."""
+    pairs = [value for pk, number in counts.items() for value in (str(pk), number)]
+    if pairs:
+        cast(ValkeyCache, cache).run(_ADD_SCRIPT, _build_key(account_id), TTL_SECONDS, *pairs)
 
 
 def take_counts(account_id: UUID) -> dict[UUID, int]:

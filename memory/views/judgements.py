@@ -25,6 +25,7 @@ from memory.actions.judgements import (
     NewJudgement,
     judge,
 )
+from memory.actions.versions import lock_entries
 from memory.learning.question_file import build_question_file
 from memory.models import Judgement, MemoryExport, Viewer
 from memory.models.learning import OWNER_IDS
@@ -108,6 +109,8 @@ def import_judgements(request: WebRequest) -> HttpResponse:
     if file is None or (file.size or 0) > MAX_FILE_BYTES:
         raise Invalid(_("Choose a file of JSON lines of at most 5 MB."))
     new = [_read_line(number, line) for number, line in enumerate(file, 1) if line.strip()]
+    # All of them before the first commit, which locks the chain until the transaction ends.
+    lock_entries(request.account_id, {each.entry_id for each in new})
     changed = 0
     for first in range(0, len(new), MAX_JUDGEMENTS):
         part = new[first : first + MAX_JUDGEMENTS]

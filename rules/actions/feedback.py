@@ -61,6 +61,7 @@ def rate_decision(
 ) -> FeedbackResult:
     """Record feedback on the selection of a tool. Idempotent."""
     decision, link = _get_or_create_decision(verdict, question, selected, decision_id)
+    _lock_decision(decision)
     rows = RuleFeedback.objects.of(verdict.account_id).filter(decision=decision)
     tool = selected if verdict.target == "tool" else None
     rules = _matched_rules(decision, tool, include_shadow=verdict.include_shadow)
@@ -128,7 +129,7 @@ def _get_or_create_decision(
     if decision_id:
         decision = rows.filter(pk=decision_id).first()
         if decision is None:
-            raise NotFound("Decision not found.", code="decision_not_found_in_scope")
+            raise _missing_decision_error()
         _check_selected_tool(decision, selected)
         return decision, "provided"
     if verdict.run_id:
@@ -157,6 +158,17 @@ def _create_decision(
             return decided.decision
     except IntegrityError:  # a concurrent request with the same feedback created it first
         return RuleDecision.objects.of(account_id).get(pk=pk)
+
+
+def _lock_decision(decision: RuleDecision) -> None:
+    """Lock a decision, so that it is not erased before its feedback is stored."""
+    rows = RuleDecision.objects.of(decision.account_id).select_for_update(no_key=True)
+    if rows.filter(pk=decision.pk).first() is None:
+        raise _missing_decision_error()
+
+
+def _missing_decision_error() -> NotFound:
+    return NotFound("Decision not found.", code="decision_not_found_in_scope")
 
 
 def _check_selected_tool(decision: RuleDecision, selected: str) -> None:

@@ -18,7 +18,9 @@ def count_decisions(account_id: UUID, people: Collection[str]) -> int:
 def erase_decisions(account_id: UUID, people: Collection[str], commit: Recording) -> None:
     """Erase decisions and feedback, and count the remaining feedback again."""
     decisions = RuleDecision.objects.of(account_id).filter(user_id__in=people)
-    ids = list(decisions.values_list("pk", flat=True))
+    # Locked as feedback locks its decision, so that no feedback is added meanwhile.
+    locked = decisions.order_by("pk").select_for_update(no_key=True)
+    ids = list(locked.values_list("pk", flat=True))
     feedback = RuleFeedback.objects.of(account_id).filter(decision_id__in=ids)
     commit_by_feedback = dict(feedback.values_list("pk", "commit_id"))
     for pk in commit_by_feedback:
@@ -26,9 +28,9 @@ def erase_decisions(account_id: UUID, people: Collection[str], commit: Recording
     notes = Note.objects.of(account_id).filter(commit_id__in=commit_by_feedback.values())
     notes.update(salt=None, input=None, reason="")
     IdempotentRequest.objects.of(account_id).naming([*ids, *commit_by_feedback]).erase_responses()
-    feedback.delete()
+    RuleFeedback.objects.of(account_id).filter(pk__in=commit_by_feedback).delete()
     RuleObservation.objects.of(account_id).filter(decision_id__in=ids).delete()
-    decisions.delete()
+    RuleDecision.objects.of(account_id).filter(pk__in=ids).delete()
     if commit_by_feedback:
         recount_feedback(account_id)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+from unittest.mock import Mock
 from uuid import UUID
 
 import pytest
@@ -16,6 +17,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, account_ids
 from kmapp.accounts.sweep import SweepFailed, sweep
 from kmapp.errors import ReadOnly
+from memory.jobs import tasks
 
 # Tasks, and the function that each calls for an account.
 SWEEPS = [
@@ -66,6 +68,24 @@ def test_failing_account_does_not_block_the_next(
     with pytest.raises(SweepFailed, match="1 of 2 accounts"):
         getattr(import_module(module), name)()
     assert served == account_ids()
+
+
+@pytest.mark.parametrize(
+    ("task", "failing_step", "other_step"),
+    [
+        ("forget_expired_memories", "remove_old_comparisons", "apply_retention"),
+        ("store_access_counts", "store_observations", "flush_access_counts"),
+    ],
+)
+def test_failing_step_does_not_block_the_other(
+    acme: Account, monkeypatch: pytest.MonkeyPatch, task: str, failing_step: str, other_step: str
+) -> None:
+    other = Mock(return_value=0)
+    monkeypatch.setattr(tasks, failing_step, failing([], lambda account_id: 0))
+    monkeypatch.setattr(tasks, other_step, other)
+    with pytest.raises(SweepFailed, match="1 of 1 accounts"):
+        getattr(tasks, task)()
+    other.assert_called_once_with(acme.pk)
 
 
 def test_failing_account_is_logged_and_counted(acme: Account, rival: Account) -> None:

@@ -1,0 +1,196 @@
+"""Writes during an erasure: every sealed row that is deleted is recorded as erased."""
+
+import io
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.core.management import call_command
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.accounts.personal_data import erase_copies
+from kmapp.errors import Conflict, NotFound
+from kmapp.ledger.actions import Recording
+from memory.actions import erasure
+from memory.actions.entries import propose_update, write_batch
+from memory.actions.judgements import NewJudgement, judge
+from memory.actions.topic_growth import create_member_edges, member_edges
+from memory.actions.topics import merge_topics, split_topic
+from memory.actions.versions import lock_entry
+from memory.models import Extraction, Judgement, MemoryEdge, MemoryEntry, Viewer
+from memory.models.entry_input import Batch, EdgeEnd, NewEdge
+from tests import makers
+from tests.race import run_concurrently, run_on_own_connection, wait_until_blocked
+
+
+def erase(*entries: MemoryEntry) -> None:
+    account_id = entries[0].account_id
+    with acting(account_id):
+        rows = MemoryEntry.objects.of(account_id).filter(pk__in=[entry.pk for entry in entries])
+        ticket = erasure.preview_erasure(account_id, rows, SYSTEM).ticket
+        erasure.erase_entries(account_id, rows, SYSTEM, ticket=ticket)
+
+
+def write_edge(src: MemoryEntry, dst: MemoryEntry, kind: str = "related_to") -> None:
+    edge = NewEdge(type=kind, src=EdgeEnd(id=src.pk), dst=EdgeEnd(id=dst.pk))
+    with acting(dst.account_id):
+        write_batch(account_id=dst.account_id, actor=SYSTEM, batch=Batch(entries=[], edges=[edge]))
+
+
+def judge_entry(
+    entry: MemoryEntry, label: str = "relevant", question: str = "Tea?", user_id: str = ""
+) -> list[Judgement]:
+    viewer = Viewer(user_id=user_id)
+    new = NewJudgement(question=question, entry_id=entry.pk, label=label, viewer=viewer)
+    with acting(entry.account_id):
+        return judge(entry.account_id, SYSTEM, [new], Judgement.Source.PERSON)
+
+
+def check_ledger() -> None:
+    """Raise CommandError if fsck reports a problem."""
+    call_command("fsck", stdout=io.StringIO())
+
+
+@pytest.mark.parametrize(
+    ("write", "refusals"),
+    [
+        (lambda entry, other: write_edge(other, entry), ()),
+        (lambda entry, other: judge_entry(entry), (NotFound,)),  # it waits for the erasure
+    ],
+    ids=["edge", "judgement"],
+)
+def test_row_written_during_an_erasure_is_recorded(
+    committed: str,
+    acme: Account,
+    monkeypatch: pytest.MonkeyPatch,
+    write: Callable[[MemoryEntry, MemoryEntry], object],
+    refusals: tuple[type[Exception], ...],
+) -> None:
+    entry, other = makers.write(acme, "Ann drinks tea.", "Ben drinks tea.")
+    writes: list[Future[Any]] = []
+
+    def write_meanwhile(account_id: UUID, ids: Sequence[UUID]) -> None:
+        erase_copies(account_id, ids)
+        writes.append(pool.submit(run_on_own_connection, lambda: write(entry, other)))
+        wait_until_blocked(writes[0])
+
+    monkeypatch.setattr("memory.actions.erasure.erase_copies", write_meanwhile)
+    with ThreadPoolExecutor(1) as pool:
+        erase(entry)
+    assert isinstance(writes[0].exception(), refusals or type(None))
+    check_ledger()
+    assert makers.count(MemoryEdge, acme) == makers.count(Judgement, acme) == 0
+
+
+def test_judgement_of_an_erased_person_is_recorded_or_stays(
+    committed: str, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [entry] = makers.write(acme, "Ann drinks tea.", user_id="ann")
+    [other] = makers.write(acme, "Ben drinks tea.")
+    judge_entry(other, user_id="ann")
+    record_erasure = Recording.erase
+
+    def judge_meanwhile(commit: Recording, object_type: str, object_id: UUID) -> None:
+        record_erasure(commit, object_type, object_id)
+        if object_type == Judgement._meta.label_lower:
+            later = pool.submit(
+                run_on_own_connection, lambda: judge_entry(other, "withdrawn", "Late?", "ann")
+            )
+            later.result()
+
+    monkeypatch.setattr(Recording, "erase", judge_meanwhile)
+    with ThreadPoolExecutor(1) as pool:
+        erase(entry)
+    assert makers.get(Judgement, acme).question == "Late?"
+    check_ledger()
+
+
+def test_edge_to_an_erased_memory_is_a_conflict(committed: str, acme: Account) -> None:
+    entry, other = makers.write(acme, "Ann drinks tea.", "Ben drinks tea.")
+    with pytest.raises(Conflict, match="erased in the meantime") as refused:
+        run_concurrently(acme, lambda: erase(entry), lambda: write_edge(other, entry))
+    assert refused.value.details == {"ids": [str(entry.pk)]}
+    check_ledger()
+
+
+def test_erasure_waits_for_an_edge(committed: str, acme: Account) -> None:
+    entry, other = makers.write(acme, "Ann drinks tea.", "Ben drinks tea.")
+    run_concurrently(acme, lambda: write_edge(other, entry), lambda: erase(entry))
+    assert makers.count(MemoryEdge, acme) == 0
+    check_ledger()
+
+
+def test_topic_grows_without_an_erased_memory(committed: str, acme: Account) -> None:
+    entry, other = makers.write(acme, "Ann drinks tea.", "Ben drinks tea.")
+    [topic] = makers.write(acme, "Tea", kind="topic")
+
+    def grow() -> None:
+        with acting(acme):
+            create_member_edges(acme.pk, topic.pk, [entry.pk, other.pk])
+
+    run_concurrently(acme, lambda: erase(entry), grow)
+    with acting(acme):
+        assert [edge.src_id for edge in member_edges(acme.pk, topic.pk)] == [other.pk]
+
+
+def test_concurrent_equal_judgements_are_stored_once(committed: str, acme: Account) -> None:
+    [entry] = makers.write(acme, "Ann drinks tea.")
+    assert run_concurrently(acme, lambda: judge_entry(entry), lambda: judge_entry(entry)) == []
+    [changed] = run_concurrently(
+        acme, lambda: judge_entry(entry), lambda: judge_entry(entry, "not_relevant")
+    )
+    assert makers.get(Judgement, acme) == changed
+    check_ledger()
+
+
+@pytest.mark.parametrize("fields", [{"user_id": "ann"}, {}], ids=["person", "memory"])
+def test_extraction_and_erasure_lock_in_the_same_order(
+    committed: str, acme: Account, fields: dict[str, Any]
+) -> None:
+    [entry] = makers.write(acme, "Ann drinks tea.", user_id="ann")
+    with acting(acme):
+        row = Extraction.objects.create(
+            account=acme,
+            kind=Extraction.Kind.REWRITE,
+            actor=str(SYSTEM),
+            memories=[] if fields else [entry.pk],
+            observed_at=entry.created_at,
+            created_at=entry.created_at,
+            **fields,
+        )
+    run_concurrently(
+        acme,
+        lambda: Extraction.objects.select_for_update(no_key=True).get(pk=row.pk),
+        lambda: erase(entry),
+        then=lambda: lock_entry(acme.pk, entry.pk),
+    )
+    assert makers.count(Extraction, acme) == makers.count(MemoryEntry, acme) == 0
+
+
+def test_merge_records_the_edge_of_a_proposal(committed: str, acme: Account) -> None:
+    tea, drinks = makers.write(acme, "Tea", "Drinks", kind="topic")
+    with acting(acme):
+        proposal = propose_update(makers.decision(tea), {"content": "Green tea"})
+        assert proposal.kind == "topic"
+        merge_topics(makers.decision(tea), drinks.pk)
+    check_ledger()
+    assert makers.get(MemoryEdge, acme, dst_id=tea.pk, type="supersedes").src_id == drinks.pk
+
+
+def test_split_records_the_written_edges_of_members(committed: str, acme: Account) -> None:
+    [topic] = makers.write(acme, "Everything", kind="topic")
+    members = makers.write(acme, *(f"Memory {n} of everything." for n in range(8)))
+    with acting(acme):
+        create_member_edges(acme.pk, topic.pk, [entry.pk for entry in members[2:]])
+    for entry in members[:2]:
+        write_edge(entry, topic, "part_of")
+        write_edge(topic, entry, "derived_from")
+    with acting(acme):
+        new = split_topic(makers.decision(topic), [entry.pk for entry in members[:3]])
+        assert member_edges(acme.pk, new.pk).count() == 3
+        assert member_edges(acme.pk, topic.pk).count() == 5
+    check_ledger()

@@ -1,0 +1,108 @@
+"""Transactions lock memories in the order of their ids, so that they wait and do not deadlock."""
+
+from collections.abc import Callable, Sequence
+from unittest.mock import Mock
+
+import pytest
+from django.db import OperationalError
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.errors import Conflict
+from memory.actions import bulk_review, rankings, review, tiers
+from memory.actions.entries import propose_update
+from memory.actions.tiers import flush_access_counts
+from memory.actions.topics import merge_topics
+from memory.actions.versions import lock_entry
+from memory.models import BulkRun, MemoryEntry, Ranking
+from memory.retrieval.access_counters import count_accesses
+from tests import makers
+from tests.race import run_concurrently
+
+
+def check_order(
+    account: Account, entries: Sequence[MemoryEntry], operation: Callable[[], object]
+) -> None:
+    """Lock the first entry, and the others while the operation waits for it."""
+    first, *others = sorted(entry.pk for entry in entries)
+
+    def lock_others() -> None:
+        for pk in others:
+            lock_entry(account.pk, pk)
+
+    def operate() -> None:
+        with acting(account):
+            operation()
+
+    run_concurrently(account, lambda: lock_entry(account.pk, first), operate, then=lock_others)
+
+
+def propose(old: MemoryEntry) -> MemoryEntry:
+    """Propose a change, so that the proposal supersedes the memory when it is approved."""
+    with acting(old.account_id):
+        proposal = propose_update(makers.decision(old), {"content": f"Not {old.content}"})
+        MemoryEntry.objects.filter(pk=proposal.pk).update(status="proposed")
+    return makers.reload(proposal)
+
+
+def test_approval_and_undo_lock_in_order(committed: str, acme: Account) -> None:
+    [old] = makers.write(acme, "Ann drinks tea.")
+    proposal = propose(old)
+    check_order(acme, [old, proposal], lambda: review.approve(makers.decision(proposal)))
+    assert makers.reload(old).status == "superseded"
+    check_order(acme, [old, proposal], lambda: review.undo(makers.decision(proposal)))
+    assert makers.reload(old).status == "active"
+
+
+def test_bulk_approval_locks_in_order(committed: str, acme: Account) -> None:
+    [old] = makers.write(acme, "Ann drinks tea.")
+    proposal = propose(old)
+
+    def approve() -> None:
+        chosen = [(proposal.pk, proposal.version)]
+        bulk_review.start_run(acme.pk, SYSTEM, BulkRun.Operation.APPROVE, chosen, "")
+
+    check_order(acme, [old, proposal], approve)
+    assert makers.reload(old).status == "superseded"
+
+
+def test_merge_of_topics_locks_in_order(committed: str, acme: Account) -> None:
+    drinks, tea = sorted(
+        makers.write(acme, "Drinks", "Tea", kind="topic"), key=lambda each: each.pk
+    )
+    check_order(acme, [drinks, tea], lambda: merge_topics(makers.decision(tea), drinks.pk))
+    assert makers.reload(tea).status == "superseded"
+
+
+def test_access_counts_are_stored_in_order(committed: str, acme: Account) -> None:
+    entries = makers.write(acme, *(f"Memory {n}." for n in range(30)))
+    count_accesses(acme.pk, [entry.pk for entry in reversed(entries)])
+    check_order(acme, entries, lambda: flush_access_counts(acme.pk))
+    assert {row.access_count for row in makers.rows(MemoryEntry, acme)} == {1}
+
+
+def test_access_counts_outlive_a_failure(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    [entry] = makers.write(acme, "Ann drinks tea.")
+    for _ in range(3):
+        count_accesses(acme.pk, [entry.pk])
+    with monkeypatch.context() as patch:
+        patch.setattr(tiers, "lock_entries", Mock(side_effect=OperationalError))
+        with pytest.raises(OperationalError):
+            flush_access_counts(acme.pk)
+    assert flush_access_counts(acme.pk) == 1
+    assert makers.reload(entry).access_count == 3
+
+
+def test_concurrent_learning_is_a_conflict(
+    committed: str, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rankings, "require_questions", lambda questions: None)
+
+    def start() -> Ranking:
+        with acting(acme):
+            return rankings.start_learning(acme.pk, SYSTEM)
+
+    with pytest.raises(Conflict, match="being learned"):
+        run_concurrently(acme, start, start)
+    assert makers.count(Ranking, acme) == 1
