@@ -36,11 +36,6 @@ class NativeResponse:
     data: Any
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def is_new(self) -> bool:
-        """Whether this request created something, instead of repeating an earlier one."""
-        return self.status == HTTPStatus.CREATED and "Idempotent-Replayed" not in self.headers
-
 
 class NativeError(Exception):
     """A native endpoint answered with an error status."""

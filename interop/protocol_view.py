@@ -85,12 +85,6 @@ class ProtocolView(View):
         self, method: str, path: str, data: Mapping[str, Any] | None, *, idempotent: bool = False
     ) -> Any:
         """Return the data of a native response."""
-        return self.send_native(method, path, data, idempotent=idempotent).data
-
-    def send_native(
-        self, method: str, path: str, data: Mapping[str, Any] | None, *, idempotent: bool = False
-    ) -> NativeResponse:
-        """Return a native response. Its headers become those of this response."""
         response = native_client.call(self.request, method, path, data, idempotent=idempotent)
         self.headers.update(response.headers)
-        return response
+        return response.data

@@ -13,10 +13,12 @@ from interop.forget_owner import forget_owned
 from interop.hindsight.banks import BankView
 from interop.hindsight.embedding_wait import wait_for_embeddings
 from interop.hindsight.memory_output import NO_USAGE, OWN_FIELDS
+from interop.key_value_memory import Memory
 from interop.list_pages import list_all
 from interop.native_client import NativeResponse
 from memory.retrieval.filters import ANY_VALUE
 
+ACTIVE, PROPOSED = "active", "proposed"
 MAX_ITEMS = 200
 MAX_REPLACED = 10_000  # memories of a document
 MAX_FILTER_VALUES = 500
@@ -40,19 +42,15 @@ class Retain(BankView):
         nodes = [_node(item, number, tags) for number, item in enumerate(items)]
         _add_client_ids(nodes, bank, data.get("operation_id"))
         self.ensure_bank(bank)
-        replaced = self._list_replaced(bank, items)
+        earlier = self._list_earlier(bank, items)
         body = {
             "input_text": f"retain {len(nodes)} items",
             "agent_id": bank,
             "visibility": "user",
             "nodes": nodes,
         }
-        response = self.send_native("POST", "/v1/memory/write", body, idempotent=True)
-        written = response.data
-        if response.is_new:
-            for start in range(0, len(replaced), MAX_FILTER_VALUES):
-                ids = replaced[start : start + MAX_FILTER_VALUES]
-                forget_owned(self, {"agent_id": bank, "filters": {"id": {"in": ids}}})
+        written = self.post_native("/v1/memory/write", body, idempotent=True)
+        self._forget_replaced(bank, earlier, written["nodes"])
         if not data.get("async") and "embedding_backfill" in written:
             account_id = UUID(str(written["tenant_id"]))
             wait_for_embeddings(account_id, written["embedding_backfill"]["event_ids"])
@@ -65,15 +63,39 @@ class Retain(BankView):
             "usage": NO_USAGE,
         }
 
-    def _list_replaced(self, bank: str, items: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Return the ids of the memories of the documents that the items replace."""
+    def _list_earlier(self, bank: str, items: Sequence[Mapping[str, Any]]) -> list[Memory]:
+        """Return the memories of the documents that the items replace."""
         return [
-            str(memory["id"])
+            memory
             for document in _replaced_documents(items)
+            for status in (ACTIVE, PROPOSED)
             for memory in list_all(
-                self, {**document_filter(bank, document), "status": "active"}, MAX_REPLACED
+                self, {**document_filter(bank, document), "status": status}, MAX_REPLACED
             )
         ]
+
+    def _forget_replaced(
+        self, bank: str, earlier: Sequence[Memory], nodes: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Forget what is older than the stored nodes, so that a repeated request may come late.
+
+        Active memories stay while the nodes that replace them wait for review.
+        """
+        if not earlier:
+            return
+        ids = [str(node["id"]) for node in nodes]
+        body = {"agent_id": bank, "ids": ids, "limit": MAX_ITEMS}
+        stored = self.post_native("/v1/memory/list", body)["results"]
+        first = min((memory["created_at"] for memory in stored), default=None)
+        statuses = {ACTIVE, PROPOSED} if all(n["status"] == ACTIVE for n in nodes) else {PROPOSED}
+        replaced = [
+            str(memory["id"])
+            for memory in earlier
+            if first and memory["created_at"] < first and memory["status"] in statuses
+        ]
+        for start in range(0, len(replaced), MAX_FILTER_VALUES):
+            ids = replaced[start : start + MAX_FILTER_VALUES]
+            forget_owned(self, {"agent_id": bank, "filters": {"id": {"in": ids}}})
 
     def error_body(self, response: NativeResponse) -> Any:
         """Name the fields of the items as the client sent them."""

@@ -96,8 +96,9 @@ class SearchMemories(ProtocolView):
     def post(self, request: HttpRequest) -> Any:
         data = self.body()
         options = build_option_filters({"categories": data.get("categories")})
+        # The owner stays at the top level, where the search looks for it.
         parts = [
-            {"AND": [part, options]} if options else part
+            {"AND": [*part["AND"], *options.get("AND", ())]}
             for part in split_by_owner(data.get("filters"))
         ]
         top_k = data.get("top_k") or data.get("limit") or DEFAULT_TOP_K

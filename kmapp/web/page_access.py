@@ -94,11 +94,11 @@ def run_view(request: WebRequest, view: PageView, access: PageAccess) -> HttpRes
     """Run the view inside `acting` for the selected account, and render errors."""
     try:
         select_account(request)
-        # Pages that need no second factor are about the person, not about the account.
-        if not access.without_factor:
+        # Pages about the person or the installation do not depend on the selected account.
+        if not (access.without_factor or access.own_login or access.owner):
             _check_page_account(request)
-            if missing := _find_missing_step(request):
-                return redirect_page(request, missing)
+        if not access.without_factor and (missing := _find_missing_step(request)):
+            return redirect_page(request, missing)
         _check_access(request, access)
         with timezone.override(find_time_zone(request, request.user)):
             answer = _run_in_transaction(request, view)

@@ -88,7 +88,10 @@ def _replace_version(
 
 
 def index_titles(account_id: UUID, documents: Sequence[KnowledgeDocument], job: UUID) -> None:
-    """Index the chunks of documents with their new titles. They have their vectors meanwhile."""
+    """Index the chunks of documents with their new titles.
+
+    Their former vectors remain in use until the new ones are stored.
+    """
     for version in INDEX_VERSIONS if documents else ():
         rows = KnowledgeChunk.objects.of(account_id).of_index_version(version)
         rows = rows.filter(document__in=documents).select_related("document")

@@ -155,12 +155,14 @@ class _Ingestion:
 
     def _update_metadata(self, document: KnowledgeDocument, delivery: Delivery) -> None:
         """Update what a delivery states about an unchanged file; values left out stay."""
-        sent = {
+        delivered_values = {
             "title": delivery.title,
             "url": delivery.url,
             "revision": self._get_revision(delivery),
         }
-        values = {name: v for name, v in sent.items() if v and v != getattr(document, name)}
+        values = {
+            name: v for name, v in delivered_values.items() if v and v != getattr(document, name)
+        }
         self.result.documents.append(document)
         if not values:
             self.result.unchanged.append(delivery.ref)

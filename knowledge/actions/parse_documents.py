@@ -85,7 +85,9 @@ def _store_text(document: KnowledgeDocument, parsed: ParsedText) -> None:
             return
         title_before = locked.title
         with recording(locked.account_id, SYSTEM) as commit:
-            locked.state, locked.error, locked.title = State.READY, "", parsed.title
+            # A delivery may have stated a title while the file was parsed.
+            locked.title = locked.title or parsed.title
+            locked.state, locked.error = State.READY, ""
             locked.commit_id = commit.id
             text, is_new = find_or_build_text(locked, parsed, commit)
             if is_new:
@@ -136,7 +138,7 @@ def unpack_archive(document: KnowledgeDocument, files: Iterator[tuple[str, bytes
     if not _deliver(document, batch):
         return
     with acting(source.account_id):
-        locked = lock_pending(document)
+        locked = _lock_archive(document)
         if locked is None:
             return
         rows = KnowledgeDocument.objects.of(source.account_id).not_removed().filter(source=source)
@@ -146,11 +148,20 @@ def unpack_archive(document: KnowledgeDocument, files: Iterator[tuple[str, bytes
         ingest_deliveries(source, SYSTEM, [], remove=removed)
 
 
+def _lock_archive(archive: KnowledgeDocument) -> KnowledgeDocument | None:
+    """Lock and return an archive that is still pending with the same revision.
+
+    Its files get that revision, so those of another one are left to its own job.
+    """
+    locked = lock_pending(archive)
+    return locked if locked and locked.revision == archive.revision else None
+
+
 def _deliver(archive: KnowledgeDocument, files: list[Delivery]) -> bool:
     """Deliver files of an archive. Return False if it is no longer pending."""
     prepared = prepare_deliveries(archive.source, files)
     with acting(archive.account_id):
-        if lock_pending(archive) is None:
+        if _lock_archive(archive) is None:
             return False
         check_quota(archive.account_id, files)
         ingest_deliveries(archive.source, SYSTEM, prepared)

@@ -20,7 +20,7 @@ KIND = "knowledge_chunk"
 URI = "kmapp://knowledge/{document}#{start}-{end}@{sha}"
 URI_PATTERN = re.compile(
     r"kmapp://knowledge/(?P<document>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
-    r"#(?P<start>[0-9]{1,10})-(?P<end>[0-9]{1,10})@(?P<sha>[0-9a-f]{64})"
+    r"#(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9})@(?P<sha>[0-9a-f]{64})"
 )
 
 

@@ -57,12 +57,20 @@
     if (!detail.xhr.getResponseHeader("HX-Retarget")) warn(`${body.dataset.sayError} (${detail.xhr.status})`);
   });
   document.addEventListener("htmx:sendError", () => warn(body.dataset.sayOffline));
-  document.addEventListener("htmx:timeout", () => warn(body.dataset.sayTimeout));
+  document.addEventListener("htmx:timeout", ({ detail }) => {
+    const onlyReads = detail.requestConfig.verb === "get";
+    warn(onlyReads ? body.dataset.sayOffline : body.dataset.sayTimeout);
+  });
 
   // --- A form that is being sent shows it, and is not sent again ----------------------------------------
 
   const PATIENCE = 15_000; // milliseconds, as those of htmx; a person may have stopped the next page
-  const release = (form) => form.removeAttribute("aria-busy");
+  const UPLOAD_PATIENCE = 600_000;
+  const timers = new WeakMap();
+  function release(form) {
+    clearTimeout(timers.get(form));
+    form.removeAttribute("aria-busy");
+  }
 
   const onRepeat = (event) => {
     if (!event.target.matches("[aria-busy]")) return;
@@ -74,7 +82,8 @@
     // A download leaves the page as it is, and forms that only read may be sent again.
     if (defaultPrevented || target.method !== "post" || target.matches("[data-download]")) return;
     target.setAttribute("aria-busy", "true");
-    setTimeout(release, PATIENCE, target);
+    const patience = target.enctype === "multipart/form-data" ? UPLOAD_PATIENCE : PATIENCE;
+    timers.set(target, setTimeout(release, patience, target));
   });
   window.addEventListener("pageshow", () => document.querySelectorAll("form[aria-busy]").forEach(release));
   document.addEventListener("htmx:beforeRequest", ({ detail: { requestConfig } }) => {
@@ -82,14 +91,20 @@
     if (sends) requestConfig.elt.setAttribute("aria-busy", "true");
   });
   document.addEventListener("htmx:afterRequest", ({ detail }) => {
-    if (!detail.keepIndicators) release(detail.requestConfig.elt); // those of a redirect stay
+    const { elt, verb } = detail.requestConfig;
+    if (verb !== "get" && !detail.keepIndicators) release(elt); // those of a redirect stay
   });
 
   // --- Dialogs: the server renders them into #dialog; links keep working without this -------------------
 
   let valuesAtFirst = "";
   const valuesOf = (dialog) =>
-    [...dialog.querySelectorAll("form")].map((form) => new URLSearchParams(new FormData(form))).join();
+    JSON.stringify(
+      [...dialog.querySelectorAll("input:not([type=hidden]), textarea, select")].map((field) => [
+        field.value,
+        field.checked,
+      ]),
+    );
   const mayClose = (dialog) =>
     dialog.id !== "dialog" || valuesOf(dialog) === valuesAtFirst || window.confirm(body.dataset.sayDiscard);
 
@@ -116,10 +131,16 @@
     else closed?.remove();
     if (target.matches("dialog") && target === pressed && mayClose(target)) target.close();
   });
+  document.addEventListener("keydown", (event) => {
+    const dialog = document.getElementById("dialog");
+    if (event.key !== "Escape" || event.isComposing || !dialog?.open) return;
+    event.preventDefault(); // browsers close a dialog whose cancel event was prevented before
+    if (mayClose(dialog)) dialog.close();
+  });
   const onCancel = (event) => {
     if (event.target.matches("dialog") && !mayClose(event.target)) event.preventDefault();
   };
-  document.addEventListener("cancel", onCancel, { capture: true }); // Escape; the event does not bubble
+  document.addEventListener("cancel", onCancel, { capture: true }); // it does not bubble
 
   // --- Menus close like menus ---------------------------------------------------------------------------
 

@@ -10,6 +10,8 @@
   const field = form.elements.q;
   const results = palette.querySelector("[data-results]");
   const PAUSE = 120; // milliseconds after the last key
+  const account = document.body.dataset.account; // that the page shows, as in app.js
+  const shown = account ? { "X-Page-Account": account } : {};
   let timer = 0; // until a text is sent; 0: none is due
   let request = null; // until its results are there
   let entered = false; // Enter was pressed before they were
@@ -39,10 +41,11 @@
     const mine = (request = new AbortController());
     const url = `${palette.dataset.palette}?${new URLSearchParams({ q: field.value })}`;
     try {
-      const answer = await fetch(url, { signal: mine.signal, headers: { "HX-Request": "true" } });
+      const answer = await fetch(url, { signal: mine.signal, headers: { "HX-Request": "true", ...shown } });
       const elsewhere = answer.headers.get("HX-Redirect"); // signed out meanwhile
       if (elsewhere) return location.assign(elsewhere);
-      if (!answer.ok) throw new Error(String(answer.status));
+      const isExplained = answer.ok || answer.headers.has("HX-Retarget"); // results or a refusal
+      if (!isExplained) throw new Error(String(answer.status));
       window.htmx.swap(results, await answer.text(), { swapStyle: "innerHTML" });
     } catch (error) {
       if (error.name === "AbortError") return undefined;
@@ -68,7 +71,7 @@
 
   function remember() {
     if (!field.value.trim()) return;
-    const headers = JSON.parse(document.body.getAttribute("hx-headers"));
+    const headers = { ...JSON.parse(document.body.getAttribute("hx-headers")), ...shown };
     fetch(palette.dataset.remember, {
       method: "POST",
       keepalive: true,

@@ -4,7 +4,8 @@
 (() => {
   "use strict";
 
-  const FINAL = [403, 404, 409, 410]; // asking again changes nothing; 409: another account is selected
+  const FINAL = [403, 404, 410]; // asking again changes nothing
+  const OTHER_ACCOUNT = 409; // is selected, perhaps not for long
   const { account } = document.body.dataset;
   const bar = document.getElementById("stale");
   const failing = new Set();
@@ -15,6 +16,10 @@
     bar.hidden = failing.size === 0;
     if (failed) bar.querySelector("time").textContent = since.toLocaleTimeString(document.documentElement.lang);
   }
+
+  // Leaving the page would lose what someone types.
+  const isTyping = () =>
+    document.activeElement?.matches("input, textarea, select") || document.querySelector("dialog[open]");
 
   function watch(element) {
     if (element.dataset.polled) return;
@@ -52,9 +57,11 @@
         };
         const answer = await fetch(element.dataset.poll, { headers, cache: "no-store" });
         const elsewhere = answer.headers.get("HX-Redirect");
-        if (elsewhere) return location.assign(elsewhere);
-        if (FINAL.includes(answer.status)) return stop();
-        if (!answer.ok && answer.status !== 304) throw new Error(String(answer.status));
+        if (elsewhere && !isTyping()) return location.assign(elsewhere);
+        const isOwn = answer.headers.has("HX-Retarget"); // a proxy's refusal ends with the outage
+        if (isOwn && FINAL.includes(answer.status)) return stop();
+        const isExpected = answer.status === 304 || (isOwn && answer.status === OTHER_ACCOUNT);
+        if (!answer.ok && !isExpected) throw new Error(String(answer.status));
         if (answer.status === 200) {
           etag = answer.headers.get("ETag") || "";
           show(await answer.text());

@@ -15,15 +15,17 @@ from django.test import Client
 from django.utils.timezone import now
 from pytest_django import Settings
 
-from kmapp.accounts.models import Account
+from kmapp.accounts.models import Account, ApiKey
+from kmapp.errors import Unavailable
 from kmapp.outbox.actions import deliver_due
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
 from memory.actions.enqueue import EMBED
+from memory.models import MemoryEntry
 from tests.fake_provider import FakeProvider
 from tests.injection_corpus import INJECTIONS
 from tests.interop.conftest import Run
-from tests.makers import settle, update
+from tests.makers import rows, set_policy, settle, update
 from tests.memory.chat_model import configure_chat
 
 BANK = "/v1/default/banks/b"
@@ -109,6 +111,39 @@ def test_a_repeated_retain_changes_nothing(agent: Client, repeated: dict[str, An
     retain(agent, {"content": "Coffee.", "document_id": "d"})
     assert retain(agent, item, **deepcopy(repeated)) == first
     assert document_text(agent) == "Coffee."
+
+
+def test_a_retry_forgets_what_the_first_attempt_could_not(
+    agent: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent.raise_request_exception = False
+    repeated = {"headers": {"Idempotency-Key": "k1"}}
+    retain(agent, {"content": "Tea.", "document_id": "d"})
+    with monkeypatch.context() as patch:
+        patch.setattr("interop.hindsight.retain.forget_owned", refuse)
+        item = {"content": "Coffee.", "document_id": "d"}
+        assert retain(agent, item, **deepcopy(repeated))["error"] == "unavailable"
+    assert retain(agent, item, **deepcopy(repeated))["success"]
+    assert document_text(agent) == "Coffee."
+
+
+def refuse(*_: Any) -> None:
+    raise Unavailable("The server is busy.")
+
+
+def test_a_proposed_text_replaces_proposed_ones_only(
+    agent: Client, key: tuple[ApiKey, str], acme: Account
+) -> None:
+    retain(agent, {"content": "Tea.", "document_id": "d"})
+    set_policy(acme, {"review_keys": [str(key[0].pk)]})
+    for text in ("Coffee.", "Milk."):
+        retain(agent, {"content": text, "document_id": "d"})
+    statuses = {entry.content: entry.status for entry in rows(MemoryEntry, acme)}
+    assert (statuses["Tea."], statuses["Coffee."], statuses["Milk."]) == (
+        "active",
+        "forgotten",
+        "proposed",
+    )
 
 
 def test_no_document_stands_for_all(agent: Client) -> None:

@@ -63,7 +63,7 @@ def test_python_client(run_client: Run, acme: Account, settings: Settings) -> No
     assert (webhook["name"], webhook["event_types"]) == ("Logger", ["memory_delete"])
     assert "secret" not in webhook
     assert seen["webhooks_after"] == []
-    assert (seen["dated"], seen["category"]) == ([4, 0, 0], [])
+    assert (seen["dated"], seen["category"]) == ([4, 0, 0], [1, 0])
     assert seen["after_batch"]["memory"] == "No nuts."
     assert seen["get_deleted"][0] == "MemoryNotFoundError"
     exported = [each["memory"] for each in seen["exported_deleted"]]

@@ -174,3 +174,44 @@ def test_a_replaced_archive_is_not_unpacked_further(
         assert documents.get(ref="repo.zip").state == "ready"
         assert {each.ref for each in documents} == {"repo.zip", *texts}
     assert texts == {"repo/a.md": "# A2", "repo/b.md": "# B2", "repo/c.md": "# C2"}
+
+
+def test_an_archive_with_another_revision_is_left_to_its_own_job(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = zip_archive({"a.md": b"# A", "b.md": b"# B"})
+    monkeypatch.setattr(parse_documents, "BATCH_FILES", 1)
+    deliver(acme, {"repo.zip": data}, revision="r1")
+    first = makers.get(KnowledgeDocument, acme, ref="repo.zip")
+    first.source = makers.get(KnowledgeSource, acme)
+
+    def list_files() -> Iterator[tuple[str, bytes]]:
+        yield "a.md", b"# A"
+        deliver(acme, {"repo.zip": data}, revision="r2")
+        yield "b.md", b"# B"
+
+    unpack_archive(first, list_files())
+    settle()
+    documents = makers.rows(KnowledgeDocument, acme)
+    assert {(each.revision, each.state) for each in documents} == {("r2", "ready")}
+
+
+def test_a_title_delivered_while_a_file_is_parsed_stays(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = b"<html><body><p>Hello there.</p></body></html>"
+    deliver(acme, {"a.html": page})
+    parse_file = parse_documents._parse_file  # noqa: SLF001
+
+    def parse_slowly(*arguments: Any) -> Any:
+        parsed = parse_file(*arguments)
+        source = makers.get(KnowledgeSource, acme)
+        prepared = prepare_deliveries(source, [Delivery.of("a.html", page, title="New title")])
+        with acting(acme):
+            ingest.ingest_deliveries(source, SYSTEM, prepared)
+        return parsed
+
+    monkeypatch.setattr(parse_documents, "_parse_file", parse_slowly)
+    settle()
+    document = makers.get(KnowledgeDocument, acme)
+    assert (document.title, document.state) == ("New title", "ready")

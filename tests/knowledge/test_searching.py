@@ -81,6 +81,10 @@ def test_get_by_line_or_id(agent: Agent, acme: Account) -> None:
     deliver(acme, {"cups.md": CUPS})
     [hit, *_] = find(agent, "gaiwan")["results"]
     by_id = agent.post("knowledge/get", {"id": hit["id"]})
+    [cited] = hit["citations"]
+    assert agent.post("knowledge/get", {"uri": cited["uri"]})["text"] == by_id["text"]
+    for uri in ("kmapp://tea", cited["uri"].replace("@", "000000000@")):
+        assert agent.post("knowledge/get", {"uri": uri}, 400)["issues"][0]["path"] == "uri"
     assert by_id["text"] == hit["text"]
     ref = hit["citations"][0]["ref"]
     locator = {"line_start": 3, "line_end": 3}

@@ -8,7 +8,12 @@ from typing import Any
 
 
 class KmappError(Exception):
-    """An error response. `code` is stable; `message` is for people and may change."""
+    """An error response. `code` is stable; `message` is for people and may change.
+
+    `retry_after` is the number of seconds after which the server expects another attempt, or 0.
+    """
+
+    retry_after: float = 0.0
 
     def __init__(
         self,
@@ -50,9 +55,7 @@ class Gone(KmappError):
 
 
 class RateLimited(KmappError):
-    """Too many requests; `retry_after` is in seconds."""
-
-    retry_after: float = 0.0
+    """Too many requests; see `retry_after`."""
 
 
 class ServerError(KmappError):
@@ -85,8 +88,7 @@ def build_error(status: int, body: Any, headers: Mapping[str, str]) -> KmappErro
         details=fields.get("details"),
         request_id=headers.get("X-Request-Id", ""),
     )
-    if isinstance(error, RateLimited):
-        error.retry_after = read_retry_after(headers)
+    error.retry_after = read_retry_after(headers)
     return error
 
 

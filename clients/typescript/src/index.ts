@@ -23,6 +23,8 @@ export class KmappError extends Error {
     message: string,
     readonly issues: Issue[],
     readonly requestId: string | null,
+    /** Seconds after which the server expects another attempt, or 0. */
+    readonly retryAfter: number = 0,
   ) {
     super(message);
     this.name = "KmappError";
@@ -72,6 +74,7 @@ const throwErrors: Middleware = {
       String(body.message ?? response.statusText),
       (body.issues as Issue[] | undefined) ?? [],
       response.headers.get("X-Request-Id"),
+      retryAfter(response),
     );
   },
 };

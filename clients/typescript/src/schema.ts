@@ -3050,6 +3050,7 @@ export interface components {
         IngestInput: {
             source: components["schemas"]["SourceInput"] | string;
             documents?: components["schemas"]["DocumentInput"][];
+            /** @description Refs of documents to remove, except those that this request delivers. */
             remove?: string[];
             /**
              * @description Also remove all documents that are not in this request.

@@ -65,7 +65,14 @@ seen["dated"] = [
     len(client.get_all(**ann, **dates)["results"])
     for dates in ({"start_date": "2020-01-01"}, {"end_date": "2020-01-01"}, {"categories": ["x"]})
 ]
-seen["category"] = client.search("peanuts", **ann, categories=["x"])["results"]
+client.add("Tea is fine.", user_id="tom", infer=False)
+tea = client.get_all(filters={"user_id": "tom"})["results"][0]
+client.client.post("/v1/memory/update", json={"id": tea["id"], "tags": ["drinks"]})
+seen["category"] = [
+    len(client.search("tea", filters={"user_id": "tom"}, categories=[each])["results"])
+    for each in ("drinks", "x")
+]
+client.delete(tea["id"])
 seen["project"] = client.project.get()
 client.project.update(custom_instructions="Remember the names of pets.")
 seen["project_updated"] = client.project.get(["custom_instructions"])
