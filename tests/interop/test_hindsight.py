@@ -128,7 +128,7 @@ def test_a_retry_forgets_what_the_first_attempt_could_not(
 
 
 def refuse(*_: Any) -> None:
-    raise Unavailable("The server is busy.")
+    raise Unavailable("The server is busy.", retry_after=1)
 
 
 def test_a_proposed_text_replaces_proposed_ones_only(

@@ -1,0 +1,122 @@
+"""Polled parts of pages in a browser: outages, sign-outs and refusals."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from kmapp.accounts.models import User
+from tests.web.browser import Visitor
+
+pytestmark = [pytest.mark.browser, pytest.mark.urls("tests.web.urls")]
+
+
+@pytest.fixture
+def client(visitor: Visitor, alice: User) -> Visitor:
+    visitor.sign_in(alice)
+    visitor.go("/rows/")
+    return visitor
+
+
+def test_stale_data_is_marked(client: Visitor) -> None:
+    page = client.page
+    answers = [(200, "second"), (503, ""), (503, ""), (304, ""), (200, "third")]
+    query: list[str] = []
+
+    def answer(route: Any) -> None:
+        query.append(route.request.headers.get("if-none-match", ""))
+        status, body = answers[min(len(query), len(answers)) - 1]
+        headers = {"ETag": '"v2"'} if status == 200 else {}
+        route.fulfill(status=status, body=body, headers=headers, content_type="text/html")
+
+    def poll(milliseconds: int) -> None:
+        """Advance the clock to the next request, and let the page schedule the one after it."""
+        with page.expect_response("**/polled/"):
+            page.clock.run_for(milliseconds)
+        page.wait_for_timeout(200)
+
+    page.route("**/polled/", answer)
+    page.clock.install()
+    client.go("/rows/")
+    polled, stale = page.locator("#polled"), page.locator("#stale")
+    poll(15_100)
+    expect(polled).to_have_text("second")
+    poll(15_100)
+    expect(stale).to_be_hidden()
+    poll(30_100)
+    expect(stale).to_be_visible()
+    expect(polled).to_have_text("second")
+    poll(60_100)
+    expect(stale).to_be_hidden()
+    poll(15_100)
+    expect(polled).to_have_text("third")
+    assert query[:5] == ["", '"v2"', '"v2"', '"v2"', '"v2"']
+
+
+def test_polling_pauses_under_the_pointer(client: Visitor) -> None:
+    page = client.page
+    page.route("**/polled/", lambda route: route.fulfill(body="news", content_type="text/html"))
+    page.clock.install()
+    client.go("/rows/")
+    polled = page.locator("#polled")
+    before = polled.inner_text()
+    polled.hover()
+    page.clock.run_for(20_000)
+    expect(polled).to_have_text(before)
+    page.mouse.move(0, 0)
+    page.clock.run_for(2_000)
+    expect(polled).to_have_text("news")
+
+
+def test_polling_leads_to_the_sign_in(client: Visitor) -> None:
+    page = client.page
+    pages: list[str] = []
+
+    def answer(route: Any) -> None:
+        pages.append(route.request.headers["hx-current-url"])
+        route.fulfill(status=401, headers={"HX-Redirect": "/lore/"})
+
+    page.route("**/polled/", answer)
+    page.clock.install()
+    client.go("/rows/?x=1")
+    page.clock.run_for(15_100)
+    page.wait_for_url("**/lore/")
+    assert pages == [f"{client.base}/rows/?x=1"]
+
+
+@pytest.mark.parametrize("status", [403, 404, 410])
+def test_what_may_not_be_seen_is_polled_once(client: Visitor, status: int) -> None:
+    page = client.page
+    asked: list[str] = []
+
+    def answer(route: Any) -> None:
+        asked.append(route.request.url)
+        route.fulfill(status=status, headers={"HX-Retarget": "#notices"})
+
+    page.route("**/polled/", answer)
+    page.clock.install()
+    client.go("/rows/")
+    for _each in range(3):
+        page.clock.run_for(60_100)
+        page.wait_for_timeout(200)
+    expect(page.locator("#stale")).to_be_hidden()
+    assert len(asked) == 1
+
+
+def test_polling_goes_on_when_the_account_is_selected_again(client: Visitor) -> None:
+    page = client.page
+    asked: list[str] = []
+
+    def answer(route: Any) -> None:
+        asked.append(route.request.url)
+        status = 409 if len(asked) == 1 else 200
+        route.fulfill(status=status, headers={"HX-Retarget": "#notices"}, body="<p>News</p>")
+
+    page.route("**/polled/", answer)
+    page.clock.install()
+    client.go("/rows/")
+    for _each in range(2):
+        page.clock.run_for(60_100)
+        page.wait_for_timeout(200)
+    expect(page.get_by_text("News")).to_be_visible()
+    expect(page.locator("#stale")).to_be_hidden()
