@@ -56,12 +56,14 @@ def check_ledger() -> None:
 
 
 @pytest.mark.parametrize(
-    ("write", "refusals"),
+    ("write", "is_late", "refusals"),
     [
-        (lambda entry, other: write_edge(other, entry), ()),
-        (lambda entry, other: judge_entry(entry), (NotFound,)),  # it waits for the erasure
+        (lambda entry, other: write_edge(other, entry), False, ()),
+        # These wait for the erasure.
+        (lambda entry, other: write_edge(other, entry), True, (Conflict,)),
+        (lambda entry, other: judge_entry(entry), True, (NotFound,)),
     ],
-    ids=["edge", "judgement"],
+    ids=["edge", "late_edge", "judgement"],
 )
 def test_row_written_during_an_erasure_is_recorded(
     committed: str,
@@ -69,14 +71,19 @@ def test_row_written_during_an_erasure_is_recorded(
     monkeypatch: pytest.MonkeyPatch,
     write: Callable[[MemoryEntry, MemoryEntry], object],
     refusals: tuple[type[Exception], ...],
+    *,
+    is_late: bool,
 ) -> None:
     entry, other = makers.write(acme, "Ann drinks tea.", "Ben drinks tea.")
     writes: list[Future[Any]] = []
 
     def write_meanwhile(account_id: UUID, ids: Sequence[UUID]) -> None:
-        erase_copies(account_id, ids)
+        if is_late:
+            erase_copies(account_id, ids)
         writes.append(pool.submit(run_on_own_connection, lambda: write(entry, other)))
         wait_until_blocked(writes[0])
+        if not is_late:
+            erase_copies(account_id, ids)
 
     monkeypatch.setattr("memory.actions.erasure.erase_copies", write_meanwhile)
     with ThreadPoolExecutor(1) as pool:
