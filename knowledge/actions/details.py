@@ -12,7 +12,8 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import recording
-from knowledge.models import KnowledgeDocument, KnowledgeSource
+from knowledge.actions.sources import lock_source_of
+from knowledge.models import KnowledgeDocument
 from knowledge.retrieval.cache_version import invalidate_cache
 
 PEOPLE = ("owner", "reviewer")
@@ -22,9 +23,7 @@ def change_details(
     account_id: UUID, actor: Actor, document_id: UUID, values: Mapping[str, Any]
 ) -> KnowledgeDocument:
     """Update the details that differ, in one commit. Use inside `acting`."""
-    # The source first, as deliveries do: they seal the columns that they read before.
-    sources = KnowledgeSource.objects.of(account_id).select_for_update(no_key=True, of=("self",))
-    sources.filter(documents__pk=document_id).first()
+    lock_source_of(account_id, document_id)
     rows = KnowledgeDocument.objects.of(account_id).select_for_update(no_key=True)
     document = rows.filter(pk=document_id).first()
     if document is None:

@@ -16,6 +16,7 @@ from kmapp.search.actions import drop_vectors
 from kmapp.search.document_index import remove_documents
 from kmapp.search.lookups import IdArray
 from knowledge.actions.images import IMAGES, delete_unused_images
+from knowledge.actions.sources import lock_source_of
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_name
 from knowledge.models import (
     ErasedKnowledge,
@@ -33,9 +34,7 @@ from knowledge.retrieval.citations import find_gone_error
 
 def erase_document(account_id: UUID, document_id: UUID, actor: Actor) -> Recording:
     """Erase one document. Use inside `acting`."""
-    # The source first, as deliveries do, which change the documents that they read under its lock.
-    sources = KnowledgeSource.objects.of(account_id).select_for_update(no_key=True, of=("self",))
-    sources.filter(documents__pk=document_id).first()
+    lock_source_of(account_id, document_id)
     rows = KnowledgeDocument.objects.of(account_id).filter(pk=document_id)
     if not rows.select_for_update(no_key=True).exists():
         raise _build_missing_error(account_id, document_id, "document")

@@ -15,7 +15,7 @@ from kmapp.api.models import IdempotentRequest
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
-from knowledge.actions.sources import NewSource, ensure_source
+from knowledge.actions.sources import NewSource, ensure_source, lock_source
 from knowledge.lore.triggers import InvalidPattern, compile_pattern
 from knowledge.models import KnowledgeSource, LorebookEntry
 from knowledge.retrieval.citations import find_gone_error
@@ -47,9 +47,8 @@ def add_entries(
         raise Conflict(
             _("“%(name)s” is not a lorebook. Choose a lorebook.") % {"name": source.name}
         )
-    sources = KnowledgeSource.objects.of(source.account_id).select_for_update(no_key=True)
     # An erasure of the source erases the entries that it lists under this lock.
-    if sources.filter(pk=source.pk).first() is None:
+    if lock_source(source.account_id, source.pk) is None:
         raise find_gone_error(source.account_id, source.pk) or NotFound("Source not found.")
     existing = LorebookEntry.objects.of(source.account_id).filter(source=source).count()
     if existing + len(entries) > MAX_ENTRIES:

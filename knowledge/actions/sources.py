@@ -43,6 +43,12 @@ def lock_source(account_id: UUID, pk: UUID) -> KnowledgeSource | None:
     return rows.filter(pk=pk).first()
 
 
+def lock_source_of(account_id: UUID, document_id: UUID) -> None:
+    """Lock the source of a document. Lock the document after it, as deliveries do."""
+    rows = KnowledgeSource.objects.of(account_id).select_for_update(no_key=True, of=("self",))
+    rows.filter(documents__pk=document_id).first()
+
+
 def ensure_source(
     account_id: UUID,
     actor: Actor,

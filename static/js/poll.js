@@ -1,6 +1,6 @@
-// Freshness. <div data-poll="/url" data-poll-seconds="15"> is asked for again while the page is looked at:
-// an unchanged answer costs a 304, a failing server is said aloud with the time of what is still shown.
-// Who was signed out meanwhile is led to the sign-in; what may no longer be seen is not asked for again.
+// Polling. <div data-poll="/url" data-poll-seconds="15"> is requested again while the page is visible.
+// An unchanged part costs a 304. If the server fails, a bar shows the time of the data on the page.
+// After a sign-out, the page redirects to the sign-in page; a part that is refused is not polled again.
 (() => {
   "use strict";
 

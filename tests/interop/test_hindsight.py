@@ -146,7 +146,7 @@ def test_a_proposed_text_replaces_proposed_ones_only(
     )
 
 
-def test_no_document_stands_for_all(agent: Client) -> None:
+def test_asterisk_is_no_document_id(agent: Client) -> None:
     retain(agent, {"content": "Tea.", "document_id": "d"})
     assert agent.delete("/v1/default/banks/b/documents/*").status_code == 400
     refused = retain(agent, {"content": "Coffee.", "document_id": "*"})
