@@ -15,7 +15,7 @@ PACKAGED = Path(__file__).resolve().parent / "resources"
 IS_INSTALLED = PACKAGED.is_dir()  # from a wheel, which has the folders of a checkout in there
 RESOURCES = PACKAGED if IS_INSTALLED else BASE_DIR
 COMMAND = "kmapp" if IS_INSTALLED else ".venv/bin/python manage.py"  # in messages
-DATA_DIR = env.folder("KMAPP_DATA_DIR", (Path.home() if IS_INSTALLED else BASE_DIR) / ".kmapp")
+DATA_DIR = env.path("KMAPP_DATA_DIR", (Path.home() if IS_INSTALLED else BASE_DIR) / ".kmapp")
 KEYS_DIR = DATA_DIR / "keys"
 
 
@@ -508,7 +508,7 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM", "kmapp <kmapp@localho
 LOGGING_CONFIG = "kmapp.runtime.logs.configure"
 LOGGING = {"level": env.text("LOG_LEVEL", "INFO"), "json": env.flag("LOG_JSON", default=True)}
 
-CHECKPOINT_FILE = env.folder("CHECKPOINT_FILE", DATA_DIR / "checkpoints" / "checkpoints.ndjson")
+CHECKPOINT_FILE = env.path("CHECKPOINT_FILE", DATA_DIR / "checkpoints" / "checkpoints.ndjson")
 CHECKPOINT_SECONDS = env.seconds("CHECKPOINT_SECONDS", 1)  # between two looks for new heads
 # Copies of the checkpoints: a file at another path, and another kmapp that countersigns them.
 CHECKPOINT_COPY_FILE = env.text("CHECKPOINT_COPY_FILE")
@@ -516,8 +516,8 @@ CHECKPOINT_PEER_URL = env.text("CHECKPOINT_PEER_URL").rstrip("/")
 CHECKPOINT_PEER_KEY = env.text("CHECKPOINT_PEER_KEY")
 # The peer's public keys, a copy of its CHECKPOINT_KEY_FILE.pub; its answers are verified with them.
 CHECKPOINT_PEER_PUBLIC_KEYS = env.text("CHECKPOINT_PEER_PUBLIC_KEYS")
-CHECKPOINT_KEY_FILE = env.folder("CHECKPOINT_KEY_FILE", KEYS_DIR / "checkpoint.ed25519")
+CHECKPOINT_KEY_FILE = env.path("CHECKPOINT_KEY_FILE", KEYS_DIR / "checkpoint.ed25519")
 # Default folder of `manage.py backup`.
-BACKUPS_DIR = env.folder("BACKUPS_DIR", DATA_DIR / "backups")
+BACKUPS_DIR = env.path("BACKUPS_DIR", DATA_DIR / "backups")
 # Days of which every moment can be restored, from base backups and archived WAL; 0: none.
 PITR_DAYS = env.integer("PITR_DAYS", 0)

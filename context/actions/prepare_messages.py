@@ -21,7 +21,7 @@ from context.archives.placeholder_swap import (
 )
 from context.archives.placeholders import render_placeholder
 from context.archives.search import (
-    Question,
+    EmbeddedQuery,
     Relevance,
     load_passages,
     measure_relevance,
@@ -157,7 +157,7 @@ def prepare_messages(
         settings = ContextSettings.objects.get_or_default(account_id)
         archived = archive_results(settings, actor, messages, preparation)
     query = preparation.query or shorten_query(last_user_text(messages))
-    question = Question(account_id=account_id, text=query, decisions=archived.decisions)
+    question = EmbeddedQuery(account_id=account_id, text=query, decisions=archived.decisions)
     selected = _select_archives(question, archived.messages, preparation)
     texts, loaded = _load_texts(question, preparation, selected)
     slots_by_archive = find_references(archived.messages)
@@ -171,7 +171,7 @@ def prepare_messages(
 
 
 def _select_archives(
-    question: Question, messages: Sequence[Message], preparation: Preparation
+    question: EmbeddedQuery, messages: Sequence[Message], preparation: Preparation
 ) -> dict[UUID, Mapping[str, Any]]:
     selected: dict[UUID, Mapping[str, Any]] = {
         pk: {"strategy": "named"} for pk in dict.fromkeys(preparation.load_uuids)
@@ -206,7 +206,7 @@ def _score(relevance: Relevance, load: str, reference: str) -> float:
 
 
 def _load_texts(
-    question: Question, preparation: Preparation, selected: Mapping[UUID, Mapping[str, Any]]
+    question: EmbeddedQuery, preparation: Preparation, selected: Mapping[UUID, Mapping[str, Any]]
 ) -> tuple[dict[UUID, str], list[Mapping[str, Any]]]:
     texts: dict[UUID, str] = {}
     loaded: list[Mapping[str, Any]] = []
@@ -220,7 +220,7 @@ def _load_texts(
     return texts, loaded
 
 
-def _load_text(question: Question, preparation: Preparation, pk: UUID) -> tuple[str, str]:
+def _load_text(question: EmbeddedQuery, preparation: Preparation, pk: UUID) -> tuple[str, str]:
     account_id = question.account_id
     within, max_tokens = preparation.within, preparation.max_tokens
     if max_tokens:

@@ -32,7 +32,7 @@ from context.api.response_types import (
 )
 from context.archives.placeholders import PARAGRAPHS, build_load_tool, render_placeholder
 from context.archives.search import (
-    Question,
+    EmbeddedQuery,
     load_archive,
     load_passages,
     search_archives,
@@ -121,7 +121,7 @@ def _parse_result(params: dict[str, object], text: str) -> NewResult:
 def _load(account_id: UUID, pk: UUID, params: Mapping[str, Any]) -> Loaded:
     scope = build_scope(params)
     if params.get("query"):
-        question = Question(account_id=account_id, text=params["query"])
+        question = EmbeddedQuery(account_id=account_id, text=params["query"])
         loaded = load_passages(question, pk, scope, params["max_tokens"])
         return serialize.serialize_passages(loaded, question.decisions)
     with acting(account_id):

@@ -105,7 +105,7 @@ class LoadedPassages:
 
 
 @dataclass(kw_only=True)
-class Question:
+class EmbeddedQuery:
     """A query whose vector is requested on first use.
 
     The request opens no `acting`, and belongs outside of one.
@@ -121,7 +121,12 @@ class Question:
 
 
 def load_passages(
-    question: Question, pk: UUID, within: ArchiveScope, max_tokens: int, *, has_header: bool = False
+    question: EmbeddedQuery,
+    pk: UUID,
+    within: ArchiveScope,
+    max_tokens: int,
+    *,
+    has_header: bool = False,
 ) -> LoadedPassages:
     """Return the passages that match a query, on request under a header. Opens `acting` itself."""
     account_id, meaning = question.account_id, question.meaning

@@ -43,7 +43,7 @@ def _parse(name: str, default: float, parse: Callable[[str], N], expected: str) 
         raise ImproperlyConfigured(f"{name}={value!r}: write {expected}.") from None
 
 
-def folder(name: str, default: Path) -> Path:
+def path(name: str, default: Path) -> Path:
     return Path(os.environ.get(name, default)).expanduser().resolve()
 
 

@@ -12,9 +12,9 @@ from itertools import accumulate, takewhile
 from kmapp.search.passages import estimate_tokens
 from knowledge.chunking.headings import Section, split_markdown_sections, split_plain_sections
 
-MIN_FILL_RATIO = 0.7  # characters per token: no real text is denser
+MIN_CHARACTERS_PER_TOKEN = 0.7  # no real text is denser
 SLACK = 1.15  # a section may exceed the capacity by a few words before it is split
-MIN_TOKENS = 80  # characters: a heading alone is not a passage
+MIN_CHUNK_CHARACTERS = 80  # a heading alone is not a passage
 SAMPLE_LENGTH = 20_000  # characters from which the token length is estimated
 # Programming languages with a grammar, whose texts are split at definitions.
 LANGUAGES = {"c", "go", "java", "javascript", "python", "ruby", "rust", "typescript", "tsx"}
@@ -53,8 +53,10 @@ def split_chunks(text: str, shape: Shape, *, tokens: int, language: str = "") ->
         if len(text) <= SAMPLE_LENGTH
         else text[: SAMPLE_LENGTH // 2] + text[-SAMPLE_LENGTH // 2 :]
     )
-    token_length = max(MIN_FILL_RATIO, len(sample) / max(1, estimate_tokens(sample)))
-    capacity = max(MIN_TOKENS, round(tokens * token_length))
+    characters_per_token = max(
+        MIN_CHARACTERS_PER_TOKEN, len(sample) / max(1, estimate_tokens(sample))
+    )
+    capacity = max(MIN_CHUNK_CHARACTERS, round(tokens * characters_per_token))
     lines = list(accumulate((len(line) for line in text.split("\n")), lambda a, b: a + b + 1))
     chunks: list[Chunk] = []
     for span_start, span_end, page, headings in _split_spans(text, shape, capacity, language):

@@ -9,6 +9,7 @@ from memory.api import (
     feedback,
     forgetting,
     learning,
+    ledger,
     list_entries,
     recall,
     search,
@@ -41,7 +42,7 @@ urlpatterns = [
         learning.RankingComparisons.as_view(),
         name="api_ranking_comparisons",
     ),
-    path("v1/memory/commits", search.Commits.as_view(), name="api_commits"),
-    path("v1/memory/verify", search.Verify.as_view(), name="api_verify"),
-    path("v1/memory/<uuid:pk>/history", search.History.as_view(), name="api_history"),
+    path("v1/memory/commits", ledger.Commits.as_view(), name="api_commits"),
+    path("v1/memory/verify", ledger.Verify.as_view(), name="api_verify"),
+    path("v1/memory/<uuid:pk>/history", ledger.History.as_view(), name="api_history"),
 ]

@@ -1,0 +1,103 @@
+"""Endpoints for the history of a memory and for the ledger."""
+
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.response_types import serialize_as
+from kmapp.api.serializers import Typed
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import NotFound
+from kmapp.ledger.canonical import MAX_INTEGER
+from kmapp.ledger.models import Commit
+from kmapp.ledger.verify import verify_account
+from memory.api import serialize
+from memory.api.ledger_response_types import (
+    CommitsAnswer,
+    HistoryAnswer,
+    LedgerCommit,
+    VerifyAnswer,
+)
+from memory.api.lookup import filter_readable
+from memory.api.request_serializers import OwnerIds
+from memory.models import MemoryVersion
+
+DEFAULT_HISTORY_LIMIT = 200  # versions in one answer
+
+
+class PageInput(Typed):
+    """A page of a list."""
+
+    after = serializers.IntegerField(
+        min_value=0, max_value=MAX_INTEGER, default=0, help_text="The last number you have."
+    )
+    limit = serializers.IntegerField(min_value=1, max_value=DEFAULT_HISTORY_LIMIT, default=50)
+
+
+class HistoryInput(OwnerIds, PageInput):
+    """A page of versions, and the owner of the memory."""
+
+
+class History(AgentView):
+    """Return the versions of a memory, oldest first, each with its commit."""
+
+    scopes = {"GET": Scope.MEMORY_READ}
+
+    @extend_schema(parameters=[HistoryInput], responses={200: HistoryAnswer})
+    def get(self, request: Request, pk: UUID) -> Response:
+        page = parse(HistoryInput, request)
+        with acting(self.account):
+            if not filter_readable(self.request.auth, page).filter(pk=pk).exists():
+                raise NotFound("Memory not found.")
+            rows = list(
+                MemoryVersion.objects.of(self.account)
+                .filter(entry_id=pk, version__gt=page["after"])
+                .order_by("version")[: page["limit"]]
+            )
+            commits = Commit.objects.of(self.account).in_bulk([row.commit_id for row in rows])
+            serialized = [
+                serialize.serialize_version(row, commits.get(row.commit_id)) for row in rows
+            ]
+        return Response({"id": pk, "versions": serialized})
+
+
+class Commits(AgentView):
+    """Return the commits of the account, oldest first."""
+
+    scopes = {"GET": Scope.MEMORY_READ}
+
+    @extend_schema(parameters=[PageInput], responses={200: CommitsAnswer})
+    def get(self, request: Request) -> Response:
+        page = parse(PageInput, request)
+        with acting(self.account):
+            rows = Commit.objects.of(self.account).filter(seq__gt=page["after"]).order_by("seq")
+            serialized = [serialize_as(LedgerCommit, row) for row in rows[: page["limit"]]]
+        return Response({"commits": serialized})
+
+
+class Verify(AgentView):
+    """Verify the chain of the account: numbers, parents, hashes and the last checkpoint.
+
+    A request checks at most 50,000 commits; of a longer chain, those after its last checkpoint.
+    `after` is the number of the last commit before the checked ones, `commits` that of the last
+    checked one, and `rest` the number of commits after it. `manage.py fsck` checks all commits.
+    """
+
+    scopes = {"GET": Scope.MEMORY_READ}
+    bucket = "debug"
+
+    @extend_schema(responses={200: VerifyAnswer})
+    def get(self, request: Request) -> Response:
+        checked = verify_account(self.account)
+        output = serialize_as(
+            VerifyAnswer,
+            checked,
+            problems=list(checked.problems),
+            rest=checked.unread_commits,
+        )
+        return Response(output)
