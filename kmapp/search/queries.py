@@ -18,10 +18,10 @@ from django.db.models import QuerySet
 from numpy.typing import NDArray
 from pgvector import HalfVector
 
+from kmapp.caches import TtlCache
 from kmapp.database.ids import IdText
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.lookups import IdArray
-from kmapp.search.ttl_cache import TtlCache
 
 SCAN_FACTOR = 30.0  # times the root of a collection's size: up to so many objects are scanned
 CACHE_SECONDS = 30  # counts change slowly, and counting is slow
