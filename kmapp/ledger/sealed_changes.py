@@ -9,9 +9,8 @@ from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from kmapp.caches import LruCache
+from kmapp.database.cursors import fetch_all
 from kmapp.ledger.chain import GENESIS_HASH
 from kmapp.ledger.fsck.hashing import FORMAT_TIME_SQL, Commit, compute_commit_hash, parse_jsonb
 
@@ -56,11 +55,10 @@ def load_sealed_changes(
 
 
 def _load(account_id: UUID, commit_ids: Iterable[UUID]) -> dict[UUID, SealedChanges]:
-    with connection.cursor() as cursor:
-        cursor.execute(_COMMITS_SQL, [GENESIS_HASH, account_id, list(commit_ids)])
-        rows = cursor.fetchall()
     verified = {}
-    for *columns, is_linked in rows:
+    for *columns, is_linked in fetch_all(
+        _COMMITS_SQL, [GENESIS_HASH, account_id, list(commit_ids)]
+    ):
         commit = Commit(*columns)
         diff = parse_jsonb(commit.diff)
         if is_linked and compute_commit_hash(str(account_id), commit, diff) == commit.commit_hash:

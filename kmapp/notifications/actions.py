@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.utils import timezone
 
 from kmapp.accounts.models import User
+from kmapp.database.cursors import fetch_all
 from kmapp.database.ids import uuid7
 from kmapp.notifications.kinds import EventKind, find_kind
 from kmapp.notifications.models import Notification, NotificationRead, NotificationSettings
@@ -30,9 +30,7 @@ RETURNING id
 def notify(account_id: UUID, kind: EventKind, subject: str = "", *, times: int = 1) -> None:
     """Record that something happened. A new notification is sent to people and webhooks once."""
     new, now = uuid7(), timezone.now()
-    with connection.cursor() as cursor:
-        cursor.execute(_RECORD, [new, account_id, kind.name, subject, times, now, now])
-        [pk] = cursor.fetchone()
+    [(pk,)] = fetch_all(_RECORD, [new, account_id, kind.name, subject, times, now, now])
     if pk == new:
         publish(account_id, RAISED, [Task(job_key=str(pk), payload={"notification": str(pk)})])
 

@@ -10,11 +10,10 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
 
 from kmapp.accounts.acting import acting
 from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
-from kmapp.database.cursors import binary_cursor
+from kmapp.database.cursors import binary_cursor, fetch_all
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.codes import Coder, Vectors, remove_codes
@@ -195,6 +194,4 @@ def remove_packed_codes(
 
 def list_uncoded(at_least: int) -> list[tuple[UUID, str]]:
     """Return the accounts and collections with so many documents that wait for codes."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT account_id, collection FROM uncoded_collections(%s)", [at_least])
-        return list(cursor.fetchall())
+    return fetch_all("SELECT account_id, collection FROM uncoded_collections(%s)", [at_least])

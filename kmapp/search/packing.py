@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from kmapp.accounts.acting import acting
 from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
-from kmapp.database.cursors import binary_cursor
+from kmapp.database.cursors import binary_cursor, fetch_all
 from kmapp.search.code_packing import remove_packed_codes
 from kmapp.search.packed_arrays import (
     ArrayTable,
@@ -136,6 +134,4 @@ def _remove_from_reader_groups(
 
 def list_unpacked(at_least: int = MIN_PACKED) -> list[tuple[UUID, str]]:
     """Return the accounts and collections with so many recent documents, or with removed ones."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT account_id, collection FROM unpacked_collections(%s)", [at_least])
-        return list(cursor.fetchall())
+    return fetch_all("SELECT account_id, collection FROM unpacked_collections(%s)", [at_least])
