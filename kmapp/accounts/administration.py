@@ -80,5 +80,4 @@ def _lock_account(account_id: UUID) -> Account:
 
 def _save_column(account: Account, column: str, actor: Actor, change: Mapping[str, object]) -> None:
     with recording(account.pk, actor, input={"account": change}) as commit:
-        account.save(update_fields=[column])
-        commit.add(account, "UPDATE")
+        commit.update(account, column)

@@ -75,6 +75,26 @@ class Recording:
         sealed = digest_encoded(salt, encode_canonical(row.body()) if body is None else body)
         self._add_change(seal.object_type, row.pk, op, sealed)
 
+    def insert(self, row: Sealable) -> None:
+        """Insert a row as part of this commit, and seal it."""
+        if isinstance(row, SealedModel):
+            row.commit_id = self.id
+        row.save(force_insert=True)
+        self.add(row, "ADD")
+
+    def update(self, row: Sealable, *columns: str) -> None:
+        """Store columns of a row as part of this commit, and seal the row."""
+        if isinstance(row, SealedModel):
+            row.commit_id = self.id
+            columns = (*columns, "commit")
+        row.save(update_fields=columns)
+        self.add(row, "UPDATE")
+
+    def delete(self, row: SealedModel) -> None:
+        """Delete a row, and record that it is erased."""
+        self.erase(row._meta.label_lower, row.pk)
+        row.delete()
+
     def add_all(self, rows: Iterable[Sealable], op: str) -> None:
         for row in rows:
             self.add(row, op)

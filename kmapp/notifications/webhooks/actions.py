@@ -74,9 +74,7 @@ def create_webhook(
                 % {"most": MAX_WEBHOOKS}
             )
         webhook.created_at = webhook.updated_at = timezone.now()
-        webhook.commit_id = commit.id
-        webhook.save(force_insert=True)
-        commit.add(webhook, "ADD")
+        commit.insert(webhook)
     return CreatedWebhook(webhook=webhook, secret=secret)
 
 
@@ -96,9 +94,8 @@ def update_webhook(
     with recording(account_id, actor) as commit:
         for name, value in changed.items():
             setattr(webhook, name, value)
-        webhook.updated_at, webhook.commit_id = timezone.now(), commit.id
-        webhook.save(update_fields=[*changed, "updated_at", "commit"])
-        commit.add(webhook, "UPDATE")
+        webhook.updated_at = timezone.now()
+        commit.update(webhook, *changed, "updated_at")
     return webhook
 
 
@@ -106,8 +103,7 @@ def delete_webhook(account_id: UUID, webhook_id: UUID, *, actor: Actor) -> None:
     """Delete a webhook. What it has not sent yet is not sent."""
     webhook = _lock_webhook(account_id, webhook_id)
     with recording(account_id, actor) as commit:
-        commit.erase(Webhook._meta.label_lower, webhook.pk)
-        webhook.delete()
+        commit.delete(webhook)
 
 
 def report_changes(account_id: UUID, source: str, references: Sequence[UUID]) -> None:

@@ -11,7 +11,6 @@ from allauth.account.adapter import get_adapter
 from allauth.account.internal.flows.login import perform_login
 from allauth.account.models import Login
 from django.conf import settings
-from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -34,6 +33,7 @@ from kmapp.accounts.invitations import (
 from kmapp.accounts.models import Account, Invitation, User
 from kmapp.accounts.permissions import Permission
 from kmapp.api import throttles
+from kmapp.database.duplicates import refuse_duplicate
 from kmapp.errors import Conflict, DomainError, OverBudget, Unavailable
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
@@ -182,7 +182,9 @@ def _accept_and_enter(
     """Accept the invitation, and work in the account from now on."""
     with acting(account):
         if is_new:
-            _create_user(user)
+            message = _("A login with this address exists. Sign in, then open the link.")
+            with refuse_duplicate(message):
+                user.save()
         accept_invitation(invitation, user)
     log.info("invitation_accepted", user=str(user.pk), account=str(account.pk), new=is_new)
     home = reverse("web:home")
@@ -194,15 +196,6 @@ def _accept_and_enter(
         answer = redirect_with_notice(request, text, home)
     request.session[SELECTED_ACCOUNT] = str(account.pk)
     return answer
-
-
-def _create_user(user: User) -> None:
-    try:
-        with transaction.atomic():
-            user.save()
-    except IntegrityError as error:
-        text = _("A login with this address exists. Sign in, then open the link.")
-        raise Conflict(text) from error
 
 
 def _count_attempt(request: HttpRequest) -> None:
