@@ -116,12 +116,17 @@ def recording(
     input: Any = None,  # noqa: A002 - the name of the column
     reason: str = "",
     accepts_loss: bool = False,
+    within: Recording | None = None,
 ) -> Iterator[Recording]:
     """Record one change of primary data. Inside `acting`; an empty recording writes nothing.
 
     Write rows in the block: the lock of the chain comes last, held for one statement only.
     A chain that is not the signed one refuses new commits, unless the commit `accepts_loss`.
+    With `within`, the change belongs to this larger commit, which is written later.
     """
+    if within:
+        yield within
+        return
     draft = Recording(
         account_id=account_id, actor=actor, input=input, reason=reason, accepts_loss=accepts_loss
     )
