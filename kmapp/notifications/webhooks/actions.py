@@ -5,7 +5,6 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
@@ -21,9 +20,9 @@ from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import NATIVE, list_formats
 from kmapp.outbox.actions import Task, publish
 from kmapp.security.egress.allowed_addresses import (
-    PORTS,
     AllowedSites,
     CannotReach,
+    is_secure,
     validate_address,
 )
 
@@ -148,14 +147,9 @@ def _validate_url(url: str) -> str:
         address = validate_address(url, allowed)
     except CannotReach as error:
         raise _build_error("url", _(str(error))) from error
-    if not address.startswith("https:") and not _may_be_private(address, allowed):
+    if not is_secure(address, allowed):
         raise _build_error("url", _("Enter an https:// URL, because memories are sent to it."))
     return address
-
-
-def _may_be_private(address: str, allowed: AllowedSites) -> bool:
-    parts = urlsplit(address)
-    return allowed.allows_private(str(parts.hostname), parts.port or PORTS[parts.scheme])
 
 
 def _validate_event_types(names: Sequence[str]) -> list[str]:
