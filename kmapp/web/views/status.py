@@ -4,10 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from threading import Lock
-from typing import cast
 
 import structlog
-from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
@@ -15,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from kmapp.api.cache import ValkeyCache
+from kmapp.api.cache import valkey_cache
 from kmapp.api.errors import RETRY_AFTER
 from kmapp.api.heartbeats import get_heartbeat_age
 from kmapp.caches import TtlCache
@@ -81,7 +79,7 @@ def _check_parts() -> Status:
 
 
 def _cache_responds() -> bool:
-    return cast("ValkeyCache", cache).ping()
+    return valkey_cache.ping()
 
 
 def _database_responds() -> bool:
