@@ -47,7 +47,7 @@ def take_sample() -> SystemSample:
     now = timezone.now()
     SystemSample.objects.filter(created_at__lt=SteadyTime() - RETENTION).delete()
     values = {
-        **dict(_count_all()),
+        **_count_all(),
         **_measure_queue(),
         **_measure_processes(),
         **_measure_host(settings.DATA_DIR),
@@ -60,14 +60,14 @@ def take_sample() -> SystemSample:
     )
 
 
-def _count_all() -> Iterator[tuple[str, float]]:
-    totals = dict.fromkeys(COUNTERS, 0.0)
+def _count_all() -> dict[str, float]:
     samples = [sample for metric in build_registry().collect() for sample in metric.samples]
-    for name, (metric, counts) in COUNTERS.items():
-        totals[name] = sum(
+    return {
+        name: sum(
             sample.value for sample in samples if sample.name == metric and counts(sample.labels)
         )
-    yield from totals.items()
+        for name, (metric, counts) in COUNTERS.items()
+    }
 
 
 def _measure_queue() -> dict[str, float]:
