@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.utils import CursorWrapper
 
 if TYPE_CHECKING:
@@ -22,10 +22,12 @@ _is_direct_by_connection: WeakKeyDictionary[psycopg.Connection[Any], bool] = Wea
 
 
 def fetch_all(
-    statement: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+    statement: str,
+    parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+    using: str = DEFAULT_DB_ALIAS,
 ) -> list[Any]:
     """Return the rows of a statement, as tuples."""
-    with connection.cursor() as cursor:
+    with connections[using].cursor() as cursor:
         cursor.execute(statement, parameters)
         return list(cursor.fetchall())
 
