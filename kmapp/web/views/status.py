@@ -73,13 +73,9 @@ def _load_status() -> Status:
 
 
 def _check_parts() -> Status:
-    parts = {"web": True, "database": _database_responds(), "cache": _cache_responds()}
+    parts = {"web": True, "database": _database_responds(), "cache": valkey_cache.ping()}
     parts["workers"] = get_heartbeat_age("worker") is not None
     return Status(parts=parts, checked_at=timezone.now())
-
-
-def _cache_responds() -> bool:
-    return valkey_cache.ping()
 
 
 def _database_responds() -> bool:
