@@ -10,7 +10,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models.accounts import AccountQuerySet, SealedModel
+from kmapp.accounts.models.accounts import AccountOwned, AccountQuerySet, SealedModel
 from kmapp.database.cursors import fetch_as
 from kmapp.database.ids import uuid7
 
@@ -101,6 +101,17 @@ class Invitation(SealedModel):
     @property
     def has_expired(self) -> bool:
         return self.expires_at <= timezone.now()
+
+
+class PersonOwned(AccountOwned):
+    """A row of one person in an account, such as their settings."""
+
+    owner = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("person")
+    )
+
+    class Meta:
+        abstract = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
