@@ -122,6 +122,14 @@ TEMPLATES = [
     },
 ]
 
+DEMO_LOADERS = (
+    "memory.management.demo.load",
+    "knowledge.management.demo.load",
+    "rules.management.demo.load",
+    "context.management.demo.load",
+    "kmapp.web.statistics.demo",
+)
+
 # --- Data ----------------------------------------------------------------------------------------
 
 DATABASE_URL = env.text("DATABASE_URL") or embedded.database_url(DATA_DIR, "app")
@@ -150,13 +158,13 @@ DATABASE_SESSION = {
 }
 
 
-def _database(url: str, *, statement_timeout: str, pooled: bool) -> dict[str, object]:
+def _database(url: str, *, is_owner: bool = False) -> dict[str, object]:
+    """Return an entry. The owner changes schema and indexes, which takes as long as it takes."""
     entry = env.database(url)
     options = entry["OPTIONS"]
-    assert isinstance(options, dict)  # noqa: S101 - for mypy
-    session = {**DATABASE_SESSION, "statement_timeout": statement_timeout}
+    session = DATABASE_SESSION | ({"statement_timeout": "0"} if is_owner else {})
     options["options"] = " ".join(f"-c {name}={value}" for name, value in session.items())
-    if pooled:
+    if not is_owner:
         # There are more connections than threads, so a wait means that the server is full or away:
         # fail soon and reconnect soon (by default, retries slow down to half a minute and more).
         options["pool"] = {
@@ -164,25 +172,22 @@ def _database(url: str, *, statement_timeout: str, pooled: bool) -> dict[str, ob
             "max_size": 8,
             "timeout": 2,
             "reconnect_timeout": 2,
-            "connection_class": build_connection_class(statement_timeout),
+            "connection_class": build_connection_class(STATEMENT_TIMEOUT),
         }
         options.setdefault("connect_timeout", 3)
-    return {**entry, "ATOMIC_REQUESTS": False, "CONN_MAX_AGE": 0}
+    return entry
 
 
 DATABASES = {
     # Requests and jobs use the app role, under row-level security.
-    "default": _database(DATABASE_URL, statement_timeout=STATEMENT_TIMEOUT, pooled=True),
+    "default": _database(DATABASE_URL),
 }
 if DATABASE_OWNER_URL:
-    # Only commands that change the schema or the indexes use the owner.
-    DATABASES["owner"] = _database(DATABASE_OWNER_URL, statement_timeout="0", pooled=False)
+    DATABASES["owner"] = _database(DATABASE_OWNER_URL, is_owner=True)
 DATABASE_REPLICA_URL = env.text("DATABASE_REPLICA_URL")
 if DATABASE_REPLICA_URL:
     # Searches read from it while it is recent; see `kmapp.search.replica`.
-    DATABASES["replica"] = _database(
-        DATABASE_REPLICA_URL, statement_timeout=STATEMENT_TIMEOUT, pooled=True
-    )
+    DATABASES["replica"] = _database(DATABASE_REPLICA_URL)
 DATABASE_ROUTERS = ["kmapp.accounts.routers.OwnerMigrates"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -196,7 +201,7 @@ CACHES = {
 
 # --- Jobs ----------------------------------------------------------------------------------------
 
-_VISIBILITY = {
+CELERY_BROKER_TRANSPORT_OPTIONS = {
     # Messages are redelivered after this time, by the clock of any worker: clocks may be hours
     # apart. A sweep finds the work of a dead worker much sooner.
     "visibility_timeout": 86_400,
@@ -206,16 +211,11 @@ _VISIBILITY = {
     "socket_keepalive": True,
 }
 CELERY_BROKER_URL = env.broker(REDIS_URL)
-CELERY_BROKER_TRANSPORT_OPTIONS = _VISIBILITY
-CELERY_RESULT_BACKEND_TRANSPORT_OPTIONS = _VISIBILITY
-CELERY_VISIBILITY_TIMEOUT = _VISIBILITY["visibility_timeout"]
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_SERIALIZER = "json"
-CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SOFT_TIME_LIMIT = 200
 CELERY_TASK_TIME_LIMIT = 240
 CELERY_TASK_DEFAULT_QUEUE = "default"
@@ -228,7 +228,6 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 # SIGQUIT waits this long.
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_BEAT_SCHEDULER = "kmapp.runtime.beat_scheduler:Scheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 
@@ -297,18 +296,8 @@ RERANK_MODEL = env.text("RERANK_MODEL")
 RERANK_DEADLINE = env.seconds("RERANK_DEADLINE", 1.0)
 CHAT_MODEL = env.text("CHAT_MODEL")
 CHAT_DEADLINE = env.seconds("CHAT_DEADLINE", 90)
-# Other kmapps that may be remote sources of accounts, such as https://kb.example.org.
-REMOTE_BASE_URLS = [url.rstrip("/") for url in env.words("REMOTE_BASE_URLS")]
 # A model for images, at the same address as the chat model; it may be the same model.
 VISION_MODEL = env.text("VISION_MODEL")
-
-DEMO_LOADERS = (
-    "memory.management.demo.load",
-    "knowledge.management.demo.load",
-    "rules.management.demo.load",
-    "context.management.demo.load",
-    "kmapp.web.statistics.demo",
-)
 
 # --- Knowledge -----------------------------------------------------------------------------------
 
@@ -318,6 +307,8 @@ KNOWLEDGE_MAX_FILE_BYTES = env.integer("KNOWLEDGE_MAX_FILE_BYTES", 100 * 1024 * 
 KNOWLEDGE_MAX_ACCOUNT_BYTES = env.integer("KNOWLEDGE_MAX_ACCOUNT_BYTES", 5 * 1024**3)
 CLAMD_SOCKET = env.text("CLAMD_SOCKET")  # a path, or host:port
 CLAMD_SECONDS = env.seconds("CLAMD_SECONDS", 60)
+
+# --- What the server may connect to --------------------------------------------------------------
 
 # Pages are fetched from these public hosts, and from these hosts ("wiki.corp:8080") in private
 # networks. By default, nothing is fetched.
@@ -331,6 +322,8 @@ WEBHOOK_PRIVATE = env.words("WEBHOOK_PRIVATE")
 # ("login.corp:8443") in private networks. By default, there is no company sign-in.
 SIGN_IN_HOSTS = env.words("SIGN_IN_HOSTS")
 SIGN_IN_PRIVATE = env.words("SIGN_IN_PRIVATE")
+# Other kmapps that may be remote sources of accounts, such as https://kb.example.org.
+REMOTE_BASE_URLS = [url.rstrip("/") for url in env.words("REMOTE_BASE_URLS")]
 
 # --- API -----------------------------------------------------------------------------------------
 
@@ -389,7 +382,7 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
-# --- Web -----------------------------------------------------------------------------------------
+# --- Sign-in -------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "web:sign_in"
@@ -432,6 +425,9 @@ MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # admins add people by address; there is no verification
 PASSWORD_RESET_TIMEOUT = 3600  # seconds
 ACCOUNT_SESSION_REMEMBER = True  # SESSION_COOKIE_AGE applies
+
+# --- Sessions, cookies and pages -----------------------------------------------------------------
+
 SESSION_ENGINE = "kmapp.web.sessions"
 # A session ends this long after signing in, and after this long without a request.
 SESSION_HOURS = env.integer("SESSION_HOURS", 12)
@@ -472,17 +468,11 @@ LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [RESOURCES / "locale"]
 TIME_ZONE = env.text("TIME_ZONE", "UTC")
-USE_TZ = True
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [RESOURCES / "static"]
 # Files are served from their folders, without collectstatic.
 WHITENOISE_USE_FINDERS = True
-WHITENOISE_KEEP_ONLY_HASHED_FILES = False
-STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-}
 
 # --- E-mail: without a mail server, messages are written to the log of the web process ------------
 
@@ -507,6 +497,8 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM", "kmapp <kmapp@localho
 
 LOGGING_CONFIG = "kmapp.runtime.logs.configure"
 LOGGING = {"level": env.text("LOG_LEVEL", "INFO"), "json": env.flag("LOG_JSON", default=True)}
+
+# --- Checkpoints and backups ---------------------------------------------------------------------
 
 CHECKPOINT_FILE = env.path("CHECKPOINT_FILE", DATA_DIR / "checkpoints" / "checkpoints.ndjson")
 CHECKPOINT_SECONDS = env.seconds("CHECKPOINT_SECONDS", 1)  # between two looks for new heads

@@ -156,8 +156,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     clear_model_cache()
     queries.clear_query_caches()
     now = monotonic()
-    for module in ("kmapp.search.ttl_cache", "kmapp.providers.active"):
-        monkeypatch.setattr(f"{module}.monotonic", lambda: now)
+    monkeypatch.setattr("kmapp.caches.monotonic", lambda: now)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from django.db import connections
 
 from kmapp.accounts.models import Account
 from kmapp.ledger.checkpoint_thread import CheckpointThread
-from kmapp.ledger.sealed_changes import clear_commit_cache
+from kmapp.ledger.sealed_changes import commit_cache
 from tests import makers
 from tests.agent import Agent
 from tests.conftest import clone, drop, use_database
@@ -155,9 +155,9 @@ def test_edited_rows_are_withheld_from_agents_that_verify(
     pks = write_memories(agent)
     for name in EDITS.keys() - {"deletion"}:
         with intrude(committed) as intruder, EDITS[name](intruder, pks[name]) as pk:
-            clear_commit_cache()
+            commit_cache.clear()
             answers = read(agent, pk, OWNERS.get(name, OWNER))
             assert answers["get"]["error"] == "withheld", name
             assert str(pk) not in str(answers["list"]), name
             assert_withheld({"get": answers["get"]}, pk)
-        clear_commit_cache()
+        commit_cache.clear()

@@ -12,7 +12,7 @@ from django.urls import reverse
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit, Mismatch
-from kmapp.ledger.sealed_changes import clear_commit_cache
+from kmapp.ledger.sealed_changes import commit_cache
 from kmapp.ledger.sealed_reads import WITHHELD_ROWS, withhold_mismatches
 from kmapp.outbox.models import OutboxEvent
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, LorebookEntry
@@ -152,7 +152,7 @@ def test_edited_commit_and_commit_beside_the_chain_prove_nothing(
     acme: Account, agent: Agent, intruder: Intruder
 ) -> None:
     pk = agent.store(TEXT, **OWNER)
-    clear_commit_cache()  # as in a new process
+    commit_cache.clear()  # as in a new process
     with edited(
         intruder,
         "ledger_commit",

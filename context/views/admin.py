@@ -25,6 +25,7 @@ class ToolResultArchiveAdmin(NewestFirstAdmin):
 
 @admin.register(ContextSettings)
 class ContextSettingsAdmin(ReadOnlyAdmin):
+    date_hierarchy = None
     hidden_fields = ("account", "remote_key")
     list_display = ("__str__", "archive_threshold", "retention_days", "version")
 

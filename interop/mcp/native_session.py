@@ -57,7 +57,7 @@ class NativeSession:
 
     async def count_refusal(self) -> None:
         """Count a request without a valid key. Raise OverBudget above the limit of its address."""
-        client = client_address(Request(self._request()))
+        client = client_address(self._request())
         if budget := await anyio.to_thread.run_sync(count_request, "anonymous", client):
             budget.enforce()
 

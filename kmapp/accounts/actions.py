@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.text import slugify
@@ -18,6 +17,7 @@ from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.invitations import revoke_sent_invitations
 from kmapp.accounts.models import Account, ApiKey, Membership, User, account_ids
 from kmapp.accounts.scopes import Scope
+from kmapp.database.duplicates import refuse_duplicate
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
@@ -37,39 +37,23 @@ def create_account(*, name: str, slug: str = "", actor: Actor = SYSTEM) -> Accou
     """Create an account: the only action for which no account exists yet."""
     account = Account(id=uuid7(), name=name, slug=slug or slugify(name), created_at=timezone.now())
     account.slug = account.slug or f"account-{account.pk.hex[-8:]}"  # of a name in Chinese
-    with acting(account.pk), recording(account.pk, actor) as commit:
-        try:
-            with transaction.atomic():
-                account.save(force_insert=True)
-        except IntegrityError as error:
-            raise Conflict(_("Another account has this short name. Choose another one.")) from error
-        commit.add(account, "ADD")
+    message = _("Another account has this short name. Choose another one.")
+    with (
+        acting(account.pk),
+        recording(account.pk, actor) as commit,
+        refuse_duplicate(message),
+    ):
+        commit.insert(account)
     return account
-
-
-def update_account(
-    account: Account, *, redact: Sequence[str], account_wide: str, actor: Actor
-) -> None:
-    account.redact = list(redact)
-    account.account_wide = account_wide
-    with recording(account.pk, actor) as commit:
-        account.save(update_fields=["redact", "account_wide"])
-        commit.add(account, "UPDATE")
 
 
 def add_member(
     *, account_id: UUID, user: User, role: str, actor: Actor, reason: str = ""
 ) -> Membership:
-    with recording(account_id, actor, reason=reason) as commit:
-        member = Membership(account_id=account_id, user=user, role=role, commit_id=commit.id)
-        try:
-            with transaction.atomic():
-                member.save(force_insert=True)
-        except IntegrityError as error:
-            raise Conflict(
-                _("This person is already a member. Change their role instead.")
-            ) from error
-        commit.add(member, "ADD")
+    member = Membership(account_id=account_id, user=user, role=role)
+    message = _("This person is already a member. Change their role instead.")
+    with recording(account_id, actor, reason=reason) as commit, refuse_duplicate(message):
+        commit.insert(member)
     return member
 
 
@@ -83,9 +67,8 @@ def change_role(member: Membership, *, role: str, actor: Actor, reason: str = ""
     with recording(member.account_id, actor, reason=reason) as commit:
         if role != Membership.Role.ADMIN:
             revoke_sent_invitations(member.user_id, commit)
-        member.role, member.commit_id = role, commit.id
-        member.save(update_fields=["role", "commit"])
-        commit.add(member, "UPDATE")
+        member.role = role
+        commit.update(member, "role")
 
 
 def remove_member(member: Membership, *, actor: Actor, reason: str = "") -> None:
@@ -93,8 +76,7 @@ def remove_member(member: Membership, *, actor: Actor, reason: str = "") -> None
     _require_another_admin(member)
     with recording(member.account_id, actor, reason=reason) as commit:
         revoke_sent_invitations(member.user_id, commit)
-        commit.erase(Membership._meta.label_lower, member.pk)
-        member.delete()
+        commit.delete(member)
 
 
 def _require_another_admin(member: Membership) -> None:
@@ -125,9 +107,8 @@ def _save_new_key(key: ApiKey, commit: Recording) -> IssuedKey:
     key.prefix = "".join(secrets.choice(PREFIX_LETTERS) for _position in range(10))
     secret = f"km_{key.prefix}_{secrets.token_urlsafe(32)}"
     key.hash = hashlib.sha256(secret.encode()).hexdigest()
-    key.created_by, key.commit_id = str(commit.actor), commit.id
-    key.save(force_insert=True)
-    commit.add(key, "ADD")
+    key.created_by = str(commit.actor)
+    commit.insert(key)
     return IssuedKey(key=key, secret=secret)
 
 
@@ -161,9 +142,8 @@ def _lock_key(key: ApiKey) -> ApiKey:
 def _save_revoked(key: ApiKey, commit: Recording) -> None:
     if key.revoked_at:
         raise Conflict(_("This key is already revoked."))
-    key.revoked_at, key.commit_id = timezone.now(), commit.id
-    key.save(update_fields=["revoked_at", "commit"])
-    commit.add(key, "UPDATE")
+    key.revoked_at = timezone.now()
+    commit.update(key, "revoked_at")
 
 
 def record_key_use(account_id: UUID, key_id: UUID) -> None:

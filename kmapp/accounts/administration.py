@@ -5,11 +5,10 @@ and agents. Background jobs go on, so that retention is still applied.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -17,6 +16,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, Membership, User
+from kmapp.database.cursors import fetch_as
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
 
@@ -34,10 +34,7 @@ class AccountSummary:
 
 def list_accounts() -> list[AccountSummary]:
     """Return all accounts of the installation, the archived ones last."""
-    names = [field.name for field in fields(AccountSummary)]
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {', '.join(names)} FROM list_accounts()")  # noqa: S608 - constants
-        return [AccountSummary(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
+    return fetch_as(AccountSummary, "list_accounts()")
 
 
 def rename_account(account_id: UUID, *, name: str, actor: Actor) -> None:
@@ -83,5 +80,4 @@ def _lock_account(account_id: UUID) -> Account:
 
 def _save_column(account: Account, column: str, actor: Actor, change: Mapping[str, object]) -> None:
     with recording(account.pk, actor, input={"account": change}) as commit:
-        account.save(update_fields=[column])
-        commit.add(account, "UPDATE")
+        commit.update(account, column)

@@ -8,13 +8,13 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.core import signing
-from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, Invitation, Membership, User
+from kmapp.database.duplicates import refuse_duplicate
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
 
@@ -34,14 +34,9 @@ def invite(*, account_id: UUID, email: str, role: str, language: str, actor: Act
         invited_by=str(actor),
         expires_at=timezone.now() + LIFETIME,
     )
-    with recording(account_id, actor) as commit:
-        invitation.commit_id = commit.id
-        try:
-            with transaction.atomic():
-                invitation.save(force_insert=True)
-        except IntegrityError as error:
-            raise Conflict(_("This address is already invited. Resend the invitation.")) from error
-        commit.add(invitation, "ADD")
+    message = _("This address is already invited. Resend the invitation.")
+    with recording(account_id, actor) as commit, refuse_duplicate(message):
+        commit.insert(invitation)
     return invitation
 
 
@@ -51,7 +46,7 @@ def renew_invitation(invitation: Invitation, *, actor: Actor) -> Invitation:
         invitation = _lock_open(invitation)
         invitation.expires_at = timezone.now() + LIFETIME
         invitation.messages += 1
-        _save_invitation(invitation, commit, "expires_at", "messages")
+        commit.update(invitation, "expires_at", "messages")
     return invitation
 
 
@@ -59,7 +54,7 @@ def revoke_invitation(invitation: Invitation, *, actor: Actor) -> None:
     with recording(invitation.account_id, actor) as commit:
         invitation = _lock_open(invitation)
         invitation.revoked_at = timezone.now()
-        _save_invitation(invitation, commit, "revoked_at")
+        commit.update(invitation, "revoked_at")
 
 
 def revoke_sent_invitations(user_id: UUID, commit: Recording) -> None:
@@ -68,7 +63,7 @@ def revoke_sent_invitations(user_id: UUID, commit: Recording) -> None:
     sent = rows.filter(invited_by=str(Actor("user", user_id))).order_by("pk")
     for invitation in sent.select_for_update():
         invitation.revoked_at = timezone.now()
-        _save_invitation(invitation, commit, "revoked_at")
+        commit.update(invitation, "revoked_at")
 
 
 def accept_invitation(invitation: Invitation, user: User) -> None:
@@ -77,14 +72,9 @@ def accept_invitation(invitation: Invitation, user: User) -> None:
     with recording(account_id, Actor("user", user.pk)) as commit:
         invitation = _lock_open(invitation)
         invitation.accepted_at = timezone.now()
-        _save_invitation(invitation, commit, "accepted_at")
-        if Membership.objects.of(account_id).filter(user=user).exists():
-            return
-        member = Membership(
-            account_id=account_id, user=user, role=invitation.role, commit_id=commit.id
-        )
-        member.save(force_insert=True)
-        commit.add(member, "ADD")
+        commit.update(invitation, "accepted_at")
+        if not Membership.objects.of(account_id).filter(user=user).exists():
+            commit.insert(Membership(account_id=account_id, user=user, role=invitation.role))
 
 
 def sign_link(invitation: Invitation) -> str:
@@ -114,9 +104,3 @@ def _lock_open(invitation: Invitation) -> Invitation:
     if current is None:
         raise Conflict(_("This invitation was already accepted or revoked."))
     return current
-
-
-def _save_invitation(invitation: Invitation, commit: Recording, *columns: str) -> None:
-    invitation.commit_id = commit.id
-    invitation.save(update_fields=[*columns, "commit"])
-    commit.add(invitation, "UPDATE")

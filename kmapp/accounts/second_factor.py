@@ -35,15 +35,12 @@ def require_second_factor(account_id: UUID, *, required: bool, actor: Actor) -> 
     account.require_second_factor = required
     change = {"require_second_factor": {"before": not required, "after": required}}
     with recording(account_id, actor, input={"account": change}) as commit:
-        account.save(update_fields=["require_second_factor"])
-        commit.add(account, "UPDATE")
+        commit.update(account, "require_second_factor")
 
 
 def remove_second_factor(member: Membership, *, actor: Actor) -> None:
     """Remove the second factors and recovery codes of a person who lost them."""
     with recording(member.account_id, actor, reason="second factor removed") as commit:
         Authenticator.objects.filter(user=member.user_id).delete()
-        member.commit_id = commit.id
-        member.save(update_fields=["commit"])
-        commit.add(member, "UPDATE")
+        commit.update(member)
     log.warning("second_factor_removed", user=str(member.user_id), actor=str(actor))

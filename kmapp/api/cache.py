@@ -4,9 +4,10 @@ import json
 from collections.abc import Callable
 from functools import wraps
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import structlog
+from django.core.cache import cache
 from django.core.cache.backends.redis import RedisCache
 from prometheus_client import Counter
 from redis.backoff import NoBackoff
@@ -108,3 +109,6 @@ class ValkeyCache(RedisCache):
         """Run a Lua script on one key atomically. Return None if the server cannot be reached."""
         client = self._cache.get_client(write=True)
         return client.register_script(script)(keys=[self.make_and_validate_key(key)], args=args)
+
+
+valkey_cache = cast(ValkeyCache, cache)  # Django's default cache, with the methods of its class

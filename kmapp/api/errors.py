@@ -15,7 +15,7 @@ from django.core.exceptions import (
     ValidationError,
 )
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
+from django.http import Http404, JsonResponse, UnreadablePostError
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
@@ -30,6 +30,7 @@ API_PREFIXES = (
 )
 RETRY_AFTER = 2  # seconds, when the database is too busy or away
 CHALLENGE = 'Bearer realm="kmapp"'
+UNREADABLE = "The request is not valid JSON or not valid for this endpoint."
 CODES = {
     400: "invalid_request",
     401: "unauthorized",
@@ -66,14 +67,7 @@ class Refusal:
 
 def build_refusal(status: int, message: str, **headers: str) -> Refusal:
     """Return a refusal that no DomainError represents."""
-    body = {
-        "status": status,
-        "error": CODES[status],
-        "message": message,
-        "detail": message,
-        "details": {},
-        "issues": [],
-    }
+    body = DomainError(message, code=CODES[status]).body() | {"status": status}
     return Refusal(
         status=status, body=body, headers={k.replace("_", "-"): v for k, v in headers.items()}
     )
@@ -95,7 +89,7 @@ def translate_error(error: BaseException) -> Refusal | None:
 
 
 def render(error: Exception, context: Mapping[str, Any]) -> Response | None:
-    """Return DRF's error response; None if Django shall log the error and call `server_error`."""
+    """Return DRF's error response; None if Django shall log the error and call `report_error`."""
     translated = translate_error(error)
     if translated is None:
         return None
@@ -106,22 +100,12 @@ def render_refusal(translated: Refusal) -> JsonResponse:
     return JsonResponse(translated.body, status=translated.status, headers=translated.headers)
 
 
-def bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return render_refusal(
-        translate_error(exception)
-        or build_refusal(400, "The request is not valid JSON or not valid for this endpoint.")
-    )
+def refuse(error: Exception) -> JsonResponse:
+    """Return the response for a client's error outside any view."""
+    return render_refusal(translate_error(error) or build_refusal(400, UNREADABLE))
 
 
-def denied(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return render_refusal(translate_error(exception) or build_refusal(403, "Not allowed."))
-
-
-def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return render_refusal(build_refusal(404, "Not found."))
-
-
-def server_error(request: HttpRequest, error: BaseException | None) -> JsonResponse:
+def report_error(error: BaseException | None) -> JsonResponse:
     """Return the response for errors outside any view, and for bugs."""
     translated = error and translate_error(error)
     return render_refusal(
@@ -172,7 +156,7 @@ def _translate_django_error(error: BaseException) -> Refusal | None:
     if isinstance(error, RequestDataTooBig):
         return build_refusal(413, "The request body is too large.")
     if isinstance(error, SuspiciousOperation | UnreadablePostError):
-        return build_refusal(400, "The request is not valid JSON or not valid for this endpoint.")
+        return build_refusal(400, UNREADABLE)
     return None
 
 

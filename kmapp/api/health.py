@@ -17,7 +17,6 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -28,7 +27,7 @@ from rest_framework.views import APIView
 
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.api import throttles
-from kmapp.api.cache import ValkeyCache
+from kmapp.api.cache import valkey_cache
 from kmapp.api.errors import RETRY_AFTER
 from kmapp.api.heartbeats import get_heartbeat_age
 from kmapp.api.views import AlwaysJSON
@@ -109,7 +108,7 @@ if replica.is_configured():
 
 @check("broker")
 def check_broker(_account_id: UUID) -> Report:
-    return Report(ok=cast(ValkeyCache, cache).ping())
+    return Report(ok=valkey_cache.ping())
 
 
 def _report_heartbeat(process: str, _account_id: UUID) -> Report:

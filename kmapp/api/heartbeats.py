@@ -4,12 +4,11 @@ The age of a heartbeat is computed from its remaining lifetime, because clocks o
 """
 
 from time import monotonic
-from typing import Any, cast
+from typing import Any
 
 from celery.signals import before_task_publish, heartbeat_sent
-from django.core.cache import cache
 
-from kmapp.api.cache import ValkeyCache
+from kmapp.api.cache import valkey_cache
 
 INTERVAL_SECONDS = 5.0  # seconds between two writes
 MAX_AGE_SECONDS = 60  # seconds after which a process counts as gone
@@ -21,17 +20,17 @@ _written: dict[str, float] = {}
 def record_heartbeat(process: str) -> None:
     if monotonic() - _written.get(process, -INTERVAL_SECONDS) >= INTERVAL_SECONDS:
         _written[process] = monotonic()
-        cache.set(f"pulse:{process}", 1, MAX_AGE_SECONDS)
+        valkey_cache.set(f"pulse:{process}", 1, MAX_AGE_SECONDS)
 
 
 def delete_heartbeat(process: str) -> None:
     """Delete the last heartbeat before the process starts."""
-    cache.delete(f"pulse:{process}")
+    valkey_cache.delete(f"pulse:{process}")
 
 
 def get_heartbeat_age(process: str) -> int | None:
     """Return the seconds since the last heartbeat, or None without one or without the cache."""
-    left = cast(ValkeyCache, cache).run("return redis.call('TTL', KEYS[1])", f"pulse:{process}")
+    left = valkey_cache.run("return redis.call('TTL', KEYS[1])", f"pulse:{process}")
     return None if left is None or left < 0 else MAX_AGE_SECONDS - int(left)
 
 

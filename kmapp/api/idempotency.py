@@ -24,7 +24,7 @@ from rest_framework.response import Response
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.sweep import sweep
-from kmapp.api.errors import Refusal, translate_error
+from kmapp.api.errors import translate_error
 from kmapp.api.models import IdempotentRequest
 from kmapp.database.clock import SteadyTime
 from kmapp.database.content_digests import keyed_digest, matches_digest
@@ -149,21 +149,17 @@ def run_once(
     try:
         response = handler(*args, **kwargs)
     except Exception as error:
-        _store_refusal(claim, translate_error(error))
+        refusal = translate_error(error)
+        with acting(claim.account):  # the handler's transaction has rolled back, and with it a seal
+            if refusal is None or refusal.passes:
+                claim.release()
+            else:
+                claim.seal(refusal.status, refusal.body)
         raise
     if not claim.is_decided and isinstance(response, Response):
         with acting(claim.account):
             claim.seal(response.status_code, response.data)
     return response
-
-
-def _store_refusal(claim: Claim, refusal: Refusal | None) -> None:
-    # The handler's transaction has rolled back, and with it a seal.
-    with acting(claim.account):
-        if refusal is None or refusal.passes:
-            claim.release()
-        else:
-            claim.seal(refusal.status, refusal.body)
 
 
 def delete_expired_responses() -> int:

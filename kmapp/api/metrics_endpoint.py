@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from prometheus_client import (
@@ -24,6 +24,7 @@ from rest_framework.request import Request
 
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView
+from kmapp.database.cursors import fetch_all
 from kmapp.outbox.registry import get_subscription
 
 log = structlog.get_logger()
@@ -62,9 +63,7 @@ class OutboxCollector(Collector):
 def load_outbox_depth() -> list[tuple[str, int, int, int, float]]:
     """Return (handler, waiting, running, failed, seconds of the oldest) of all accounts."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT * FROM outbox_depth()")
-            return list(cursor.fetchall())
+        return fetch_all("SELECT * FROM outbox_depth()")
     except DatabaseError as error:
         # The other metrics are needed most when the database is unavailable.
         log.warning("outbox_not_measured", error=type(error).__name__)

@@ -14,12 +14,12 @@ from time import monotonic
 from typing import cast
 
 from django.conf import settings
-from django.core.cache import cache
+from django.http import HttpRequest
 from prometheus_client import Counter
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from kmapp.api.cache import ValkeyCache
+from kmapp.api.cache import valkey_cache
 from kmapp.errors import OverBudget, Unavailable
 
 UNGUARDED = Counter(
@@ -74,7 +74,7 @@ class Budget:
 
 def count_request(bucket: str, client: str) -> Budget | None:
     """Count a request. Return None if Valkey is unreachable, and the request passes."""
-    counted = cast(ValkeyCache, cache).run(COUNT, f"throttle:{bucket}:{client}", WINDOW_MS)
+    counted = valkey_cache.run(COUNT, f"throttle:{bucket}:{client}", WINDOW_MS)
     if counted is None and bucket == REFUSED_WITHOUT_VALKEY:
         raise Unavailable(
             "Debug endpoints are unavailable while Valkey is down, because their rate limit "
@@ -112,12 +112,12 @@ def _count_in_process(client: str) -> tuple[int, float]:
     return used + 1, closes - now
 
 
-def client_address(request: Request) -> str:
+def client_address(request: HttpRequest | Request) -> str:
     """Return the client's address as seen by the outermost of NUM_PROXIES proxies.
 
     For IPv6 it is the /64 network, because a client controls all addresses of one.
     """
-    ident = str(BaseThrottle().get_ident(request))
+    ident = str(BaseThrottle().get_ident(cast(Request, request)))  # it reads the headers only
     try:
         address = IPv6Address(ident)
     except ValueError:

@@ -19,8 +19,7 @@ from kmapp.notifications.webhooks.actions import create_webhook, delete_webhook,
 from kmapp.notifications.webhooks.changes import list_event_types
 from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import NATIVE, list_formats
-
-MAX_URL_LENGTH = 2_000
+from kmapp.security.egress.allowed_addresses import MAX_LENGTH
 
 
 class EventTypesField(serializers.ListField):
@@ -35,7 +34,7 @@ class WebhookInput(Typed):
     """A webhook."""
 
     name = serializers.CharField(max_length=100)
-    url = serializers.CharField(max_length=MAX_URL_LENGTH)
+    url = serializers.CharField(max_length=MAX_LENGTH)
     event_types = EventTypesField()
     payload_format = serializers.ChoiceField(choices=list_formats(), default=NATIVE)
 
@@ -44,7 +43,7 @@ class WebhookChanges(Typed):
     """New values. Fields that are left out keep theirs."""
 
     name = serializers.CharField(max_length=100, required=False)
-    url = serializers.CharField(max_length=MAX_URL_LENGTH, required=False)
+    url = serializers.CharField(max_length=MAX_LENGTH, required=False)
     event_types = EventTypesField(required=False)
     is_active = serializers.BooleanField(required=False)
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.db import connection
 from django.db.models import DateTimeField, Func
+
+from kmapp.database.cursors import fetch_all
 
 MAX_CLOCK_DRIFT = timedelta(minutes=1)
 FORWARD_JUMP_DELAY = timedelta(days=1)
@@ -39,15 +40,12 @@ class SteadyTime(Func):
 
 def advance_clock(*, forward_delay: timedelta = FORWARD_JUMP_DELAY) -> bool:
     """Move the steady time on. Return whether the clock went back since the last call."""
-    values: list[Any] = [BOOT_ID, time.monotonic(), MAX_CLOCK_DRIFT, forward_delay]
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT advance_clock(%s, %s, %s, %s)", values)
-        return bool(cursor.fetchone()[0])
+    values = [BOOT_ID, time.monotonic(), MAX_CLOCK_DRIFT, forward_delay]
+    [(went_back,)] = fetch_all("SELECT advance_clock(%s, %s, %s, %s)", values)
+    return bool(went_back)
 
 
 def steady_time() -> datetime:
-    """Return the steady time."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT steady_time()")
-        moment: datetime = cursor.fetchone()[0]
-        return moment
+    moment: datetime
+    [(moment,)] = fetch_all("SELECT steady_time()")
+    return moment

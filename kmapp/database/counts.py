@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import EmptyResultSet
-from django.db import connection
 from django.db.models import QuerySet
+
+from kmapp.database.cursors import fetch_all
 
 
 def count_querysets(querysets: Mapping[str, QuerySet[Any, Any]]) -> dict[str, int]:
@@ -19,6 +20,5 @@ def count_querysets(querysets: Mapping[str, QuerySet[Any, Any]]) -> dict[str, in
             sql, values = "SELECT WHERE false", ()
         statements.append(f"(SELECT count(*) FROM ({sql}) AS counted)")  # noqa: S608 -- of the ORM
         params += values
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {', '.join(statements)}", params)
-        return dict(zip(querysets, cursor.fetchone(), strict=True))
+    [counts] = fetch_all(f"SELECT {', '.join(statements)}", params)
+    return dict(zip(querysets, counts, strict=True))

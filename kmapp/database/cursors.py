@@ -1,18 +1,43 @@
-"""Cursors beside Django's: one prepares its statements, one transfers values as bytes.
+"""Reading by SQL, and cursors beside Django's: one prepares statements, one transfers bytes.
 
 PostgreSQL parses, rewrites for row-level security and plans a statement of the ORM each time. For
 constant statements that run often, such as the inserts of a new memory, that takes longer than
 running them.
 """
 
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.utils import CursorWrapper
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 _is_direct_by_connection: WeakKeyDictionary[psycopg.Connection[Any], bool] = WeakKeyDictionary()
+
+
+def fetch_all(
+    statement: str,
+    parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+    using: str = DEFAULT_DB_ALIAS,
+) -> list[Any]:
+    """Return the rows of a statement, as tuples."""
+    with connections[using].cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return list(cursor.fetchall())
+
+
+def fetch_as(shape: type[T], source: str, *values: Any) -> list[T]:
+    """Return rows as dataclasses. `source` is what follows FROM; its columns are their fields."""
+    names = [field.name for field in fields(shape)]
+    rows = fetch_all(f"SELECT {', '.join(names)} FROM {source}", values)  # noqa: S608 - constants
+    build: Callable[..., T] = shape
+    return [build(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 def prepared_cursor() -> CursorWrapper:

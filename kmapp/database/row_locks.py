@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping
 from typing import TypeAlias
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Model
+
+from kmapp.database.cursors import fetch_all
 
 RowIds: TypeAlias = Mapping[type[Model], Collection[UUID]]
 
@@ -40,6 +41,4 @@ def _lock_rows(account_id: UUID, ids: RowIds, lock: str) -> set[UUID]:
     parameters = [value for rows in ids.values() for value in (account_id, list(rows))]
     if not locked:
         return set()
-    with connection.cursor() as cursor:
-        cursor.execute(" UNION ALL ".join(locked), parameters)
-        return {pk for (pk,) in cursor.fetchall()}
+    return {pk for (pk,) in fetch_all(" UNION ALL ".join(locked), parameters)}

@@ -75,6 +75,26 @@ class Recording:
         sealed = digest_encoded(salt, encode_canonical(row.body()) if body is None else body)
         self._add_change(seal.object_type, row.pk, op, sealed)
 
+    def insert(self, row: Sealable) -> None:
+        """Insert a row as part of this commit, and seal it."""
+        if isinstance(row, SealedModel):
+            row.commit_id = self.id
+        row.save(force_insert=True)
+        self.add(row, "ADD")
+
+    def update(self, row: Sealable, *columns: str) -> None:
+        """Store columns of a row as part of this commit, and seal the row."""
+        if isinstance(row, SealedModel):
+            row.commit_id = self.id
+            columns = (*columns, "commit")
+        row.save(update_fields=columns)
+        self.add(row, "UPDATE")
+
+    def delete(self, row: SealedModel) -> None:
+        """Delete a row, and record that it is erased."""
+        self.erase(row._meta.label_lower, row.pk)
+        row.delete()
+
     def add_all(self, rows: Iterable[Sealable], op: str) -> None:
         for row in rows:
             self.add(row, op)
@@ -96,12 +116,17 @@ def recording(
     input: Any = None,  # noqa: A002 - the name of the column
     reason: str = "",
     accepts_loss: bool = False,
+    within: Recording | None = None,
 ) -> Iterator[Recording]:
     """Record one change of primary data. Inside `acting`; an empty recording writes nothing.
 
     Write rows in the block: the lock of the chain comes last, held for one statement only.
     A chain that is not the signed one refuses new commits, unless the commit `accepts_loss`.
+    With `within`, the change belongs to this larger commit, which is written later.
     """
+    if within:
+        yield within
+        return
     draft = Recording(
         account_id=account_id, actor=actor, input=input, reason=reason, accepts_loss=accepts_loss
     )

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
+from kmapp.database.cursors import fetch_all
 from kmapp.errors import ReadOnly
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head
 from kmapp.ledger.checkpoint_file import get_checkpoint_file
@@ -86,9 +86,8 @@ def list_deviations() -> list[ChainDeviation]:
 
 def load_heads() -> dict[UUID, Head]:
     """Return the last commit of each account that has one, in one query."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT account_id, seq, commit_hash FROM ledger_heads()")
-        return {account_id: Head(*head) for account_id, *head in cursor.fetchall()}
+    rows = fetch_all("SELECT account_id, seq, commit_hash FROM ledger_heads()")
+    return {account_id: Head(*head) for account_id, *head in rows}
 
 
 def find_last_signed(account_id: UUID) -> Statement | None:

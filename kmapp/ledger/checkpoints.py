@@ -15,7 +15,7 @@ from kmapp.accounts.models import account_ids
 from kmapp.accounts.sweep import sweep
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head, Problem, verify_links
 from kmapp.ledger.checkpoint_file import get_checkpoint_file
-from kmapp.ledger.checkpoint_status import find_last_signed, load_heads
+from kmapp.ledger.checkpoint_status import find_last_signed, find_newest_checkpoint, load_heads
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.signing import (
     Statement,
@@ -141,25 +141,15 @@ def _copy_to_database(account_id: UUID) -> None:
 
 def _find_unsigned_head(account_id: UUID, limit: float) -> list[SigningResult]:
     """Return the head of a chain that moved, or the first problem since the last checkpoint."""
-    head = before = _find_last_signed(account_id)
-    if head != EMPTY_CHAIN_HEAD:
-        with acting(account_id):
-            if not Commit.objects.of(account_id).at(head).exists():
-                message = "is not the commit that was signed"
-                problem = Problem(head.seq, "rewritten", message)
-                return [SigningResult(account_id=account_id, head=head, problem=problem)]
+    with acting(account_id):
+        signed = find_newest_checkpoint(account_id)
+        head = before = Head(signed.seq, signed.commit_hash) if signed else EMPTY_CHAIN_HEAD
+        if head != EMPTY_CHAIN_HEAD and not Commit.objects.of(account_id).at(head).exists():
+            problem = Problem(head.seq, "rewritten", "is not the commit that was signed")
+            return [SigningResult(account_id=account_id, head=head, problem=problem)]
     for rows in stream_commit_blocks(account_id, head.seq, limit=limit):
         links = ((row.link(), row.commit_hash) for row in rows)
         if first_problem := next(verify_links(links, after=head), None):
             return [SigningResult(account_id=account_id, head=head, problem=first_problem)]
         head = Head(rows[-1].seq, rows[-1].commit_hash)
     return [] if head == before else [SigningResult(account_id=account_id, head=head)]
-
-
-def _find_last_signed(account_id: UUID) -> Head:
-    """Return the last signed head from the file, or from the database if the file was lost."""
-    if signed := find_last_signed(account_id):
-        return signed.head
-    with acting(account_id):
-        copy = Checkpoint.objects.of(account_id).order_by("-seq").first()
-    return Head(copy.seq, copy.commit_hash) if copy else EMPTY_CHAIN_HEAD

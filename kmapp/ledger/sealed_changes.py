@@ -4,16 +4,13 @@ A commit never changes. So what it sealed when it was verified is the reference 
 someone edits the commit later.
 """
 
-from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
 from hashlib import blake2b
-from threading import Lock
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
+from kmapp.caches import LruCache
+from kmapp.database.cursors import fetch_all
 from kmapp.ledger.chain import GENESIS_HASH
 from kmapp.ledger.fsck.hashing import FORMAT_TIME_SQL, Commit, compute_commit_hash, parse_jsonb
 
@@ -33,37 +30,10 @@ FROM ledger_commit c WHERE c.account_id = %s AND c.id = ANY (%s::uuid[])
 """  # noqa: S608 - constants
 
 
-@dataclass
-class _Cache:
-    """The changes of the commits that were used last."""
-
-    commits: OrderedDict[UUID, SealedChanges] = field(default_factory=OrderedDict)
-    size: int = 0
-    lock: Lock = field(default_factory=Lock)
-
-    def find(self, commit_ids: Iterable[UUID]) -> dict[UUID, SealedChanges]:
-        with self.lock:
-            cached = {pk: self.commits[pk] for pk in commit_ids if pk in self.commits}
-            for pk in cached:
-                self.commits.move_to_end(pk)
-            return cached
-
-    def store(self, commits: Mapping[UUID, SealedChanges]) -> None:
-        with self.lock:
-            for pk, changes in commits.items():
-                if pk not in self.commits:
-                    self.commits[pk] = changes
-                    self.size += len(changes) + COMMIT_OVERHEAD_BYTES
-            while self.size > MAX_CACHE_BYTES:
-                self.size -= len(self.commits.popitem(last=False)[1]) + COMMIT_OVERHEAD_BYTES
-
-
-_cache = _Cache()
-
-
-def clear_commit_cache() -> None:
-    global _cache  # noqa: PLW0603 - the state of this process
-    _cache = _Cache()
+# The changes of the commits that were used last, by the id of the commit.
+commit_cache: LruCache[SealedChanges] = LruCache(
+    MAX_CACHE_BYTES, size_of=lambda changes: len(changes) + COMMIT_OVERHEAD_BYTES
+)
 
 
 def is_sealed(changes: SealedChanges, name: str, digest: str) -> bool:
@@ -75,20 +45,20 @@ def load_sealed_changes(
     account_id: UUID, commit_ids: Collection[UUID]
 ) -> dict[UUID, SealedChanges]:
     """Return the changes of each valid commit. No query if all are cached. Inside `acting`."""
-    verified = _cache.find(commit_ids)
-    if missing := set(commit_ids) - verified.keys():
-        loaded = _load(account_id, missing)
-        _cache.store(loaded)
-        verified |= loaded
+    cached = {pk: commit_cache.get(pk) for pk in commit_ids}
+    verified = {pk: changes for pk, changes in cached.items() if changes is not None}
+    if missing := cached.keys() - verified.keys():
+        for pk, changes in _load(account_id, missing).items():
+            commit_cache.put(pk, changes)
+            verified[pk] = changes
     return verified
 
 
 def _load(account_id: UUID, commit_ids: Iterable[UUID]) -> dict[UUID, SealedChanges]:
-    with connection.cursor() as cursor:
-        cursor.execute(_COMMITS_SQL, [GENESIS_HASH, account_id, list(commit_ids)])
-        rows = cursor.fetchall()
     verified = {}
-    for *columns, is_linked in rows:
+    for *columns, is_linked in fetch_all(
+        _COMMITS_SQL, [GENESIS_HASH, account_id, list(commit_ids)]
+    ):
         commit = Commit(*columns)
         diff = parse_jsonb(commit.diff)
         if is_linked and compute_commit_hash(str(account_id), commit, diff) == commit.commit_hash:

@@ -18,6 +18,7 @@ from django.db import connection
 from prometheus_client import Counter
 
 from kmapp.accounts.models import SealedModel
+from kmapp.database.cursors import fetch_all
 from kmapp.ledger.canonical import digest_encoded, encode_canonical
 from kmapp.ledger.models import Mismatch
 from kmapp.ledger.sealed_changes import SealedChanges, is_sealed, load_sealed_changes
@@ -217,12 +218,10 @@ def _split_keys(keys: Iterable[Key]) -> tuple[list[str], list[UUID]]:
 
 
 def _load_seals(query: str, parameters: list[Any]) -> dict[Key, Seal]:
-    with connection.cursor() as cursor:
-        cursor.execute(query, parameters)
-        return {
-            Key(kind, pk): Seal(commit_id, bytes(salt))
-            for kind, pk, commit_id, salt in cursor.fetchall()
-        }
+    return {
+        Key(kind, pk): Seal(commit_id, bytes(salt))
+        for kind, pk, commit_id, salt in fetch_all(query, parameters)
+    }
 
 
 def _load_present_commits(
@@ -238,9 +237,8 @@ def _load_present_commits(
         kind = model._meta.label_lower
         ids = [key.object_id for key in keys if key.object_type == kind]
         query = _PRESENT_COMMITS_SQL.format(table=connection.ops.quote_name(model._meta.db_table))
-        with connection.cursor() as cursor:
-            cursor.execute(query, [kind, account_id, ids])
-            present |= {Key(kind, pk): (refers_to, last) for pk, refers_to, last in cursor}
+        rows = fetch_all(query, [kind, account_id, ids])
+        present |= {Key(kind, pk): (refers_to, last) for pk, refers_to, last in rows}
     return present
 
 

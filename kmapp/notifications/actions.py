@@ -1,14 +1,14 @@
 """Recording notifications, and what people read and choose. Call all of it inside `acting`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.utils import timezone
 
 from kmapp.accounts.models import User
+from kmapp.database.cursors import fetch_all
 from kmapp.database.ids import uuid7
 from kmapp.notifications.kinds import EventKind, find_kind
 from kmapp.notifications.models import Notification, NotificationRead, NotificationSettings
@@ -30,9 +30,7 @@ RETURNING id
 def notify(account_id: UUID, kind: EventKind, subject: str = "", *, times: int = 1) -> None:
     """Record that something happened. A new notification is sent to people and webhooks once."""
     new, now = uuid7(), timezone.now()
-    with connection.cursor() as cursor:
-        cursor.execute(_RECORD, [new, account_id, kind.name, subject, times, now, now])
-        [pk] = cursor.fetchone()
+    [(pk,)] = fetch_all(_RECORD, [new, account_id, kind.name, subject, times, now, now])
     if pk == new:
         publish(account_id, RAISED, [Task(job_key=str(pk), payload={"notification": str(pk)})])
 
@@ -59,7 +57,7 @@ def mark_all_read(account_id: UUID, user: User, until: datetime) -> None:
     until = min(until, timezone.now())
     row = load_settings(account_id, user)
     if row.seen_until is None or row.seen_until < until:
-        _store_settings(account_id, user, {"seen_until": until})
+        _upsert(account_id, [user], {"seen_until": until})
     reads = NotificationRead.objects.of(account_id).filter(owner=user)
     reads.filter(notification__last_at__lte=until).delete()
 
@@ -79,24 +77,18 @@ def save_settings(account_id: UUID, user: User, values: Mapping[str, Any]) -> No
             for name, mode in checked["email"].items()
             if (kind := find_kind(name)) and mode != kind.email
         }
-    _store_settings(account_id, user, checked)
+    _upsert(account_id, [user], checked)
 
 
 def mark_digest(account_id: UUID, users: list[User], moment: datetime) -> None:
     """Record when the digest of these people was last due."""
-    rows = [_build_row(account_id, user, {"digest_at": moment}) for user in users]
-    _upsert(rows, ["digest_at"])
+    _upsert(account_id, users, {"digest_at": moment})
 
 
-def _store_settings(account_id: UUID, user: User, values: Mapping[str, Any]) -> None:
-    _upsert([_build_row(account_id, user, values)], list(values))
-
-
-def _build_row(account_id: UUID, user: User, values: Mapping[str, Any]) -> NotificationSettings:
-    return NotificationSettings(account_id=account_id, owner=user, **values)
-
-
-def _upsert(rows: list[NotificationSettings], names: list[str]) -> None:
+def _upsert(account_id: UUID, users: Sequence[User], values: Mapping[str, Any]) -> None:
     NotificationSettings.objects.bulk_create(
-        rows, update_conflicts=True, unique_fields=["account", "owner"], update_fields=names
+        [NotificationSettings(account_id=account_id, owner=user, **values) for user in users],
+        update_conflicts=True,
+        unique_fields=["account", "owner"],
+        update_fields=list(values),
     )

@@ -1,14 +1,14 @@
 """Digests: which are due, and their e-mails as outbox jobs."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.notifications.actions import mark_digest
-from kmapp.notifications.digest_times import find_last_due
 from kmapp.notifications.kinds import Email
 from kmapp.notifications.models import Notification, NotificationSettings
 from kmapp.notifications.recipients import Recipient, list_recipients
@@ -65,3 +65,13 @@ def _find_last_digest(recipient: Recipient, now: datetime) -> datetime:
     chosen = recipient.settings
     weekly = chosen.digest == NotificationSettings.Digest.WEEKLY
     return find_last_due(now, recipient.zone, chosen.hour, weekly=weekly)
+
+
+def find_last_due(now: datetime, zone: ZoneInfo, hour: int, *, weekly: bool) -> datetime:
+    """Return the latest time up to `now` at which a digest was due, each day or each Monday."""
+    local = now.astimezone(zone)
+    due = local.replace(hour=hour, minute=0, second=0, microsecond=0)
+    if weekly:
+        due -= timedelta(days=due.weekday())
+    # Of the clock on the wall: a day may have 23 or 25 hours.
+    return due - timedelta(days=7 if weekly else 1) if due > local else due

@@ -3,14 +3,13 @@
 from datetime import UTC, datetime
 from typing import ClassVar, Self
 
-from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Exists, Func, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey, User
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, PersonOwned, SameAccountKey, User
 from kmapp.notifications.kinds import Email, EventKind
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
@@ -87,16 +86,9 @@ class Notification(AccountOwned):
         return f"{self.kind} {self.subject}"
 
 
-class NotificationRead(AccountOwned):
+class NotificationRead(PersonOwned):
     """When a person read one notification."""
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.CASCADE,
-        related_name="+",
-        db_index=False,
-        verbose_name=_("person"),
-    )
     notification = SameAccountKey(
         Notification, related_name="reads", verbose_name=_("notification")
     )
@@ -115,20 +107,13 @@ class NotificationRead(AccountOwned):
         return f"{self.owner_id} {self.notification_id}"
 
 
-class NotificationSettings(AccountOwned):
+class NotificationSettings(PersonOwned):
     """What one person wants to know of an account, and until when they have seen everything."""
 
     class Digest(models.TextChoices):
         DAILY = "daily", _("Every day")
         WEEKLY = "weekly", _("Every Monday")
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.CASCADE,
-        related_name="+",
-        db_index=False,
-        verbose_name=_("person"),
-    )
     page_off = ArrayField(
         models.CharField(max_length=50), verbose_name=_("not on pages"), default=list
     )

@@ -1,6 +1,5 @@
 """Members who get notifications of an account by e-mail, with what they chose."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -47,20 +46,20 @@ def list_recipients(account_id: UUID, user_id: UUID | None = None) -> list[Recip
 
     Archived accounts and deactivated users get none.
     """
-    return list(_build_recipients(account_id, user_id))
-
-
-def _build_recipients(account_id: UUID, user_id: UUID | None) -> Iterator[Recipient]:
     account = Account.objects.filter(pk=account_id, archived_at=None).first()
     if account is None:
-        return
+        return []
     members = Membership.objects.of(account_id).filter(user__is_active=True).exclude(user__email="")
     chosen = NotificationSettings.objects.of(account_id)
     if user_id:
         members, chosen = members.filter(user_id=user_id), chosen.filter(owner_id=user_id)
     choices = {row.owner_id: row for row in chosen}
-    for membership in members.select_related("user").order_by("pk"):
-        row = choices.get(membership.user_id) or NotificationSettings(
-            account_id=account_id, owner=membership.user
+    return [
+        Recipient(
+            account=account,
+            membership=membership,
+            settings=choices.get(membership.user_id)
+            or NotificationSettings(account_id=account_id, owner=membership.user),
         )
-        yield Recipient(account=account, membership=membership, settings=row)
+        for membership in members.select_related("user").order_by("pk")
+    ]

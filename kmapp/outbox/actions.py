@@ -16,7 +16,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from kmapp.accounts.acting import acting
 from kmapp.database.bulk_insert import Insert
-from kmapp.database.cursors import prepared_cursor
+from kmapp.database.cursors import fetch_all, prepared_cursor
 from kmapp.database.ids import uuid7
 from kmapp.errors import ReadOnly
 from kmapp.ledger.canonical import encode_canonical
@@ -164,21 +164,18 @@ def _runnable_handlers(queue: str, locks: HostLocks) -> dict[str, int]:
 
 def release(task: UUID) -> int:
     """Release the leases of a task that died, so that its redelivery need not wait for them."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT release_deliveries(%s)", [task])
-        return int(cursor.fetchone()[0])
+    [(released,)] = fetch_all("SELECT release_deliveries(%s)", [task])
+    return int(released)
 
 
 def _claim(handlers: Mapping[str, int], token: UUID, task: UUID) -> list[tuple[UUID, UUID, str]]:
     """Lease due deliveries of one account and one handler: (delivery, account, handler)."""
     lease = settings.OUTBOX_LEASE.total_seconds()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT delivery_id, account_id, handler "
-            "FROM claim_deliveries(%s, %s, %s, %s, make_interval(secs => %s))",
-            [list(handlers), list(handlers.values()), token, task, lease],
-        )
-        return list(cursor.fetchall())
+    return fetch_all(
+        "SELECT delivery_id, account_id, handler "
+        "FROM claim_deliveries(%s, %s, %s, %s, make_interval(secs => %s))",
+        [list(handlers), list(handlers.values()), token, task, lease],
+    )
 
 
 def _deliver(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:

@@ -6,11 +6,11 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 from prometheus_client import Counter
 
+from kmapp.database.cursors import fetch_all
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import (
     Job,
@@ -51,9 +51,8 @@ def _complete(jobs: Sequence[Job], token: UUID) -> None:
     if not jobs:
         return
     ids = [job.id for job in jobs]
-    with connection.cursor() as cursor:
-        cursor.execute(_COMPLETE, [jobs[0].account_id, ids, token])
-        completed = {pk for [pk] in cursor.fetchall()}
+    rows = fetch_all(_COMPLETE, [jobs[0].account_id, ids, token])
+    completed = {pk for (pk,) in rows}
     DELIVERIES.labels("done").inc(len(jobs))
     for pk in ids:
         if pk not in completed:

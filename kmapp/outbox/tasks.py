@@ -5,12 +5,17 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+import structlog
 from celery import shared_task
+from django.conf import settings
 
+from kmapp.database.clock import advance_clock
+from kmapp.database.cursors import fetch_all
 from kmapp.outbox import actions, purge
 from kmapp.outbox.broker import AsyncPublisher, is_crowded
-from kmapp.outbox.clock_steps import follow_clock
-from kmapp.outbox.registry import QUEUES
+from kmapp.outbox.registry import MAX_RETRY_DELAY, QUEUES
+
+log = structlog.get_logger()
 
 # Tasks are short, because a worker that stops finishes its tasks, and queues take turns.
 SLICE_SECONDS = 5.0
@@ -30,7 +35,16 @@ def deliver(self: Any, queue: str) -> int:
 def sweep() -> None:
     """Wake every queue, for work of lost messages and lapsed leases. Follow the clock."""
     actions.wake(set(QUEUES))
-    follow_clock()
+    _follow_clock()
+
+
+def _follow_clock() -> None:
+    """Move the steady time on; after a step back, shorten waits and leases from before it."""
+    if not advance_clock():
+        return
+    values = [settings.OUTBOX_LEASE, MAX_RETRY_DELAY]
+    [(deliveries,)] = fetch_all("SELECT hasten_deliveries(%s, %s)", values)
+    log.warning("clock_went_back", deliveries=deliveries)
 
 
 def send(queue: str) -> None:

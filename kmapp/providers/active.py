@@ -1,11 +1,10 @@
 """The embedding models in use, cached in the process."""
 
-from time import monotonic
-
+from kmapp.caches import TtlCache
 from kmapp.providers.models import EmbeddingModel
 
 CACHE_SECONDS = 5.0
-_cached: tuple[float, list[EmbeddingModel]] | None = None
+_cache: TtlCache[list[EmbeddingModel]] = TtlCache(max_entries=1)
 
 
 def active_model() -> EmbeddingModel:
@@ -15,19 +14,17 @@ def active_model() -> EmbeddingModel:
 
 def models_in_use() -> list[EmbeddingModel]:
     """Return the active model, then models being built, which get vectors of new texts too."""
-    global _cached  # noqa: PLW0603 - a cache of the process
-    now = monotonic()
-    if _cached is None or now - _cached[0] > CACHE_SECONDS:
+    models = _cache.get("models")
+    if models is None:
         State = EmbeddingModel.State  # noqa: N806 - a class
         rows = EmbeddingModel.objects.exclude(state=State.RETIRED).order_by("pk")
         models = sorted(rows, key=lambda model: model.state != State.ACTIVE)
         if not models or models[0].state != State.ACTIVE:
             raise EmbeddingModel.DoesNotExist("No embedding model is active.")
-        _cached = (now, models)
-    return _cached[1]
+        _cache.put("models", models, seconds=CACHE_SECONDS)
+    return models
 
 
 def clear_model_cache() -> None:
     """Clear the cache of this process, which has just changed the models."""
-    global _cached  # noqa: PLW0603 - as above
-    _cached = None
+    _cache.clear()

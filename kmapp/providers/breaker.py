@@ -139,10 +139,6 @@ def get_state(base_url: str) -> str:
     return breaker.state if breaker else pybreaker.STATE_CLOSED
 
 
-def list_states() -> dict[str, str]:
-    return {url: breaker.state for url, breaker in _breakers.items()}
-
-
 def clear_breakers() -> None:
     cache.delete_many([_build_cache_key(_parse_endpoint(url)) for url in _breakers])
     _breakers.clear()

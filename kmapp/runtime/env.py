@@ -51,7 +51,7 @@ def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
 
 
-def database(url: str) -> dict[str, object]:
+def database(url: str) -> dict[str, Any]:
     """Return a DATABASES entry from postgres://user:password@host:port/name?option=value.
 
     A unix socket folder goes in the query, as in libpq: postgres://user@/name?host=/run/x

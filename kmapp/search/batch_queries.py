@@ -4,8 +4,7 @@ import math
 from collections.abc import Mapping
 from uuid import UUID
 
-from django.db import connection
-
+from kmapp.database.cursors import fetch_all
 from kmapp.database.ids import IdText
 from kmapp.search.queries import (
     AllowedObjects,
@@ -45,18 +44,17 @@ def _scan_for_each(
     model = next(iter(meanings.values())).model
     literals = [meaning.literal for meaning in meanings.values()]
     parameters = [collection.account_id, collection.name, *within.parameters]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "WITH allowed AS MATERIALIZED (SELECT object_id, embedding FROM search_vector "  # noqa: S608 - a number and a compiled queryset
-            f"WHERE account_id = %s AND model_id = {model.pk:d} AND collection = %s "
-            f"AND state = 'READY' AND object_id IN ({within.sql})) "
-            "SELECT query.id, near.object_id::text, near.distance "
-            "FROM unnest(%s::uuid[], %s::halfvec[]) AS query (id, embedding) CROSS JOIN LATERAL ("
-            "  SELECT object_id, allowed.embedding <=> query.embedding AS distance FROM allowed "
-            "  WHERE object_id <> query.id ORDER BY distance LIMIT %s) near ORDER BY near.distance",
-            [*parameters, list(meanings), literals, limit],
-        )
-        for pk, object_id, distance in cursor.fetchall():
-            if math.isfinite(distance):
-                best[pk].setdefault(object_id, 1 - distance)
+    rows = fetch_all(
+        "WITH allowed AS MATERIALIZED (SELECT object_id, embedding FROM search_vector "  # noqa: S608 - a number and a compiled queryset
+        f"WHERE account_id = %s AND model_id = {model.pk:d} AND collection = %s "
+        f"AND state = 'READY' AND object_id IN ({within.sql})) "
+        "SELECT query.id, near.object_id::text, near.distance "
+        "FROM unnest(%s::uuid[], %s::halfvec[]) AS query (id, embedding) CROSS JOIN LATERAL ("
+        "  SELECT object_id, allowed.embedding <=> query.embedding AS distance FROM allowed "
+        "  WHERE object_id <> query.id ORDER BY distance LIMIT %s) near ORDER BY near.distance",
+        [*parameters, list(meanings), literals, limit],
+    )
+    for pk, object_id, distance in rows:
+        if math.isfinite(distance):
+            best[pk].setdefault(object_id, 1 - distance)
     return best

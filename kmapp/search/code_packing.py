@@ -10,14 +10,13 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
 
 from kmapp.accounts.acting import acting
 from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
-from kmapp.database.cursors import binary_cursor
+from kmapp.database.cursors import binary_cursor, fetch_all
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.codes import Coder, Vectors, remove_codes
+from kmapp.search.codes import Coder, Vectors, build_code_type
 from kmapp.search.models import CodeCentre, PackedCodes
 from kmapp.search.packed_arrays import (
     COLLECTION,
@@ -185,16 +184,9 @@ def remove_packed_codes(
 ) -> None:
     """Delete the codes of these documents, of all models."""
     for model_id, dimensions in EmbeddingModel.objects.values_list("pk", "dimensions"):
-        locked = CODES.lock(cursor, (*key, model_id), reader_groups)
-        rewritten = {
-            each: remove_codes(locked[each], dimensions, reader_groups[each]) for each in locked
-        }
-        if rewritten:
-            CODES.rewrite(cursor, (*key, model_id), rewritten)
+        CODES.remove(cursor, (*key, model_id), reader_groups, build_code_type(dimensions))
 
 
 def list_uncoded(at_least: int) -> list[tuple[UUID, str]]:
     """Return the accounts and collections with so many documents that wait for codes."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT account_id, collection FROM uncoded_collections(%s)", [at_least])
-        return list(cursor.fetchall())
+    return fetch_all("SELECT account_id, collection FROM uncoded_collections(%s)", [at_least])

@@ -83,9 +83,3 @@ def _select_smallest(blocks: Sequence[Codes], values: Sequence[NDArray[Any]], li
         largest = np.partition(everything, limit - 1)[limit - 1]
         blocks = [each[own <= largest] for each, own in zip(blocks, values, strict=True)]
     return np.concatenate(blocks)
-
-
-def remove_codes(packed: bytes, dimensions: int, numbers: Sequence[int]) -> bytes:
-    """Return the codes of all other documents."""
-    codes = np.frombuffer(packed, dtype=build_code_type(dimensions))
-    return codes[~np.isin(codes["number"], numbers)].tobytes()

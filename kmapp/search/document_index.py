@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from kmapp.database.bulk_insert import Insert
-from kmapp.database.cursors import prepared_cursor
+from kmapp.database.cursors import fetch_all, prepared_cursor
 from kmapp.search.lookups import IdArray
 from kmapp.search.packing import purge_removed
 from kmapp.text.terms import terms
@@ -65,8 +65,7 @@ def remove_documents(
     account_id: UUID, collections: Sequence[str], documents: Iterable[UUID]
 ) -> None:
     """Remove documents from the index; packed postings follow when the transaction is committed."""
-    with connection.cursor() as cursor:
-        cursor.execute(_REMOVE, [account_id, list(collections), IdArray(documents).array])
-        packed_collections = {row[0] for row in cursor.fetchall()}
+    rows = fetch_all(_REMOVE, [account_id, list(collections), IdArray(documents).array])
+    packed_collections = {row[0] for row in rows}
     for collection in packed_collections:
         transaction.on_commit(partial(purge_removed, account_id, collection), robust=True)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from django.db import connection
-
+from kmapp.database.cursors import fetch_all
 from kmapp.database.ids import IdText
 from kmapp.search.lookups import IdArray
 from kmapp.search.queries import Collection, QueryVector
@@ -56,11 +55,9 @@ def load_exact_scores(
         collection.name: cosines,
     }
     statement = f"{with_clause} {' UNION ALL '.join(selects)}"
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [*parameters, *query_parameters])
-        for name, each, value in cursor.fetchall():
-            if math.isfinite(value):
-                values[name][each] = value
+    for name, each, value in fetch_all(statement, [*parameters, *query_parameters]):
+        if math.isfinite(value):
+            values[name][each] = value
     numbers = {each: int(number) for each, number in values[""].items()}
     bm25, term_mask = score_by_words(words, object_ids, numbers)
     return ExactScores(

@@ -20,6 +20,7 @@ from django.db.models import Count, Exists, OuterRef
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
+from kmapp.database.cursors import fetch_all
 from kmapp.errors import Conflict
 from kmapp.outbox.registry import compute_retry_delay
 from kmapp.providers import actions as models
@@ -59,11 +60,8 @@ WHERE a.collection = ANY (%s)
 
 
 def load_coverage(model: EmbeddingModel) -> Coverage:
-    with connections[OWNER].cursor() as cursor:
-        cursor.execute(
-            _COVERAGE_SQL, [model.pk, [source.collections[0] for source in list_sources()]]
-        )
-        texts, missing = cursor.fetchone()
+    collections = [source.collections[0] for source in list_sources()]
+    [(texts, missing)] = fetch_all(_COVERAGE_SQL, [model.pk, collections], using=OWNER)
     return Coverage(texts=texts, missing=missing)
 
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 Key: TypeAlias = tuple[str, int]  # a term or a reader group, and a block
 CollectionKey: TypeAlias = tuple[UUID, str]
-NUMBER = np.dtype(">u4")  # as PostgreSQL's int4send, with which a trigger appends them
+# As PostgreSQL's int4send, with which a trigger appends them.
+NUMBER = np.dtype([("number", ">u4")])
 COLLECTION = (("account_id", "uuid"), ("collection", "text"))
 
 _APPEND = """
@@ -52,14 +53,27 @@ class ArrayTable:
         """Append to arrays, and create those that do not exist."""
         cursor.execute(self._format(_APPEND), [*values, *_build_columns(packed)])
 
-    def lock(self, cursor: Any, values: tuple[Any, ...], keys: Iterable[Key]) -> dict[Key, bytes]:
-        """Return the arrays that exist, locked until the end of the transaction."""
-        cursor.execute(self._format(_LOCK), [*_split_keys(keys), *values])
-        return {(name, block): array for name, block, array in cursor.fetchall()}
+    def remove(
+        self,
+        cursor: Any,
+        values: tuple[Any, ...],
+        numbers: Mapping[Key, list[int]],
+        item: "np.dtype[np.void]",
+    ) -> None:
+        """Remove the items of these documents, and delete the rows of empty arrays.
 
-    def rewrite(self, cursor: Any, values: tuple[Any, ...], packed: Mapping[Key, bytes]) -> None:
-        """Replace arrays, and delete the rows of empty ones."""
-        cursor.execute(self._format(_REWRITE), [*_build_columns(packed), *values * 2])
+        `item` is the type of an item, which has the number of its document.
+        """
+        if not numbers:
+            return
+        cursor.execute(self._format(_LOCK), [*_split_keys(numbers), *values])
+        remaining = {}
+        for name, block, array in cursor.fetchall():
+            items = np.frombuffer(array, dtype=item)
+            removed = np.isin(items["number"], numbers[name, block])
+            remaining[name, block] = items[~removed].tobytes()
+        if remaining:
+            cursor.execute(self._format(_REWRITE), [*_build_columns(remaining), *values * 2])
 
     def _format(self, statement: str) -> str:
         return statement.format(
@@ -73,13 +87,7 @@ class ArrayTable:
 
 
 def unpack_numbers(packed: bytes) -> NDArray[np.int64]:
-    return np.frombuffer(packed, dtype=NUMBER).astype(np.int64)
-
-
-def remove_packed_numbers(packed: bytes, numbers: Iterable[int]) -> bytes:
-    """Return all other numbers."""
-    remaining = np.frombuffer(packed, dtype=NUMBER)
-    return remaining[~np.isin(remaining, list(numbers))].tobytes()
+    return np.frombuffer(packed, dtype=NUMBER)["number"].astype(np.int64)
 
 
 def build_lock_name(account_id: UUID, collection: str) -> str:

@@ -8,20 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from kmapp.accounts.acting import acting
 from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
-from kmapp.database.cursors import binary_cursor
+from kmapp.database.cursors import binary_cursor, fetch_all
 from kmapp.search.code_packing import remove_packed_codes
-from kmapp.search.packed_arrays import (
-    ArrayTable,
-    CollectionKey,
-    Key,
-    build_lock_name,
-    remove_packed_numbers,
-)
-from kmapp.search.postings import BLOCK, pack, remove_numbers
+from kmapp.search.packed_arrays import NUMBER, ArrayTable, Key, build_lock_name
+from kmapp.search.postings import BLOCK, POSTING, pack
 
 MIN_PACKED = 256  # recent documents of a collection; fewer are read one by one
 MAX_PACKED = 1_024  # documents of one transaction; a changed document may wait for it
@@ -117,25 +109,12 @@ def _purge_block(account_id: UUID, collection: str) -> int:
                 by_key[term, number // BLOCK].append(number)
         key = (account_id, collection)
         if reader_groups:
-            _remove_from_reader_groups(cursor, key, reader_groups)
+            READER_GROUPS.remove(cursor, key, reader_groups, NUMBER)
             remove_packed_codes(cursor, key, reader_groups)
-        if by_key:
-            locked = POSTINGS.lock(cursor, key, by_key)
-            rewritten = {each: remove_numbers(locked[each], by_key[each]) for each in locked}
-            POSTINGS.rewrite(cursor, key, rewritten)
+        POSTINGS.remove(cursor, key, by_key, POSTING)
     return len(rows)
-
-
-def _remove_from_reader_groups(
-    cursor: Any, key: CollectionKey, reader_groups: Mapping[Key, list[int]]
-) -> None:
-    locked = READER_GROUPS.lock(cursor, key, reader_groups)
-    rewritten = {each: remove_packed_numbers(locked[each], reader_groups[each]) for each in locked}
-    READER_GROUPS.rewrite(cursor, key, rewritten)
 
 
 def list_unpacked(at_least: int = MIN_PACKED) -> list[tuple[UUID, str]]:
     """Return the accounts and collections with so many recent documents, or with removed ones."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT account_id, collection FROM unpacked_collections(%s)", [at_least])
-        return list(cursor.fetchall())
+    return fetch_all("SELECT account_id, collection FROM unpacked_collections(%s)", [at_least])

@@ -34,12 +34,6 @@ def unpack(packed: bytes) -> Postings:
     return np.frombuffer(packed, dtype=POSTING)
 
 
-def remove_numbers(packed: bytes, numbers: Iterable[int]) -> bytes:
-    """Return the postings of all other documents."""
-    postings = unpack(packed)
-    return postings[~np.isin(postings["number"], list(numbers))].tobytes()
-
-
 def score_documents(
     packed: Mapping[str, bytes], idf: Mapping[str, float], average_length: float
 ) -> Scores:

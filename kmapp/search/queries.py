@@ -5,7 +5,7 @@ never prepared: a generic plan would give a small account the big one's index sc
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, Self
@@ -13,15 +13,15 @@ from uuid import UUID
 
 import numpy as np
 from django.core.exceptions import EmptyResultSet
-from django.db import connection
 from django.db.models import QuerySet
 from numpy.typing import NDArray
 from pgvector import HalfVector
 
+from kmapp.caches import TtlCache
+from kmapp.database.cursors import fetch_all
 from kmapp.database.ids import IdText
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.lookups import IdArray
-from kmapp.search.ttl_cache import TtlCache
 
 SCAN_FACTOR = 30.0  # times the root of a collection's size: up to so many objects are scanned
 CACHE_SECONDS = 30  # counts change slowly, and counting is slow
@@ -202,12 +202,6 @@ def count_allowed(collection: Collection, within: AllowedObjects) -> int:
         )
         count = ALLOWED_COUNT_CACHE.put(key, counted, seconds=CACHE_SECONDS)
     return count
-
-
-def fetch_all(statement: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return list(cursor.fetchall())
 
 
 def _fetch_finite(statement: str, parameters: Sequence[Any]) -> list[tuple[IdText, float]]:

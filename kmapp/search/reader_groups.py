@@ -10,7 +10,7 @@ from uuid import UUID
 
 import numpy as np
 
-from kmapp.database.cursors import binary_cursor
+from kmapp.database.cursors import binary_cursor, fetch_all
 from kmapp.database.ids import IdText
 from kmapp.search import queries
 from kmapp.search.codes import Coder
@@ -143,7 +143,7 @@ def _compare(
     statement = _COMPARE_SQL.format(
         distance=meaning.distance_sql, model=meaning.model.pk, within=within.sql
     )
-    rows = queries.fetch_all(
+    rows = fetch_all(
         statement,
         [
             *(meaning.literal, *key, numbers, IdArray(waiting).array),

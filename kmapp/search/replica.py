@@ -18,6 +18,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connectio
 from prometheus_client import Counter
 
 from kmapp.accounts.acting import acting
+from kmapp.database.cursors import fetch_all
 
 log = structlog.get_logger()
 ALIAS = "replica"  # of the database in the settings
@@ -116,9 +117,9 @@ SELECT coalesce(
 
 def load_position(account_id: UUID) -> Position:
     """Return the position of the server that this thread reads from."""
-    with acting(account_id), connection.cursor() as cursor:
-        cursor.execute(_POSITION_SQL, [account_id])
-        return Position(*cursor.fetchone())
+    with acting(account_id):
+        [position] = fetch_all(_POSITION_SQL, [account_id])
+    return Position(*position)
 
 
 def compute_lag(account_id: UUID) -> int:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,26 +55,18 @@ class Weights(NamedTuple):
     factors: tuple[float, ...]  # the same, with 0 for None
 
 
-_weights_cache: dict[tuple[float, frozenset[str], tuple[float, ...]], Weights] = {}
-
-
+@lru_cache(maxsize=MAX_CACHED_WEIGHTS)
 def build_weights(meaning: float, without: frozenset[str], learned: tuple[float, ...]) -> Weights:
     """Return the weights for this share of dense signals. They sum to 1."""
-    weights = _weights_cache.get((meaning, without, learned))
-    if weights is None:
-        if len(_weights_cache) > MAX_CACHED_WEIGHTS:
-            _weights_cache.clear()
-        shared = {
-            name: weight * compute_balance(name, meaning)
-            for name, weight in zip(LEARNED_WEIGHTS, learned, strict=True)
-            if name not in without
-        }
-        total = sum(shared.values()) / _LEARNED_SHARE
-        named = {**{name: weight / total for name, weight in shared.items()}, **MANUAL_WEIGHTS}
-        by_signal = tuple(named.get(name) for name in Signals._fields)
-        weights = Weights(by_signal, tuple(weight or 0.0 for weight in by_signal))
-        _weights_cache[meaning, without, learned] = weights
-    return weights
+    shared = {
+        name: weight * compute_balance(name, meaning)
+        for name, weight in zip(LEARNED_WEIGHTS, learned, strict=True)
+        if name not in without
+    }
+    total = sum(shared.values()) / _LEARNED_SHARE
+    named = {**{name: weight / total for name, weight in shared.items()}, **MANUAL_WEIGHTS}
+    by_signal = tuple(named.get(name) for name in Signals._fields)
+    return Weights(by_signal, tuple(weight or 0.0 for weight in by_signal))
 
 
 def compute_balance(name: str, meaning: float) -> float:

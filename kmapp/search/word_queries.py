@@ -9,7 +9,7 @@ from uuid import UUID
 
 import numpy as np
 
-from kmapp.database.cursors import binary_cursor
+from kmapp.database.cursors import binary_cursor, fetch_all
 from kmapp.database.ids import IdText
 from kmapp.search import bm25
 from kmapp.search.lookups import IdArray
@@ -28,7 +28,6 @@ from kmapp.search.queries import (
     Collection,
     compute_scan_limit,
     count_allowed,
-    fetch_all,
     is_scan_faster,
     load_statistics,
 )

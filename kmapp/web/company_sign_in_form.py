@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.company_sign_in.models import CompanySignIn
-from kmapp.accounts.company_sign_in.openid_connect import get_allowed_providers, may_use_address
+from kmapp.accounts.company_sign_in.openid_connect import may_use_address
 from kmapp.accounts.company_sign_in.saml import parse_certificate
 from kmapp.accounts.models import Membership
 from kmapp.security.egress.allowed_addresses import MAX_LENGTH, CannotReach
@@ -215,7 +215,7 @@ class SAMLForm(CompanySignInForm):
     def clean_sign_in_url(self) -> str:
         url: str = self.cleaned_data["sign_in_url"]
         try:
-            is_safe = may_use_address(url, get_allowed_providers())
+            is_safe = may_use_address(url)
         except CannotReach as error:
             raise forms.ValidationError(gettext(str(error))) from error
         if not is_safe:

@@ -121,23 +121,25 @@ def _title_context(status: HTTPStatus) -> dict[str, object]:
     return {"status": status.value, "title": titles.get(status, _("Request refused"))}
 
 
-def _choose_by_path(for_api: Handler, for_page: Handler) -> Handler:
+def _choose_by_path(for_page: Handler) -> Handler:
     def handle(request: HttpRequest, exception: Exception) -> HttpResponse:
-        return (for_api if api.is_api(request.path) else for_page)(request, exception)
+        if api.is_api(request.path):
+            return api.refuse(exception)
+        return for_page(request, exception)
 
     return handle
 
 
-handler400 = _choose_by_path(api.bad_request, bad_request)
-handler403 = _choose_by_path(api.denied, denied)
-handler404 = _choose_by_path(api.not_found, not_found)
+handler400 = _choose_by_path(bad_request)
+handler403 = _choose_by_path(denied)
+handler404 = _choose_by_path(not_found)
 
 
 def handler500(request: HttpRequest) -> HttpResponse:
     # Django calls this while it handles the error and does not pass it as an argument.
     error = sys.exc_info()[1]
     if api.is_api(request.path):
-        return api.server_error(request, error)
+        return api.report_error(error)
     refusal = error and api.translate_error(error)
     if refusal and refusal.status == HTTPStatus.SERVICE_UNAVAILABLE:
         return unavailable(request, refusal.headers)

@@ -11,7 +11,7 @@ from django.db import models
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned
+from kmapp.accounts.models import AccountOwned, PersonOwned
 from kmapp.web.site_search.query import MAX_LENGTH
 
 
@@ -31,16 +31,9 @@ class Session(AbstractBaseSession):
         abstract = False
 
 
-class StoredSearch(AccountOwned):
+class StoredSearch(PersonOwned):
     """A recent or saved search over everything."""
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.CASCADE,
-        related_name="+",
-        db_index=False,
-        verbose_name=_("person"),
-    )
     text = models.CharField(_("search"), max_length=MAX_LENGTH)
     saved = models.BooleanField(_("saved"), default=False)
     used_at = models.DateTimeField(_("last used"))

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -217,7 +216,7 @@ def find_url(url_name: str) -> str | None:
 
 def build_navigation(request: WebRequest) -> Navigation:
     """Return the navigation, with the item of this page marked as current."""
-    collapsed = read_collapsed(request)
+    collapsed = request.COOKIES.get(COLLAPSED_COOKIE, "").split(".")
     groups = [
         VisibleNavGroup(
             group=group,
@@ -240,10 +239,6 @@ def list_pages(request: WebRequest) -> list[VisibleNavItem]:
     items = [item for group in NAV_GROUPS for item in group.items]
     pages = [page for item in items for page in item.pages or (item,)]
     return list(_list_visible(request, [*pages, *OTHER_PAGES]))
-
-
-def read_collapsed(request: HttpRequest) -> set[str]:
-    return set(request.COOKIES.get(COLLAPSED_COOKIE, "").split("."))
 
 
 def _list_visible(request: WebRequest, items: Iterable[NavItem]) -> Iterable[VisibleNavItem]:

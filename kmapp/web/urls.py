@@ -16,7 +16,6 @@ from kmapp.web.views import (
     security,
     session,
     status,
-    trends,
     usage,
     webhooks,
 )
@@ -87,7 +86,7 @@ urlpatterns = [
     path("ledger/accept/", ledger.accept, name="ledger_accept"),
     path("ledger/verify/", ledger.check, name="ledger_verify"),
     path("ledger/<uuid:pk>/", ledger.commit, name="commit"),
-    path("trends/", trends.trends, name="trends"),
+    path("trends/", home.trends, name="trends"),
     path("tour/hide/", home.hide_tour, name="tour_hide"),
     path("tour/show/", home.show_tour, name="tour_show"),
     path("ledger/summary/", home.ledger_summary, name="ledger_summary"),

@@ -3,7 +3,6 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -62,7 +61,7 @@ def ingest_deliveries(
     rows = KnowledgeDocument.objects.of(account_id).filter(source=locked)
     existing = {row.ref: row for row in rows.filter(ref__in=[*refs, *remove])}
     result = IngestResult()
-    with nullcontext(commit) if commit else recording(account_id, actor) as own:
+    with recording(account_id, actor, within=commit) as own:
         ingestion = _Ingestion(locked, actor, own, result)
         for each in prepared:
             ingestion.add(each, existing.get(each.delivery.ref))

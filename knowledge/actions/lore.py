@@ -1,7 +1,6 @@
 """Actions on lore entries; each change is a commit."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any
 from uuid import UUID
 
@@ -60,7 +59,7 @@ def add_entries(
             % {"n": MAX_ENTRIES}
         )
     now = timezone.now()
-    with nullcontext(commit) if commit else recording(source.account_id, actor) as own:
+    with recording(source.account_id, actor, within=commit) as own:
         rows = [
             LorebookEntry(
                 id=uuid7(),

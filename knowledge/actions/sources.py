@@ -1,7 +1,6 @@
 """Creation and update of sources."""
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -62,7 +61,7 @@ def ensure_source(
     Without `may_trust` the source must be untrusted, because documents get the trust of their
     source. Pass the `commit` of a larger change, so that the chain is not locked before its end.
     """
-    with nullcontext(commit) if commit else recording(account_id, actor) as own:
+    with recording(account_id, actor, within=commit) as own:
         try:
             return _create_or_update(own, source_input, may_trust=may_trust)
         except IntegrityError:  # created by another transaction after the lookup

@@ -1,26 +1,18 @@
 """Drafts of people, and the images of documents that they write."""
 
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, SameAccountKey
+from kmapp.accounts.models import AccountOwned, PersonOwned, SameAccountKey
 from knowledge.models.documents import KnowledgeDocument
 
 
-class KnowledgeDraft(AccountOwned):
+class KnowledgeDraft(PersonOwned):
     """The unsaved text of one person: of a document, or of a new one.
 
     Agents cannot find it, so the ledger does not record it.
     """
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.CASCADE,
-        related_name="+",
-        db_index=False,
-        verbose_name=_("person"),
-    )
     document = SameAccountKey(
         KnowledgeDocument, null=True, blank=True, related_name="drafts", verbose_name=_("document")
     )

@@ -4,15 +4,14 @@ A chunk has no seal of its own: it must be a slice of the sealed text of the cur
 document, at the place where it claims to be.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
 from uuid import UUID
 
 from django.db import connection
 
 from kmapp.accounts.models import SealedModel
+from kmapp.caches import LruCache
 from kmapp.ledger.sealed_reads import Key, Reason, Verdict, record_withheld, verify_rows
 from kmapp.search.lookups import IdArray
 from knowledge.chunking import Shape
@@ -23,8 +22,9 @@ MAX_CACHED_CHARACTERS = 8_000_000  # of cached texts
 CHUNK_LABEL = "knowledge.knowledgechunk"
 
 # A sealed text never changes, so a verified one stays the reference for its chunks.
-_texts: OrderedDict[tuple[UUID, UUID], KnowledgeText] = OrderedDict()
-_lock = Lock()
+_texts: LruCache[KnowledgeText] = LruCache(
+    MAX_CACHED_CHARACTERS, size_of=lambda text: len(text.text)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +78,7 @@ def _load_verified(
 ) -> tuple[dict[UUID, KnowledgeText], Verdict]:
     """Return the whole texts, of which some may differ, and the verdict on all rows."""
     by_commit = {(text.pk, text.commit_id): text for text in texts}
-    with _lock:
-        cached = {pk: _texts[pk, commit] for pk, commit in by_commit if (pk, commit) in _texts}
-        for pk, text in cached.items():
-            _texts.move_to_end((pk, text.commit_id))
+    cached = {key[0]: text for key in by_commit if (text := _texts.get(key))}
     missing = [pk for pk, _commit in by_commit if pk not in cached]
     fresh: list[KnowledgeText] = []
     if missing:
@@ -92,16 +89,10 @@ def _load_verified(
     verdict = verify_rows(account_id, related)
     for pk in {*missing} - {row.pk for row in fresh}:
         verdict.erased.add(Key(KnowledgeText._meta.label_lower, pk))
-    _cache_texts(row for row in fresh if verdict.passes(Key.of(row)))
+    for row in fresh:
+        if verdict.passes(Key.of(row)):
+            _texts.put((row.pk, row.commit_id), row)
     return cached | {row.pk: row for row in fresh}, verdict
-
-
-def _cache_texts(texts: Iterable[KnowledgeText]) -> None:
-    with _lock:
-        _texts.update({(text.pk, text.commit_id): text for text in texts})
-        total = sum(len(text.text) for text in _texts.values())
-        while total > MAX_CACHED_CHARACTERS:
-            total -= len(_texts.popitem(last=False)[1].text)
 
 
 def _is_slice(chunk: KnowledgeChunk) -> bool:

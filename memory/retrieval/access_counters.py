@@ -5,12 +5,9 @@ A read writes nothing to the database. When Valkey is away, some are not counted
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import cast
 from uuid import UUID
 
-from django.core.cache import cache
-
-from kmapp.api.cache import ValkeyCache
+from kmapp.api.cache import valkey_cache
 
 TTL_SECONDS = 86_400
 _ADD_SCRIPT = """
@@ -33,12 +30,12 @@ def add_counts(account_id: UUID, counts: Mapping[UUID, int]) -> None:
     """Add numbers of recalls, for example those that could not be stored."""
     pairs = [value for pk, number in counts.items() for value in (str(pk), number)]
     if pairs:
-        cast(ValkeyCache, cache).run(_ADD_SCRIPT, _build_key(account_id), TTL_SECONDS, *pairs)
+        valkey_cache.run(_ADD_SCRIPT, _build_key(account_id), TTL_SECONDS, *pairs)
 
 
 def take_counts(account_id: UUID) -> dict[UUID, int]:
     """Return and reset the counts since the last call."""
-    flat_counts = cast(ValkeyCache, cache).run(_TAKE_SCRIPT, _build_key(account_id)) or []
+    flat_counts = valkey_cache.run(_TAKE_SCRIPT, _build_key(account_id)) or []
     return {
         UUID(pk.decode()): int(number)
         for pk, number in zip(flat_counts[::2], flat_counts[1::2], strict=True)

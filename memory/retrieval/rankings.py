@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from kmapp.search.ttl_cache import TtlCache
+from kmapp.caches import TtlCache
 from kmapp.search.variants import AccountRanking
 from memory.models import Ranking
 from memory.retrieval.search import SearchRequest

@@ -7,12 +7,10 @@ Valkey is away, some are not stored.
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
-from django.core.cache import cache
-
-from kmapp.api.cache import ValkeyCache
+from kmapp.api.cache import valkey_cache
 from kmapp.search.fusion import RankedCandidate, rank_with_weights
 from kmapp.search.variants import AccountRanking
 from memory.models import Viewer
@@ -58,18 +56,16 @@ def push_observation(
         "after": [each.id for each in shadow_ranked[:COMPARED_RESULTS]],
     }
     key, last_index = _build_key(shadow.account_id), MAX_PENDING - 1
-    cast(ValkeyCache, cache).run(
-        _PUSH_SCRIPT, key, json.dumps(observation), last_index, TTL_SECONDS
-    )
+    valkey_cache.run(_PUSH_SCRIPT, key, json.dumps(observation), last_index, TTL_SECONDS)
 
 
 def has_observations(account_id: UUID) -> bool:
-    return cache.has_key(_build_key(account_id))
+    return valkey_cache.has_key(_build_key(account_id))
 
 
 def take_observations(account_id: UUID) -> list[dict[str, Any]]:
     """Return and remove the comparisons that wait, newest first."""
-    observations = cast(ValkeyCache, cache).run(_TAKE_SCRIPT, _build_key(account_id)) or []
+    observations = valkey_cache.run(_TAKE_SCRIPT, _build_key(account_id)) or []
     return [json.loads(each) for each in observations]
 
 

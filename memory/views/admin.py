@@ -159,6 +159,7 @@ class BulkPartAdmin(NewestFirstAdmin):
 
 @admin.register(models.MemorySettings)
 class MemorySettingsAdmin(ReadOnlyAdmin):
+    date_hierarchy = None
     list_display = ("__str__", "memory_enabled", "auto_store", "version")
 
 

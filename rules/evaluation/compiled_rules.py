@@ -1,13 +1,12 @@
 """Compiled rules of an account, cached in the process until a rule changes."""
 
-from collections import OrderedDict
 from dataclasses import dataclass
-from threading import Lock
 from uuid import UUID
 
 from django.db.models import Func, Subquery, TextField
 
 from kmapp.accounts.models import Account
+from kmapp.caches import LruCache
 from kmapp.ledger.sealed_reads import withhold_mismatches
 from rules.evaluation.matching import (
     CompiledRule,
@@ -41,24 +40,17 @@ class _CacheEntry:
     is_complete: bool  # False: some rules are withheld
 
 
-_cache: OrderedDict[UUID, _CacheEntry] = OrderedDict()
-_lock = Lock()
+_cache: LruCache[_CacheEntry] = LruCache(MAX_ACCOUNTS)
 
 
 def load_rules(account_id: UUID) -> RuleSet:
     """Return active and shadow rules. One query if nothing changed. Inside `acting`."""
     version = _load_cache_version(account_id)
-    with _lock:
-        entry = _cache.get(account_id)
-        if entry:
-            _cache.move_to_end(account_id)
+    entry = _cache.get(account_id)
     if entry is None or entry.version != version or not entry.is_complete:
         reusable = entry.compiled if entry and entry.version.verify == version.verify else {}
         entry = _compile_changed(account_id, version, reusable)
-        with _lock:
-            _cache[account_id] = entry
-            while len(_cache) > MAX_ACCOUNTS:
-                _cache.popitem(last=False)
+        _cache.put(account_id, entry)
     return entry.rules
 
 

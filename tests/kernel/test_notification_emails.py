@@ -17,7 +17,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.administration import archive_account
 from kmapp.accounts.models import Account, Membership, User
 from kmapp.notifications.actions import save_settings
-from kmapp.notifications.digest_times import find_last_due
+from kmapp.notifications.digests import find_last_due
 from kmapp.notifications.kinds import Email
 from kmapp.notifications.models import NotificationSettings
 from kmapp.notifications.tasks import refresh_notifications

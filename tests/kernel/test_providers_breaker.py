@@ -11,7 +11,7 @@ from prometheus_client import REGISTRY
 from pytest_django import Settings
 
 from kmapp.providers import breaker
-from kmapp.providers.breaker import Breaker, get_breaker, list_states
+from kmapp.providers.breaker import Breaker, get_breaker
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import CircuitOpen, ProviderError, Refused
 from kmapp.providers.models import EmbeddingModel as Form
@@ -51,7 +51,7 @@ def test_circuit_opens_after_five_failures(
     record_figure(f"{provider.requests} of 200 calls reached it")
     assert provider.requests == 5
     assert outcomes == ["km_provider_error"] * 5 + ["km_circuit_open"] * 195
-    assert list_states() == {provider.url: "open"}
+    assert get_breaker(provider.url).state == "open"
 
 
 @pytest.mark.promise(17)
@@ -69,7 +69,7 @@ def test_open_circuit_probes_once_per_window_and_closes_after_recovery(
     provider.become("ok")
     end_window(provider)
     assert [outcome(embedder) for _ in range(3)] == ["ok"] * 3
-    assert list_states() == {provider.url: "closed"}
+    assert get_breaker(provider.url).state == "closed"
 
 
 @pytest.mark.promise(17)
@@ -92,7 +92,7 @@ def test_rejected_text_does_not_open_the_circuit(
 ) -> None:
     provider.become("refuse")
     assert {outcome(embedder) for _ in range(10)} == {"km_bad_vector"}
-    assert list_states() == {provider.url: "closed"}
+    assert get_breaker(provider.url).state == "closed"
 
 
 def test_passages_bypass_the_circuit(provider: FakeProvider, form: Form) -> None:
@@ -142,7 +142,7 @@ def test_health_knows_the_circuits_of_other_processes(
     breaker._breakers.update(other_breakers)  # noqa: SLF001
     provider.behaviour = Behaviour()
     end_window(provider)
-    while list_states()[provider.url] != "closed":
+    while get_breaker(provider.url).state != "closed":
         assert outcome(embedder) == "ok"
     breaker._breakers.clear()  # noqa: SLF001
     assert circuit() == "closed"

@@ -6,8 +6,9 @@ import pytest
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey
+from kmapp.caches import TtlCache
 from kmapp.database.ids import uuid7
-from kmapp.search import bm25, ttl_cache
+from kmapp.search import bm25
 from kmapp.search.lookups import IdArray
 from kmapp.search.neighbour_evidence import (
     NeighbourEvidence,
@@ -15,7 +16,6 @@ from kmapp.search.neighbour_evidence import (
     compute_linked_evidence,
     compute_neighbour_evidence,
 )
-from kmapp.search.ttl_cache import TtlCache
 from tests import makers
 
 # --- BM25: the formula that SQL must reproduce ----------------------------------------------------
@@ -119,7 +119,7 @@ def test_unused_edge_decays() -> None:
 
 def test_value_is_cached_until_it_expires(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr(ttl_cache, "monotonic", lambda: now)
+    monkeypatch.setattr("kmapp.caches.monotonic", lambda: now)
     figures: TtlCache[int] = TtlCache()
     assert figures.get("a") is None
     assert figures.put("a", 0, seconds=5) == 0

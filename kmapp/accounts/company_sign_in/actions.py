@@ -64,8 +64,7 @@ def delete_company_sign_in(account_id: UUID, *, actor: Actor) -> None:
         raise Conflict(_("Company sign-in is already deleted."))
     with recording(account_id, actor) as commit:
         _disconnect_all(row, commit)
-        commit.erase(CompanySignIn._meta.label_lower, row.pk)
-        row.delete()
+        commit.delete(row)
 
 
 def disconnect(account_id: UUID, user: User, *, actor: Actor) -> None:
@@ -88,5 +87,4 @@ def _disconnect_all(sign_in: CompanySignIn, commit: Recording) -> None:
 
 def _erase_identities(identities: list[CompanyIdentity], commit: Recording) -> None:
     for identity in identities:
-        commit.erase(CompanyIdentity._meta.label_lower, identity.pk)
-        identity.delete()
+        commit.delete(identity)

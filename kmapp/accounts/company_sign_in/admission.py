@@ -144,9 +144,7 @@ def connect_identity(
         raise SignInRefused(Reason.OTHER_LOGIN)
     actor = Actor("user", user.pk) if by_person else SYSTEM
     with recording(sign_in.account_id, actor, reason=REASON) as commit:
-        identity.commit_id = commit.id
-        identity.save(force_insert=True)
-        commit.add(identity, "ADD")
+        commit.insert(identity)
     return identity
 
 

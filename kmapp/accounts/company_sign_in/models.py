@@ -1,15 +1,16 @@
 """The identity provider of an account, and which login belongs to which of its identities."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
-from django.db import connection, models
+from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Membership, SameAccountKey, SealedModel, User
 from kmapp.accounts.permissions import ROLE_PERMISSIONS, Role
+from kmapp.database.cursors import fetch_as
 from kmapp.security.egress.allowed_addresses import MAX_LENGTH
 
 
@@ -114,17 +115,9 @@ class OpenSignIn:
 
 def list_open_sign_ins() -> list[OpenSignIn]:
     """Return the active company sign-ins of all accounts in use."""
-    return _query_open_sign_ins()
+    return fetch_as(OpenSignIn, "open_company_sign_ins()")
 
 
 def find_open_sign_in(slug: str) -> OpenSignIn | None:
     """Return the active company sign-in of the account with this short name."""
-    return next(iter(_query_open_sign_ins("WHERE slug = %s", slug)), None)
-
-
-def _query_open_sign_ins(condition: str = "", *values: str) -> list[OpenSignIn]:
-    names = [field.name for field in fields(OpenSignIn)]
-    with connection.cursor() as cursor:
-        query = f"SELECT {', '.join(names)} FROM open_company_sign_ins() {condition}"  # noqa: S608 - constants
-        cursor.execute(query, values)
-        return [OpenSignIn(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
+    return next(iter(fetch_as(OpenSignIn, "open_company_sign_ins() WHERE slug = %s", slug)), None)

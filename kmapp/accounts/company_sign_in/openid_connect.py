@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any, Self
-from urllib.parse import quote_plus, urlencode, urlsplit
+from urllib.parse import quote_plus, urlencode
 
 from django.conf import settings
 
@@ -21,9 +21,9 @@ from kmapp.accounts.company_sign_in.id_tokens import parse_claims, verify_id_tok
 from kmapp.accounts.company_sign_in.models import CompanySignIn
 from kmapp.database.encryption import DecryptionFailed, decrypt_text
 from kmapp.security.egress.allowed_addresses import (
-    PORTS,
     AllowedSites,
     CannotReach,
+    is_secure,
     validate_address,
 )
 from kmapp.security.egress.json_requests import request_json
@@ -36,12 +36,10 @@ def get_allowed_providers() -> AllowedSites:
     return AllowedSites.of(settings.SIGN_IN_HOSTS, settings.SIGN_IN_PRIVATE)
 
 
-def may_use_address(url: str, allowed: AllowedSites) -> bool:
+def may_use_address(url: str) -> bool:
     """Return whether a provider may be there: over TLS, or in a private network that is allowed."""
-    address = validate_address(url, allowed)
-    parts = urlsplit(address)
-    port = parts.port or PORTS[parts.scheme]
-    return parts.scheme == "https" or allowed.allows_private(str(parts.hostname), port)
+    allowed = get_allowed_providers()
+    return is_secure(validate_address(url, allowed), allowed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +200,6 @@ def _request(
 def is_allowed(url: Any) -> bool:
     """Return whether an address is safe to use. Raise SignInRefused if its host is not allowed."""
     try:
-        return isinstance(url, str) and may_use_address(url, get_allowed_providers())
+        return isinstance(url, str) and may_use_address(url)
     except CannotReach as error:
         raise SignInRefused(Reason.UNREACHABLE, str(error)) from error

@@ -18,6 +18,7 @@ from kmapp.accounts.models.people import (
     Invitation,
     InvitationQuerySet,
     Membership,
+    PersonOwned,
     User,
     list_account_access,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "InvitationQuerySet",
     "M",
     "Membership",
+    "PersonOwned",
     "Redaction",
     "SameAccountKey",
     "SealedModel",

@@ -6,9 +6,10 @@ from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
-from django.db import connection, models
+from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from kmapp.database.cursors import fetch_all
 from kmapp.database.ids import uuid7
 
 LAST_CHARACTER = "\U0010ffff"  # sorts after all others
@@ -165,6 +166,4 @@ class SealedModel(AccountOwned):
 
 def account_ids() -> list[UUID]:
     """Return the ids of all accounts, for jobs that visit each with its own `acting`."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT account_ids()")
-        return [row[0] for row in cursor.fetchall()]
+    return [row[0] for row in fetch_all("SELECT account_ids()")]

@@ -1,16 +1,17 @@
 """People, their memberships and invitations, and the accounts that each may open."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Self
 from uuid import UUID
 
 from django.contrib.auth.models import AbstractUser
-from django.db import connection, models
+from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models.accounts import AccountQuerySet, SealedModel
+from kmapp.accounts.models.accounts import AccountOwned, AccountQuerySet, SealedModel
+from kmapp.database.cursors import fetch_as
 from kmapp.database.ids import uuid7
 
 
@@ -102,6 +103,17 @@ class Invitation(SealedModel):
         return self.expires_at <= timezone.now()
 
 
+class PersonOwned(AccountOwned):
+    """A row of one person in an account, such as their settings."""
+
+    owner = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("person")
+    )
+
+    class Meta:
+        abstract = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountAccess:
     account_id: UUID
@@ -118,7 +130,4 @@ class AccountAccess:
 
 
 def list_account_access(user: User) -> list[AccountAccess]:
-    with connection.cursor() as cursor:
-        names = [field.name for field in fields(AccountAccess)]
-        cursor.execute(f"SELECT {', '.join(names)} FROM accounts_of_user(%s)", [user.pk])  # noqa: S608
-        return [AccountAccess(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
+    return fetch_as(AccountAccess, "accounts_of_user(%s)", user.pk)

@@ -1,16 +1,14 @@
 """Connections to Valkey, the broker, model providers and the mail server."""
 
 from collections.abc import Iterator
-from typing import cast
 
 from celery import current_app
 from django.conf import settings
-from django.core.cache import cache
 from django.core.mail import get_connection
 from kombu.exceptions import OperationalError
 from redis import Redis
 
-from kmapp.api.cache import ValkeyCache
+from kmapp.api.cache import valkey_cache
 from kmapp.management.doctor.registry import Finding, check, error, ok
 from kmapp.providers import chat, rerank
 from kmapp.providers.active import active_model
@@ -24,7 +22,7 @@ PROMPT = [{"role": "user", "content": "Reply with OK."}]
 
 @check("valkey")
 def check_valkey() -> Iterator[Finding]:
-    if not cast("ValkeyCache", cache).ping():
+    if not valkey_cache.ping():
         yield error("does not respond", "Start Valkey and check REDIS_URL.")
         return
     with Redis.from_url(settings.REDIS_URL, socket_timeout=2) as server:

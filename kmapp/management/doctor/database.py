@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import psycopg
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 
+from kmapp.database.cursors import fetch_all
 from kmapp.management.doctor.registry import Finding, check, error, ok, warning
 from kmapp.runtime import env
 from kmapp.search import replica
@@ -17,20 +17,13 @@ REPLICA_LAG = 64 * 2**20  # bytes of write-ahead log
 POSTGRES, PGVECTOR = 16, (0, 8)  # the oldest that work
 
 
-def fetch_rows(alias: str, query: str, *values: Any) -> list[tuple[Any, ...]]:
-    with connections[alias].cursor() as cursor:
-        cursor.execute(query, values)
-        return list(cursor.fetchall())
-
-
 @check("database")
 def check_app_role() -> Iterator[Finding]:
     """Connect as the role that serves, which row-level security must bind."""
     try:
         # Not through the pool, whose error does not say why it has no connection.
         psycopg.connect(**env.address(connections[DEFAULT_DB_ALIAS].settings_dict)).close()
-        [(role, free, owns)] = fetch_rows(
-            DEFAULT_DB_ALIAS,
+        [(role, free, owns)] = fetch_all(
             "SELECT current_user, rolsuper OR rolbypassrls, EXISTS (SELECT FROM pg_class"
             "  WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
             "  AND relowner = r.oid) FROM pg_roles r WHERE rolname = current_user",
@@ -60,7 +53,7 @@ def check_owner_role() -> Iterator[Finding]:
         )
         return
     try:
-        [(role,)] = fetch_rows("owner", "SELECT current_user")
+        [(role,)] = fetch_all("SELECT current_user", using="owner")
     except DatabaseError as problem:
         yield error(
             f"cannot connect as the owner: {_get_first_line(problem)}",
@@ -77,11 +70,11 @@ def check_replica() -> Iterator[Finding]:
         yield ok("none")
         return
     try:
-        [(here,)] = fetch_rows(DEFAULT_DB_ALIAS, "SELECT pg_current_wal_lsn()")
-        [(is_replica, lag)] = fetch_rows(
-            replica.ALIAS,
+        [(here,)] = fetch_all("SELECT pg_current_wal_lsn()")
+        [(is_replica, lag)] = fetch_all(
             "SELECT pg_is_in_recovery(), %s::pg_lsn - pg_last_wal_replay_lsn()",
-            here,
+            [here],
+            using=replica.ALIAS,
         )
     except DatabaseError as problem:
         yield warning(
@@ -116,8 +109,7 @@ def _explain_connection(variable: str) -> str:
 
 @check("postgresql", needs="database")
 def check_postgres() -> Iterator[Finding]:
-    [(major, version, pgvector)] = fetch_rows(
-        DEFAULT_DB_ALIAS,
+    [(major, version, pgvector)] = fetch_all(
         "SELECT current_setting('server_version_num')::int / 10000,"
         " current_setting('server_version'),"
         " (SELECT extversion FROM pg_extension WHERE extname = 'vector')",
@@ -142,12 +134,10 @@ def check_session_settings() -> Iterator[Finding]:
     wrong = [
         f"{name} is {current}"
         for name, value in settings.DATABASE_SESSION.items()
-        for [current, required] in fetch_rows(
-            DEFAULT_DB_ALIAS,
+        for [current, required] in fetch_all(
             # The second value is the required one in the form of the first. It is undone at once.
             "SELECT current_setting(%s, true), set_config(%s, %s, true)",
-            name,
-            *(name, value),
+            [name, name, value],
         )
         if current != required
     ]
@@ -163,9 +153,7 @@ def check_session_settings() -> Iterator[Finding]:
 @check("clock", needs="database")
 def check_clock() -> Iterator[Finding]:
     before = time.time()
-    [(there,)] = fetch_rows(
-        DEFAULT_DB_ALIAS, "SELECT extract(epoch FROM clock_timestamp())::float8"
-    )
+    [(there,)] = fetch_all("SELECT extract(epoch FROM clock_timestamp())::float8")
     after = time.time()
     difference = max(before - there, there - after, 0.0)
     if difference < CLOCK_WARNING:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from django.apps import apps
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connection
+from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
 from kmapp.accounts.row_level_security import get_app_role
-from kmapp.management.doctor.database import fetch_rows
+from kmapp.database.cursors import fetch_all
 from kmapp.management.doctor.registry import Finding, check, error, join_names, ok
 from kmapp.providers.active import models_in_use
 from kmapp.search.model_switch import list_indexes
@@ -45,8 +45,7 @@ def check_migrations() -> Iterator[Finding]:
 @check("indexes", needs="migrations")
 def check_indexes() -> Iterator[Finding]:
     """Look for indexes and constraints that are invalid, or missing although a model has them."""
-    invalid = fetch_rows(
-        DEFAULT_DB_ALIAS,
+    invalid = fetch_all(
         "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT (indisvalid AND indisready)"
         " ORDER BY 1",
     )
@@ -55,8 +54,7 @@ def check_indexes() -> Iterator[Finding]:
             f"the index {name} is invalid, because its build was interrupted",
             f"As the owner, run REINDEX INDEX CONCURRENTLY {name}.",
         )
-    existing = fetch_rows(
-        DEFAULT_DB_ALIAS,
+    existing = fetch_all(
         "SELECT relname FROM pg_class WHERE relkind = 'i'"
         " UNION SELECT conname FROM pg_constraint WHERE conrelid <> 0",
     )
@@ -83,15 +81,14 @@ def _list_expected_names() -> set[str]:
 @check("row-level security", needs="database")
 def check_row_level_security() -> Iterator[Finding]:
     """Check each table with rows of accounts, and that no row is visible without an account."""
-    tables = fetch_rows(
-        DEFAULT_DB_ALIAS,
+    tables = fetch_all(
         "SELECT c.relname, c.relrowsecurity AND c.relforcerowsecurity AND EXISTS (SELECT"
         "  FROM pg_policies p WHERE p.schemaname = 'public' AND p.tablename = c.relname"
         "  AND p.policyname = 'own_account' AND %s = ANY (p.roles))"
         " FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')"
         " AND (c.relname = 'accounts_account' OR EXISTS (SELECT FROM pg_attribute a"
         "  WHERE a.attrelid = c.oid AND a.attname = 'account_id' AND NOT a.attisdropped))",
-        get_app_role(),
+        [get_app_role()],
     )
     open_tables = sorted(name for name, protected in tables if not protected)
     if open_tables:
@@ -99,7 +96,7 @@ def check_row_level_security() -> Iterator[Finding]:
             f"row-level security is off for {join_names(open_tables)}: accounts can see each other",
             "Stop kmapp. ENABLE and FORCE it, and create the policies of the table's migration.",
         )
-    [(visible,)] = fetch_rows(DEFAULT_DB_ALIAS, "SELECT count(*) FROM accounts_account")
+    [(visible,)] = fetch_all("SELECT count(*) FROM accounts_account")
     if visible:
         yield error(
             f"{visible} accounts are visible without acting for one",

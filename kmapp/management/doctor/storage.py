@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from kmapp.accounts.models import account_ids
+from kmapp.database.cursors import fetch_all
 from kmapp.ledger.checkpoint_status import find_unsigned_since, list_deviations
 from kmapp.ledger.fsck import Findings
 from kmapp.ledger.fsck.checkpoints import load_public_keys, read_checkpoints
@@ -70,12 +70,10 @@ def check_archive() -> Iterator[Finding]:
             f"the newest base backup is {format_age(age)} old" if age else "there is no base backup"
         )
         yield warning(text, f"Run {settings.COMMAND} base_backup every day.")
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT current_setting('archive_mode') = 'on', last_failed_wal, last_failed_time >"
-            " coalesce(last_archived_time, '-infinity') FROM pg_stat_archiver"
-        )
-        archives, segment, failing = cursor.fetchone()
+    [(archives, segment, failing)] = fetch_all(
+        "SELECT current_setting('archive_mode') = 'on', last_failed_wal, last_failed_time >"
+        " coalesce(last_archived_time, '-infinity') FROM pg_stat_archiver"
+    )
     if not archives:
         yield error(
             "PostgreSQL does not archive", "Restart kmapp: PITR_DAYS was set after its start."

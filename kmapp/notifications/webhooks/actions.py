@@ -5,7 +5,6 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
@@ -21,9 +20,9 @@ from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import NATIVE, list_formats
 from kmapp.outbox.actions import Task, publish
 from kmapp.security.egress.allowed_addresses import (
-    PORTS,
     AllowedSites,
     CannotReach,
+    is_secure,
     validate_address,
 )
 
@@ -74,9 +73,7 @@ def create_webhook(
                 % {"most": MAX_WEBHOOKS}
             )
         webhook.created_at = webhook.updated_at = timezone.now()
-        webhook.commit_id = commit.id
-        webhook.save(force_insert=True)
-        commit.add(webhook, "ADD")
+        commit.insert(webhook)
     return CreatedWebhook(webhook=webhook, secret=secret)
 
 
@@ -96,9 +93,8 @@ def update_webhook(
     with recording(account_id, actor) as commit:
         for name, value in changed.items():
             setattr(webhook, name, value)
-        webhook.updated_at, webhook.commit_id = timezone.now(), commit.id
-        webhook.save(update_fields=[*changed, "updated_at", "commit"])
-        commit.add(webhook, "UPDATE")
+        webhook.updated_at = timezone.now()
+        commit.update(webhook, *changed, "updated_at")
     return webhook
 
 
@@ -106,8 +102,7 @@ def delete_webhook(account_id: UUID, webhook_id: UUID, *, actor: Actor) -> None:
     """Delete a webhook. What it has not sent yet is not sent."""
     webhook = _lock_webhook(account_id, webhook_id)
     with recording(account_id, actor) as commit:
-        commit.erase(Webhook._meta.label_lower, webhook.pk)
-        webhook.delete()
+        commit.delete(webhook)
 
 
 def report_changes(account_id: UUID, source: str, references: Sequence[UUID]) -> None:
@@ -152,14 +147,9 @@ def _validate_url(url: str) -> str:
         address = validate_address(url, allowed)
     except CannotReach as error:
         raise _build_error("url", _(str(error))) from error
-    if not address.startswith("https:") and not _may_be_private(address, allowed):
+    if not is_secure(address, allowed):
         raise _build_error("url", _("Enter an https:// URL, because memories are sent to it."))
     return address
-
-
-def _may_be_private(address: str, allowed: AllowedSites) -> bool:
-    parts = urlsplit(address)
-    return allowed.allows_private(str(parts.hostname), parts.port or PORTS[parts.scheme])
 
 
 def _validate_event_types(names: Sequence[str]) -> list[str]:

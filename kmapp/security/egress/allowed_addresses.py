@@ -86,6 +86,13 @@ def validate_address(url: str, allowed: AllowedSites) -> str:
     return f"{parts.scheme}://{place}{port_suffix}{parts.path or '/'}{query}"
 
 
+def is_secure(address: str, allowed: AllowedSites) -> bool:
+    """Return whether TLS protects requests there, or an allowed private network."""
+    parts = urlsplit(address)
+    port = parts.port or PORTS[parts.scheme]
+    return parts.scheme == "https" or allowed.allows_private(str(parts.hostname), port)
+
+
 def is_public(parts: str) -> bool:
     ip = ip_address(parts.partition("%")[0])  # of "fe80::1%eth0" the address
     return ip.is_global and not ip.is_multicast and not any(ip in each for each in PRIVATE_NETWORKS)

@@ -95,16 +95,8 @@ def _looks_like_password(value: str) -> bool:
 # Expressions ignore case of these letters too, of which `lower` leaves some.
 _LETTERS_IGNORING_CASE = str.maketrans("\u0130\u0131\u017f\u212a", "iisk")
 _KEY_WORDS = (
-    "key",
-    "secret",
-    "token",
-    "credential",
-    "密钥",
-    "秘钥",
-    "私钥",
-    "令牌",
-    "凭证",
-    "口令",
+    *("key", "secret", "token", "credential"),
+    *("密钥", "秘钥", "私钥", "令牌", "凭证", "口令"),
 )
 # An expression with keywords cannot match a text without one of them in lower case.
 _RECOGNISERS: tuple[

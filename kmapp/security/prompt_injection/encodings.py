@@ -9,6 +9,7 @@ import codecs
 import html
 import re
 from collections.abc import Callable, Iterator
+from string import ascii_lowercase
 from urllib.parse import unquote
 
 _MAX_LENGTH = 4096  # characters that are decoded at once
@@ -28,34 +29,11 @@ _DIGITS_IN_WORDS = re.compile(r"[a-z][0134578@$]+[a-z]", re.IGNORECASE)
 _LETTERS_FOR_DIGITS = str.maketrans("0134578@$", "oieastbas")
 _ROT13 = ("vtaber", "cerivbhf", "vafgehpgvba", "qvfertneq", "erirny", "flfgrz cebzcg")
 _REVERSED = ("erongi", "suoiverp", "snoitcurtsni", "dragersid", "tpmorp metsys", "令指", "示提统系")
-_MORSE_LETTERS = {
-    ".-": "a",
-    "-...": "b",
-    "-.-.": "c",
-    "-..": "d",
-    ".": "e",
-    "..-.": "f",
-    "--.": "g",
-    "....": "h",
-    "..": "i",
-    ".---": "j",
-    "-.-": "k",
-    ".-..": "l",
-    "--": "m",
-    "-.": "n",
-    "---": "o",
-    ".--.": "p",
-    "--.-": "q",
-    ".-.": "r",
-    "...": "s",
-    "-": "t",
-    "..-": "u",
-    "...-": "v",
-    ".--": "w",
-    "-..-": "x",
-    "-.--": "y",
-    "--..": "z",
-}
+_MORSE_CODES = """
+.- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. --
+-. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --..
+"""
+_MORSE_LETTERS = dict(zip(_MORSE_CODES.split(), ascii_lowercase, strict=True))
 
 
 def decode_texts(text: str) -> Iterator[str]:

@@ -105,7 +105,6 @@ class UserAdmin(StockUserAdmin):
 class AccountAdmin(ReadOnlyAdmin):
     list_display = ("name", "slug", "account_wide", "created_at")
     search_fields = ("name", "slug")
-    date_hierarchy = "created_at"
 
 
 @admin.register(Membership)
@@ -113,7 +112,6 @@ class MembershipAdmin(ReadOnlyAdmin):
     list_display = ("user", "role", "created_at")
     list_filter = ("role",)
     search_fields = ("user__username", "user__email")
-    date_hierarchy = "created_at"
 
 
 @admin.register(Invitation)
@@ -121,7 +119,6 @@ class InvitationAdmin(ReadOnlyAdmin):
     list_display = ("email", "role", "created_at", "expires_at", "accepted_at", "revoked_at")
     list_filter = ("role",)
     search_fields = ("email",)
-    date_hierarchy = "created_at"
 
 
 @admin.register(ApiKey)
@@ -137,7 +134,6 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     )
     list_filter = (("revoked_at", admin.EmptyFieldListFilter),)
     search_fields = ("name", "prefix")
-    date_hierarchy = "created_at"
     hidden_fields = ("account", "hash")
     actions = ("revoke",)
 

@@ -1,7 +1,7 @@
 """Base classes of the Django admin: rows are read-only and change through actions."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 from django.db import models, transaction
@@ -30,6 +30,7 @@ class ReadOnlyAdmin(ModelAdmin):
 
     show_full_result_count = False
     list_per_page = 50
+    date_hierarchy: ClassVar[str | None] = "created_at"
     hidden_fields: Sequence[str] = ("account",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -108,5 +109,4 @@ class ReadOnlyAdmin(ModelAdmin):
 
 
 class NewestFirstAdmin(ReadOnlyAdmin):
-    date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")

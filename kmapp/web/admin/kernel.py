@@ -21,7 +21,6 @@ from kmapp.web.http import as_web_request
 class CommitAdmin(ReadOnlyAdmin):
     list_display = ("seq", "commit_hash", "actor", "created_at")
     search_fields = ("=seq", "^commit_hash", "actor")
-    date_hierarchy = "created_at"
     ordering = ("-seq",)
 
 
@@ -49,7 +48,6 @@ class CheckpointAdmin(ReadOnlyAdmin):
     list_display = ("seq", "commit_hash", "created_at", "key_id")
     list_filter = ("key_id",)
     search_fields = ("=seq", "^commit_hash")
-    date_hierarchy = "created_at"
     ordering = ("-seq",)
 
 
@@ -104,7 +102,6 @@ class EmbeddingModelAdmin(ReadOnlyAdmin):
     list_display = ("name", "dimensions", "state", "passage_template", "created_at")
     list_filter = ("state",)
     search_fields = ("name",)
-    date_hierarchy = "created_at"
 
 
 @admin.register(Vector)
@@ -122,7 +119,6 @@ class WebhookAdmin(ReadOnlyAdmin):
     list_display = ("name", "url", "event_types", "is_active", "last_attempt_at", "last_error")
     list_filter = ("is_active", "payload_format")
     search_fields = ("name", "url")
-    date_hierarchy = "created_at"
     hidden_fields = ("account", "secret")
 
 
@@ -131,7 +127,6 @@ class CompanySignInAdmin(ReadOnlyAdmin):
     list_display = ("name", "issuer", "is_active", "allows_password", "updated_at")
     list_filter = ("is_active",)
     search_fields = ("name", "issuer")
-    date_hierarchy = "created_at"
     hidden_fields = ("account", "client_secret")
 
 
@@ -140,4 +135,3 @@ class CompanyIdentityAdmin(ReadOnlyAdmin):
     list_display = ("user", "subject", "by_person", "created_at")
     list_filter = ("by_person",)
     search_fields = ("=subject", "user__email")
-    date_hierarchy = "created_at"

@@ -16,7 +16,6 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from rest_framework.request import Request
 
 from kmapp.accounts.models import User
 from kmapp.api import throttles
@@ -43,7 +42,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the address as seen by the outermost of NUM_PROXIES proxies."""
-        return throttles.client_address(Request(request))
+        return throttles.client_address(request)
 
     def get_login_stages(self) -> list[str]:
         ours = {"allauth.mfa.stages.AuthenticateStage": SECOND_FACTOR_STAGE}

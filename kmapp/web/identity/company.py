@@ -13,7 +13,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
-from rest_framework.request import Request
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.company_sign_in.admission import admit_person
@@ -23,7 +22,6 @@ from kmapp.accounts.company_sign_in.openid_connect import StartedSignIn
 from kmapp.accounts.company_sign_in.protocols import parse_answer, start_at_provider
 from kmapp.accounts.models import User, list_account_access
 from kmapp.api import throttles
-from kmapp.errors import OverBudget
 from kmapp.web.http import as_web_request, safe_next_url
 from kmapp.web.identity.company_errors import TEXTS
 from kmapp.web.identity.company_session import (
@@ -33,6 +31,7 @@ from kmapp.web.identity.company_session import (
 )
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import SELECTED_ACCOUNT
+from kmapp.web.rate_limits import limit_attempts
 
 STARTED = "company_started"  # session key of the sign-in that waits for its response
 MAX_SECONDS = 600  # until it expires
@@ -49,7 +48,7 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect(next_url)
     if not _is_confirmed(request, slug, user):
         return _render_question(request, company, user, next_url)
-    _count_attempt(request)
+    limit_attempts(request)
     started = StartedSignIn()
     try:
         url = start_at_provider(_load_sign_in(company), started, **_build_own_urls(request, slug))
@@ -129,7 +128,7 @@ def _render_question(
 def _sign_confirmation(request: HttpRequest, slug: str) -> str:
     """Return what only a page of this session knows, for its link."""
     if not request.session.session_key:
-        _count_attempt(request)  # each creates a session
+        limit_attempts(request)  # each creates a session
         request.session.create()
     value = f"{request.session.session_key}:{slug}"
     return salted_hmac("kmapp.web.company", value, algorithm="sha256").hexdigest()
@@ -149,7 +148,7 @@ def _render_refusal(
     log.warning(
         "company_sign_in_refused",
         account=str(company.account_id),
-        address=throttles.client_address(Request(request)),
+        address=throttles.client_address(request),
         reason=error.reason.value,
         detail=error.detail,
     )
@@ -180,12 +179,3 @@ def _build_own_urls(request: HttpRequest, slug: str) -> dict[str, str]:
         "start_url": request.build_absolute_uri(reverse("company_start", args=[slug])),
         "back_url": request.build_absolute_uri(reverse("company_finish", args=[slug])),
     }
-
-
-def _count_attempt(request: HttpRequest) -> None:
-    budget = throttles.count_request("sign_in", throttles.client_address(Request(request)))
-    if budget and budget.used > budget.limit:
-        raise OverBudget(
-            _("Too many attempts. Nothing was changed. Wait a minute, then try again."),
-            retry_after=budget.seconds,
-        )

@@ -12,12 +12,12 @@ from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from kmapp.api.heartbeats import get_heartbeat_age
 from kmapp.api.metrics_endpoint import build_registry, load_outbox_depth
 from kmapp.database.clock import SteadyTime
+from kmapp.database.cursors import fetch_all
 from kmapp.web.models import SystemSample
 
 RETENTION = timedelta(days=31)
@@ -47,7 +47,7 @@ def take_sample() -> SystemSample:
     now = timezone.now()
     SystemSample.objects.filter(created_at__lt=SteadyTime() - RETENTION).delete()
     values = {
-        **dict(_count_all()),
+        **_count_all(),
         **_measure_queue(),
         **_measure_processes(),
         **_measure_host(settings.DATA_DIR),
@@ -60,14 +60,14 @@ def take_sample() -> SystemSample:
     )
 
 
-def _count_all() -> Iterator[tuple[str, float]]:
-    totals = dict.fromkeys(COUNTERS, 0.0)
+def _count_all() -> dict[str, float]:
     samples = [sample for metric in build_registry().collect() for sample in metric.samples]
-    for name, (metric, counts) in COUNTERS.items():
-        totals[name] = sum(
+    return {
+        name: sum(
             sample.value for sample in samples if sample.name == metric and counts(sample.labels)
         )
-    yield from totals.items()
+        for name, (metric, counts) in COUNTERS.items()
+    }
 
 
 def _measure_queue() -> dict[str, float]:
@@ -106,12 +106,10 @@ def _read_memory() -> Iterator[tuple[str, float]]:
 
 def _measure_database() -> dict[str, float]:
     """Return the size of the database and of its indexes."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_database_size(current_database()), (SELECT coalesce(sum(pg_relation_size("
-            "indexrelid)), 0) FROM pg_index)"
-        )
-        database, indexes = cursor.fetchone()
+    [(database, indexes)] = fetch_all(
+        "SELECT pg_database_size(current_database()), (SELECT coalesce(sum(pg_relation_size("
+        "indexrelid)), 0) FROM pg_index)"
+    )
     return {
         "database_megabytes": database / MEGABYTE,
         "index_megabytes": float(indexes) / MEGABYTE,

@@ -15,8 +15,11 @@ from kmapp.web.figures import count_figures, is_exact
 from kmapp.web.http import WebRequest
 from kmapp.web.navigation import HOME_PANELS, find_url
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import redirect_with_notice, render_polled
+from kmapp.web.responses import redirect_with_notice, render_part, render_polled
+from kmapp.web.statistics.daily import build_charts
 from kmapp.web.tour import TOUR
+
+HOME_CHARTS = ("memories", "backlog", "review_time", "ratings", "tokens", "failed_jobs")
 
 
 @page_view("GET")
@@ -71,3 +74,9 @@ def ledger_summary(request: WebRequest) -> HttpResponse:
         "checkpoint": checkpoint,
     }
     return render_polled(request, "web/ledger/summary.html", context, part="panel")
+
+
+@page_view("GET")
+def trends(request: WebRequest) -> HttpResponse:
+    context = {"charts": build_charts(request.account_id, HOME_CHARTS)}
+    return render_part(request, "web/home/trends.html", "panel", context)

@@ -11,7 +11,6 @@ from allauth.account.adapter import get_adapter
 from allauth.account.internal.flows.login import perform_login
 from allauth.account.models import Login
 from django.conf import settings
-from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -20,7 +19,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
-from rest_framework.request import Request
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.invitations import (
@@ -33,8 +31,8 @@ from kmapp.accounts.invitations import (
 )
 from kmapp.accounts.models import Account, Invitation, User
 from kmapp.accounts.permissions import Permission
-from kmapp.api import throttles
-from kmapp.errors import Conflict, DomainError, OverBudget, Unavailable
+from kmapp.database.duplicates import refuse_duplicate
+from kmapp.errors import Conflict, DomainError, Unavailable
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.errors import render_error
@@ -43,6 +41,7 @@ from kmapp.web.http import WebRequest, as_web_request, get_row_or_404
 from kmapp.web.identity.company_session import find_company_session
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import SELECTED_ACCOUNT, page_view
+from kmapp.web.rate_limits import limit_attempts, limit_requests
 from kmapp.web.responses import redirect_with_notice, render_form
 
 log = structlog.get_logger()
@@ -90,12 +89,8 @@ def revoke(request: WebRequest, pk: UUID) -> HttpResponse:
 
 def _count_message(request: WebRequest) -> None:
     """Raise OverBudget if this account sends too many messages."""
-    budget = throttles.count_request("invitation", str(request.account_id))
-    if budget and budget.used > budget.limit:
-        raise OverBudget(
-            _("Too many invitations. Nothing was sent. Wait a minute, then try again."),
-            retry_after=budget.seconds,
-        )
+    message = _("Too many invitations. Nothing was sent. Wait a minute, then try again.")
+    limit_requests("invitation", str(request.account_id), message)
 
 
 def _send_invitation(request: WebRequest, row: Invitation) -> HttpResponse:
@@ -137,7 +132,7 @@ def _public_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
 def accept(request: HttpRequest, token: str) -> HttpResponse:
     """Join an account: as the person who is signed in, or with a new login."""
     if request.method == "POST":
-        _count_attempt(request)
+        limit_attempts(request)
     opened = find_invitation(token)
     if opened is None:
         return render(request, PAGE, {"state": "void"}, status=HTTPStatus.NOT_FOUND)
@@ -182,7 +177,9 @@ def _accept_and_enter(
     """Accept the invitation, and work in the account from now on."""
     with acting(account):
         if is_new:
-            _create_user(user)
+            message = _("A login with this address exists. Sign in, then open the link.")
+            with refuse_duplicate(message):
+                user.save()
         accept_invitation(invitation, user)
     log.info("invitation_accepted", user=str(user.pk), account=str(account.pk), new=is_new)
     home = reverse("web:home")
@@ -194,21 +191,3 @@ def _accept_and_enter(
         answer = redirect_with_notice(request, text, home)
     request.session[SELECTED_ACCOUNT] = str(account.pk)
     return answer
-
-
-def _create_user(user: User) -> None:
-    try:
-        with transaction.atomic():
-            user.save()
-    except IntegrityError as error:
-        text = _("A login with this address exists. Sign in, then open the link.")
-        raise Conflict(text) from error
-
-
-def _count_attempt(request: HttpRequest) -> None:
-    budget = throttles.count_request("sign_in", throttles.client_address(Request(request)))
-    if budget and budget.used > budget.limit:
-        raise OverBudget(
-            _("Too many attempts. Nothing was changed. Wait a minute, then try again."),
-            retry_after=budget.seconds,
-        )

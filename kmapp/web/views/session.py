@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
-from rest_framework.request import Request
 
 from kmapp.accounts.company_sign_in.models import list_open_sign_ins
 from kmapp.accounts.permissions import Permission
@@ -36,7 +35,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return redirect(safe_next_url(request, "web:home"))
     if request.method != "POST":
         return _render_form(request, SignInForm(request))
-    address = throttles.client_address(Request(request))
+    address = throttles.client_address(request)
     budget = throttles.count_request("sign_in", address)
     if budget and budget.used > budget.limit:
         log.warning("sign_in_throttled", address=address)

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from threading import Lock
-from typing import cast
 
 import structlog
-from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
@@ -15,10 +13,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from kmapp.api.cache import ValkeyCache
+from kmapp.api.cache import valkey_cache
 from kmapp.api.errors import RETRY_AFTER
 from kmapp.api.heartbeats import get_heartbeat_age
-from kmapp.search.ttl_cache import TtlCache
+from kmapp.caches import TtlCache
 from kmapp.web.context_processors import chrome
 
 SECONDS = 5  # so many requests cannot put load on the database
@@ -75,13 +73,9 @@ def _load_status() -> Status:
 
 
 def _check_parts() -> Status:
-    parts = {"web": True, "database": _database_responds(), "cache": _cache_responds()}
+    parts = {"web": True, "database": _database_responds(), "cache": valkey_cache.ping()}
     parts["workers"] = get_heartbeat_age("worker") is not None
     return Status(parts=parts, checked_at=timezone.now())
-
-
-def _cache_responds() -> bool:
-    return cast("ValkeyCache", cache).ping()
 
 
 def _database_responds() -> bool:

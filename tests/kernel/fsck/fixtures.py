@@ -13,9 +13,10 @@ from context.actions.settings import change_settings
 from context.models import ContextSettings
 from context.models.archives import NewResult
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actions import remove_member, revoke_key, update_account
+from kmapp.accounts.actions import remove_member, revoke_key
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Commit
 from memory.actions.entries import write_batch
 from memory.actions.exports import record_export
@@ -95,7 +96,9 @@ def create_history(account: Account) -> None:
         rate_entry(two, "positive", used_in="r1")
         makers.learned_ranking(made[0])
         record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="kind=fact", number=2)
-        update_account(account, redact=["email"], account_wide="apply", actor=SYSTEM)
+        account.redact, account.account_wide = ["email"], "apply"
+        with recording(account.pk, SYSTEM) as commit:
+            commit.update(account, "redact", "account_wide")
         policy = {"forget_after": {"event": 90}, "min_score": 0.1}
         policy |= {"daily_writes": 90_000, "open_proposals": 900}
         update_policy(account.pk, policy, actor=SYSTEM)

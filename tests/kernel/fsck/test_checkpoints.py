@@ -12,8 +12,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actions import update_account
 from kmapp.accounts.actors import SYSTEM
+from kmapp.ledger.actions import recording
 from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
 from kmapp.ledger.models import Checkpoint
 from kmapp.management.commands.up import BEHIND
@@ -22,8 +22,10 @@ from tests.kernel.fsck.fixtures import Ledger
 
 
 def commit(ledger: Ledger) -> None:
-    with acting(ledger.account):
-        update_account(ledger.account, redact=[], account_wide="apply", actor=SYSTEM)
+    account = ledger.account
+    account.redact, account.account_wide = [], "apply"
+    with acting(account), recording(account.pk, SYSTEM) as change:
+        change.update(account, "redact", "account_wide")
 
 
 @pytest.mark.promise(28)
