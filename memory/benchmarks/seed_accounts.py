@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db import connections
+from django.db import connections, transaction
 from django.db.models import Model
 from django.utils import timezone
 
@@ -34,7 +34,7 @@ from kmapp.search.packing import pack_recent
 from memory.actions.derived_edges import NEXT_WEIGHT
 from memory.actions.enqueue import EMBED
 from memory.actions.versions import build_version
-from memory.benchmarks.copy_rows import copy_models, copy_rows, copy_vectors, half, one_transaction
+from memory.benchmarks.copy_rows import copy_models, copy_rows, copy_vectors, half
 from memory.benchmarks.synthetic_entries import Cloud, Population
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
@@ -107,7 +107,7 @@ class Rows:
             self.models.setdefault(type(row), []).append(row)
 
     def copy(self) -> None:
-        with one_transaction():
+        with transaction.atomic(using=OWNER):
             for rows in self.models.values():
                 copy_models(rows)
             copy_rows("search_indexeddocument", DOCUMENT_COLUMNS, self.documents)
