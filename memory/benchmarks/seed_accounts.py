@@ -155,7 +155,7 @@ class Seeder:
         commit.add_all(entries, "ADD")
         rows.add(self._sealed(commit))
         rows.add(entries)
-        rows.add(build_version(entry, commit, SYSTEM, REASON) for entry in entries)
+        rows.add(build_version(entry, commit, REASON) for entry in entries)
         pairs = [(a, b) for a, b in pairwise(entries) if a.run_id and a.run_id == b.run_id]
         rows.add(
             build_derived_edge(
