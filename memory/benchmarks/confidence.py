@@ -131,26 +131,24 @@ def _build_features(case: Case, score: float) -> list[float]:
     return [*((1 - case.share) * own), *(case.share * own)]
 
 
-def load_facts(template: str, vectors: Vectors) -> list[Case]:
+def load_facts(vectors: Vectors) -> list[Case]:
     """Return the cases of short facts that are unrelated to each other, in both languages."""
     return [
         case
         for language in ("en", "zh")
-        for case in _build_cases(
-            f"facts, {language}", [build_collection(language)], template, vectors
-        )
+        for case in _build_cases(f"facts, {language}", [build_collection(language)], vectors)
     ]
 
 
-def load_cases(file: Path, template: str, vectors: Vectors) -> list[Case]:
+def load_cases(file: Path, vectors: Vectors) -> list[Case]:
     """Return the cases of a file of labelled questions."""
-    return _build_cases(file.name, load_collections(file), template, vectors)
+    return _build_cases(file.name, load_collections(file), vectors)
 
 
 def _build_cases(
-    source: str, collections: Sequence[dict[str, Any]], template: str, vectors: Vectors
+    source: str, collections: Sequence[dict[str, Any]], vectors: Vectors
 ) -> list[Case]:
-    answered = evaluate_questions(collections, template, vectors)
+    answered = evaluate_questions(collections, vectors)
     kinds: dict[str, list[EvaluatedQuestion]] = {
         ANSWERED: answered,
         REMOVED: [_remove_answers(each) for each in answered],
@@ -160,7 +158,7 @@ def _build_cases(
         OTHER_SPEAKER: _exchange_speakers(collections),
     }.items():
         if any(each["queries"] for each in changed):
-            kinds[kind] = evaluate_questions(changed, template, vectors)
+            kinds[kind] = evaluate_questions(changed, vectors)
     has_one_group = len(collections) == 1
     return [
         _build_case(source, kind, f"{source} {n % 2 if has_one_group else each.group}", each)

@@ -64,11 +64,11 @@ class Command(BaseCommand):
             getattr(self, f"_{options['verb']}")(Vectors(file, embed), options)
 
     def _level(self, vectors: Vectors, options: dict[str, Any]) -> None:
-        self._write(calibration_lines(TEMPLATE, vectors))
+        self._write(calibration_lines(vectors))
 
     def _tokens(self, vectors: Vectors, options: dict[str, Any]) -> None:
         for file in options["files"]:
-            self._write(evidence_lines(file, TEMPLATE, vectors, options["number"]))
+            self._write(evidence_lines(file, vectors, options["number"]))
 
     def _calibrate(self, vectors: Vectors, options: dict[str, Any]) -> None:
         cases = _cases(vectors, options["files"])
@@ -87,9 +87,9 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
     def _source(self, file: Path, vectors: Vectors, verb: str) -> Source:
-        questions = load_questions(file, TEMPLATE, vectors)
+        questions = load_questions(file, vectors)
         self.stderr.write(f"{file.name}: {len(questions):,} questions.")
-        alone = map(remove_context, questions) if verb == "table" else ()
+        alone = [remove_context(each) for each in questions] if verb == "table" else []
         return Source(file.name, build_examples(questions), build_examples(alone))
 
     def _tune(self, vectors: Vectors, options: dict[str, Any]) -> None:
@@ -115,5 +115,5 @@ class Command(BaseCommand):
 
 
 def _cases(vectors: Vectors, files: Iterable[Path]) -> list[Case]:
-    cases = [case for file in files for case in load_cases(file, TEMPLATE, vectors)]
-    return [*cases, *load_facts(TEMPLATE, vectors)]
+    cases = [case for file in files for case in load_cases(file, vectors)]
+    return [*cases, *load_facts(vectors)]
