@@ -88,9 +88,8 @@ def _plan_changes(
 ) -> list[TopicChange]:
     """Return the changes. New topics are named by what sets them apart in the group."""
     topic_ids, before = group.number_topics(topics)
-    grown = assign_topics(group.graph, before)
     members: dict[int, list[int]] = defaultdict(list)
-    for place, topic in enumerate(grown.topics):
+    for place, topic in enumerate(assign_topics(group.graph, before)):
         if topic != before[place]:
             members[topic].append(place)
     changes = []
