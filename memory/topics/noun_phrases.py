@@ -48,8 +48,9 @@ class Vocabulary:
         self.verbs: Counter[str] = Counter()
         self.heads: Counter[str] = Counter()  # last word of a phrase: no adjective
         self.spellings: dict[str, Counter[str]] = {}
-        self.speakers: frozenset[str] = frozenset(filter(None, map(_extract_speaker, texts)))
-        clauses = [words for text in texts for words in _split_clauses(_remove_speaker(text))]
+        parted = [_part_speaker(text) for text in texts]
+        self.speakers = frozenset(speaker.casefold() for speaker, _ in parted if speaker)
+        clauses = [words for _, body in parted for words in _split_clauses(body)]
         for words in clauses:
             self._count_contexts(words)
         for words in clauses:
@@ -87,7 +88,7 @@ class Vocabulary:
 
     def list_phrases(self, text: str) -> list[str]:
         """Return the noun phrases of a text, of one and two stems, joined by a space."""
-        body = _remove_speaker(text)
+        _, body = _part_speaker(text)
         phrases = list(_list_chinese_nouns(body))
         for words in _split_clauses(body):
             for run in self._list_noun_runs(words):
@@ -120,14 +121,10 @@ def _find_stem(word: str) -> str:
     return next(iter(terms(word)), "")
 
 
-def _extract_speaker(text: str) -> str:
+def _part_speaker(text: str) -> tuple[str, str]:
+    """Return the speaker whose name begins the text, or "", and the rest."""
     end = text.find(": ", 0, MAX_NAME_LENGTH)
-    return text[:end].casefold() if end > 0 else ""
-
-
-def _remove_speaker(text: str) -> str:
-    end = text.find(": ", 0, MAX_NAME_LENGTH)
-    return text[end + 2 :] if end > 0 else text
+    return (text[:end], text[end + 2 :]) if end > 0 else ("", text)
 
 
 def _split_clauses(text: str) -> Iterator[list[str]]:
