@@ -27,8 +27,8 @@ from memory.actions.versions import lock_entry, update_entry
 from memory.extraction.decisions import FactOutcome, normalize_for_comparison
 from memory.extraction.response_schema import Rewrite
 from memory.models import Extraction, MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion, Viewer
+from memory.models.entries import owner_of
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
-from memory.models.extractions import owner_of
 
 Type, Status, Event = MemoryEdge.Type, MemoryEntry.Status, MemoryVersion.Event
 REASON = "Extracted from a conversation."

@@ -23,7 +23,7 @@ from memory.learning.evaluation import DEPTH, Outcome, compare, is_better
 from memory.learning.fit import NAMES, Example, build_signal_rows, learn
 from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import Ranking, RankingComparison
-from memory.models.learning import OWNER_IDS
+from memory.models.entries import owner_of
 from memory.retrieval.candidates import collect_candidates
 from memory.retrieval.search import SearchRequest, filter_entries
 
@@ -127,14 +127,12 @@ def _build_comparison(
     ranking: Ranking, case: _Case, after: Sequence[RankedCandidate]
 ) -> RankingComparison:
     old, new = ([UUID(each.id) for each in side[:DEPTH]] for side in (case.ranked, after))
-    viewer = case.question.viewer
     return RankingComparison(
         account_id=ranking.account_id,
         ranking=ranking,
         origin=Origin.HELD_OUT if case.question.is_held_out else Origin.LEARNED_ON,
         question=case.question.text,
-        **{name: getattr(viewer, name) for name in OWNER_IDS},
-        scope=viewer.scope or "",
+        **owner_of(case.question.viewer),
         before=old,
         after=new,
         relevant=list(case.question.relevant),

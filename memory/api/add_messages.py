@@ -20,6 +20,7 @@ from memory.api.message_input import MessagesField, refuse_unreadable_images
 from memory.api.request_serializers import MAX_TEXT_LENGTH, OwnerIds, provided_values
 from memory.api.response_types import AddAnswer, AddedMessage
 from memory.models import MemoryEntry
+from memory.models.entries import OWNER_IDS
 
 PROCEDURAL = "procedural_memory"
 MAX_PROMPT_LENGTH = 20_000  # characters
@@ -125,7 +126,7 @@ class StoreIfWorthwhile(AgentView):
 
 
 def _build_message_context(account_id: UUID, actor: Actor, data: dict[str, Any]) -> MessageContext:
-    names = ("scope", "user_id", "agent_id", "app_id", "run_id", "metadata", "observed_at")
+    names = (*OWNER_IDS, "scope", "metadata", "observed_at")
     ids = provided_values({name: data.get(name) for name in names})
     if not isinstance(ids.get("metadata", {}), dict):
         raise Invalid("metadata is an object.")

@@ -24,8 +24,9 @@ from memory.api import serialize
 from memory.api.request_serializers import FiltersField, OwnerAndKinds, build_viewer
 from memory.api.response_types import ListAnswer
 from memory.models import EntryQuerySet, MemoryEntry
+from memory.models.entries import OWNER_IDS
 from memory.retrieval.as_of import PastState, exclude_hidden_entries
-from memory.retrieval.filters import OWNER_FIELDS, parse_filter
+from memory.retrieval.filters import parse_filter
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 200
@@ -106,7 +107,7 @@ def filter_listable(
     viewer = build_viewer(data)
     if principal.may(Scope.ADMIN):
         has_owner = any(
-            data.get(name) for name in (*OWNER_FIELDS, "scope")
+            data.get(name) for name in (*OWNER_IDS, "scope")
         )  # a filter alone only narrows
         return rows.visible_to(viewer) if has_owner else rows
     if visible_only:

@@ -20,10 +20,10 @@ from kmapp.ledger import batch_nodes
 from kmapp.ledger import batch_nodes as nodes
 from memory.api.request_serializers import MAX_TEXT_LENGTH, OwnerIds, Share, provided_values
 from memory.models import MemoryEdge, MemoryEntry
+from memory.models.entries import OWNER_IDS
 from memory.models.entry_input import EdgeEnd, NewEdge, NewEntry
-from memory.retrieval.filters import OWNER_FIELDS
 
-BATCH_FIELDS = (*OWNER_FIELDS, "visibility")
+BATCH_FIELDS = (*OWNER_IDS, "visibility")
 AUDIENCE_FIELDS = (
     "user_id",
     "agent_id",

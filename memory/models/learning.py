@@ -10,9 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey, SealedModel
 from kmapp.search.variants import AccountRanking
 from kmapp.search.weights import LEARNED_WEIGHTS
-from memory.models.entries import MemoryEntry, Viewer
-
-OWNER_IDS = ("user_id", "agent_id", "app_id", "run_id")
+from memory.models.entries import OWNER_IDS, MemoryEntry, Viewer
 
 
 class ViewerQuestion(AccountOwned):

@@ -22,6 +22,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
 from kmapp.errors import Invalid
+from memory.models.entries import OWNER_IDS
 
 MAX_DEPTH = 5
 MAX_CONDITIONS = 50
@@ -29,7 +30,6 @@ MAX_VALUES = 500  # of one `in`
 MAX_VALUE_LENGTH = 2_000  # characters of a value
 ANY_VALUE = "*"
 LOGICAL_OPERATORS = ("AND", "OR", "NOT")
-OWNER_FIELDS = ("user_id", "agent_id", "app_id", "run_id")
 
 
 def parse_filter(filters: Mapping[str, Any]) -> Q:
@@ -48,7 +48,7 @@ def extract_owner_ids(filters: Mapping[str, Any]) -> dict[str, str]:
     for part in (filters, *(and_part if isinstance(and_part, list) else ())):
         for name, clause in part.items() if isinstance(part, Mapping) else ():
             field, value = FILTER_FIELDS.get(name), dict(_list_operations(clause)).get("eq")
-            if not (field and field.column in OWNER_FIELDS and isinstance(value, str)):
+            if not (field and field.column in OWNER_IDS and isinstance(value, str)):
                 continue
             if value not in ("", ANY_VALUE):
                 owner_ids.setdefault(field.column, value)
@@ -251,10 +251,7 @@ def _build_json_condition(key: str, operator: str, value: Any, path: str) -> Q:
 
 
 FILTER_FIELDS: Mapping[str, FilterField] = {
-    **{
-        name: FilterField(name, "text")
-        for name in ("user_id", "agent_id", "app_id", "run_id", "scope")
-    },
+    **{name: FilterField(name, "text") for name in (*OWNER_IDS, "scope")},
     **{
         name: FilterField(name, "text")
         for name in ("kind", "visibility", "tier", "title", "client_id")

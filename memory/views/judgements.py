@@ -28,7 +28,7 @@ from memory.actions.judgements import (
 from memory.actions.versions import lock_entries
 from memory.learning.question_file import build_question_file
 from memory.models import Judgement, MemoryExport, Viewer
-from memory.models.learning import OWNER_IDS
+from memory.models.entries import OWNER_IDS
 
 BUTTONS = "components/judgement.html"
 MAX_FILE_BYTES = 5 * 2**20  # of an imported file
