@@ -175,7 +175,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "id": _parse_id,
 }
 _EMPTY_VALUES: Mapping[str, Any] = {"list": [], "text": ""}  # other kinds are null
-_OPERATORS_BY_KIND: Mapping[str, set[str]] = {
+OPERATORS_BY_KIND: Mapping[str, set[str]] = {
     "text": _EQUALITY_OPERATORS | _TEXT_OPERATORS,
     "list": _EQUALITY_OPERATORS | {"contains"},
     "number": _EQUALITY_OPERATORS | _ORDER_OPERATORS,
@@ -183,11 +183,6 @@ _OPERATORS_BY_KIND: Mapping[str, set[str]] = {
     "time": _EQUALITY_OPERATORS | _ORDER_OPERATORS,
     "id": _EQUALITY_OPERATORS,
 }
-
-
-def list_operators(kind: str) -> set[str]:
-    """Return the operators that fields of this kind support."""
-    return _OPERATORS_BY_KIND[kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +193,7 @@ class FilterField:
     kind: str
 
     def build_condition(self, operator: str, value: Any, path: str) -> Q:
-        if operator not in _OPERATORS_BY_KIND[self.kind]:
+        if operator not in OPERATORS_BY_KIND[self.kind]:
             raise _build_refusal(path, f"does not support the operator {operator}")
         if operator in ("eq", "ne") and (value is None or value == ANY_VALUE):
             has_value = ~Q(**{self.column: _EMPTY_VALUES.get(self.kind)})
@@ -251,10 +246,9 @@ def _build_json_condition(key: str, operator: str, value: Any, path: str) -> Q:
 
 
 FILTER_FIELDS: Mapping[str, FilterField] = {
-    **{name: FilterField(name, "text") for name in (*OWNER_IDS, "scope")},
     **{
         name: FilterField(name, "text")
-        for name in ("kind", "visibility", "tier", "title", "client_id")
+        for name in (*OWNER_IDS, "scope", "kind", "visibility", "tier", "title", "client_id")
     },
     **{name: FilterField(name, "time") for name in ("created_at", "updated_at", "observed_at")},
     **{name: FilterField(name, "time") for name in ("expires_at", "valid_from", "valid_to")},
