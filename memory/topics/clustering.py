@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 MAX_NEIGHBOURS = 10
 DENSITY_NEIGHBOURS = 10  # nearest items, by which the density around an item is measured
 MIN_NEIGHBOURS = 3  # neighbours of an item if there are few items
-MIN_SMOOTHED_VECTORS = (
-    50  # vectors that are needed to estimate their common component, and to smooth them
-)
+# Vectors that are needed to estimate their common component, and to smooth them.
+MIN_SMOOTHED_VECTORS = 50
 MIN_TOPIC_SIZE = 3  # memories that make a topic
 # Shares of its neighbours, by weight, that must be in the topic that a memory founds or joins.
 MIN_FOUNDING_SHARE = 0.8
@@ -173,10 +172,8 @@ def _create_topics(graph: Graph, topics: list[int]) -> int:
 
 def _select_core(graph: Graph, group: Sequence[int]) -> list[int]:
     """Return the members without those that are connected more strongly with others."""
-    members, share = (
-        frozenset(group),
-        MIN_FOUNDING_SHARE if len(graph) >= MIN_SMOOTHED_VECTORS else MIN_FOUNDING_SHARE_OF_FEW,
-    )
+    members = frozenset(group)
+    share = MIN_FOUNDING_SHARE if len(graph) >= MIN_SMOOTHED_VECTORS else MIN_FOUNDING_SHARE_OF_FEW
     return [
         item
         for item in group

@@ -39,10 +39,8 @@ Label, Source = Judgement.Label, Judgement.Source
 @page_view("POST", needs=Permission.REVIEW)
 def judge_result(request: WebRequest) -> HttpResponse:
     """Judge whether a memory is relevant to a question."""
-    question, label = (
-        post_text(request, "question", MAX_QUESTION_LENGTH),
-        request.POST.get("label", ""),
-    )
+    question = post_text(request, "question", MAX_QUESTION_LENGTH)
+    label = request.POST.get("label", "")
     if not question or label not in Label.values:
         raise Invalid(_("Choose relevant or not relevant."))
     ids = {name: post_text(request, name, 200) for name in NAMES}
