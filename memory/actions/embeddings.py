@@ -16,12 +16,7 @@ from kmapp.search.embed_jobs import Text, embed_for_all_models, embed_objects
 from kmapp.search.models import Vector
 from kmapp.search.passages import Template, render_parts, render_with_predecessor
 from kmapp.search.registry import register_source
-from memory.actions.enqueue import (
-    EMBED_CONTEXT,
-    TRIAGE,
-    enqueue_embeddings,
-    enqueue_entries,
-)
+from memory.actions.enqueue import EMBED_CONTEXT, TRIAGE, enqueue_embeddings, enqueue_entries
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import COLD, COLLECTION, CONTEXT_COLLECTION
 from memory.retrieval.indexed_text import build_indexed_text, build_passage

@@ -8,11 +8,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from kmapp.api.serializers import (
-    Aliases,
-    IdField,
-    OneOrMore,
-)
+from kmapp.api.serializers import Aliases, IdField, OneOrMore
 from memory.models import MemoryEntry, Viewer
 from memory.models.entries import OWNER_IDS
 from memory.retrieval.filters import extract_owner_ids

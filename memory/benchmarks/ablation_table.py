@@ -5,12 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from kmapp.search.weights import LEARNED_WEIGHTS
-from memory.benchmarks.weight_tuning import (
-    Figures,
-    Source,
-    evaluate,
-    evaluate_held_out,
-)
+from memory.benchmarks.weight_tuning import Figures, Source, evaluate, evaluate_held_out
 from memory.learning.fit import NAMES, Example, Matrix
 
 COMMAND = "make bench-retrieval"
