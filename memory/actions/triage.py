@@ -26,7 +26,7 @@ from kmapp.security.pii import find_pii
 from kmapp.security.prompt_injection import extract_excerpts
 from kmapp.security.prompt_injection.confusables import list_confusable
 from kmapp.text.terms import terms
-from memory.actions.derived_edges import load_meaning
+from memory.actions.derived_edges import load_meanings
 from memory.actions.enqueue import TRIAGE, enqueue_entries
 from memory.actions.notification_kinds import CONTRADICTION, PROPOSALS_WAITING
 from memory.models import (
@@ -69,7 +69,7 @@ def triage_entry(account_id: UUID, entry_id: UUID) -> Triage | None:
         entry = rows.first()
         if entry is None:  # decided or erased since
             return None
-        meaning = load_meaning(entry, model)
+        meaning = load_meanings([entry], model).get(entry.pk)
         stated = list(_stated_findings(entry))
         stated_ids = {finding.other_id for finding in stated}
         compared = _compare(entry, meaning, _comparable_entries(entry))
