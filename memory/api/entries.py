@@ -250,13 +250,7 @@ class Update(AgentView):
             entry = get_entry(self.account, filter_readable(self.request.auth, data), data)
             # Locked, so that its state cannot change between this check and the change.
             entry = lock_entry(self.account, entry.pk, data.get("version"))
-            decision = Decision(
-                account_id=self.account,
-                entry_id=entry.pk,
-                actor=self.actor,
-                version=data.get("version"),
-                reason=data.get("reason", ""),
-            )
+            decision = Decision.about(entry, self.actor, data.get("reason", ""))
             settings = MemorySettings.objects.get_or_default(self.account)
             kinds = {entry.kind, values.get("kind", entry.kind)}
             if entry.status == MemoryEntry.Status.ACTIVE and any(
