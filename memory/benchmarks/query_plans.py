@@ -34,9 +34,8 @@ OURS = (
     "memory.retrieval.run_order",
     "memory.models",
 )
-SENDERS = frozenset(
-    {"fetch_all", "_fetch_finite", "_fetch_allowed", "_load_postings"}
-)  # helpers that send the statements of others
+# Helpers that send the statements of others.
+SENDERS = frozenset({"fetch_all", "_fetch_finite", "_fetch_allowed", "_load_postings"})
 PAGE = 50
 
 
