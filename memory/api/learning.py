@@ -19,7 +19,7 @@ from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from memory.actions.judgements import LABELS, MAX_QUESTION_LENGTH, RELEVANT, NewJudgement, judge
-from memory.actions.rankings import Move, get_ranking, move, start_learning
+from memory.actions.rankings import get_ranking, move, start_learning
 from memory.api.lookup import filter_readable
 from memory.api.request_serializers import OwnerIds, build_viewer
 from memory.models import Judgement, Ranking, RankingComparison
@@ -208,15 +208,7 @@ class OneRanking(AgentView):
     def patch(self, request: Request, pk: UUID) -> Response:
         params = parse(StatusInput, request)
         with acting(self.account):
-            ranking = move(
-                Move(
-                    account_id=self.account,
-                    ranking_id=pk,
-                    actor=self.actor,
-                    to=params["status"],
-                    reason=params.get("reason", ""),
-                )
-            )
+            ranking = move(self.account, pk, self.actor, params["status"], params.get("reason", ""))
             return Response(serialize_as(RankingAnswer, ranking))
 
 
