@@ -168,7 +168,12 @@ class Get(AgentView):
                 past = get_past_entry(self.request.auth, data, at)
                 return Response(serialize.serialize_entry(past))
             entry = get_entry(self.account, filter_readable(self.request.auth, data), data)
-            output = serialize.serialize_entry_with_vector(entry, active_model().name)
+            output = serialize.serialize_entry_as(
+                MemoryWithVector,
+                entry,
+                embedding_status=entry.embedding_state,
+                embedding_model=active_model().name,
+            )
         return Response(output)
 
 
