@@ -119,8 +119,7 @@ class _Page:
                 texts[entry.date.date()].append(entry.text)
         with_year = len(self.years) > 1
         self.days = {
-            day: _format_day(day, chinese=_is_chinese(" ".join(texts[day])), with_year=with_year)
-            for day in texts
+            day: _format_day(day, " ".join(texts[day]), with_year=with_year) for day in texts
         }
 
     def text(self, chosen: Mapping[int, str]) -> str:
@@ -166,11 +165,7 @@ def _format_line(rank: int, text: str) -> str:
     return f"[{rank}] {text}\n"
 
 
-def _is_chinese(text: str) -> bool:
-    return chinese_share(text) > MIN_CHINESE_SHARE
-
-
-def _format_day(day: date, *, chinese: bool, with_year: bool) -> str:
-    if chinese:
+def _format_day(day: date, text: str, *, with_year: bool) -> str:
+    if chinese_share(text) > MIN_CHINESE_SHARE:
         return f"{f'{day.year}年' if with_year else ''}{day.month}月{day.day}日"
     return f"{MONTHS[day.month - 1]} {day.day}{f', {day.year}' if with_year else ''}"

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from kmapp.text.everyday_words import EVERYDAY_WORDS
 from kmapp.text.terms import STOP_WORDS, TERM_LENGTH, tagged_chinese_words, terms
@@ -76,15 +76,9 @@ class Vocabulary:
 
     def _list_noun_runs(self, words: Sequence[str]) -> Iterator[list[str]]:
         """Yield the stems of consecutive nouns and what modifies them."""
-        run: list[str] = []
-        for word in words:
-            if self._is_noun(word.casefold()):
-                run.append(_find_stem(word.casefold()))
-            elif run:
-                yield run
-                run = []
-        if run:
-            yield run
+        for is_noun, run in groupby(map(str.casefold, words), self._is_noun):
+            if is_noun:
+                yield [_find_stem(word) for word in run]
 
     def list_phrases(self, text: str) -> list[str]:
         """Return the noun phrases of a text, of one and two stems, joined by a space."""
