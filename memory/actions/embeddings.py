@@ -1,6 +1,7 @@
 """Embedding of memories by workers, and rebuilding of their indexes."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from uuid import UUID
 
 from django.db.models import Value
@@ -72,9 +73,7 @@ def _embed_texts(
 def _embed_contexts(
     model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, Exception]:
-    def read(*, lock: bool) -> Iterator[Text]:
-        return _context_texts(model, account_id, ids, lock=lock)
-
+    read = partial(_context_texts, model, account_id, ids)
     return embed_objects(model, account_id, ids, read=read, context_collection=CONTEXT_COLLECTION)
 
 
