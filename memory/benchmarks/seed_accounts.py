@@ -115,19 +115,15 @@ class Rows:
             copy_vectors(self.vectors)
 
 
-@dataclass
 class Seeder:
     """Writer of the synthetic data of one account."""
 
-    account: Account
-    model: EmbeddingModel
-    number: int
-    rng: np.random.Generator
-
-    def __post_init__(self) -> None:
-        users = max(self.number // ENTRIES_PER_USER, 3)
-        self.population = Population(self.account.pk, users, self.rng)
-        self.cloud = Cloud(self.model.dimensions, self.rng)
+    def __init__(
+        self, account: Account, model: EmbeddingModel, number: int, rng: np.random.Generator
+    ) -> None:
+        self.account, self.model, self.number = account, model, number
+        self.population = Population(account.pk, max(number // ENTRIES_PER_USER, 3), rng)
+        self.cloud = Cloud(model.dimensions, rng)
         self.head = self._head()
 
     def fill(self, report_progress: ReportProgress) -> None:
