@@ -57,6 +57,7 @@ class Observations:
     scores: Floats
     right: Floats
     weights: Floats
+    rows: Floats  # the features of each score
 
     @classmethod
     def of_results(cls, cases: Sequence[Case]) -> "Observations":
@@ -87,16 +88,15 @@ class Observations:
             else 1 / number[source, kind] / (1 if kind == ANSWERED else kinds[source])
             for source, kind in groups
         ]
-        return cls(cases, np.array(scores), np.array(right, float), np.array(weights))
+        rows = [_build_features(*pair) for pair in zip(cases, scores, strict=True)]
+        columns = (np.array(scores), np.array(right, float), np.array(weights), np.array(rows))
+        return cls(cases, *columns)
 
     def fit(self, subset: NDArray[np.bool_] | None = None) -> Calibration:
         """Return the most probabilities logistic functions, by Newton's method."""
-        rows = np.array(
-            [_build_features(c, s) for c, s in zip(self.cases, self.scores, strict=True)]
-        )
         weights = self.weights if subset is None else self.weights * subset
         weights = weights / weights.sum()
-        b = np.zeros(rows.shape[1])
+        rows, b = self.rows, np.zeros(self.rows.shape[1])
         for _ in range(STEPS):
             probabilities = 1 / (1 + np.exp(-rows @ b))
             slope = rows.T @ (weights * (probabilities - self.right)) + DAMPING * b
@@ -112,11 +112,7 @@ class Observations:
         for fold in sorted(set(folds)):
             (english, chinese), is_held_out = self.fit(folds != fold), folds == fold
             b = np.array([*english, *chinese])
-            rows = [
-                _build_features(self.cases[n], self.scores[n])
-                for n in np.flatnonzero(is_held_out).tolist()
-            ]
-            probabilities[is_held_out] = 1 / (1 + np.exp(-np.array(rows) @ b))
+            probabilities[is_held_out] = 1 / (1 + np.exp(-self.rows[is_held_out] @ b))
         return probabilities
 
     def of_source(self, name: str) -> NDArray[np.bool_]:

@@ -96,8 +96,8 @@ def evaluate_held_out(sources: Sequence[Source]) -> dict[str, Figures]:
     return figures_by_source
 
 
-def evaluate(source: Source, weights: Matrix) -> Figures:
+def evaluate(examples: Sequence[Example], weights: Matrix) -> Figures:
     figures = Figures()
-    for example in source.examples:
+    for example in examples:
         figures.add(example, weights)
     return figures

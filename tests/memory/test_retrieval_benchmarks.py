@@ -118,7 +118,7 @@ def test_learned_weights_rank_answers_first(questions: list[EvaluatedQuestion]) 
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
     source = Source("small", training_examples, build_examples(map(remove_context, questions)))
-    figures = evaluate(source, weights).as_dict()
+    figures = evaluate(training_examples, weights).as_dict()
     assert figures["hit@10"] == pytest.approx(2 / 3, abs=1e-3)  # nobody finds what is not there
     assert figures["MRR"] > 0.5
     assert list_training_examples([source]) == training_examples
