@@ -135,7 +135,7 @@ ORDER BY weight * confidence DESC, id LIMIT %(limit)s
 
 
 def _load_edges(account_id: UUID, frontier: Collection[UUID], request: RecallRequest) -> list[Edge]:
-    parameters = {
+    parameters: dict[str, Any] = {
         "as_of": request.search.as_of,
         "account": account_id,
         "types": list(EVIDENCE_TYPES),
