@@ -91,12 +91,8 @@ class PastState:
 
     def _build_cte(self) -> tuple[str, list[Any]]:
         visible = AllowedObjects.from_queryset(self.present)
-        return _PAST_ROWS_SQL.format(present=visible.sql), [
-            self.account_id,
-            self.at,
-            *visible.parameters,
-            _EMPTY_STATE,
-        ]
+        parameters = [self.account_id, self.at, *visible.parameters, _EMPTY_STATE]
+        return _PAST_ROWS_SQL.format(present=visible.sql), parameters
 
 
 def exclude_hidden_entries(rows: EntryQuerySet) -> EntryQuerySet:
