@@ -35,24 +35,25 @@ def _unit_interval(label: Any, help_text: Any) -> forms.FloatField:
     )
 
 
-def _positive_integer(label: Any, help_text: Any) -> forms.IntegerField:
+def _positive_integer(
+    label: Any, help_text: Any = "", *, max_value: int = 2**31 - 1
+) -> forms.IntegerField:
     return forms.IntegerField(
         label=label,
         min_value=1,
-        max_value=2**31 - 1,
+        max_value=max_value,
         required=False,
         help_text=help_text,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
 
 
-def _checkboxes(label: Any, choices: Any, help_text: Any = "") -> forms.MultipleChoiceField:
+def _checkboxes(label: Any, choices: Any) -> forms.MultipleChoiceField:
     return forms.MultipleChoiceField(
         label=label,
         choices=[(value, capfirst(name)) for value, name in choices],
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=help_text,
     )
 
 
@@ -117,16 +118,9 @@ class RetentionSection(SettingsForm):
         "a person can restore them. Pinned memories stay. Leave empty for no limit."
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def add_fields(self) -> None:
         for value, label in MemoryEntry.Kind.choices:
-            self.fields[value] = forms.IntegerField(
-                label=capfirst(label),
-                min_value=1,
-                max_value=MAX_RETENTION_DAYS,
-                required=False,
-                widget=forms.NumberInput(attrs={"inputmode": "numeric", "class": "form-control"}),
-            )
+            self.fields[value] = _positive_integer(capfirst(label), max_value=MAX_RETENTION_DAYS)
 
     @classmethod
     def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
