@@ -98,17 +98,21 @@ class ReviewSection(SettingsForm):
         return cleaned | {"account_wide": policy.value, "review_visibilities": others}
 
 
-class RedactionSection(SettingsForm):
+class AccountSection(SettingsForm):
+    """Settings that the account stores, because other apps apply them too."""
+
+    @classmethod
+    def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
+        return super().values_of(settings.account)
+
+
+class RedactionSection(AccountSection):
     title = _("Redaction")
     lead = _(
         "Matches in memories, reasons and inputs are replaced before the text is stored. "
         "Stored text does not change."
     )
     redact = _checkboxes(_("Redact"), Redaction.choices)
-
-    @classmethod
-    def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
-        return {"redact": settings.account.redact}
 
 
 class RetentionSection(SettingsForm):
@@ -228,7 +232,7 @@ class ExtractionSection(SettingsForm):
         return sections
 
 
-class VerificationSection(SettingsForm):
+class VerificationSection(AccountSection):
     title = _("Verification")
     lead = _(
         "The ledger seals every memory, document and rule when it is written. With verification, "
@@ -240,10 +244,6 @@ class VerificationSection(SettingsForm):
         required=False,
         help_text=_("Searches take about a tenth longer."),
     )
-
-    @classmethod
-    def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
-        return {"verify_on_read": settings.account.verify_on_read}
 
 
 SECTIONS: Mapping[str, type[SettingsForm]] = {
