@@ -30,7 +30,6 @@ QUESTION_MARKS = frozenset("?？")
 Links: TypeAlias = dict[IdText, float]
 NO_LINKS: Mapping[IdText, float] = MappingProxyType({})
 EdgeType = MemoryEdge.Type
-RUN_ORDER_TYPE = EdgeType.NEXT
 # Types of edges whose ends are evidence for each other.
 EVIDENCE_TYPES = (
     EdgeType.NEXT,
@@ -178,7 +177,7 @@ def _load_surroundings(
                 continue
             other, edge_type, *_, weight, confidence, _, decay_rate = fields
             for start, end in (each, other), (other, each):
-                if edge_type == RUN_ORDER_TYPE:
+                if edge_type == EdgeType.NEXT:
                     adjacent[start].append(end)
                 else:
                     strength = compute_edge_strength(weight, confidence, decay_rate, days)
