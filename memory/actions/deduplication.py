@@ -12,6 +12,8 @@ from kmapp.errors import Conflict, Gone
 from memory.models import ErasedEntry, MemoryEntry, MemorySettings
 from memory.models.entry_input import NewEntry
 
+Status = MemoryEntry.Status
+
 
 def find_existing(
     account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]
@@ -103,9 +105,7 @@ def find_identical(
     }
     rows = MemoryEntry.objects.of(settings.account_id).filter(written_sha256__in=nameless)
     # Proposals of other keys must not be revealed.
-    visible = rows.current() | rows.filter(
-        status=MemoryEntry.Status.PROPOSED, created_by=str(actor)
-    )
+    visible = rows.current() | rows.filter(status=Status.PROPOSED, created_by=str(actor))
     matches = {}
     for row in visible.order_by("-pk"):  # the oldest one wins, so that the result is stable
         key, text = nameless[row.written_sha256]

@@ -15,6 +15,7 @@ from kmapp.errors import Conflict, OverBudget
 from kmapp.search.ttl_cache import TtlCache
 from memory.models import EntryQuerySet, MemoryEntry, MemorySettings
 
+Status = MemoryEntry.Status
 DAY = timedelta(days=1)
 TOO_MANY = "too_many_proposals"
 HOUR = 3600  # seconds until a retry can succeed, since the quota is of the last 24 hours
@@ -31,9 +32,7 @@ def enforce_quotas(
     if actor.kind != "key" or not new_entries:
         return
     _refuse_writes(settings, actor, len(new_entries))
-    _refuse_proposals(
-        settings, actor, sum(each.status == MemoryEntry.Status.PROPOSED for each in new_entries)
-    )
+    _refuse_proposals(settings, actor, sum(each.status == Status.PROPOSED for each in new_entries))
 
 
 def _refuse_writes(settings: MemorySettings, actor: Actor, number: int) -> None:
