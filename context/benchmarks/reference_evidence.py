@@ -22,12 +22,12 @@ MAX_PASSAGES = 20
 ID = "01900000-0000-7000-8000-{:012}"
 
 
-def memory_lines(file: Path, template: str, vectors: Vectors, number: int) -> Iterator[str]:
+def memory_lines(file: Path, vectors: Vectors, number: int) -> Iterator[str]:
     """Yield a table of `number` questions, distributed over the file.
 
     Its columns are those of `memory.benchmarks.prompt_tokens`.
     """
-    items, questions = load_sample(file, template, vectors, number)
+    items, questions = load_sample(file, vectors, number)
     yield f"{file.name}: {len(questions):,} questions"
     for label, title in (("", "IDs"), ("{}", "numbers (short_ids)")):
         yield ""

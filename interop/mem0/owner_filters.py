@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kmapp.errors import Invalid
-from memory.retrieval.filters import OWNER_FIELDS, extract_owner_ids
+from memory.models.entries import OWNER_IDS
+from memory.retrieval.filters import extract_owner_ids
 
 MAX_OWNERS = 20  # native searches for one request
 
@@ -82,7 +83,7 @@ def _find_choice(conjuncts: list[Filters]) -> tuple[int, list[Filters]] | None:
         if name == "OR" and isinstance(value, list) and all(isinstance(v, Mapping) for v in value):
             return index, value
         values = value.get("in") if isinstance(value, Mapping) else value
-        if name in OWNER_FIELDS and isinstance(values, list):
+        if name in OWNER_IDS and isinstance(values, list):
             return index, [{name: each} for each in values]
     return None
 

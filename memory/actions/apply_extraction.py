@@ -14,6 +14,7 @@ from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
+from memory.actions.edges import JUDGING_TYPES
 from memory.actions.entries import (
     build_update_proposal,
     needs_review,
@@ -27,18 +28,12 @@ from memory.actions.versions import lock_entry, update_entry
 from memory.extraction.decisions import FactOutcome, normalize_for_comparison
 from memory.extraction.response_schema import Rewrite
 from memory.models import Extraction, MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion, Viewer
+from memory.models.entries import owner_of
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
-from memory.models.extractions import owner_of
 
 Type, Status, Event = MemoryEdge.Type, MemoryEntry.Status, MemoryVersion.Event
 REASON = "Extracted from a conversation."
 ALREADY_PROPOSED = "It is already pending review."
-EDGE_WEIGHTS = {
-    Type.SUPERSEDES: 1.0,
-    Type.CONTRADICTS: 1.0,
-    Type.DERIVED_FROM: 0.5,
-    Type.MENTIONS: 0.5,
-}
 
 
 def finish(row: Extraction, write: Callable[[Extraction], Mapping[str, Any]]) -> None:
@@ -124,10 +119,9 @@ def write_rewrite(row: Extraction, seen: MemoryEntry, rewrite: Rewrite) -> dict[
 def _build_edges(
     src: UUID | None, edge_type: MemoryEdge.Type, ids: Iterable[UUID]
 ) -> list[NewEdge]:
+    weight = 1.0 if edge_type in JUDGING_TYPES else 0.5
     return [
-        NewEdge(
-            type=edge_type, src=EdgeEnd(id=src), dst=EdgeEnd(id=pk), weight=EDGE_WEIGHTS[edge_type]
-        )
+        NewEdge(type=edge_type, src=EdgeEnd(id=src), dst=EdgeEnd(id=pk), weight=weight)
         for pk in ids
     ]
 

@@ -20,11 +20,7 @@ from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.batch_queries import find_nearest_of_each
 from kmapp.search.models import Vector
-from kmapp.search.queries import (
-    AllowedObjects,
-    Collection,
-    QueryVector,
-)
+from kmapp.search.queries import AllowedObjects, Collection, QueryVector
 from kmapp.search.query_vector import build_cosine_scale
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
@@ -84,19 +80,16 @@ class _Audiences:
         self.simple = cache(self._select_simple)
         self.entities = cache(self._list_entities)
 
-    def rows(self, entry: MemoryEntry) -> EntryQuerySet:
-        return self._rows(Audience.of_entry(entry))
-
-    def _rows(self, audience: Audience) -> EntryQuerySet:
+    def rows(self, audience: Audience) -> EntryQuerySet:
         current = MemoryEntry.objects.of(self.account_id).current()
         return current.filter(**audience.fields)
 
     def _select_simple(self, audience: Audience) -> AllowedObjects:
-        return AllowedObjects.from_queryset(self._rows(audience).exclude(kind__in=COMPOSITE_KINDS))
+        return AllowedObjects.from_queryset(self.rows(audience).exclude(kind__in=COMPOSITE_KINDS))
 
     def _list_entities(self, audience: Audience) -> list[tuple[UUID, str]]:
         """Return the newest entities and their names."""
-        rows = self._rows(audience).filter(kind=Kind.ENTITY).order_by("-pk")
+        rows = self.rows(audience).filter(kind=Kind.ENTITY).order_by("-pk")
         entities = rows.values_list("pk", "title", "content")[:MAX_ENTITIES]
         return [(pk, title or content) for pk, title, content in entities]
 
@@ -149,11 +142,6 @@ def _weigh_related(account_id: UUID, close: Mapping[UUID, Mapping[UUID, float]])
     return weights
 
 
-def load_meaning(entry: MemoryEntry, model: EmbeddingModel) -> QueryVector | None:
-    """Return the vector of an entry for a model, or None while it has none."""
-    return load_meanings([entry], model).get(entry.pk)
-
-
 def load_meanings(entries: Sequence[MemoryEntry], model: EmbeddingModel) -> dict[UUID, QueryVector]:
     """Return the vectors of entries of one account for a model, by id. Some may have none."""
     if not entries:
@@ -189,13 +177,14 @@ def _list_mentioned(entry: MemoryEntry, audiences: _Audiences) -> list[UUID]:
 def _list_mentioning(entity: MemoryEntry, audiences: _Audiences) -> list[UUID]:
     name = entity.title or entity.content
     collection = Collection(account_id=entity.account_id, name=COLLECTION)
-    within = audiences.simple(Audience.of_entry(entity))
+    audience = Audience.of_entry(entity)
+    within = audiences.simple(audience)
     words = load_weighted_terms(collection, terms(name))
     candidates = find_best_by_words(collection, words, within=within, limit=MENTION_CANDIDATES)
     # Existing edges are checked as well: the entity may have another name now.
     edges = MemoryEdge.objects.of(entity.account_id).filter(dst=entity, type=Type.MENTIONS)
     existing = edges.filter(origin=MemoryEdge.Origin.DERIVED).values_list("src_id", flat=True)
-    rows = audiences.rows(entity).filter(pk__in={*candidates, *existing}).order_by("pk")
+    rows = audiences.rows(audience).filter(pk__in={*candidates, *existing}).order_by("pk")
     return [
         row.pk
         for row in rows

@@ -1,6 +1,7 @@
 """Embedding of memories by workers, and rebuilding of their indexes."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from uuid import UUID
 
 from django.db.models import Value
@@ -16,12 +17,7 @@ from kmapp.search.embed_jobs import Text, embed_for_all_models, embed_objects
 from kmapp.search.models import Vector
 from kmapp.search.passages import Template, render_parts, render_with_predecessor
 from kmapp.search.registry import register_source
-from memory.actions.enqueue import (
-    EMBED_CONTEXT,
-    TRIAGE,
-    enqueue_embeddings,
-    enqueue_entries,
-)
+from memory.actions.enqueue import EMBED_CONTEXT, TRIAGE, enqueue_embeddings, enqueue_entries
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import COLD, COLLECTION, CONTEXT_COLLECTION
 from memory.retrieval.indexed_text import build_indexed_text, build_passage
@@ -77,9 +73,7 @@ def _embed_texts(
 def _embed_contexts(
     model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, Exception]:
-    def read(*, lock: bool) -> Iterator[Text]:
-        return _context_texts(model, account_id, ids, lock=lock)
-
+    read = partial(_context_texts, model, account_id, ids)
     return embed_objects(model, account_id, ids, read=read, context_collection=CONTEXT_COLLECTION)
 
 

@@ -5,15 +5,12 @@ from uuid import UUID
 
 from django.db.models.functions import Now
 
+from kmapp.accounts.acting import acting
 from kmapp.database.bulk_insert import Insert
 from kmapp.outbox.actions import Task, publish, publish_all
 from kmapp.outbox.models import OutboxEvent
 from kmapp.providers.active import models_in_use
-from kmapp.search.actions import (
-    Part,
-    await_vectors,
-    insert_pending,
-)
+from kmapp.search.actions import Part, await_vectors, insert_pending
 from kmapp.search.document_index import insert_documents
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
@@ -111,9 +108,13 @@ def enqueue_edge_derivation(account_id: UUID, entries: Sequence[UUID], cause: UU
 
 
 def enqueue_topic_growth(account_id: UUID) -> None:
-    """Enqueue the growth of topics if memories were embedded since the last run."""
-    rows = OutboxEvent.objects.of(account_id).filter(topic=RELATE)
-    # Events of the future are from before the clock went back; they must not hide new ones.
-    newest = rows.filter(created_at__lte=Now()).order_by("-pk").first()
-    if newest:
-        publish(account_id, TOPICS, [Task(job_key=str(newest.pk), payload={})])
+    """Enqueue the growth of topics if memories were embedded since the last run.
+
+    Opens `acting` itself.
+    """
+    with acting(account_id):
+        rows = OutboxEvent.objects.of(account_id).filter(topic=RELATE)
+        # Events of the future are from before the clock went back; they must not hide new ones.
+        newest = rows.filter(created_at__lte=Now()).order_by("-pk").first()
+        if newest:
+            publish(account_id, TOPICS, [Task(job_key=str(newest.pk), payload={})])

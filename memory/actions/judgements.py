@@ -17,7 +17,7 @@ from kmapp.ledger.canonical import encode_canonical
 from memory.actions.shadow_comparisons import delete_comparisons_of_people
 from memory.actions.versions import lock_entries
 from memory.models import Judgement, RankingComparison, Viewer
-from memory.models.learning import OWNER_IDS
+from memory.models.entries import owner_of
 
 MAX_JUDGEMENTS = 500  # judgements of one commit
 MAX_QUESTION_LENGTH = 4_000  # characters of a question
@@ -76,15 +76,13 @@ def _build_judgement(
     account_id: UUID, judgement: NewJudgement, source: str, kinds: Sequence[str]
 ) -> Judgement:
     question = redact_text(judgement.question.strip(), kinds)[:MAX_QUESTION_LENGTH]
-    ids = {name: getattr(judgement.viewer, name) for name in OWNER_IDS}
-    scope = judgement.viewer.scope or ""
-    key = [question, *ids.values(), scope, str(judgement.entry_id), source]
+    owner = owner_of(judgement.viewer)
+    key = [question, *owner.values(), str(judgement.entry_id), source]
     return Judgement(
         id=uuid5(account_id, encode_canonical(key).decode()),
         account_id=account_id,
         question=question,
-        **ids,
-        scope=scope,
+        **owner,
         entry_id=judgement.entry_id,
         label=judgement.label,
         source=source,

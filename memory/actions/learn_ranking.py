@@ -19,11 +19,11 @@ from kmapp.search.variants import AccountRanking
 from kmapp.search.weights import SHIPPED_WEIGHTS
 from memory.actions.rankings import MIN_QUESTIONS
 from memory.actions.shadow_comparisons import select_storable
-from memory.learning.evaluation import DEPTH, Outcome, compare, is_better
+from memory.learning.evaluation import DEPTH, compare, is_better, measure_ranking
 from memory.learning.fit import NAMES, Example, build_signal_rows, learn
 from memory.learning.questions import LabelledQuestion, list_labels, list_questions
 from memory.models import Ranking, RankingComparison
-from memory.models.learning import OWNER_IDS
+from memory.models.entries import owner_of
 from memory.retrieval.candidates import collect_candidates
 from memory.retrieval.search import SearchRequest, filter_entries
 
@@ -79,13 +79,14 @@ def run_learning(account_id: UUID, ranking_id: UUID) -> None:
     examples = [case.example() for case in training]
     if len(cases) < MIN_QUESTIONS or not held_out or not any(each.right.any() for each in examples):
         return _store_evaluation(ranking, evaluation | {"outcome": "too_few_questions"})
-    learned = _serialize_weights(learn(examples, prior=np.array(live.weights)))
+    fitted = learn(examples, prior=np.array(live.weights))
+    learned = tuple(round(max(MIN_WEIGHT, float(weight)), DECIMALS) for weight in fitted)
     after = {
         id(case): rank_with_weights(case.question.text, case.ranked, learned) for case in cases
     }
     measures = compare(
-        [Outcome.of(case.ranked, case.relevant) for case in held_out],
-        [Outcome.of(after[id(case)], case.relevant) for case in held_out],
+        [measure_ranking(case.ranked, case.relevant) for case in held_out],
+        [measure_ranking(after[id(case)], case.relevant) for case in held_out],
     )
     evaluation["measures"] = measures
     if not is_better(measures):
@@ -119,22 +120,16 @@ def _rank_candidates(
     return _Case(question, frozenset(map(str, question.relevant)), ranked)
 
 
-def _serialize_weights(learned: Any) -> tuple[float, ...]:
-    return tuple(round(max(MIN_WEIGHT, float(weight)), DECIMALS) for weight in learned)
-
-
 def _build_comparison(
     ranking: Ranking, case: _Case, after: Sequence[RankedCandidate]
 ) -> RankingComparison:
     old, new = ([UUID(each.id) for each in side[:DEPTH]] for side in (case.ranked, after))
-    viewer = case.question.viewer
     return RankingComparison(
         account_id=ranking.account_id,
         ranking=ranking,
         origin=Origin.HELD_OUT if case.question.is_held_out else Origin.LEARNED_ON,
         question=case.question.text,
-        **{name: getattr(viewer, name) for name in OWNER_IDS},
-        scope=viewer.scope or "",
+        **owner_of(case.question.viewer),
         before=old,
         after=new,
         relevant=list(case.question.relevant),

@@ -19,8 +19,8 @@ from memory.actions.entries import WriteResult, write_batch
 from memory.actions.versions import wrong_status_error
 from memory.extraction.conversation import Message
 from memory.models import Extraction, MemoryEntry
+from memory.models.entries import owner_of
 from memory.models.entry_input import Batch, NewEntry
-from memory.models.extractions import owner_of
 
 EXTRACT = "memory.extract"
 NO_CHAT_MODEL = "no_chat_model"

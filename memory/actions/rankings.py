@@ -1,7 +1,6 @@
 """Rankings: learned from labelled questions, run in shadow, promoted and rolled back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -80,33 +79,21 @@ def require_questions(questions: list[LabelledQuestion]) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
-    """A request of a person or a key to change the status of a ranking."""
-
-    account_id: UUID
-    ranking_id: UUID
-    actor: Actor
-    to: str
-    reason: str = ""
-
-
-def move(request: Move) -> Ranking:
+def move(account_id: UUID, ranking_id: UUID, actor: Actor, to: str, reason: str) -> Ranking:
     """Change the status, and that of the ranking which it replaces. Inside `acting`.
 
     Retiring the active ranking rolls back: the ranking that it replaced is active again, or the
     shipped weights are used.
     """
-    account_id = request.account_id
     locked = Ranking.objects.of(account_id).select_for_update(no_key=True).order_by("pk")
     rows = {row.pk: row for row in locked}
-    ranking = rows.get(request.ranking_id) or get_ranking(account_id, request.ranking_id)
-    if ranking.status == request.to:
+    ranking = rows.get(ranking_id) or get_ranking(account_id, ranking_id)
+    if ranking.status == to:
         return ranking
-    _refuse_leaps(ranking, request.to)
-    changes = _changes(ranking, request.to, rows)
-    reason = redact_reason(account_id, request.reason)
-    with recording(account_id, request.actor, reason=reason) as commit:
+    _refuse_leaps(ranking, to)
+    changes = _changes(ranking, to, rows)
+    reason = redact_reason(account_id, reason)
+    with recording(account_id, actor, reason=reason) as commit:
         for row, values in changes:
             for name, value in {**values, "commit_id": commit.id}.items():
                 setattr(row, name, value)

@@ -46,13 +46,13 @@ def count_active_by_kind(account_id: UUID) -> dict[str, int]:
     return dict(rows.order_by().values_list("kind").annotate(Count("pk")))
 
 
-def apply_retention(account_id: UUID, *, limit: int = MAX_PER_RUN) -> int:
+def apply_retention(account_id: UUID) -> int:
     """Forget memories past their retention, and return how many. Opens `acting` per batch."""
     with acting(account_id):
         days_by_kind = MemorySettings.objects.get_or_default(account_id).forget_after
     forgotten = 0
     for kind, days in days_by_kind.items():
-        while forgotten < limit and (number := _forget_batch(account_id, kind, days)):
+        while forgotten < MAX_PER_RUN and (number := _forget_batch(account_id, kind, days)):
             forgotten += number
     return forgotten
 

@@ -18,8 +18,8 @@ from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.clock import SteadyTime
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.search.lookups import IdArray
-from memory.models import MemoryEntry, Ranking, RankingComparison
-from memory.models.learning import OWNER_IDS
+from memory.models import MemoryEntry, Ranking, RankingComparison, Viewer
+from memory.models.entries import owner_of
 from memory.retrieval.shadow_rankings import has_observations, take_observations
 
 MAX_COMPARISONS = 500  # of one account; older ones are removed
@@ -56,17 +56,15 @@ def _build_comparison(
     shadow: Ranking, observation: dict[str, Any], kinds: list[str]
 ) -> RankingComparison:
     question = redact_text(observation["question"], kinds)
-    ids = {name: observation["viewer"][name] for name in OWNER_IDS}
-    scope = observation["viewer"]["scope"] or ""
-    key = encode_canonical([str(shadow.pk), question, *ids.values(), scope]).decode()
+    owner = owner_of(Viewer(**observation["viewer"]))
+    key = encode_canonical([str(shadow.pk), question, *owner.values()]).decode()
     return RankingComparison(
         id=uuid5(shadow.account_id, key),
         account_id=shadow.account_id,
         ranking=shadow,
         origin=RankingComparison.Origin.SHADOW,
         question=question,
-        **ids,
-        scope=scope,
+        **owner,
         before=[UUID(pk) for pk in observation["before"]],
         after=[UUID(pk) for pk in observation["after"]],
         changed=len({*observation["before"]} - {*observation["after"]}),

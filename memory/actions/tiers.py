@@ -48,11 +48,11 @@ WHERE account_id = %s AND src_id = ANY (%s::uuid[]) AND dst_id = ANY (%s::uuid[]
 """
 
 
-def demote_unused_entries(account_id: UUID, *, limit: int = MAX_PER_RUN) -> int:
+def demote_unused_entries(account_id: UUID) -> int:
     """Move unused memories one tier down, and return how many. Opens `acting` for each batch."""
     moved = 0
     for tier, below, warmth in reversed(COOLING_STEPS):  # so that a memory moves once per run
-        while moved < limit and (number := _demote_batch(account_id, tier, below, warmth)):
+        while moved < MAX_PER_RUN and (number := _demote_batch(account_id, tier, below, warmth)):
             moved += number
     return moved
 

@@ -46,8 +46,8 @@ class Group:
 
 def find_audiences(account_id: UUID) -> list[Audience]:
     """Return the audiences that have enough memories for a topic."""
-    names = ("scope", "visibility", "user_id", "agent_id", "run_id")
-    owners = _clusterable(account_id).order_by().values_list(*names).annotate(Count("pk"))
+    rows = _clusterable(account_id).order_by()
+    owners = rows.values_list(*Audience._fields).annotate(Count("pk"))
     numbers: Counter[Audience] = Counter()
     for *owner, number in owners.iterator():
         numbers[Audience.of(*owner)] += number

@@ -17,13 +17,7 @@ from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.ledger.actions import Recording, recording
 from memory.actions.edges import build_derived_edge
 from memory.actions.entries import write_within_commit
-from memory.actions.topic_groups import (
-    Group,
-    find_audiences,
-    find_topics,
-    merge_edges,
-    read_groups,
-)
+from memory.actions.topic_groups import Group, find_audiences, find_topics, merge_edges, read_groups
 from memory.actions.topic_labels import Labeller
 from memory.actions.versions import lock_against_erasure, lock_entry, update_entry
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
@@ -88,9 +82,8 @@ def _plan_changes(
 ) -> list[TopicChange]:
     """Return the changes. New topics are named by what sets them apart in the group."""
     topic_ids, before = group.number_topics(topics)
-    grown = assign_topics(group.graph, before)
     members: dict[int, list[int]] = defaultdict(list)
-    for place, topic in enumerate(grown.topics):
+    for place, topic in enumerate(assign_topics(group.graph, before)):
         if topic != before[place]:
             members[topic].append(place)
     changes = []

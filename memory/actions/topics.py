@@ -20,7 +20,7 @@ from kmapp.errors import Conflict, Invalid, NotFound
 from memory.actions import review
 from memory.actions.edges import build_derived_edge, delete_edges
 from memory.actions.review import Decision
-from memory.actions.topic_groups import CURRENT_STATUSES
+from memory.actions.topic_groups import CURRENT_STATUSES, merge_edges
 from memory.actions.topic_growth import (
     WEIGHT,
     TopicChange,
@@ -134,9 +134,7 @@ def unmerge_topic(decision: Decision) -> MemoryEntry:
 
 def list_merged_topics(account_id: UUID, topic: UUID) -> list[MemoryEntry]:
     """Return the topics that were merged into this one directly."""
-    edges = MemoryEdge.objects.of(account_id).filter(
-        src=topic, type=Type.SUPERSEDES, dst__kind=Kind.TOPIC, dst__status=Status.SUPERSEDED
-    )
+    edges = merge_edges(account_id).filter(src=topic)
     return [edge.dst for edge in edges.select_related("dst").order_by("dst_id")]
 
 

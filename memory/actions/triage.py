@@ -19,19 +19,14 @@ from kmapp.database.ids import IdText
 from kmapp.notifications.actions import notify
 from kmapp.providers.active import active_model
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.queries import (
-    AllowedObjects,
-    Collection,
-    QueryVector,
-    find_nearest,
-)
+from kmapp.search.queries import AllowedObjects, Collection, QueryVector, find_nearest
 from kmapp.search.query_vector import build_cosine_scale
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.security.pii import find_pii
 from kmapp.security.prompt_injection import extract_excerpts
 from kmapp.security.prompt_injection.confusables import list_confusable
 from kmapp.text.terms import terms
-from memory.actions.derived_edges import load_meaning
+from memory.actions.derived_edges import load_meanings
 from memory.actions.enqueue import TRIAGE, enqueue_entries
 from memory.actions.notification_kinds import CONTRADICTION, PROPOSALS_WAITING
 from memory.models import (
@@ -74,7 +69,7 @@ def triage_entry(account_id: UUID, entry_id: UUID) -> Triage | None:
         entry = rows.first()
         if entry is None:  # decided or erased since
             return None
-        meaning = load_meaning(entry, model)
+        meaning = load_meanings([entry], model).get(entry.pk)
         stated = list(_stated_findings(entry))
         stated_ids = {finding.other_id for finding in stated}
         compared = _compare(entry, meaning, _comparable_entries(entry))

@@ -8,7 +8,6 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from kmapp.accounts.actors import Actor
 from kmapp.database.bulk_insert import build_insert_sql, encode_rows, insert_rows, mark_inserted
 from kmapp.database.cursors import prepared_cursor
 from kmapp.errors import Conflict, Gone, NotFound
@@ -38,7 +37,7 @@ Event = MemoryVersion.Event
 def record_versions(
     entries: Iterable[MemoryEntry], commit: Recording, reason: str, event: str = Event.ADD
 ) -> None:
-    versions = [build_version(entry, commit, commit.actor, reason, event) for entry in entries]
+    versions = [build_version(entry, commit, reason, event) for entry in entries]
     insert_rows(versions)
     report_changes(commit.account_id, WEBHOOK_SOURCE, [version.pk for version in versions])
 
@@ -64,9 +63,7 @@ def insert_new_entries(entries: Iterable[MemoryEntry], commit: Recording, reason
     if not rows:
         return set()
     bodies = {entry.pk: encode_canonical(entry.body()) for entry in rows}
-    versions = [
-        build_version(entry, commit, commit.actor, reason, body=bodies[entry.pk]) for entry in rows
-    ]
+    versions = [build_version(entry, commit, reason, body=bodies[entry.pk]) for entry in rows]
     with prepared_cursor() as cursor:
         cursor.execute(_INSERT_NEW, [encode_rows(rows), encode_rows(versions), commit.account_id])
         webhooks = dict(cursor.fetchall())
@@ -84,7 +81,6 @@ def insert_new_entries(entries: Iterable[MemoryEntry], commit: Recording, reason
 def build_version(
     entry: MemoryEntry,
     commit: Recording,
-    actor: Actor,
     reason: str,
     event: str = Event.ADD,
     *,
@@ -96,7 +92,7 @@ def build_version(
         version=entry.version,
         event=event,
         state=json.loads(encode_canonical(entry.body()) if body is None else body),
-        actor=str(actor),
+        actor=str(commit.actor),
         reason=reason,
         created_at=entry.updated_at,
         commit_id=commit.id,

@@ -13,13 +13,13 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
-from kmapp.errors import Invalid
 from memory.actions import messages as adding
 from memory.actions.messages import MessageContext, QueuedExtraction
 from memory.api.message_input import MessagesField, refuse_unreadable_images
 from memory.api.request_serializers import MAX_TEXT_LENGTH, OwnerIds, provided_values
 from memory.api.response_types import AddAnswer, AddedMessage
 from memory.models import MemoryEntry
+from memory.models.entries import OWNER_IDS
 
 PROCEDURAL = "procedural_memory"
 MAX_PROMPT_LENGTH = 20_000  # characters
@@ -125,10 +125,8 @@ class StoreIfWorthwhile(AgentView):
 
 
 def _build_message_context(account_id: UUID, actor: Actor, data: dict[str, Any]) -> MessageContext:
-    names = ("scope", "user_id", "agent_id", "app_id", "run_id", "metadata", "observed_at")
+    names = (*OWNER_IDS, "scope", "metadata", "observed_at")
     ids = provided_values({name: data.get(name) for name in names})
-    if not isinstance(ids.get("metadata", {}), dict):
-        raise Invalid("metadata is an object.")
     return MessageContext(account_id=account_id, actor=actor, **ids)
 
 

@@ -168,7 +168,12 @@ class Get(AgentView):
                 past = get_past_entry(self.request.auth, data, at)
                 return Response(serialize.serialize_entry(past))
             entry = get_entry(self.account, filter_readable(self.request.auth, data), data)
-            output = serialize.serialize_entry_with_vector(entry, active_model().name)
+            output = serialize.serialize_entry_as(
+                MemoryWithVector,
+                entry,
+                embedding_status=entry.embedding_state,
+                embedding_model=active_model().name,
+            )
         return Response(output)
 
 
@@ -250,13 +255,7 @@ class Update(AgentView):
             entry = get_entry(self.account, filter_readable(self.request.auth, data), data)
             # Locked, so that its state cannot change between this check and the change.
             entry = lock_entry(self.account, entry.pk, data.get("version"))
-            decision = Decision(
-                account_id=self.account,
-                entry_id=entry.pk,
-                actor=self.actor,
-                version=data.get("version"),
-                reason=data.get("reason", ""),
-            )
+            decision = Decision.about(entry, self.actor, data.get("reason", ""))
             settings = MemorySettings.objects.get_or_default(self.account)
             kinds = {entry.kind, values.get("kind", entry.kind)}
             if entry.status == MemoryEntry.Status.ACTIVE and any(

@@ -19,9 +19,9 @@ from memory.actions.confirmation_tickets import TICKET_LIFETIME
 from memory.api.request_serializers import OwnerIds
 from memory.api.response_types import Erasure, ErasureCount
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry
+from memory.models.entries import OWNER_IDS
 from memory.models.entry_input import derive_entry_id
 
-OWNER_IDS = ("user_id", "agent_id", "app_id", "run_id")
 MAX_NAMED_IDS = 1_000
 OTHER_FIELDS = {"user_id", "confirm_token", "reason"}
 ON_DISK_NOTE = (

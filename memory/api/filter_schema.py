@@ -13,7 +13,7 @@ from memory.retrieval.filters import (
     LOGICAL_OPERATORS,
     MAX_VALUE_LENGTH,
     MAX_VALUES,
-    list_operators,
+    OPERATORS_BY_KIND,
 )
 
 Schema = dict[str, Any]
@@ -36,7 +36,7 @@ def _build_field_schema(kind: str) -> Schema:
         return {"type": "object", "description": "Conditions on the metadata, by key."}
     value = _VALUES[kind]
     several = {"type": "array", "items": value, "maxItems": MAX_VALUES}
-    operators = list_operators(kind)
+    operators = OPERATORS_BY_KIND[kind]
     properties = {name: several if name == "in" else value for name in sorted(operators)}
     for name in {"eq", "ne"} & operators:
         properties[name] = {"anyOf": [value, {"const": ANY_VALUE}, {"type": "null"}]}

@@ -24,7 +24,8 @@ from memory.api.lookup import filter_forgettable, get_entry
 from memory.api.request_serializers import EntryFilters, select_owner_filters
 from memory.api.response_types import Forgetting, ForgettingCount, Memory
 from memory.models import EntryQuerySet, MemoryEntry
-from memory.retrieval.filters import OWNER_FIELDS, parse_filter
+from memory.models.entries import OWNER_IDS
+from memory.retrieval.filters import parse_filter
 
 NARROWING_FIELDS = ("kinds", "tags", "filters", "observed_before", "observed_after")
 
@@ -38,7 +39,7 @@ class ForgetInput(Exact, EntryFilters):
     """
 
     aliases = {**EntryFilters.aliases, "memory_id": "id", "node_id": "id"}
-    together = any_of("id", "client_id", *OWNER_FIELDS, *NARROWING_FIELDS)
+    together = any_of("id", "client_id", *OWNER_IDS, *NARROWING_FIELDS)
 
     id = serializers.UUIDField(required=False)
     client_id = IdField()
@@ -50,9 +51,7 @@ class ForgetInput(Exact, EntryFilters):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Require a selection, so that omitting a field cannot forget everything."""
-        if not any(
-            attrs.get(name) for name in ("id", "client_id", *OWNER_FIELDS, *NARROWING_FIELDS)
-        ):
+        if not any(attrs.get(name) for name in ("id", "client_id", *OWNER_IDS, *NARROWING_FIELDS)):
             raise serializers.ValidationError(
                 {
                     "id": "Send at least one of id, client_id, user_id, agent_id, app_id, "

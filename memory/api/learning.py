@@ -1,8 +1,9 @@
 """API of learned rankings: judgements, proposals, their evidence and status."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, TypedDict
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from memory.actions.judgements import LABELS, MAX_QUESTION_LENGTH, RELEVANT, NewJudgement, judge
-from memory.actions.rankings import Move, get_ranking, move, start_learning
+from memory.actions.rankings import get_ranking, move, start_learning
 from memory.api.lookup import filter_readable
 from memory.api.request_serializers import OwnerIds, build_viewer
 from memory.models import Judgement, Ranking, RankingComparison
@@ -141,12 +142,7 @@ class Judgements(AgentView):
         params = parse(PagesInput, request)
         with acting(self.account):
             rows = Judgement.objects.of(self.account).order_by("-created_at", "-pk")
-            rows_of_page = _slice(rows, params)
-        results = [
-            serialize_as(StoredJudgement, row, memory_id=row.entry_id, relevant=RELEVANT[row.label])
-            for row in rows_of_page
-        ]
-        return Response(_page(results, params))
+            return Response(_load_page(rows, params, _serialize_judgement))
 
     @extend_schema(request=JudgementsInput, responses={200: JudgedAnswer})
     def post(self, request: Request) -> Response:
@@ -208,15 +204,7 @@ class OneRanking(AgentView):
     def patch(self, request: Request, pk: UUID) -> Response:
         params = parse(StatusInput, request)
         with acting(self.account):
-            ranking = move(
-                Move(
-                    account_id=self.account,
-                    ranking_id=pk,
-                    actor=self.actor,
-                    to=params["status"],
-                    reason=params.get("reason", ""),
-                )
-            )
+            ranking = move(self.account, pk, self.actor, params["status"], params.get("reason", ""))
             return Response(serialize_as(RankingAnswer, ranking))
 
 
@@ -231,17 +219,17 @@ class RankingComparisons(AgentView):
         with acting(self.account):
             ranking = get_ranking(self.account, pk)
             rows = ranking.comparisons.filter(origin=params["origin"]).order_by("-changed", "-pk")
-            rows_of_page = _slice(rows, params)
-        return Response(
-            _page([serialize_as(ComparisonAnswer, row) for row in rows_of_page], params)
-        )
+            return Response(_load_page(rows, params, partial(serialize_as, ComparisonAnswer)))
 
 
-def _slice(rows: Any, params: Mapping[str, int]) -> list[Any]:
-    return list(rows[params["offset"] : params["offset"] + params["limit"] + 1])
+def _serialize_judgement(row: Judgement) -> StoredJudgement:
+    return serialize_as(StoredJudgement, row, memory_id=row.entry_id, relevant=RELEVANT[row.label])
 
 
-def _page(results: Sequence[Any], params: Mapping[str, int]) -> dict[str, Any]:
-    limit, offset = params["limit"], params["offset"]
-    following = offset + limit if len(results) > limit else None
-    return {"results": list(results[:limit]), "next": following}
+def _load_page(
+    rows: Any, params: Mapping[str, int], serialize: Callable[[Any], Any]
+) -> dict[str, Any]:
+    end = params["offset"] + params["limit"]
+    page = list(rows[params["offset"] : end + 1])
+    results = [serialize(row) for row in page[: params["limit"]]]
+    return {"results": results, "next": end if len(page) > len(results) else None}

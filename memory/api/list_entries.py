@@ -1,7 +1,6 @@
 """Endpoint for listing memories by page."""
 
 import base64
-import binascii
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -24,8 +23,9 @@ from memory.api import serialize
 from memory.api.request_serializers import FiltersField, OwnerAndKinds, build_viewer
 from memory.api.response_types import ListAnswer
 from memory.models import EntryQuerySet, MemoryEntry
+from memory.models.entries import OWNER_IDS
 from memory.retrieval.as_of import PastState, exclude_hidden_entries
-from memory.retrieval.filters import OWNER_FIELDS, parse_filter
+from memory.retrieval.filters import parse_filter
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 200
@@ -105,9 +105,8 @@ def filter_listable(
     rows = MemoryEntry.objects.of(principal.account_id)
     viewer = build_viewer(data)
     if principal.may(Scope.ADMIN):
-        has_owner = any(
-            data.get(name) for name in (*OWNER_FIELDS, "scope")
-        )  # a filter alone only narrows
+        # A filter alone only narrows.
+        has_owner = any(data.get(name) for name in (*OWNER_IDS, "scope"))
         return rows.visible_to(viewer) if has_owner else rows
     if visible_only:
         rows = rows.current_or_written_by(str(principal.actor), at)
@@ -136,10 +135,11 @@ def _format_cursor(entry: MemoryEntry) -> str:
 def _parse_cursor(cursor: str) -> Q:
     """Return the rows after the last memory of a page."""
     try:
-        cursor_text = base64.urlsafe_b64decode(cursor.encode()).decode().rsplit(" ", 1)
-        at, pk = datetime.fromisoformat(cursor_text[0]), UUID(cursor_text[1])
+        cursor_text = base64.urlsafe_b64decode(cursor.encode()).decode()
+        created_at, _, last = cursor_text.rpartition(" ")
+        at, pk = datetime.fromisoformat(created_at), UUID(last)
         at.astimezone()
-    except (ValueError, IndexError, OverflowError, binascii.Error) as error:
+    except (ValueError, OverflowError) as error:
         issue = {"path": "cursor", "message": "is not a next_cursor of this list"}
         raise Invalid(
             "This cursor is not valid. Start again without a cursor.", issues=[issue]

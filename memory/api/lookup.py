@@ -17,9 +17,9 @@ from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.providers.active import active_model
 from memory.api.request_serializers import OwnerIds, build_viewer
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry, MemoryVersion
+from memory.models.entries import OWNER_IDS
 from memory.models.entry_input import derive_entry_id
 from memory.retrieval.as_of import PastState, exclude_hidden_entries
-from memory.retrieval.filters import OWNER_FIELDS
 
 
 class MemoryReference(OwnerIds):
@@ -82,7 +82,7 @@ def filter_readable(
 
 
 def _filter_visible_to_owner(rows: EntryQuerySet, data: Mapping[str, Any]) -> EntryQuerySet:
-    owner_ids = {name: data.get(name) for name in OWNER_FIELDS}
+    owner_ids = {name: data.get(name) for name in OWNER_IDS}
     return rows.visible_to(build_viewer(owner_ids)) if any(owner_ids.values()) else rows
 
 

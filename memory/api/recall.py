@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kmapp.accounts.scopes import Scope
+from kmapp.api.response_types import serialize_as
 from kmapp.api.rules_in_answers import evaluate_rules
 from kmapp.api.throttles import count_request
 from kmapp.api.views import AgentView, parse
@@ -234,19 +235,14 @@ class Inject(AgentView):
             min_score=data.get("min_score"),
         )
         count_accesses(self.account, [hit.entry.pk for hit in injected.hits])
-        return Response(
-            {
-                "text": injected.text,
-                "memories": [
-                    serialize.serialize_hit(hit, self.variant, explain=data["explain"])
-                    for hit in injected.hits
-                ],
-                **self.variant.versions(),
-                "query": data["query"],
-                "threshold": injected.threshold,
-                "has_relevant": injected.has_relevant,
-                "confidence": injected.confidence,
-                "tokens": injected.tokens,
-                "decisions": injected.decisions,
-            }
+        output = serialize_as(
+            InjectAnswer,
+            injected,
+            memories=[
+                serialize.serialize_hit(hit, self.variant, explain=data["explain"])
+                for hit in injected.hits
+            ],
+            query=data["query"],
+            **self.variant.versions(),
         )
+        return Response(output)

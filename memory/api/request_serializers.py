@@ -8,13 +8,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from kmapp.api.serializers import (
-    Aliases,
-    IdField,
-    OneOrMore,
-)
+from kmapp.api.serializers import Aliases, IdField, OneOrMore
 from memory.models import MemoryEntry, Viewer
-from memory.retrieval.filters import OWNER_FIELDS, extract_owner_ids
+from memory.models.entries import OWNER_IDS
+from memory.retrieval.filters import extract_owner_ids
 from memory.retrieval.search import DEFAULT_LIMIT
 
 MAX_TEXT_LENGTH = 50_000  # characters of one memory
@@ -98,7 +95,7 @@ class SearchInput(QueryFilters):
 
 def select_owner_filters(data: Mapping[str, Any]) -> dict[str, str]:
     """Return the owner IDs of a request, or those that its filter requires."""
-    named = {name: data[name] for name in OWNER_FIELDS if data.get(name)}
+    named = {name: data[name] for name in OWNER_IDS if data.get(name)}
     return named or extract_owner_ids(data.get("filters") or {})
 
 

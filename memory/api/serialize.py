@@ -43,14 +43,6 @@ def serialize_stored_entry(
     return serialize_entry_as(types.StoreAnswer, entry, decisions=decisions)
 
 
-def serialize_entry_with_vector(entry: MemoryEntry, model: str) -> types.MemoryWithVector:
-    """Serialize an entry from a queryset `with_embedding_state`."""
-    state = entry.embedding_state
-    return serialize_entry_as(
-        types.MemoryWithVector, entry, embedding_status=state, embedding_model=model
-    )
-
-
 def serialize_hit(hit: search.Hit, variant: Variant, *, explain: bool) -> types.Hit:
     """Serialize a search result. With `explain`, include the parts of the score."""
     entry = hit.entry

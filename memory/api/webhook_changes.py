@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.notifications.webhooks.changes import Change, Source, register_source
 from memory.actions.enqueue import WEBHOOK_SOURCE
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
+from memory.models.entries import OWNER_IDS
 
 ADDED_EVENT, UPDATED_EVENT = "memory.added", "memory.updated"
 DELETED_EVENT, PROPOSED_EVENT = "memory.deleted", "memory.proposed"
@@ -17,7 +18,7 @@ State = Mapping[str, Any]
 ACTIVE, AWAITING_REVIEW = MemoryEntry.Status.ACTIVE.value, MemoryEntry.Status.PROPOSED.value
 # Changes of other columns, such as ratings and pins, are not reported.
 REPORTED_FIELDS = ("title", "content", "kind", "slots", "tags", "entities", "expires_at")
-ID_FIELDS = ("user_id", "agent_id", "app_id", "run_id", "client_id")
+ID_FIELDS = (*OWNER_IDS, "client_id")
 
 
 def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Change]:

@@ -16,19 +16,15 @@ from kmapp.api.serializers import (
     any_of,
     one_of,
 )
-from kmapp.ledger import batch_nodes
 from kmapp.ledger import batch_nodes as nodes
 from memory.api.request_serializers import MAX_TEXT_LENGTH, OwnerIds, Share, provided_values
 from memory.models import MemoryEdge, MemoryEntry
+from memory.models.entries import OWNER_IDS
 from memory.models.entry_input import EdgeEnd, NewEdge, NewEntry
-from memory.retrieval.filters import OWNER_FIELDS
 
-BATCH_FIELDS = (*OWNER_FIELDS, "visibility")
-AUDIENCE_FIELDS = (
-    "user_id",
-    "agent_id",
-    "app_id",
-)  # a guest, such as a rule, is for one of these alone
+BATCH_FIELDS = (*OWNER_IDS, "visibility")
+# A guest, such as a rule, is for one of these alone.
+AUDIENCE_FIELDS = ("user_id", "agent_id", "app_id")
 MAX_BATCH_SIZE = 500  # memories of one write
 
 
@@ -57,7 +53,7 @@ def _find_valid_default(batch: Aliases, name: str, data: Mapping[str, Any]) -> s
 def _apply_defaults(defaults: Mapping[str, str], node: Any, aliases: Mapping[str, str]) -> Any:
     if not isinstance(node, Mapping):
         return node
-    if batch_nodes.find_kind(node) and any(
+    if nodes.find_kind(node) and any(
         _find_used_name(name, node, aliases) for name in AUDIENCE_FIELDS
     ):
         return node

@@ -5,12 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from kmapp.search.weights import LEARNED_WEIGHTS
-from memory.benchmarks.weight_tuning import (
-    Figures,
-    Source,
-    evaluate,
-    evaluate_held_out,
-)
+from memory.benchmarks.weight_tuning import Figures, Source, evaluate, evaluate_held_out
 from memory.learning.fit import NAMES, Example, Matrix
 
 COMMAND = "make bench-retrieval"
@@ -59,26 +54,20 @@ def render_page(sources: Sequence[Source], confidence: Iterable[str]) -> str:
     ]
     held_out = evaluate_held_out(sources)
     for source in sources:
+        lines += ["", f"## {source.name}: {len(source.examples):,} questions", ""]
         lines += [
-            "",
-            f"## {source.name}: {len(source.examples):,} questions",
-            "",
             *_render_head("ranking"),
-        ]
-        lines.append(_render_row("shipped weights", evaluate(source, weights)))
-        lines.append(_render_row("held out", held_out[source.name]))
-        without_context = Source(source.name, source.without_context)
-        lines.append(
+            _render_row("shipped weights", evaluate(source.examples, weights)),
+            _render_row("held out", held_out[source.name]),
             _render_row(
                 "shipped weights, each memory without its context",
-                evaluate(without_context, weights),
-            )
-        )
-        lines += ["", "Ablation, one signal at a time:", "", *_render_head("without")]
-        lines += [
-            _render_row(f"{name}: {SIGNALS[name]}", _evaluate_without(source, weights, name))
-            for name in NAMES
+                evaluate(source.without_context, weights),
+            ),
         ]
+        lines += ["", "Ablation, one signal at a time:", "", *_render_head("without")]
+        for name in NAMES:
+            others = weights * np.array([each != name for each in NAMES])
+            lines.append(_render_row(f"{name}: {SIGNALS[name]}", evaluate(source.examples, others)))
     lines += ["", "## Meaning of a score", "", *_render_scale(sources)]
     lines += ["", "## Confidence", "", *CONFIDENCE, "", *confidence]
     return "\n".join(lines) + "\n"
@@ -91,10 +80,6 @@ def _render_head(name: str) -> list[str]:
 def _render_row(name: str, figures: Figures) -> str:
     shares = figures.as_dict()
     return f"| {name} | {' | '.join(f'{shares[column]:.3f}' for column in COLUMNS)} |"
-
-
-def _evaluate_without(source: Source, weights: Matrix, name: str) -> Figures:
-    return evaluate(source, weights * np.array([each != name for each in NAMES]))
 
 
 def _render_scale(sources: Sequence[Source]) -> list[str]:

@@ -57,6 +57,7 @@ class Observations:
     scores: Floats
     right: Floats
     weights: Floats
+    rows: Floats  # the features of each score
 
     @classmethod
     def of_results(cls, cases: Sequence[Case]) -> "Observations":
@@ -87,16 +88,15 @@ class Observations:
             else 1 / number[source, kind] / (1 if kind == ANSWERED else kinds[source])
             for source, kind in groups
         ]
-        return cls(cases, np.array(scores), np.array(right, float), np.array(weights))
+        rows = [_build_features(*pair) for pair in zip(cases, scores, strict=True)]
+        columns = (np.array(scores), np.array(right, float), np.array(weights), np.array(rows))
+        return cls(cases, *columns)
 
     def fit(self, subset: NDArray[np.bool_] | None = None) -> Calibration:
         """Return the most probabilities logistic functions, by Newton's method."""
-        rows = np.array(
-            [_build_features(c, s) for c, s in zip(self.cases, self.scores, strict=True)]
-        )
         weights = self.weights if subset is None else self.weights * subset
         weights = weights / weights.sum()
-        b = np.zeros(rows.shape[1])
+        rows, b = self.rows, np.zeros(self.rows.shape[1])
         for _ in range(STEPS):
             probabilities = 1 / (1 + np.exp(-rows @ b))
             slope = rows.T @ (weights * (probabilities - self.right)) + DAMPING * b
@@ -112,11 +112,7 @@ class Observations:
         for fold in sorted(set(folds)):
             (english, chinese), is_held_out = self.fit(folds != fold), folds == fold
             b = np.array([*english, *chinese])
-            rows = [
-                _build_features(self.cases[n], self.scores[n])
-                for n in np.flatnonzero(is_held_out).tolist()
-            ]
-            probabilities[is_held_out] = 1 / (1 + np.exp(-np.array(rows) @ b))
+            probabilities[is_held_out] = 1 / (1 + np.exp(-self.rows[is_held_out] @ b))
         return probabilities
 
     def of_source(self, name: str) -> NDArray[np.bool_]:
@@ -131,26 +127,24 @@ def _build_features(case: Case, score: float) -> list[float]:
     return [*((1 - case.share) * own), *(case.share * own)]
 
 
-def load_facts(template: str, vectors: Vectors) -> list[Case]:
+def load_facts(vectors: Vectors) -> list[Case]:
     """Return the cases of short facts that are unrelated to each other, in both languages."""
     return [
         case
         for language in ("en", "zh")
-        for case in _build_cases(
-            f"facts, {language}", [build_collection(language)], template, vectors
-        )
+        for case in _build_cases(f"facts, {language}", [build_collection(language)], vectors)
     ]
 
 
-def load_cases(file: Path, template: str, vectors: Vectors) -> list[Case]:
+def load_cases(file: Path, vectors: Vectors) -> list[Case]:
     """Return the cases of a file of labelled questions."""
-    return _build_cases(file.name, load_collections(file), template, vectors)
+    return _build_cases(file.name, load_collections(file), vectors)
 
 
 def _build_cases(
-    source: str, collections: Sequence[dict[str, Any]], template: str, vectors: Vectors
+    source: str, collections: Sequence[dict[str, Any]], vectors: Vectors
 ) -> list[Case]:
-    answered = evaluate_questions(collections, template, vectors)
+    answered = evaluate_questions(collections, vectors)
     kinds: dict[str, list[EvaluatedQuestion]] = {
         ANSWERED: answered,
         REMOVED: [_remove_answers(each) for each in answered],
@@ -160,7 +154,7 @@ def _build_cases(
         OTHER_SPEAKER: _exchange_speakers(collections),
     }.items():
         if any(each["queries"] for each in changed):
-            kinds[kind] = evaluate_questions(changed, template, vectors)
+            kinds[kind] = evaluate_questions(changed, vectors)
     has_one_group = len(collections) == 1
     return [
         _build_case(source, kind, f"{source} {n % 2 if has_one_group else each.group}", each)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from django.db import connections, transaction
+from django.db import connections
 from django.db.models import Model
 from django.db.models.expressions import DatabaseDefault
 from numpy.typing import NDArray
@@ -30,16 +30,8 @@ VECTOR_TYPES = (
 )
 
 
-@contextmanager
-def one_transaction() -> Iterator[None]:
-    with transaction.atomic(using=OWNER):
-        yield
-
-
 def copy_models(rows: Sequence[Model]) -> None:
     """Insert these rows of one model; columns without a value have the default of the database."""
-    if not rows:
-        return
     fields = [
         field
         for field in rows[0]._meta.concrete_fields

@@ -16,13 +16,13 @@ from memory.retrieval.text_budget import BlockEntry, build_block
 BUDGETS = (300, 600, 1_200, 2_400)
 
 
-def evidence_lines(file: Path, template: str, vectors: Vectors, number: int) -> Iterator[str]:
+def evidence_lines(file: Path, vectors: Vectors, number: int) -> Iterator[str]:
     """Return a Markdown table of `number` questions, distributed over the file.
 
     `evidence` is the share of relevant memories in the block, `text` the share of their distinct
     terms that are printed.
     """
-    items, questions = load_sample(file, template, vectors, number)
+    items, questions = load_sample(file, vectors, number)
     yield f"{file.name}: {len(questions):,} questions"
     yield ""
     yield "| tokens | evidence | text | memories |"

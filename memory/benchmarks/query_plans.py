@@ -34,7 +34,8 @@ OURS = (
     "memory.retrieval.run_order",
     "memory.models",
 )
-SENDERS = frozenset({"_fetch_finite", "_fetch_allowed", "_load_postings"})  # send those of others
+# Helpers that send the statements of others.
+SENDERS = frozenset({"_fetch_finite", "_fetch_allowed", "_load_postings"})
 PAGE = 50
 
 
@@ -79,7 +80,7 @@ def _sender() -> str:
     return "?"
 
 
-def collect_hot_statements(account: Account, viewer: Viewer | None = None) -> list[Statement]:
+def collect_hot_statements(account: Account, viewer: Viewer) -> list[Statement]:
     """Return the statements of searches, lists, the review queue and triage."""
     account_id = account.pk
     clear_query_caches()
@@ -89,11 +90,11 @@ def collect_hot_statements(account: Account, viewer: Viewer | None = None) -> li
     meaning = QueryVector.from_floats(model, Cloud(model.dimensions, rng).draw(1)[0].tolist())
     with acting(account_id):
         rows = MemoryEntry.objects.of(account_id)
-        seen = rows.current().visible_to(viewer or Viewer())
+        seen = rows.current().visible_to(viewer)
         within = AllowedObjects.from_queryset(seen)
         with capture_statements() as statements:
             signals = collect_candidates(account_id, query, meaning, within)
-            by_reader_group = replace(within, reader_groups=list_reader_groups(viewer or Viewer()))
+            by_reader_group = replace(within, reader_groups=list_reader_groups(viewer))
             collect_candidates(account_id, query, meaning, by_reader_group)
         with capture_statements("entries found") as fetched:
             seen.in_bulk([each.id for each in signals.candidates[:10]])
@@ -141,11 +142,10 @@ def build_claim_statements() -> list[Statement]:
     ]
 
 
-def explain(statement: Statement, *, analyze: bool = True, owner: bool = False) -> str:
-    """Return the plan as text, with times if it is executed. Inside `acting`."""
-    options = "ANALYZE, BUFFERS" if analyze else "COSTS OFF"
+def explain(statement: Statement, *, owner: bool = False) -> str:
+    """Execute a statement, and return its plan with times. Inside `acting`."""
     with connections[OWNER if owner else "default"].cursor() as cursor:
-        cursor.execute(f"EXPLAIN ({options}) {statement.sql}", statement.parameters)
+        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS) {statement.sql}", statement.parameters)
         return "\n".join(row[0] for row in cursor.fetchall())
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmapp.database.ids import IdText
+from kmapp.providers.actions import TEMPLATE
 from kmapp.search import bm25
 from kmapp.search.fusion import MAX_TRAIT_CHARACTERS, Candidate, Query
 from kmapp.search.passages import (
@@ -35,6 +36,7 @@ from memory.retrieval.candidates import MAX_PER_LIST, QUESTION_MARKS, SEEDS_PER_
 Floats = NDArray[np.float32]
 Embed = Callable[[Sequence[str], str], Sequence[Sequence[float]]]
 BATCH = 32
+PASSAGE = Template(TEMPLATE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,29 +118,29 @@ def load_collections(file: Path) -> list[dict[str, Any]]:
     return collections
 
 
-def load_questions(file: Path, template: str, vectors: Vectors) -> list[EvaluatedQuestion]:
+def load_questions(file: Path, vectors: Vectors) -> list[EvaluatedQuestion]:
     """Return the questions of a file with the candidates that the product would rank."""
-    return evaluate_questions(load_collections(file), template, vectors)
+    return evaluate_questions(load_collections(file), vectors)
 
 
 def load_sample(
-    file: Path, template: str, vectors: Vectors, number: int
+    file: Path, vectors: Vectors, number: int
 ) -> tuple[dict[str, list[dict[str, Any]]], list[EvaluatedQuestion]]:
     """Return the items of each collection, and `number` questions distributed over the file."""
     collections = load_collections(file)
-    evaluated = evaluate_questions(collections, template, vectors)
+    evaluated = evaluate_questions(collections, vectors)
     items = {str(each["id"]): each["items"] for each in collections}
     return items, evaluated[:: max(1, len(evaluated) // number)]
 
 
 def evaluate_questions(
-    collections: Sequence[dict[str, Any]], template: str, vectors: Vectors
+    collections: Sequence[dict[str, Any]], vectors: Vectors
 ) -> list[EvaluatedQuestion]:
     all_items = [item for each in collections for item in each["items"]]
     words = Words([build_indexed_text(_passage(item)) for item in all_items])
     evaluated, start = [], 0
     for each in collections:
-        evaluated += list(_Collection(each, Template(template), vectors, words, start).evaluate())
+        evaluated += list(_Collection(each, vectors, words, start).evaluate())
         start += len(each["items"])
     return evaluated
 
@@ -168,7 +170,6 @@ class _Collection:
     def __init__(
         self,
         collection_data: dict[str, Any],
-        template: Template,
         vectors: Vectors,
         words: Words,
         start: int,
@@ -177,13 +178,13 @@ class _Collection:
         self.items = collection_data["items"]
         self.neighbour_numbers = _neighbour_numbers(self.items)
         passages = [_passage(item) for item in self.items]
-        parts = [(n, text) for n, p in enumerate(passages) for text in render_parts(template, p)]
+        parts = [(n, text) for n, p in enumerate(passages) for text in render_parts(PASSAGE, p)]
         self.part_owners = np.array([n for n, _ in parts])
         self.part_vectors = vectors.load([text for _, text in parts], "passage")
         before = [
-            render_with_predecessor(template, p, self.items[prior]["text"])
+            render_with_predecessor(PASSAGE, p, self.items[prior]["text"])
             if prior is not None
-            else render_parts(template, p)[0]
+            else render_parts(PASSAGE, p)[0]
             for p, (prior, _) in zip(passages, self.neighbour_numbers, strict=True)
         ]
         self.context_vectors = vectors.load(before, "passage")

@@ -47,11 +47,11 @@ def build_collection(language: str) -> dict[str, Any]:
     return {"id": language, "items": items, "queries": queries}
 
 
-def calibration_lines(template: str, vectors: Vectors) -> Iterator[str]:
+def calibration_lines(vectors: Vectors) -> Iterator[str]:
     """Return a Markdown table of results and errors at each minimum score."""
     halves = {}
     for language in ("en", "zh"):
-        questions = evaluate_questions([build_collection(language)], template, vectors)
+        questions = evaluate_questions([build_collection(language)], vectors)
         for half, sample in zip(HALVES, (questions[::2], questions[1::2]), strict=True):
             halves[half, language] = Scores.of(sample)
     yield f"| minimum score | {' | '.join(f'{name}, {half}' for half, name in halves)} |"

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db import connections
+from django.db import connections, transaction
 from django.db.models import Model
 from django.utils import timezone
 
@@ -20,7 +20,7 @@ from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import SALT_BYTES, digest, encode_canonical
-from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head, Link, compute_commit_hash
+from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head, compute_commit_hash
 from kmapp.ledger.models import Commit, Note
 from kmapp.management.accounts import list_all_accounts
 from kmapp.outbox.models import Delivery, OutboxEvent
@@ -32,9 +32,10 @@ from kmapp.search.document_index import encode_document
 from kmapp.search.model_switch import create_indexes, drop_indexes
 from kmapp.search.packing import pack_recent
 from memory.actions.derived_edges import NEXT_WEIGHT
+from memory.actions.edges import build_derived_edge
 from memory.actions.enqueue import EMBED
 from memory.actions.versions import build_version
-from memory.benchmarks.copy_rows import copy_models, copy_rows, copy_vectors, half, one_transaction
+from memory.benchmarks.copy_rows import copy_models, copy_rows, copy_vectors, half
 from memory.benchmarks.synthetic_entries import Cloud, Population
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
@@ -107,26 +108,22 @@ class Rows:
             self.models.setdefault(type(row), []).append(row)
 
     def copy(self) -> None:
-        with one_transaction():
+        with transaction.atomic(using=OWNER):
             for rows in self.models.values():
                 copy_models(rows)
             copy_rows("search_indexeddocument", DOCUMENT_COLUMNS, self.documents)
             copy_vectors(self.vectors)
 
 
-@dataclass
 class Seeder:
     """Writer of the synthetic data of one account."""
 
-    account: Account
-    model: EmbeddingModel
-    number: int
-    rng: np.random.Generator
-
-    def __post_init__(self) -> None:
-        users = max(self.number // ENTRIES_PER_USER, 3)
-        self.population = Population(self.account.pk, users, self.rng)
-        self.cloud = Cloud(self.model.dimensions, self.rng)
+    def __init__(
+        self, account: Account, model: EmbeddingModel, number: int, rng: np.random.Generator
+    ) -> None:
+        self.account, self.model, self.number = account, model, number
+        self.population = Population(account.pk, max(number // ENTRIES_PER_USER, 3), rng)
+        self.cloud = Cloud(model.dimensions, rng)
         self.head = self._head()
 
     def fill(self, report_progress: ReportProgress) -> None:
@@ -154,9 +151,14 @@ class Seeder:
         commit.add_all(entries, "ADD")
         rows.add(self._sealed(commit))
         rows.add(entries)
-        rows.add(build_version(entry, commit, SYSTEM, REASON) for entry in entries)
+        rows.add(build_version(entry, commit, REASON) for entry in entries)
         pairs = [(a, b) for a, b in pairwise(entries) if a.run_id and a.run_id == b.run_id]
-        rows.add(self._edge(before, after) for before, after in pairs)
+        rows.add(
+            build_derived_edge(
+                self.account.pk, one.pk, other.pk, MemoryEdge.Type.NEXT, weight=NEXT_WEIGHT
+            )
+            for one, other in pairs
+        )
         for entry in entries:
             rows.add(self._done(entry, commit.id))
             document = encode_document(entry.pk, build_indexed_text(entry))
@@ -171,43 +173,22 @@ class Seeder:
 
     def _sealed(self, draft: Recording) -> Iterator[Model]:
         """Return the commit as `recording` would write it, with its seals."""
-        salt = urandom(SALT_BYTES)
-        link = Link(
+        salt, contents = urandom(SALT_BYTES), {"input": draft.input, "reason": draft.reason}
+        commit = Commit(
             id=draft.id,
-            account=self.account.pk,
+            account_id=self.account.pk,
             seq=self.head.seq + 1,
             parent_hash=self.head.commit_hash,
             actor=str(draft.actor),
             created_at=timezone.now(),
-            input_digest=digest(salt, {"input": draft.input, "reason": draft.reason}),
+            input_digest=digest(salt, contents),
             diff=draft.diff,
         )
-        self.head = Head(link.seq, compute_commit_hash(link))
-        same = ("id", "seq", "parent_hash", "actor", "created_at", "input_digest", "diff")
-        yield Commit(
-            account_id=link.account,
-            commit_hash=self.head.commit_hash,
-            **{name: getattr(link, name) for name in same},
-        )
-        yield Note(
-            account_id=self.account.pk,
-            commit_id=draft.id,
-            salt=salt,
-            input=draft.input,
-            reason=draft.reason,
-        )
+        commit.commit_hash = compute_commit_hash(commit.link())
+        self.head = Head(commit.seq, commit.commit_hash)
+        yield commit
+        yield Note(account_id=self.account.pk, commit_id=draft.id, salt=salt, **contents)
         yield from draft.seals
-
-    def _edge(self, before: MemoryEntry, after: MemoryEntry) -> MemoryEdge:
-        return MemoryEdge(
-            account_id=self.account.pk,
-            src_id=before.pk,
-            dst_id=after.pk,
-            type=MemoryEdge.Type.NEXT,
-            weight=NEXT_WEIGHT,
-            origin=MemoryEdge.Origin.DERIVED,
-            created_at=after.created_at,
-        )
 
     def _done(self, entry: MemoryEntry, commit_id: UUID) -> Iterator[Model]:
         """Return the delivery record of an embedded entry."""

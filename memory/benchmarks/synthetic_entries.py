@@ -4,7 +4,7 @@ Texts consist of invented words, so that none means or names anything. A seed al
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from itertools import count
@@ -40,6 +40,7 @@ VOCABULARY = 20_000
 EXPONENT = 1.05  # of the frequency of the word with a rank: about that of spoken language
 SHORTEST, MEDIAN, SPREAD, LONGEST = 4, 18, 0.6, 120  # words of a text: log-normal
 Status, Visibility = MemoryEntry.Status, MemoryEntry.Visibility
+CHINESE_SHARE = 0.3  # of all texts
 RUN_LENGTH = 20
 IN_RUNS = 0.6  # of all entries
 ACCOUNT_WIDE = 0.15  # of those outside of runs
@@ -48,21 +49,15 @@ STATUSES = ("active", "proposed", "forgotten")
 STATUS_SHARES = (0.96, 0.02, 0.02)
 
 
-@dataclass
 class Cloud:
     """Generator of vectors, and of queries similar to some of them."""
 
-    dimensions: int
-    rng: np.random.Generator
-    _common: Vectors = field(init=False)
-    _topics: Vectors = field(init=False)
-    _directions: Vectors = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, dimensions: int, rng: np.random.Generator) -> None:
+        self.rng = rng
         shape = np.random.default_rng(11)  # the same cloud in every run
-        self._common = _unit(shape.standard_normal(self.dimensions))
-        self._topics = _unit(shape.standard_normal((TOPICS, self.dimensions)))
-        self._directions = _unit(shape.standard_normal((DIRECTIONS, self.dimensions)))
+        self._common = _unit(shape.standard_normal(dimensions))
+        self._topics = _unit(shape.standard_normal((TOPICS, dimensions)))
+        self._directions = _unit(shape.standard_normal((DIRECTIONS, dimensions)))
 
     def draw(self, number: int) -> Vectors:
         topics = self._topics[self.rng.integers(0, TOPICS, number)]
@@ -99,14 +94,13 @@ class Writer:
     """Generator of texts: mostly English, some Chinese."""
 
     rng: np.random.Generator
-    chinese_share: float = 0.3
 
     def texts(self, number: int) -> list[str]:
         drawn = self.rng.lognormal(np.log(MEDIAN), SPREAD, number)
         lengths = np.clip(drawn, SHORTEST, LONGEST).astype(int)
         ranks = np.searchsorted(vocabulary().frequencies, self.rng.random(int(lengths.sum())))
         ranks = np.minimum(ranks, VOCABULARY - 1)
-        chinese = self.rng.random(number) < self.chinese_share
+        chinese = self.rng.random(number) < CHINESE_SHARE
         ends = np.cumsum(lengths)
         return [
             self._text(ranks[end - length : end], chinese=bool(is_chinese))
@@ -130,18 +124,12 @@ def _english_word(shape: Random) -> str:
     )
 
 
-@dataclass
 class Population:
     """Generator of the entries of one account: few users have many, most have few."""
 
-    account_id: UUID
-    users: int
-    rng: np.random.Generator
-    writer: Writer = field(init=False)
-    runs: Iterator[int] = field(default_factory=count)
-
-    def __post_init__(self) -> None:
-        self.writer = Writer(self.rng)
+    def __init__(self, account_id: UUID, users: int, rng: np.random.Generator) -> None:
+        self.account_id, self.users, self.rng = account_id, users, rng
+        self.writer, self.runs = Writer(rng), count()
 
     def entries(self, number: int, commit_id: UUID) -> list[MemoryEntry]:
         """Return the entries of one commit; those of a run are consecutive and in order."""

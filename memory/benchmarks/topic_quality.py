@@ -58,9 +58,7 @@ def _run(
     vectors: Vectors, labels: Sequence[str], order: NDArray[np.int64]
 ) -> tuple[float, float, float, float]:
     """Return the agreement with the labels, the number of topics and of unassigned texts."""
-    topic_of_text = assign_topics(
-        build_neighbour_graph(vectors[order]), [NO_TOPIC] * len(order)
-    ).topics
+    topic_of_text = assign_topics(build_neighbour_graph(vectors[order]), [NO_TOPIC] * len(order))
     true = [labels[place] for place in order]
     assigned = [
         (label, topic)

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 
-from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.queries import QueryVector
-from memory.benchmarks.product_bench import VIEWERS, Bench
+from memory.benchmarks.product_bench import VIEWERS, Bench, set_verification
 from memory.retrieval.search import SearchRequest, search_with_vector
 
 PAIRS = 5  # of each query, whose order alternates
@@ -41,20 +40,18 @@ def measure_verify_cost(account: Account, number: int, report: Callable[[str], o
     for name, viewer in VIEWERS.items():
         cost = costs[name] = Cost()
         for text in bench.draw_queries(number):
-            request, meaning = (
-                SearchRequest(query=text, viewer=viewer),
-                bench.draw_query_vector(text),
-            )
+            meaning = bench.draw_query_vector(text)
+            request = SearchRequest(query=text, viewer=viewer)
             _search(account, request, meaning)
             for turn in range(PAIRS):
                 for verified in (turn % 2 == 1, turn % 2 == 0):
-                    _set_verification(account, verified=verified)
+                    set_verification(account, verified=verified)
                     _search(account, request, meaning)  # the first one after a change is slower
                     elapsed, cpu = _search(account, request, meaning)
                     cost.elapsed[verified].append(elapsed)
                     cost.cpu[verified].append(cpu)
         report(f"{name}: {cost}")
-    _set_verification(account, verified=False)
+    set_verification(account, verified=False)
     return max(cost.ratio for cost in costs.values())
 
 
@@ -63,8 +60,3 @@ def _search(account: Account, request: SearchRequest, meaning: QueryVector) -> t
     elapsed, cpu = time.perf_counter(), time.process_time()
     search_with_vector(account.pk, request, meaning)
     return 1000 * (time.perf_counter() - elapsed), 1000 * (time.process_time() - cpu)
-
-
-def _set_verification(account: Account, *, verified: bool) -> None:
-    with acting(account):
-        Account.objects.filter(pk=account.pk).update(verify_on_read=verified)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kmapp.search.fusion import compute_signals, rank_candidates
-from memory.benchmarks.question_sets import EvaluatedQuestion, remove_context
+from memory.benchmarks.question_sets import EvaluatedQuestion
 from memory.learning.fit import Example, Matrix, build_signal_rows, learn
 
 DEPTHS = (5, 10, 20)
@@ -53,10 +53,6 @@ def build_examples(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
     return examples
 
 
-def build_examples_without_context(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
-    return build_examples(remove_context(each) for each in questions)
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """The questions of one file, also with each memory without its context."""
@@ -87,23 +83,21 @@ def list_training_examples(
     ]
 
 
-def evaluate_held_out(
-    sources: Sequence[Source], without: frozenset[str] = frozenset()
-) -> dict[str, Figures]:
+def evaluate_held_out(sources: Sequence[Source]) -> dict[str, Figures]:
     """Evaluate weights on the examples that they were not tuned on, by file."""
     figures_by_source: dict[str, Figures] = {}
     for source in sources:
         figures = figures_by_source.setdefault(source.name, Figures())
         for is_held_out in source.folds():
-            weights = learn(list_training_examples(sources, source, is_held_out), without)
+            weights = learn(list_training_examples(sources, source, is_held_out))
             for n, example in enumerate(source.examples):
                 if is_held_out(n):
                     figures.add(example, weights)
     return figures_by_source
 
 
-def evaluate(source: Source, weights: Matrix) -> Figures:
+def evaluate(examples: Sequence[Example], weights: Matrix) -> Figures:
     figures = Figures()
-    for example in source.examples:
+    for example in examples:
         figures.add(example, weights)
     return figures

@@ -85,8 +85,7 @@ def _errors_by_job(jobs: Sequence[Job], failed: Mapping[UUID, Exception]) -> Job
 @on(ORDER, name="memory.handlers.order")
 def order(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        ids = [UUID(each) for each in job.payload["entries"]]
-        derive_run_order(job.account_id, ids)
+        derive_run_order(job.account_id, [UUID(each) for each in job.payload["entries"]])
 
 
 @on(EXTRACT, name="memory.handlers.extract_memories", queue="extraction")
@@ -146,15 +145,11 @@ def grow_account_topics(jobs: Sequence[Job]) -> None:
     refresh_suggestions(jobs[0].account_id, run.suggestions, is_complete=run.is_complete)
 
 
-def _fail_learning(job: Job) -> None:
-    mark_failed(job.account_id, UUID(job.payload["ranking"]))
-
-
 @on(
     LEARN,
     name="memory.handlers.learn_ranking",
     queue="clustering",
-    on_permanent_failure=_fail_learning,
+    on_permanent_failure=lambda job: mark_failed(job.account_id, UUID(job.payload["ranking"])),
 )
 def learn_ranking(jobs: Sequence[Job]) -> None:
     for job in jobs:

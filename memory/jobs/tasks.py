@@ -4,7 +4,6 @@ from uuid import UUID
 
 from celery import shared_task
 
-from kmapp.accounts.acting import acting
 from kmapp.accounts.sweep import sweep
 from memory.actions.enqueue import enqueue_topic_growth
 from memory.actions.retention import apply_retention
@@ -27,7 +26,7 @@ def demote_unused_memories() -> int:
 @shared_task
 def enqueue_topic_growths() -> None:
     """Enqueue the growth of topics for every account with new memories."""
-    sweep(_enqueue_topic_growth)
+    sweep(enqueue_topic_growth)
 
 
 @shared_task
@@ -50,8 +49,3 @@ def _store_counts(account_id: UUID) -> int:
     finally:
         recalled = flush_access_counts(account_id)
     return recalled
-
-
-def _enqueue_topic_growth(account_id: UUID) -> None:
-    with acting(account_id):
-        enqueue_topic_growth(account_id)

@@ -1,7 +1,6 @@
 """Evaluation of two rankings on the same questions, with intervals of the difference."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,23 +15,19 @@ INTERVAL = (2.5, 97.5)  # percentiles
 DECIMALS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Measures of one question, in the order of `MEASURES`."""
+Outcome = tuple[float, float, float]  # measures of one question, in the order of `MEASURES`
 
-    values: tuple[float, float, float]
 
-    @classmethod
-    def of(cls, ranked: Sequence[RankedCandidate], relevant: Collection[IdText]) -> "Outcome":
-        places = [place for place, each in enumerate(ranked, 1) if each.id in relevant]
-        first_ten = sum(place <= DEPTH for place in places)
-        best = 1 / places[0] if places else 0.0
-        return cls((first_ten / len(relevant), float(first_ten > 0), best))
+def measure_ranking(ranked: Sequence[RankedCandidate], relevant: Collection[IdText]) -> Outcome:
+    places = [place for place, each in enumerate(ranked, 1) if each.id in relevant]
+    first_ten = sum(place <= DEPTH for place in places)
+    best = 1 / places[0] if places else 0.0
+    return first_ten / len(relevant), float(first_ten > 0), best
 
 
 def compare(before: Sequence[Outcome], after: Sequence[Outcome]) -> dict[str, Any]:
     """Return the means of both, and the paired difference with its 95 % bootstrap interval."""
-    old, new = (np.array([each.values for each in side]) for side in (before, after))
+    old, new = np.array(before), np.array(after)
     differences = new - old
     chosen = np.random.default_rng(0).integers(0, len(old), (RESAMPLES, len(old)))
     low, high = np.percentile(differences[chosen].mean(axis=1), INTERVAL, axis=0)

@@ -40,25 +40,17 @@ def build_signal_rows(candidates: Iterable[tuple[Signals, float]]) -> Matrix:
     )
 
 
-def learn(
-    examples: Sequence[Example],
-    without: frozenset[str] = frozenset(),
-    *,
-    prior: Matrix | None = None,
-) -> Matrix:
+def learn(examples: Sequence[Example], *, prior: Matrix | None = None) -> Matrix:
     """Return the weights of at least 0, with sum 1, that minimize the loss.
 
     By Newton's method; a weight that would become negative stays 0. The fewer the examples, the
     closer the weights stay to those of `prior`.
     """
     loss = _Loss([each for each in examples if each.right.any()])
-    is_included = np.array([name not in without for name in NAMES])
-    weights = is_included * 2.0
-    if prior is not None:
-        weights = loss.stay_close_to(prior)
+    weights = np.full(len(NAMES), 2.0) if prior is None else loss.stay_close_to(prior)
     for _ in range(STEPS):
         slope, curvature = loss.compute_derivatives(weights)
-        free = is_included & ~((weights <= 0) & (slope > 0))
+        free = ~((weights <= 0) & (slope > 0))
         move = np.zeros(len(NAMES))
         move[free] = np.linalg.solve(curvature[np.ix_(free, free)], -slope[free])
         before, pace = loss.compute(weights), 1.0

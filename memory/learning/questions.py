@@ -8,7 +8,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from memory.models import Judgement, MemoryEdge, MemoryEntry, Viewer
-from memory.models.learning import OWNER_IDS
+from memory.models.entries import OWNER_IDS
 
 MAX_LABELS = 20_000
 MAX_QUESTIONS = 500  # the newest ones

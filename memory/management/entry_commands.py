@@ -87,7 +87,7 @@ def run_subcommand(account: Account, verb: str, options: Mapping[str, Any]) -> s
 
 
 def _search(account: Account, options: Namespace) -> Rows:
-    viewer = Viewer(user_id=options.user, agent_id=options.agent, run_id=options.run)
+    viewer = Viewer(**_owner(options))
     request = SearchRequest(
         query=options.query, viewer=viewer, limit=options.limit, min_score=options.min_score
     )
@@ -96,13 +96,7 @@ def _search(account: Account, options: Namespace) -> Rows:
 
 
 def _list(account: Account, options: Namespace) -> Rows:
-    named = {
-        "user_id": options.user,
-        "agent_id": options.agent,
-        "run_id": options.run,
-        "kind": options.kind,
-        "status": options.status,
-    }
+    named = {**_owner(options), "kind": options.kind, "status": options.status}
     with acting(account):
         rows: EntryQuerySet = MemoryEntry.objects.of(account).order_by("-created_at", "-pk")
         rows = rows.filter(**{name: value for name, value in named.items() if value})
@@ -136,9 +130,7 @@ def _add(account: Account, options: Namespace) -> Rows:
         kind=options.kind,
         title=options.title,
         tags=options.tag,
-        user_id=options.user,
-        agent_id=options.agent,
-        run_id=options.run,
+        **_owner(options),
         **({} if options.importance is None else {"importance": options.importance}),
     )
     with acting(account):
@@ -156,6 +148,10 @@ def _update(account: Account, options: Namespace) -> Rows:
 def _delete(account: Account, options: Namespace) -> Rows:
     with acting(account):
         return [_serialize(review.forget(_decision(account, options)))]
+
+
+def _owner(options: Namespace) -> dict[str, Any]:
+    return {"user_id": options.user, "agent_id": options.agent, "run_id": options.run}
 
 
 def _decision(account: Account, options: Namespace) -> Decision:

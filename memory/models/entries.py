@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 COLLECTION = "memory"  # postings and vectors of entries
 COLD = frozenset({"cold", "archive"})  # tiers without vectors
 CONTEXT_COLLECTION = "memory.context"  # vectors of entries read together with their predecessor
+OWNER_IDS = ("user_id", "agent_id", "app_id", "run_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,11 @@ class Viewer:
     app_id: str = ""
     run_id: str = ""
     scope: str | None = None
+
+
+def owner_of(source: Any) -> dict[str, Any]:
+    """Return the owner's ids and the scope of a row, a viewer or an input."""
+    return {name: getattr(source, name) or "" for name in (*OWNER_IDS, "scope")}
 
 
 class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
@@ -103,11 +109,7 @@ def list_reader_groups(viewer: Viewer) -> tuple[str, ...] | None:
 
 def _build_own_condition(viewer: Viewer) -> Q | None:
     """Return the condition on entries that only viewers with these ids can see."""
-    ids = {
-        name: value
-        for name in ("user_id", "agent_id", "app_id", "run_id")
-        if (value := getattr(viewer, name))
-    }
+    ids = {name: value for name in OWNER_IDS if (value := getattr(viewer, name))}
     if not ids:
         return None
     own = Q(**ids)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import Any, Protocol, Self
+from typing import Any, Self
 from uuid import UUID, uuid5
 
 from kmapp.accounts.redacted_text import redact_value
@@ -11,6 +11,7 @@ from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
 from kmapp.ledger.batch_nodes import ForeignNode
 from kmapp.ledger.canonical import encode_canonical
+from memory.models.entries import MemoryEntry
 
 REDACTED_FIELDS = ("title", "raw_ref", "evidence_ref", "tags", "entities", "sources")
 # Fields of `NewEntry` that a memory has under the same name.
@@ -91,13 +92,7 @@ def derive_entry_id(account_id: UUID, scope: str, client_id: str) -> UUID:
     return uuid5(account_id, f"{scope}\x1f{client_id}")
 
 
-class _Owned(Protocol):
-    user_id: str
-    agent_id: str
-    run_id: str
-
-
-def infer_visibility(draft: "NewEntry | _Owned") -> str:
+def infer_visibility(draft: NewEntry | MemoryEntry) -> str:
     """Return the default visibility: the run's, else the user's, else the account's."""
     if draft.user_id or draft.agent_id:
         return "user"

@@ -1,18 +1,11 @@
 """Requests to extract memories, with their input and result."""
 
-from typing import Any
-
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned
-
-
-def owner_of(source: Any) -> dict[str, Any]:
-    names = ("scope", "user_id", "agent_id", "app_id", "run_id")
-    return {name: getattr(source, name) for name in names}
 
 
 class Extraction(AccountOwned):

@@ -1,18 +1,16 @@
 """Judgements of people and agents, and the rankings that an account learned from them."""
 
-from typing import Any, ClassVar, Self
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey, SealedModel
+from kmapp.accounts.models import AccountOwned, SameAccountKey, SealedModel
 from kmapp.search.variants import AccountRanking
 from kmapp.search.weights import LEARNED_WEIGHTS
-from memory.models.entries import MemoryEntry, Viewer
-
-OWNER_IDS = ("user_id", "agent_id", "app_id", "run_id")
+from memory.models.entries import OWNER_IDS, MemoryEntry, Viewer
 
 
 class ViewerQuestion(AccountOwned):
@@ -72,11 +70,6 @@ class Judgement(ViewerQuestion, SealedModel):
         return f"{self.entry_id} {self.label}"
 
 
-class RankingQuerySet(AccountQuerySet["Ranking"]):
-    def in_use(self) -> Self:
-        return self.filter(status__in=(Ranking.Status.ACTIVE, Ranking.Status.SHADOW))
-
-
 class Ranking(SealedModel):
     """Search weights that an account learned from its labelled questions."""
 
@@ -99,8 +92,6 @@ class Ranking(SealedModel):
     created_at = models.DateTimeField(_("created"))
     shadowed_at = models.DateTimeField(_("in shadow since"), null=True, blank=True)
     activated_at = models.DateTimeField(_("active since"), null=True, blank=True)
-
-    objects: ClassVar = RankingQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("ranking")

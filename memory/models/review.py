@@ -88,6 +88,11 @@ class Finding(AccountOwned):
     def __str__(self) -> str:
         return f"{self.entry_id} {self.kind} {self.name}"
 
+    @property
+    def differs(self) -> bool:
+        """Return whether the texts are similar enough to be shown as a diff."""
+        return self.kind != self.Kind.SIMILAR
+
 
 class ReviewLease(AccountOwned):
     """A short lease of a proposal by one reviewer. Nothing is lost when it expires."""

@@ -33,15 +33,15 @@ def search_for_admin(
         return ids_by_name
     scale = build_cosine_scale(meaning.model if meaning else active_model())
     signals = collect_candidates(account_id, text, meaning, AllowedObjects.from_queryset(rows))
-    ids_with_words = {each.id for each in signals.candidates if each.bm25 > 0}
-    close_ids = {
+    with_words = {each.id for each in signals.candidates if each.bm25 > 0}
+    matches = with_words | {
         each.id
         for each in signals.candidates
         if scale.normalize(each.cosine or 0.0) >= MIN_CLOSENESS
     }
-    ranked = [each.id for each in rank_candidates(signals.query, signals.candidates, scale)]
-    best = [each for each in ranked if each in ids_with_words | close_ids]
-    if len(ids_with_words) >= MAX_PER_LIST:  # fusion gets at most this many
+    ranked = rank_candidates(signals.query, signals.candidates, scale)
+    best = [each.id for each in ranked if each.id in matches]
+    if len(with_words) >= MAX_PER_LIST:  # fusion gets at most this many
         best += _list_by_words(account_id, text, rows)
     return [UUID(each) for each in list(dict.fromkeys(best))[:MAX_RESULTS]]
 

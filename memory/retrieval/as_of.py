@@ -19,6 +19,7 @@ from kmapp.search.queries import AllowedObjects
 from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion
 
 MAX_OLD_TEXTS = 500
+HIDDEN_STATUSES = (MemoryEntry.Status.FORGOTTEN, MemoryEntry.Status.REJECTED)
 _TABLE = MemoryEntry._meta.db_table
 _VERSIONS = MemoryVersion._meta.db_table
 
@@ -90,15 +91,10 @@ class PastState:
 
     def _build_cte(self) -> tuple[str, list[Any]]:
         visible = AllowedObjects.from_queryset(self.present)
-        return _PAST_ROWS_SQL.format(present=visible.sql), [
-            self.account_id,
-            self.at,
-            *visible.parameters,
-            _EMPTY_STATE,
-        ]
+        parameters = [self.account_id, self.at, *visible.parameters, _EMPTY_STATE]
+        return _PAST_ROWS_SQL.format(present=visible.sql), parameters
 
 
 def exclude_hidden_entries(rows: EntryQuerySet) -> EntryQuerySet:
     """Return the rows that may be shown; forgotten and rejected ones stay hidden."""
-    Status = MemoryEntry.Status  # noqa: N806 - a class
-    return rows.exclude(status__in=[Status.FORGOTTEN, Status.REJECTED])
+    return rows.exclude(status__in=HIDDEN_STATUSES)

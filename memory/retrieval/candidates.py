@@ -30,7 +30,6 @@ QUESTION_MARKS = frozenset("?？")
 Links: TypeAlias = dict[IdText, float]
 NO_LINKS: Mapping[IdText, float] = MappingProxyType({})
 EdgeType = MemoryEdge.Type
-RUN_ORDER_TYPE = EdgeType.NEXT
 # Types of edges whose ends are evidence for each other.
 EVIDENCE_TYPES = (
     EdgeType.NEXT,
@@ -162,32 +161,23 @@ def _load_surroundings(
     The first mapping has the fields of each candidate from `run` on, the second its neighbours in
     the run, and the third its other edges with their strength.
     """
-    edge_parameters: list[Any] = [account_id, list(EVIDENCE_TYPES)]
+    edges: tuple[Any, ...] = (account_id, list(EVIDENCE_TYPES))
+    parameters: list[Any] = [
+        *(IdArray(seeds).array, MAX_TRAIT_CHARACTERS, list(QUESTION_MARKS), account_id),
+        *(*within.parameters, IdArray(candidate_ids).array),
+        *(*edges, MAX_NEIGHBOURS, *edges, MAX_NEIGHBOURS, *edges),
+    ]
     surroundings: dict[IdText, Sequence[Any]] = {}
     adjacent, links = defaultdict[IdText, list[IdText]](list), defaultdict[IdText, Links](dict)
     with connection.cursor() as cursor:
-        cursor.execute(
-            _SURROUNDINGS_SQL.format(within=within.sql),
-            [
-                *(IdArray(seeds).array, MAX_TRAIT_CHARACTERS, list(QUESTION_MARKS), account_id),
-                *within.parameters,
-                *(
-                    IdArray(candidate_ids).array,
-                    *edge_parameters,
-                    MAX_NEIGHBOURS,
-                    *edge_parameters,
-                    MAX_NEIGHBOURS,
-                    *edge_parameters,
-                ),
-            ],
-        )
+        cursor.execute(_SURROUNDINGS_SQL.format(within=within.sql), parameters)
         for each, *fields, days in cursor.fetchall():
             if days is None:
                 surroundings[each] = fields
                 continue
             other, edge_type, *_, weight, confidence, _, decay_rate = fields
             for start, end in (each, other), (other, each):
-                if edge_type == RUN_ORDER_TYPE:
+                if edge_type == EdgeType.NEXT:
                     adjacent[start].append(end)
                 else:
                     strength = compute_edge_strength(weight, confidence, decay_rate, days)

@@ -65,38 +65,32 @@ class Listing:
     @classmethod
     def from_params(cls, account_id: UUID, params: QueryDict) -> Self:
         entry_filter = EntryFilter(params, queryset=MemoryEntry.objects.of(account_id))
-        invalid_parameters = {*entry_filter.errors}
         recognized = entry_filter.filters.keys() | LIST_PARAMETERS | PAGE_PARAMETERS
-        columns = [name for name in COLUMNS if name in params.getlist("column")]
+        ignored = {*entry_filter.errors} | (set(params) - recognized)
         words = params.get("q", "").replace("\x00", "").strip()[:MAX_QUERY_LENGTH]
-        sort = params.get("sort", "")
+        sort, chosen = params.get("sort", ""), params.getlist("column")
         if sort not in SORTS:
-            invalid_parameters |= {"sort"} if sort else set()
+            ignored |= {"sort"} if sort else set()
             sort = DEFAULT_SORT
-        if {*params.getlist("column")} - COLUMNS.keys():
-            invalid_parameters.add("column")
+        if {*chosen} - COLUMNS.keys():
+            ignored.add("column")
+        columns = tuple(name for name in COLUMNS if name in chosen) or DEFAULT_COLUMNS
         query_items = [
             (name, params[name])
             for name in entry_filter.filters
-            if name not in invalid_parameters and params.get(name)
+            if name not in ignored and params.get(name)
         ]
         query_items += [("q", words)] if words else []
         query_items += [("sort", sort)] if sort != DEFAULT_SORT else []
-        visible_columns = columns or DEFAULT_COLUMNS
-        query_items += (
-            [("column", name) for name in visible_columns]
-            if tuple(visible_columns) != DEFAULT_COLUMNS
-            else []
-        )
+        if columns != DEFAULT_COLUMNS:
+            query_items += [("column", name) for name in columns]
         return cls(
             account_id=account_id,
             filter=entry_filter,
             words=words,
             sort=sort,
-            columns=visible_columns,
-            ignored_parameters=sorted(
-                invalid_parameters | {name for name in params if name not in recognized}
-            ),
+            columns=columns,
+            ignored_parameters=sorted(ignored),
             query=urlencode(query_items),
         )
 

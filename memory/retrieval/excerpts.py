@@ -48,7 +48,10 @@ class Excerpts:
     def __init__(self, query: str, texts: Sequence[str]) -> None:
         self.query = frozenset(terms(query))
         self.text_total = len(texts)
-        self.text_counts = Counter(term for text in texts for term in _collect_terms(text))
+        self.text_counts: Counter[str] = Counter()  # of texts that contain a term
+        for text in texts:
+            _, sentences = _split_sentences(text)
+            self.text_counts.update({term for each in sentences for term in each.terms})
 
     def remove_small_talk(self, text: str) -> str:
         """Return the text without sentences that say little, but never without all of them."""
@@ -117,8 +120,3 @@ def _split_sentences(text: str) -> tuple[str, tuple[_Sentence, ...]]:
     speaker_prefix = speaker[0] if speaker else ""
     parts = (part for part in _BREAK.split(text[len(speaker_prefix) :]) if part.strip())
     return speaker_prefix, tuple(_Sentence(part, frozenset(terms(part))) for part in parts)
-
-
-def _collect_terms(text: str) -> frozenset[str]:
-    _, sentences = _split_sentences(text)
-    return frozenset(term for each in sentences for term in each.terms)

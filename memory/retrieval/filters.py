@@ -22,6 +22,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
 from kmapp.errors import Invalid
+from memory.models.entries import OWNER_IDS
 
 MAX_DEPTH = 5
 MAX_CONDITIONS = 50
@@ -29,7 +30,6 @@ MAX_VALUES = 500  # of one `in`
 MAX_VALUE_LENGTH = 2_000  # characters of a value
 ANY_VALUE = "*"
 LOGICAL_OPERATORS = ("AND", "OR", "NOT")
-OWNER_FIELDS = ("user_id", "agent_id", "app_id", "run_id")
 
 
 def parse_filter(filters: Mapping[str, Any]) -> Q:
@@ -48,7 +48,7 @@ def extract_owner_ids(filters: Mapping[str, Any]) -> dict[str, str]:
     for part in (filters, *(and_part if isinstance(and_part, list) else ())):
         for name, clause in part.items() if isinstance(part, Mapping) else ():
             field, value = FILTER_FIELDS.get(name), dict(_list_operations(clause)).get("eq")
-            if not (field and field.column in OWNER_FIELDS and isinstance(value, str)):
+            if not (field and field.column in OWNER_IDS and isinstance(value, str)):
                 continue
             if value not in ("", ANY_VALUE):
                 owner_ids.setdefault(field.column, value)
@@ -175,7 +175,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "id": _parse_id,
 }
 _EMPTY_VALUES: Mapping[str, Any] = {"list": [], "text": ""}  # other kinds are null
-_OPERATORS_BY_KIND: Mapping[str, set[str]] = {
+OPERATORS_BY_KIND: Mapping[str, set[str]] = {
     "text": _EQUALITY_OPERATORS | _TEXT_OPERATORS,
     "list": _EQUALITY_OPERATORS | {"contains"},
     "number": _EQUALITY_OPERATORS | _ORDER_OPERATORS,
@@ -183,11 +183,6 @@ _OPERATORS_BY_KIND: Mapping[str, set[str]] = {
     "time": _EQUALITY_OPERATORS | _ORDER_OPERATORS,
     "id": _EQUALITY_OPERATORS,
 }
-
-
-def list_operators(kind: str) -> set[str]:
-    """Return the operators that fields of this kind support."""
-    return _OPERATORS_BY_KIND[kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +193,7 @@ class FilterField:
     kind: str
 
     def build_condition(self, operator: str, value: Any, path: str) -> Q:
-        if operator not in _OPERATORS_BY_KIND[self.kind]:
+        if operator not in OPERATORS_BY_KIND[self.kind]:
             raise _build_refusal(path, f"does not support the operator {operator}")
         if operator in ("eq", "ne") and (value is None or value == ANY_VALUE):
             has_value = ~Q(**{self.column: _EMPTY_VALUES.get(self.kind)})
@@ -253,11 +248,7 @@ def _build_json_condition(key: str, operator: str, value: Any, path: str) -> Q:
 FILTER_FIELDS: Mapping[str, FilterField] = {
     **{
         name: FilterField(name, "text")
-        for name in ("user_id", "agent_id", "app_id", "run_id", "scope")
-    },
-    **{
-        name: FilterField(name, "text")
-        for name in ("kind", "visibility", "tier", "title", "client_id")
+        for name in (*OWNER_IDS, "scope", "kind", "visibility", "tier", "title", "client_id")
     },
     **{name: FilterField(name, "time") for name in ("created_at", "updated_at", "observed_at")},
     **{name: FilterField(name, "time") for name in ("expires_at", "valid_from", "valid_to")},

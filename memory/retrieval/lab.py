@@ -122,25 +122,19 @@ def run_trial(account_id: UUID, question: LabQuery) -> Trial:
     answer = _ENDPOINTS[question.endpoint](account_id, question)
     request, returned_ids = answer.request, {hit.entry.pk for hit in answer.hits}
     returned_ids |= {one.entry.pk for one in answer.reached}
-    wider = replace(request, limit=request.limit + MAX_LOWER_HITS, min_score=0.0)
-    lower_hits = [
-        hit for hit in search_memories(account_id, wider).hits if hit.entry.pk not in returned_ids
-    ]
-    returned_ids |= {hit.entry.pk for hit in lower_hits}
+
+    def search_others(wider: SearchRequest) -> list[MissedMemory]:
+        hits = search_memories(account_id, wider).hits
+        others = [hit for hit in hits if hit.entry.pk not in returned_ids]
+        returned_ids.update(hit.entry.pk for hit in others)
+        return _explain_missed(account_id, request, others)
+
+    lower = search_others(replace(request, limit=request.limit + MAX_LOWER_HITS, min_score=0.0))
     unrestricted = replace(
         request, limit=request.limit + EXCLUSION_SEARCH_RESULTS, min_score=0.0, of_anyone=True
     )
-    other_hits = [
-        hit
-        for hit in search_memories(account_id, unrestricted).hits
-        if hit.entry.pk not in returned_ids
-    ]
-    excluded = [
-        one
-        for one in _explain_missed(account_id, request, other_hits)
-        if one.reasons != [BEYOND_LIMIT]
-    ]
-    missed = [*_explain_missed(account_id, request, lower_hits), *excluded[:MAX_LOWER_HITS]]
+    excluded = [one for one in search_others(unrestricted) if one.reasons != [BEYOND_LIMIT]]
+    missed = [*lower, *excluded[:MAX_LOWER_HITS]]
     return Trial(
         question=question,
         answer=answer,

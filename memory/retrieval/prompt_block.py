@@ -101,14 +101,10 @@ def search_both_halves(
     if not run:
         return search_with_vector(account_id, request, meaning)
     run_hits = search_with_vector(account_id, replace(request, in_run=run), meaning)
-    viewer_of_all_runs = replace(request.viewer, run_id="")
-    other_hits = [
-        hit
-        for hit in search_with_vector(
-            account_id, replace(request, viewer=viewer_of_all_runs), meaning
-        )
-        if hit.entry.pk not in {one.entry.pk for one in run_hits}
-    ]
+    run_ids = {hit.entry.pk for hit in run_hits}
+    all_runs = replace(request, viewer=replace(request.viewer, run_id=""))
+    all_hits = search_with_vector(account_id, all_runs, meaning)
+    other_hits = [hit for hit in all_hits if hit.entry.pk not in run_ids]
     half = request.limit - request.limit // 2
     run_count = max(half, request.limit - len(other_hits))
     chosen = run_hits[:run_count]

@@ -1,6 +1,6 @@
 """The rankings of an account that its searches use: the active one, and the one in shadow."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
@@ -11,23 +11,10 @@ from memory.retrieval.search import SearchRequest
 from memory.retrieval.shadow_rankings import Shadow
 
 CACHE_SECONDS = 5.0  # until other processes use a ranking that was promoted
-
-
-@dataclass(frozen=True, slots=True)
-class RankingsInUse:
-    active: AccountRanking | None = None
-    shadow: Shadow | None = None
-
+Status = Ranking.Status
+RankingsInUse = tuple[AccountRanking | None, Shadow | None]  # the active one, and that in shadow
 
 _rankings_cache = TtlCache[RankingsInUse]()
-
-
-def get_rankings_in_use(account_id: UUID) -> RankingsInUse:
-    """Return the rankings of an account, which may be some seconds old."""
-    cached = _rankings_cache.get(account_id)
-    return cached or _rankings_cache.put(
-        account_id, _load_rankings(account_id), seconds=CACHE_SECONDS
-    )
 
 
 def clear_rankings_cache() -> None:
@@ -37,9 +24,10 @@ def clear_rankings_cache() -> None:
 
 def _load_rankings(account_id: UUID) -> RankingsInUse:
     with acting(account_id):
-        rows = {row.status: row for row in Ranking.objects.of(account_id).in_use()}
-    active, shadow = rows.get(Ranking.Status.ACTIVE), rows.get(Ranking.Status.SHADOW)
-    return RankingsInUse(
+        used = Ranking.objects.of(account_id).filter(status__in=[Status.ACTIVE, Status.SHADOW])
+        rows = {row.status: row for row in used}
+    active, shadow = rows.get(Status.ACTIVE), rows.get(Status.SHADOW)
+    return (
         active.as_used() if active else None,
         Shadow(account_id, shadow.pk, shadow.as_used()) if shadow else None,
     )
@@ -48,10 +36,12 @@ def _load_rankings(account_id: UUID) -> RankingsInUse:
 def apply_rankings(
     account_id: UUID, request: SearchRequest, *, with_shadow: bool = True
 ) -> SearchRequest:
-    """Return the search with the account's active ranking.
+    """Return the search with the account's active ranking, which may be some seconds old.
 
     If it is `with_shadow`, its results are also compared with those of the ranking in shadow.
     """
-    in_use = get_rankings_in_use(account_id)
-    variant = replace(request.variant, ranking=in_use.active)
-    return replace(request, variant=variant, shadow=in_use.shadow if with_shadow else None)
+    active, shadow = _rankings_cache.get(account_id) or _rankings_cache.put(
+        account_id, _load_rankings(account_id), seconds=CACHE_SECONDS
+    )
+    variant = replace(request.variant, ranking=active)
+    return replace(request, variant=variant, shadow=shadow if with_shadow else None)

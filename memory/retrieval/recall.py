@@ -124,33 +124,28 @@ def _load_visible_entries(
 
 _EDGES_SQL = """
 SELECT id, src_id, dst_id, type, commit_id, weight, confidence, decay_rate, greatest(0, extract(
-  epoch FROM coalesce(%s, now()) - coalesce(last_activated_at, created_at)))::float8 / 86400
+  epoch FROM coalesce(%(as_of)s, now()) - coalesce(last_activated_at, created_at)))::float8 / 86400
 FROM memory_memoryedge
-WHERE account_id = %s AND type = ANY (%s) AND weight >= %s AND confidence >= %s
-  AND created_at <= coalesce(%s::timestamptz, 'infinity')
-  AND (src_id = ANY (%s::uuid[]) OR dst_id = ANY (%s::uuid[]))
-ORDER BY weight * confidence DESC, id LIMIT %s
+WHERE account_id = %(account)s AND type = ANY (%(types)s)
+  AND weight >= %(min_weight)s AND confidence >= %(min_confidence)s
+  AND created_at <= coalesce(%(as_of)s::timestamptz, 'infinity')
+  AND (src_id = ANY (%(ids)s::uuid[]) OR dst_id = ANY (%(ids)s::uuid[]))
+ORDER BY weight * confidence DESC, id LIMIT %(limit)s
 """
 
 
 def _load_edges(account_id: UUID, frontier: Collection[UUID], request: RecallRequest) -> list[Edge]:
-    id_array = IdArray(frontier).array
-    minimums = [request.min_weight, request.min_confidence]
+    parameters: dict[str, Any] = {
+        "as_of": request.search.as_of,
+        "account": account_id,
+        "types": list(EVIDENCE_TYPES),
+        "min_weight": request.min_weight,
+        "min_confidence": request.min_confidence,
+        "ids": IdArray(frontier).array,
+        "limit": MAX_SCANNED_EDGES,
+    }
     with connection.cursor() as cursor:
-        as_of = request.search.as_of
-        cursor.execute(
-            _EDGES_SQL,
-            [
-                as_of,
-                account_id,
-                list(EVIDENCE_TYPES),
-                *minimums,
-                as_of,
-                id_array,
-                id_array,
-                MAX_SCANNED_EDGES,
-            ],
-        )
+        cursor.execute(_EDGES_SQL, parameters)
         return [
             Edge(pk, src, dst, kind, weight, compute_edge_strength(weight, *decay), commit_id)
             for pk, src, dst, kind, commit_id, weight, *decay in cursor.fetchall()

@@ -16,10 +16,8 @@ _LAST_SEAL_SQL = """, (
   JOIN ledger_commit c ON c.account_id = s.account_id AND c.id = s.commit_id
   WHERE s.account_id = e.account_id AND s.object_type = 'memory.memoryentry' AND s.object_id = e.id
   ORDER BY c.seq DESC LIMIT 1) AS last_seal"""
-_ROWS_WITHOUT_SEALS_SQL, _ROWS_WITH_SEALS_SQL = (
-    _ROWS_SQL.format(""),
-    _ROWS_SQL.format(_LAST_SEAL_SQL),
-)
+_ROWS_WITHOUT_SEALS_SQL = _ROWS_SQL.format("")
+_ROWS_WITH_SEALS_SQL = _ROWS_SQL.format(_LAST_SEAL_SQL)
 
 # Accounts that verified when this process last looked. After a change, one search takes another
 # statement for the seals, or reads them in vain.

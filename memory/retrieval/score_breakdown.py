@@ -50,9 +50,7 @@ class Part:
 def build_bar(parts: Mapping[str, float]) -> list[Part]:
     """Return the nonzero parts in fixed order; negative parts overlap those they reduce."""
     pieces, end = [], 0.0
-    for name in sorted(
-        parts, key=lambda each: (PART_POSITIONS.get(each, len(PART_POSITIONS)), each)
-    ):
+    for name in sorted(parts, key=_sort_key):
         value = parts[name]
         if value:
             begin, end = end, end + value
@@ -61,7 +59,7 @@ def build_bar(parts: Mapping[str, float]) -> list[Part]:
                     name=name,
                     label=PART_LABELS.get(name, name),
                     value=value,
-                    colour=PART_POSITIONS.get(name, len(PART_POSITIONS)) % COLOUR_COUNT + 1,
+                    colour=_sort_key(name)[0] % COLOUR_COUNT + 1,
                     x=round(BAR_UNITS * min(begin, end), 2),
                     width=round(BAR_UNITS * abs(value), 2),
                 )
@@ -72,7 +70,8 @@ def build_bar(parts: Mapping[str, float]) -> list[Part]:
 def build_legend(bars: Sequence[Sequence[Part]]) -> list[Part]:
     """Return each part that occurs, once."""
     parts_by_name = {part.name: part for pieces in bars for part in pieces}
-    return sorted(
-        parts_by_name.values(),
-        key=lambda part: (PART_POSITIONS.get(part.name, len(PART_POSITIONS)), part.name),
-    )
+    return [parts_by_name[name] for name in sorted(parts_by_name, key=_sort_key)]
+
+
+def _sort_key(name: str) -> tuple[int, str]:
+    return PART_POSITIONS.get(name, len(PART_POSITIONS)), name

@@ -7,7 +7,7 @@ left out. Tokens that remain are used to print the best memories in full.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 
 from kmapp.text.terms import chinese_share, terms
@@ -99,28 +99,21 @@ def _list_uncontained(memories: Sequence[BlockEntry]) -> Iterator[int]:
         earlier.append((place, own_terms))
 
 
-@dataclass
 class _Page:
     """The layout of chosen memories."""
 
-    memories: Sequence[BlockEntry]
-    count: CountTokens
-    years: frozenset[int] = field(init=False)
-    days: Mapping[date, str] = field(init=False)  # the heading of each, in one language
-    heading: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.years = frozenset(entry.date.year for entry in self.memories if entry.date)
-        only = f" ({min(self.years)})" if len(self.years) == 1 else ""
+    def __init__(self, memories: Sequence[BlockEntry], count: CountTokens) -> None:
+        self.memories, self.count = memories, count
+        years = {entry.date.year for entry in memories if entry.date}
+        only = f" ({min(years)})" if len(years) == 1 else ""
         self.heading = f"{HEADING}{only}\n"
         texts = defaultdict[date, list[str]](list)
-        for entry in self.memories:
+        for entry in memories:
             if entry.date:
                 texts[entry.date.date()].append(entry.text)
-        with_year = len(self.years) > 1
+        # The heading of each day, in one language.
         self.days = {
-            day: _format_day(day, chinese=_is_chinese(" ".join(texts[day])), with_year=with_year)
-            for day in texts
+            day: _format_day(day, " ".join(texts[day]), with_year=len(years) > 1) for day in texts
         }
 
     def text(self, chosen: Mapping[int, str]) -> str:
@@ -166,11 +159,7 @@ def _format_line(rank: int, text: str) -> str:
     return f"[{rank}] {text}\n"
 
 
-def _is_chinese(text: str) -> bool:
-    return chinese_share(text) > MIN_CHINESE_SHARE
-
-
-def _format_day(day: date, *, chinese: bool, with_year: bool) -> str:
-    if chinese:
+def _format_day(day: date, text: str, *, with_year: bool) -> str:
+    if chinese_share(text) > MIN_CHINESE_SHARE:
         return f"{f'{day.year}年' if with_year else ''}{day.month}月{day.day}日"
     return f"{MONTHS[day.month - 1]} {day.day}{f', {day.year}' if with_year else ''}"

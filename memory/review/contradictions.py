@@ -88,10 +88,8 @@ class Contrast:
 
 def find_contrast(new: str, old: str) -> Contrast:
     opposites = [*_pair_opposites(new, old)]
-    new_negations, old_negations = (
-        len(_NEGATION_PATTERN.findall(new)),
-        len(_NEGATION_PATTERN.findall(old)),
-    )
+    new_negations = len(_NEGATION_PATTERN.findall(new))
+    old_negations = len(_NEGATION_PATTERN.findall(old))
     # "Not allowed" and "forbidden" have the same meaning.
     negated = (
         ""

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -54,30 +53,11 @@ class ReviewWarning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SimilarMemory:
-    """Another memory, its relation to the proposal, and the evidence for it."""
-
-    entry: MemoryEntry
-    kind: str
-    score: float
-    stated_by_agent: bool  # False: detected by a worker
-    words: float | None
-    meaning: float | None
-    pairs: Sequence[Sequence[str]]
-    negated: str
-
-    @property
-    def differs(self) -> bool:
-        """Return whether the texts are similar enough to be shown as a diff."""
-        return self.kind != Kind.SIMILAR
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     warnings: Sequence[ReviewWarning]
     blacked_out: bool  # personal data was redacted before the text was stored
     replaces: Sequence[MemoryEntry]  # what approval would supersede
-    others: Sequence[SimilarMemory]
+    others: Sequence[Finding]  # that compare it with another current memory
     triage: Triage | None  # None: not triaged yet
     metadata: str  # as JSON, or nothing
 
@@ -89,21 +69,19 @@ class Evidence:
     @property
     def twin(self) -> MemoryEntry | None:
         """Return the memory that it could be merged with."""
-        alike = [each.entry for each in self.others if each.entry.status in CURRENT_STATUSES]
-        return alike[0] if alike else None
+        return self.others[0].other if self.others else None
 
 
 def load_evidence(entry: MemoryEntry) -> Evidence:
     """Return the evidence for a proposal, without memories decided since."""
     findings = Finding.objects.of(entry.account_id).filter(entry=entry)
     rows = list(findings.select_related("other").order_by("-score", "pk"))
-    similar = [_build_similar_memory(row, row.other) for row in rows if row.other]
     triage = getattr(entry, "triage", None)
     return Evidence(
         warnings=_list_triage_warnings(entry, rows, triage),
         blacked_out=bool(REDACTION_PATTERN.search(entry.content)),
         replaces=list_superseded(entry) if getattr(entry, "is_update", True) else [],
-        others=_order_similar(similar),
+        others=_list_similar(rows),
         triage=triage,
         metadata=json.dumps(entry.slots, indent=2, ensure_ascii=False) if entry.slots else "",
     )
@@ -117,30 +95,17 @@ def list_superseded(entry: MemoryEntry) -> list[MemoryEntry]:
     return [edge.dst for edge in edges.select_related("dst").order_by("dst_id")]
 
 
-def _order_similar(similar: Sequence[SimilarMemory]) -> list[SimilarMemory]:
-    """Order contradictions first, then duplicates, then similar memories."""
+def _list_similar(findings: Sequence[Finding]) -> list[Finding]:
+    """Return contradictions first, then duplicates, then similar memories."""
     order = [Kind.CONTRADICTION, Kind.UPDATE, Kind.DUPLICATE, Kind.SIMILAR]
     current = [
         each
-        for each in similar
-        if each.entry.status in CURRENT_STATUSES
-        and not (each.stated_by_agent and each.kind == Kind.UPDATE)
+        for each in findings
+        if each.other
+        and each.other.status in CURRENT_STATUSES
+        and not (each.kind == Kind.UPDATE and each.details.get("said"))
     ]
     return sorted(current, key=lambda each: (order.index(Kind(each.kind)), -each.score))
-
-
-def _build_similar_memory(row: Finding, other: MemoryEntry) -> SimilarMemory:
-    details: dict[str, Any] = row.details
-    return SimilarMemory(
-        entry=other,
-        kind=row.kind,
-        score=row.score,
-        stated_by_agent=bool(details.get("said")),
-        words=details.get("words"),
-        meaning=details.get("meaning"),
-        pairs=details.get("pairs", ()),
-        negated=details.get("negated", ""),
-    )
 
 
 def list_warnings(entry: MemoryEntry) -> list[str | Promise]:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory.models import MemoryEntry
+from memory.models.entries import OWNER_IDS
 
 EXISTING, NEW, BOTH = "known", "new", "both"
 LIST_FIELDS = ("tags", "entities")
-OWNER_IDS = ("user_id", "agent_id", "app_id", "run_id")
 MERGED_FIELDS = ("content", "title", "kind", *LIST_FIELDS, "slots", "importance", "confidence")
 
 

@@ -67,9 +67,9 @@ def compare_texts(
 ) -> TextComparison:
     """Compare two texts: `meaning` is their `compute_closeness`, `weights` the idf of terms."""
     term_weights = _TermWeights(weights or {})
-    words, subject = (
-        term_weights.compute_dice(new, old),
-        term_weights.compute_dice(remove_contrasted_values(new), remove_contrasted_values(old)),
+    words = term_weights.compute_dice(new, old)
+    subject = term_weights.compute_dice(
+        remove_contrasted_values(new), remove_contrasted_values(old)
     )
     score = words if meaning is None else (words + meaning) / 2
     contrast = find_contrast(new, old)

@@ -7,9 +7,8 @@ neighbours before the final neighbours are found. New topics are the communities
 Later memories join the topic that most of their neighbours are in.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,9 +17,8 @@ from numpy.typing import NDArray
 MAX_NEIGHBOURS = 10
 DENSITY_NEIGHBOURS = 10  # nearest items, by which the density around an item is measured
 MIN_NEIGHBOURS = 3  # neighbours of an item if there are few items
-MIN_SMOOTHED_VECTORS = (
-    50  # vectors that are needed to estimate their common component, and to smooth them
-)
+# Vectors that are needed to estimate their common component, and to smooth them.
+MIN_SMOOTHED_VECTORS = 50
 MIN_TOPIC_SIZE = 3  # memories that make a topic
 # Shares of its neighbours, by weight, that must be in the topic that a memory founds or joins.
 MIN_FOUNDING_SHARE = 0.8
@@ -35,14 +33,6 @@ Graph: TypeAlias = Sequence[Mapping[int, float]]
 NO_TOPIC = -1
 
 
-@dataclass(frozen=True, slots=True)
-class TopicAssignment:
-    """The topic of each item, or NO_TOPIC; topics from `topic_count` on are new."""
-
-    topics: list[int]
-    topic_count: int
-
-
 def build_neighbour_graph(vectors: Vectors) -> Graph:
     """Return the neighbour graph for `assign_topics`. Time is quadratic in the number of items."""
     if len(vectors) < MIN_SMOOTHED_VECTORS:
@@ -50,19 +40,19 @@ def build_neighbour_graph(vectors: Vectors) -> Graph:
     return find_mutual_neighbours(mix_with_neighbours(remove_common_component(vectors)))
 
 
-def assign_topics(graph: Graph, topics: Sequence[int]) -> TopicAssignment:
+def assign_topics(graph: Graph, topics: Sequence[int]) -> list[int]:
     """Give items without a topic one, where they belong; those that have one keep it.
 
-    A second call with what the first returned changes nothing.
+    Return the topic of each item, or NO_TOPIC; numbers above those of `topics` are new. A second
+    call with what the first returned changes nothing.
     """
-    topic_count = max(topics, default=NO_TOPIC) + 1
     assigned = list(topics)
     for _ in range(MAX_ROUNDS):
         joined = _join_topics(graph, assigned)
         created = _create_topics(graph, assigned)
         if not joined and not created:
             break
-    return TopicAssignment(topics=assigned, topic_count=topic_count)
+    return assigned
 
 
 def remove_common_component(vectors: Vectors) -> Vectors:
@@ -182,10 +172,8 @@ def _create_topics(graph: Graph, topics: list[int]) -> int:
 
 def _select_core(graph: Graph, group: Sequence[int]) -> list[int]:
     """Return the members without those that are connected more strongly with others."""
-    members, share = (
-        frozenset(group),
-        MIN_FOUNDING_SHARE if len(graph) >= MIN_SMOOTHED_VECTORS else MIN_FOUNDING_SHARE_OF_FEW,
-    )
+    members = frozenset(group)
+    share = MIN_FOUNDING_SHARE if len(graph) >= MIN_SMOOTHED_VECTORS else MIN_FOUNDING_SHARE_OF_FEW
     return [
         item
         for item in group
@@ -244,16 +232,9 @@ def _move_nodes(level: Sequence[Mapping[int, float]]) -> list[int]:
 
 def compute_adjusted_rand_index(one: Sequence[Any], other: Sequence[Any]) -> float:
     """Return the adjusted Rand index of two groupings: 1 if equal, about 0 by chance."""
-    together: dict[tuple[Any, Any], int] = defaultdict(int)
-    first: dict[Any, int] = defaultdict(int)
-    second: dict[Any, int] = defaultdict(int)
-    for a, b in zip(one, other, strict=True):
-        together[a, b] += 1
-        first[a] += 1
-        second[b] += 1
     pairs_in_both, pairs_in_one, pairs_in_other = (
         sum(count * (count - 1) / 2 for count in table.values())
-        for table in (together, first, second)
+        for table in (Counter(zip(one, other, strict=True)), Counter(one), Counter(other))
     )
     chance = pairs_in_one * pairs_in_other / max(len(one) * (len(one) - 1) / 2, 1)
     maximum = (pairs_in_one + pairs_in_other) / 2

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from kmapp.text.everyday_words import EVERYDAY_WORDS
 from kmapp.text.terms import STOP_WORDS, TERM_LENGTH, tagged_chinese_words, terms
@@ -48,8 +48,9 @@ class Vocabulary:
         self.verbs: Counter[str] = Counter()
         self.heads: Counter[str] = Counter()  # last word of a phrase: no adjective
         self.spellings: dict[str, Counter[str]] = {}
-        self.speakers: frozenset[str] = frozenset(filter(None, map(_extract_speaker, texts)))
-        clauses = [words for text in texts for words in _split_clauses(_remove_speaker(text))]
+        parted = [_part_speaker(text) for text in texts]
+        self.speakers = frozenset(speaker.casefold() for speaker, _ in parted if speaker)
+        clauses = [words for _, body in parted for words in _split_clauses(body)]
         for words in clauses:
             self._count_contexts(words)
         for words in clauses:
@@ -75,19 +76,13 @@ class Vocabulary:
 
     def _list_noun_runs(self, words: Sequence[str]) -> Iterator[list[str]]:
         """Yield the stems of consecutive nouns and what modifies them."""
-        run: list[str] = []
-        for word in words:
-            if self._is_noun(word.casefold()):
-                run.append(_find_stem(word.casefold()))
-            elif run:
-                yield run
-                run = []
-        if run:
-            yield run
+        for is_noun, run in groupby(map(str.casefold, words), self._is_noun):
+            if is_noun:
+                yield [_find_stem(word) for word in run]
 
     def list_phrases(self, text: str) -> list[str]:
         """Return the noun phrases of a text, of one and two stems, joined by a space."""
-        body = _remove_speaker(text)
+        _, body = _part_speaker(text)
         phrases = list(_list_chinese_nouns(body))
         for words in _split_clauses(body):
             for run in self._list_noun_runs(words):
@@ -120,14 +115,10 @@ def _find_stem(word: str) -> str:
     return next(iter(terms(word)), "")
 
 
-def _extract_speaker(text: str) -> str:
+def _part_speaker(text: str) -> tuple[str, str]:
+    """Return the speaker whose name begins the text, or "", and the rest."""
     end = text.find(": ", 0, MAX_NAME_LENGTH)
-    return text[:end].casefold() if end > 0 else ""
-
-
-def _remove_speaker(text: str) -> str:
-    end = text.find(": ", 0, MAX_NAME_LENGTH)
-    return text[end + 2 :] if end > 0 else text
+    return (text[:end], text[end + 2 :]) if end > 0 else ("", text)
 
 
 def _split_clauses(text: str) -> Iterator[list[str]]:

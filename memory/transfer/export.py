@@ -43,16 +43,22 @@ def export_entries(account_id: UUID, ids: Sequence[UUID]) -> Iterator[bytes]:
     Entries erased meanwhile are left out.
     """
     yield encode_canonical(HEADER) + b"\n"
-    for page in _split_pages(ids):
-        with acting(account_id):
-            entries = MemoryEntry.objects.of(account_id).in_bulk(page)
-        yield b"".join(format_line(entries[pk]) for pk in page if pk in entries)
+    for entries in read_pages(account_id, ids):
+        yield b"".join(map(format_line, entries))
     exported_ids = set(ids)
     for page in _split_pages(ids):
         with acting(account_id):
             edges = MemoryEdge.objects.of(account_id).filter(src__any_of=IdArray(page))
             rows = list(edges.exclude(commit=None).order_by("pk"))
         yield b"".join(format_line(edge) for edge in rows if edge.dst_id in exported_ids)
+
+
+def read_pages(account_id: UUID, ids: Sequence[UUID]) -> Iterator[list[MemoryEntry]]:
+    """Yield these memories in order, some at a time, without those erased meanwhile."""
+    for page in _split_pages(ids):
+        with acting(account_id):
+            entries = MemoryEntry.objects.of(account_id).in_bulk(page)
+        yield [entries[pk] for pk in page if pk in entries]
 
 
 def _split_pages(ids: Sequence[UUID]) -> Iterator[Sequence[UUID]]:

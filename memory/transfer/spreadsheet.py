@@ -9,40 +9,14 @@ from typing import Any
 
 from memory.models import MemoryEntry
 
-# Column and attribute.
-COLUMNS = {
-    "id": "id",
-    "client_id": "client_id",
-    "title": "title",
-    "text": "content",
-    "kind": "kind",
-    "status": "status",
-    "visibility": "visibility",
-    "user_id": "user_id",
-    "agent_id": "agent_id",
-    "app_id": "app_id",
-    "run_id": "run_id",
-    "scope": "scope",
-    "tags": "tags",
-    "entities": "entities",
-    "importance": "importance",
-    "confidence": "confidence",
-    "salience": "salience",
-    "tier": "tier",
-    "pinned": "pinned",
-    "observed_at": "observed_at",
-    "valid_from": "valid_from",
-    "valid_to": "valid_to",
-    "expires_at": "expires_at",
-    "version": "version",
-    "created_at": "created_at",
-    "updated_at": "updated_at",
-    "recalled": "access_count",
-    "metadata": "slots",
-    "sources": "sources",
-    "raw_ref": "raw_ref",
-    "evidence_ref": "evidence_ref",
-}
+COLUMNS = (
+    *("id", "client_id", "title", "text", "kind", "status", "visibility", "user_id", "agent_id"),
+    *("app_id", "run_id", "scope", "tags", "entities", "importance", "confidence", "salience"),
+    *("tier", "pinned", "observed_at", "valid_from", "valid_to", "expires_at", "version"),
+    *("created_at", "updated_at", "recalled", "metadata", "sources", "raw_ref", "evidence_ref"),
+)
+# The attributes of columns that have another name.
+ATTRIBUTES = {"text": "content", "recalled": "access_count", "metadata": "slots"}
 BYTE_ORDER_MARK = "\ufeff"  # byte order mark, by which spreadsheets detect UTF-8
 # Beginnings of cells that a spreadsheet evaluates as a formula. Some spreadsheets split at other
 # separators than commas, even within quotes; after those, only unambiguous beginnings match.
@@ -58,7 +32,8 @@ def format_header() -> bytes:
 
 def format_rows(entries: Iterable[MemoryEntry]) -> bytes:
     return _format_csv(
-        [format_cell(getattr(row, name)) for name in COLUMNS.values()] for row in entries
+        [format_cell(getattr(row, ATTRIBUTES.get(name, name))) for name in COLUMNS]
+        for row in entries
     )
 
 

@@ -25,6 +25,7 @@ from kmapp.web.three_way import Moved, diff_three_way
 from memory.actions import review
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.entry_list import COLUMNS, Listing
+from memory.views.history import format_value
 from memory.views.review_forms import ProposalForm, build_decision, undo_url
 
 TEMPLATE = "memory/entries/form.html"
@@ -94,7 +95,7 @@ def _render_conflict(
             {
                 "moved": each.moved,
                 "label": form.fields[each.name].label,
-                **{name: _format_value(getattr(each, name)) for name in ("base", "theirs", "mine")},
+                **{name: format_value(getattr(each, name)) for name in ("base", "theirs", "mine")},
             }
             for each in fields
             if each.moved != Moved.NOBODY
@@ -103,10 +104,6 @@ def _render_conflict(
         "decided_by": list_actor_names([latest.actor])[latest.actor],
     }
     return _render_form(request, row, merged, HTTPStatus.CONFLICT, overtaken=overtaken)
-
-
-def _format_value(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def _render_form(

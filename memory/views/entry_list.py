@@ -10,7 +10,6 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from kmapp.accounts.acting import acting
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
 from kmapp.providers.active import active_model
@@ -25,7 +24,7 @@ from memory.models import MemoryEntry, MemoryExport
 from memory.retrieval.admin_search import MAX_RESULTS
 from memory.retrieval.entry_list import COLUMNS, SORTS, Listing
 from memory.transfer import spreadsheet
-from memory.transfer.export import ENTRIES_PER_PAGE, export_entries
+from memory.transfer.export import export_entries, read_pages
 from memory.views.saved_views import view_url, visible_views
 
 Form = MemoryExport.Form
@@ -138,8 +137,4 @@ def _stream_file(
 
 def _iterate_csv(account_id: UUID, ids: Sequence[UUID]) -> Iterator[bytes]:
     yield spreadsheet.format_header()
-    for start in range(0, len(ids), ENTRIES_PER_PAGE):
-        page = ids[start : start + ENTRIES_PER_PAGE]
-        with acting(account_id):
-            rows = MemoryEntry.objects.of(account_id).in_bulk(page)
-        yield spreadsheet.format_rows(rows[pk] for pk in page if pk in rows)
+    yield from map(spreadsheet.format_rows, read_pages(account_id, ids))

@@ -96,23 +96,16 @@ def compare_versions(account_id: UUID, pk: UUID, params: QueryDict) -> dict[str,
     old, new = pair
     names = (old.state.keys() | new.state.keys()) - UNCOMPARED_FIELDS
     differ = sorted(name for name in names if old.state.get(name) != new.state.get(name))
+
+    def compare(name: str) -> tuple[Any, str, str]:
+        before, after = (format_value(version.state.get(name)) for version in pair)
+        return _format_field_name(name), before, after
+
     return {
         "old": old,
         "new": new,
-        "texts": [
-            (_format_field_name(name), str(old.state.get(name, "")), str(new.state.get(name, "")))
-            for name in TEXT_FIELDS
-            if name in differ
-        ],
-        "facts": [
-            (
-                _format_field_name(name),
-                _format_value(old.state.get(name)),
-                _format_value(new.state.get(name)),
-            )
-            for name in differ
-            if name not in TEXT_FIELDS
-        ],
+        "texts": [compare(name) for name in TEXT_FIELDS if name in differ],
+        "facts": [compare(name) for name in differ if name not in TEXT_FIELDS],
     }
 
 
@@ -121,7 +114,7 @@ def _format_field_name(name: str) -> Any:
     return fields[name].verbose_name if name in fields else name
 
 
-def _format_value(value: Any) -> str:
+def format_value(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return "" if value is None else str(value)

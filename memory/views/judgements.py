@@ -28,7 +28,7 @@ from memory.actions.judgements import (
 from memory.actions.versions import lock_entries
 from memory.learning.question_file import build_question_file
 from memory.models import Judgement, MemoryExport, Viewer
-from memory.models.learning import OWNER_IDS
+from memory.models.entries import OWNER_IDS
 
 BUTTONS = "components/judgement.html"
 MAX_FILE_BYTES = 5 * 2**20  # of an imported file
@@ -39,10 +39,8 @@ Label, Source = Judgement.Label, Judgement.Source
 @page_view("POST", needs=Permission.REVIEW)
 def judge_result(request: WebRequest) -> HttpResponse:
     """Judge whether a memory is relevant to a question."""
-    question, label = (
-        post_text(request, "question", MAX_QUESTION_LENGTH),
-        request.POST.get("label", ""),
-    )
+    question = post_text(request, "question", MAX_QUESTION_LENGTH)
+    label = request.POST.get("label", "")
     if not question or label not in Label.values:
         raise Invalid(_("Choose relevant or not relevant."))
     ids = {name: post_text(request, name, 200) for name in NAMES}
@@ -64,34 +62,27 @@ def _viewer(ids: Mapping[str, Any]) -> Viewer:
 
 @page_view("POST", needs=Permission.EDIT)
 def export_judgements(request: WebRequest) -> HttpResponse:
-    """Return all judgements as JSON lines, which `import_judgements` reads. Record the export."""
+    """Return all judgements as JSON lines, which `import_judgements` reads."""
     rows = list(Judgement.objects.of(request.account_id).order_by("pk"))
-    record_export(
-        request.account_id,
-        request.actor,
-        form=MemoryExport.Form.NDJSON,
-        query="judgements",
-        number=len(rows),
-    )
-    response = HttpResponse(_lines(rows), content_type="application/x-ndjson")
-    response.headers["Content-Disposition"] = 'attachment; filename="judgements.jsonl"'
-    return response
+    answer = HttpResponse(_lines(rows), content_type="application/x-ndjson")
+    return _record_export(request, answer, "judgements", len(rows), "judgements.jsonl")
 
 
 @page_view("POST", needs=Permission.EDIT)
 def export_questions(request: WebRequest) -> HttpResponse:
-    """Return the labelled questions with the memories of their viewers. Record the export."""
+    """Return the labelled questions with the memories of their viewers."""
     content, number = build_question_file(request.account_id)
-    record_export(
-        request.account_id,
-        request.actor,
-        form=MemoryExport.Form.NDJSON,
-        query="questions",
-        number=number,
-    )
-    response = HttpResponse(content, content_type="application/gzip")
-    response.headers["Content-Disposition"] = 'attachment; filename="questions.json.gz"'
-    return response
+    answer = HttpResponse(content, content_type="application/gzip")
+    return _record_export(request, answer, "questions", number, "questions.json.gz")
+
+
+def _record_export(
+    request: WebRequest, answer: HttpResponse, query: str, number: int, file_name: str
+) -> HttpResponse:
+    form = MemoryExport.Form.NDJSON
+    record_export(request.account_id, request.actor, form=form, query=query, number=number)
+    answer.headers["Content-Disposition"] = f'attachment; filename="{file_name}"'
+    return answer
 
 
 def _lines(rows: Iterable[Judgement]) -> Iterator[str]:

@@ -12,13 +12,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict, Invalid
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import (
-    MAX_REASON_LENGTH,
-    WebRequest,
-    parse_reason,
-    parse_version,
-    uuid_or_404,
-)
+from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_reason, parse_version, uuid_or_404
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import fragment

@@ -22,7 +22,7 @@ from kmapp.web.settings_history import SettingsCommit, field_label, list_changes
 from memory.actions import retention
 from memory.actions.settings import ACCOUNT_FIELDS, POLICY_INPUT, update_policy
 from memory.models import MemoryEntry, MemorySettings
-from memory.views.policy_forms import SECTIONS, RetentionSection
+from memory.views.policy_forms import SECTIONS
 
 TEMPLATE = "memory/policy/index.html"
 
@@ -87,8 +87,6 @@ def _render_page(
 
 def _list_retention(settings: MemorySettings, form: SettingsForm) -> list[dict[str, Any]]:
     """Return the retention of each kind with the counts of memories."""
-    if not isinstance(form, RetentionSection):
-        raise TypeError(form)
     active = retention.count_active_by_kind(settings.account_id)
     due = retention.count_past_retention(settings.account_id, settings.forget_after)
     return [

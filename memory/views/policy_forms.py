@@ -35,24 +35,25 @@ def _unit_interval(label: Any, help_text: Any) -> forms.FloatField:
     )
 
 
-def _positive_integer(label: Any, help_text: Any) -> forms.IntegerField:
+def _positive_integer(
+    label: Any, help_text: Any = "", *, max_value: int = 2**31 - 1
+) -> forms.IntegerField:
     return forms.IntegerField(
         label=label,
         min_value=1,
-        max_value=2**31 - 1,
+        max_value=max_value,
         required=False,
         help_text=help_text,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
 
 
-def _checkboxes(label: Any, choices: Any, help_text: Any = "") -> forms.MultipleChoiceField:
+def _checkboxes(label: Any, choices: Any) -> forms.MultipleChoiceField:
     return forms.MultipleChoiceField(
         label=label,
         choices=[(value, capfirst(name)) for value, name in choices],
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=help_text,
     )
 
 
@@ -97,17 +98,21 @@ class ReviewSection(SettingsForm):
         return cleaned | {"account_wide": policy.value, "review_visibilities": others}
 
 
-class RedactionSection(SettingsForm):
+class AccountSection(SettingsForm):
+    """Settings that the account stores, because other apps apply them too."""
+
+    @classmethod
+    def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
+        return super().values_of(settings.account)
+
+
+class RedactionSection(AccountSection):
     title = _("Redaction")
     lead = _(
         "Matches in memories, reasons and inputs are replaced before the text is stored. "
         "Stored text does not change."
     )
     redact = _checkboxes(_("Redact"), Redaction.choices)
-
-    @classmethod
-    def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
-        return {"redact": settings.account.redact}
 
 
 class RetentionSection(SettingsForm):
@@ -117,16 +122,9 @@ class RetentionSection(SettingsForm):
         "a person can restore them. Pinned memories stay. Leave empty for no limit."
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def add_fields(self) -> None:
         for value, label in MemoryEntry.Kind.choices:
-            self.fields[value] = forms.IntegerField(
-                label=capfirst(label),
-                min_value=1,
-                max_value=MAX_RETENTION_DAYS,
-                required=False,
-                widget=forms.NumberInput(attrs={"inputmode": "numeric", "class": "form-control"}),
-            )
+            self.fields[value] = _positive_integer(capfirst(label), max_value=MAX_RETENTION_DAYS)
 
     @classmethod
     def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
@@ -234,7 +232,7 @@ class ExtractionSection(SettingsForm):
         return sections
 
 
-class VerificationSection(SettingsForm):
+class VerificationSection(AccountSection):
     title = _("Verification")
     lead = _(
         "The ledger seals every memory, document and rule when it is written. With verification, "
@@ -246,10 +244,6 @@ class VerificationSection(SettingsForm):
         required=False,
         help_text=_("Searches take about a tenth longer."),
     )
-
-    @classmethod
-    def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
-        return {"verify_on_read": settings.account.verify_on_read}
 
 
 SECTIONS: Mapping[str, type[SettingsForm]] = {

@@ -24,21 +24,17 @@ def find_entries(search: SiteSearch, *, topics: bool) -> Matches:
     rows = MemoryEntry.objects.of(search.account_id)
     rows = rows.filter(kind=Kind.TOPIC) if topics else rows.exclude(kind=Kind.TOPIC)
     ids = find_ids(search, COLLECTION, _narrow(rows, search.query.filters))
-    by_id = MemoryEntry.objects.of(search.account_id).in_bulk(
-        ids if search.query.phrases else ids[: search.limit]
-    )
-    entries = [by_id[pk] for pk in ids if pk in by_id]
-    if search.query.phrases:
-        entries = [
-            entry
-            for entry in entries
-            if search.query.has_phrases(f"{entry.title}\n{entry.content}")
-        ]
+    read = ids if search.query.phrases else ids[: search.limit]
+    by_id = MemoryEntry.objects.of(search.account_id).in_bulk(read)
+    entries = [
+        entry
+        for pk in read
+        if (entry := by_id.get(pk)) and search.query.has_phrases(f"{entry.title}\n{entry.content}")
+    ]
     number = len(entries) if search.query.phrases else len(ids)
     page = "memory:topic" if topics else "memory:entry"
-    return Matches(
-        hits=[_hit(search, entry, page) for entry in entries[: search.limit]], number=number
-    )
+    hits = [_hit(search, entry, page) for entry in entries[: search.limit]]
+    return Matches(hits=hits, number=number)
 
 
 def _narrow(rows: EntryQuerySet, filters: Mapping[str, str]) -> EntryQuerySet:

@@ -44,7 +44,7 @@ def test_more_tokens_contain_more_memories(tmp_path: Path) -> None:
     def embed(texts: Sequence[str], kind: str) -> list[list[float]]:
         return [vector_of(text, 64) for text in texts]
 
-    title, *lines = memory_lines(file, "{text}", Vectors(tmp_path / "v", embed), number=2)
+    title, *lines = memory_lines(file, Vectors(tmp_path / "v", embed), number=2)
     assert title == "small.json.gz: 2 questions"
     tables = [[cells(row) for row in lines[start : start + 4]] for start in (3, 10)]
     for rows in tables:

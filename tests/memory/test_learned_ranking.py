@@ -211,7 +211,7 @@ def test_exported_questions_can_tune_weights(
     assert [item["id"] for item in collection["items"]] == [answer, other]
     assert collection["queries"] == [{"text": question("kiln"), "gold": [answer]}]
     vectors = Vectors(tmp_path / "vectors", lambda texts, _kind: np.eye(384)[: len(texts)].tolist())
-    [read] = load_questions(file, "{text}", vectors)
+    [read] = load_questions(file, vectors)
     assert (read.gold_count, len(read.gold), len(read.candidates)) == (1, 1, 2)
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmapp.providers.actions import TEMPLATE
 from kmapp.search.calibration import COMPARED_RESULTS, UNRELATED_SCORE, compute_level
-from memory.benchmarks import ablation_table, weight_tuning
+from memory.benchmarks import ablation_table
 from memory.benchmarks.confidence import (
     ANSWERED,
     ELSEWHERE,
@@ -80,7 +79,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def questions(file: Path, tmp_path: Path) -> list[EvaluatedQuestion]:
-    return load_questions(file, TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))
+    return load_questions(file, Vectors(tmp_path / "vectors.sqlite", Counting()))
 
 
 def test_question_has_candidates_with_context(questions: list[EvaluatedQuestion]) -> None:
@@ -104,10 +103,10 @@ def test_question_has_candidates_with_context(questions: list[EvaluatedQuestion]
 def test_vectors_are_computed_once(file: Path, tmp_path: Path) -> None:
     embed = Counting()
     saved = Vectors(tmp_path / "vectors.sqlite", embed)
-    load_questions(file, TEMPLATE, saved)
+    load_questions(file, saved)
     number = len(embed.texts)
     assert number == len(set(embed.texts))  # equal texts of two collections are one
-    load_questions(file, TEMPLATE, saved)
+    load_questions(file, saved)
     assert len(embed.texts) == number
     new = saved.load(["one", "two"], "query")
     assert np.allclose(np.linalg.norm(new, axis=1), 1, atol=1e-3)
@@ -118,14 +117,11 @@ def test_learned_weights_rank_answers_first(questions: list[EvaluatedQuestion]) 
     weights = learn(training_examples)
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
-    source = Source(
-        "small", training_examples, weight_tuning.build_examples_without_context(questions)
-    )
-    figures = evaluate(source, weights).as_dict()
+    source = Source("small", training_examples, build_examples(map(remove_context, questions)))
+    figures = evaluate(training_examples, weights).as_dict()
     assert figures["hit@10"] == pytest.approx(2 / 3, abs=1e-3)  # nobody finds what is not there
     assert figures["MRR"] > 0.5
     assert list_training_examples([source]) == training_examples
-    assert learn(training_examples, frozenset({"dense"}))[NAMES.index("dense")] == 0
 
 
 def test_held_out_groups_are_not_learned_from(questions: list[EvaluatedQuestion]) -> None:
@@ -151,7 +147,7 @@ def test_held_out_groups_are_not_learned_from(questions: list[EvaluatedQuestion]
 
 def test_report_lists_every_signal_and_the_scale(questions: list[EvaluatedQuestion]) -> None:
     source = Source(
-        "small", build_examples(questions), weight_tuning.build_examples_without_context(questions)
+        "small", build_examples(questions), build_examples(map(remove_context, questions))
     )
     page = ablation_table.render_page([source], ["| the table |"])
     assert page.endswith("| the table |\n")
@@ -163,7 +159,7 @@ def test_report_lists_every_signal_and_the_scale(questions: list[EvaluatedQuesti
 
 def test_larger_prompt_blocks_contain_more_evidence(file: Path, tmp_path: Path) -> None:
     saved = Vectors(tmp_path / "vectors.sqlite", Counting())
-    title, _, heading, _, *rows = evidence_lines(file, TEMPLATE, saved, number=3)
+    title, _, heading, _, *rows = evidence_lines(file, saved, number=3)
     assert title == "small.json.gz: 3 questions"
     assert heading == "| tokens | evidence | text | memories |"
     assert [row.split("|")[1].strip() for row in rows] == ["300", "600", "1,200", "2,400"]
@@ -175,7 +171,7 @@ def test_larger_prompt_blocks_contain_more_evidence(file: Path, tmp_path: Path) 
 def test_probabilities_are_fitted_on_questions_with_and_without_an_answer(
     file: Path, tmp_path: Path
 ) -> None:
-    cases = load_cases(file, TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))
+    cases = load_cases(file, Vectors(tmp_path / "vectors.sqlite", Counting()))
     kinds = Counter(case.kind for case in cases)
     # Two speakers are in no item of this file, so there is no question about the other one.
     assert kinds == {ANSWERED: 6, REMOVED: 6, ELSEWHERE: 6}
@@ -213,7 +209,7 @@ def test_level_of_a_small_account_is_that_of_unrelated_memories() -> None:
 
 
 def test_calibration_covers_both_languages(tmp_path: Path) -> None:
-    lines = [*calibration_lines(TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))]
+    lines = [*calibration_lines(Vectors(tmp_path / "vectors.sqlite", Counting()))]
     assert lines[0].count("held out") == 2
     assert [line.split("|")[1].strip() for line in lines[2:]] == [
         f"{each:.2f}" for each in THRESHOLDS

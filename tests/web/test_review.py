@@ -248,7 +248,8 @@ def test_similar_entries_are_shown(reviewer: Client, acme: Account) -> None:
     makers.settle()
     answer = reviewer.get(f"/review/?at={first.pk}")
     [result] = answer.context["evidence"].others
-    assert (result.entry, result.kind, result.pairs) == (near, "contradiction", [["six", "five"]])
+    assert (result.other, result.kind) == (near, "contradiction")
+    assert result.details["pairs"] == [["six", "five"]]
     assert 0.8 <= result.score < 1
     assert "<ins>six</ins>" in html(answer)
 

@@ -12,7 +12,6 @@ from context.benchmarks.planted_facts import result_lines
 from context.benchmarks.reference_evidence import document_lines, memory_lines
 from context.management.commands.context_scenario import create_client, parse_url
 from kmapp.management.accounts import get_account
-from kmapp.providers.actions import TEMPLATE
 from knowledge.benchmarks.search_quality import QUESTIONS, load_questions
 from memory.benchmarks.embedder import serve_embedder
 from memory.benchmarks.question_sets import Vectors
@@ -51,7 +50,7 @@ class Command(BaseCommand):
         with serve_embedder() as embed, TemporaryDirectory() as folder:
             vectors = Vectors(options["vectors"] or Path(folder) / "vectors.sqlite", embed)
             for file in options["files"]:
-                for line in memory_lines(file, TEMPLATE, vectors, options["number"]):
+                for line in memory_lines(file, vectors, options["number"]):
                     self.stdout.write(line)
 
     def _measure_documents(self, options: dict[str, Any]) -> None:

@@ -18,9 +18,8 @@ from kmapp.management.accounts import get_account
 from kmapp.management.progress import Progress
 from memory.actions.embeddings import rebuild_indexes
 from memory.actions.imports import ImportResult, Line, LineProblem, import_lines
-from memory.actions.topic_groups import CURRENT_STATUSES
 from memory.actions.topic_growth import grow_topics
-from memory.actions.topics import refresh_suggestions
+from memory.actions.topics import current_topics, refresh_suggestions
 from memory.management.entry_commands import (
     SUBCOMMANDS,
     add_subcommands,
@@ -94,9 +93,6 @@ class Command(BaseCommand):
         run = grow_topics(account.pk, SYSTEM)
         suggested = refresh_suggestions(account.pk, run.suggestions, is_complete=run.is_complete)
         with acting(account):
-            rows = MemoryEntry.objects.of(account).filter(
-                kind=MemoryEntry.Kind.TOPIC, status__in=CURRENT_STATUSES
-            )
             serialized: list[dict[str, Any]] = [
                 {
                     "id": str(row.pk),
@@ -105,7 +101,7 @@ class Command(BaseCommand):
                     "members": row.slots.get("member_count", 0),
                     "user_id": row.user_id,
                 }
-                for row in rows.order_by("pk")
+                for row in current_topics(account.pk).order_by("pk")
             ]
         serialized.sort(key=lambda each: -int(each["members"]))
         if as_json:

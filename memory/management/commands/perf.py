@@ -73,7 +73,10 @@ class Command(BaseCommand):
         verbs.add_parser("topics", help="measure topic quality on labelled sentences")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        getattr(self, options["verb"])(**options)
+        if options.get("here") is False:
+            _elsewhere()
+        else:
+            getattr(self, options["verb"])(**options)
 
     def seed(self, **options: Any) -> None:
         _confirm_if_needed(yes=options["yes"])
@@ -91,9 +94,6 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
     def bench(self, **options: Any) -> None:
-        if not options["here"]:
-            _elsewhere()
-            return
         figures, filled = {}, 0
         whole: list[str] = []
         for size in options["sizes"]:
@@ -111,9 +111,6 @@ class Command(BaseCommand):
             raise CommandError("\n".join(whole))
 
     def review(self, **options: Any) -> None:
-        if not options["here"]:
-            _elsewhere()
-            return
         result = cleared(self._seed_large_account(options), options["number"])
         self.stdout.write(f"With {options['entries']:,} memories: {format_figures(result)}")
 
@@ -124,24 +121,15 @@ class Command(BaseCommand):
         return get_account(slug_of(SHARES[0]))
 
     def checkpoints(self, **options: Any) -> None:
-        if not options["here"]:
-            _elsewhere()
-            return
         self.seed(number=100, account_share=SHARES, yes=options["yes"])
         self.stdout.write(measure_checkpoint_cost(get_account(slug_of(SHARES[0]))))
 
     def verify(self, **options: Any) -> None:
-        if not options["here"]:
-            _elsewhere()
-            return
         account = self._seed_large_account(options)
         ratio = measure_verify_cost(account, options["number"], self.stdout.write)
         self.stdout.write(f"At most {ratio:.2f} times the search without it.")
 
     def jobs(self, **options: Any) -> None:
-        if not options["here"]:
-            _elsewhere()
-            return
         account = self._seed_large_account(options)
         for line in measure_embedding_jobs(account, options["number"]):
             self.stdout.write(line)

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from kmapp.providers.actions import TEMPLATE
 from kmapp.search import weights as search_weights
-from memory.benchmarks import ablation_table, weight_tuning
+from memory.benchmarks import ablation_table
 from memory.benchmarks.confidence import (
     Case,
     load_cases,
@@ -22,9 +22,14 @@ from memory.benchmarks.confidence import (
 )
 from memory.benchmarks.embedder import serve_embedder
 from memory.benchmarks.prompt_tokens import evidence_lines
-from memory.benchmarks.question_sets import Vectors, load_questions
+from memory.benchmarks.question_sets import Vectors, load_questions, remove_context
 from memory.benchmarks.score_calibration import calibration_lines
-from memory.benchmarks.weight_tuning import Source, list_training_examples
+from memory.benchmarks.weight_tuning import (
+    Source,
+    build_examples,
+    evaluate_held_out,
+    list_training_examples,
+)
 from memory.learning.fit import NAMES, learn
 
 WEIGHTS = Path(search_weights.__file__).with_name("weights.json")
@@ -59,11 +64,11 @@ class Command(BaseCommand):
             getattr(self, f"_{options['verb']}")(Vectors(file, embed), options)
 
     def _level(self, vectors: Vectors, options: dict[str, Any]) -> None:
-        self._write(calibration_lines(TEMPLATE, vectors))
+        self._write(calibration_lines(vectors))
 
     def _tokens(self, vectors: Vectors, options: dict[str, Any]) -> None:
         for file in options["files"]:
-            self._write(evidence_lines(file, TEMPLATE, vectors, options["number"]))
+            self._write(evidence_lines(file, vectors, options["number"]))
 
     def _calibrate(self, vectors: Vectors, options: dict[str, Any]) -> None:
         cases = _cases(vectors, options["files"])
@@ -82,19 +87,14 @@ class Command(BaseCommand):
             self.stdout.write(line)
 
     def _source(self, file: Path, vectors: Vectors, verb: str) -> Source:
-        questions = load_questions(file, TEMPLATE, vectors)
+        questions = load_questions(file, vectors)
         self.stderr.write(f"{file.name}: {len(questions):,} questions.")
-        examples = weight_tuning.build_examples(questions)
-        without_context = (
-            weight_tuning.build_examples_without_context(questions) if verb == "table" else []
-        )
-        return Source(file.name, examples, without_context)
+        alone = [remove_context(each) for each in questions] if verb == "table" else []
+        return Source(file.name, build_examples(questions), build_examples(alone))
 
     def _tune(self, vectors: Vectors, options: dict[str, Any]) -> None:
         sources = [self._source(file, vectors, "tune") for file in options["files"]]
-        held_out = {
-            name: each.as_dict() for name, each in weight_tuning.evaluate_held_out(sources).items()
-        }
+        held_out = {name: each.as_dict() for name, each in evaluate_held_out(sources).items()}
         weights = learn(list_training_examples(sources))
         output = {
             "weights": dict(zip(NAMES, (round(float(w), 4) for w in weights), strict=True)),
@@ -115,5 +115,5 @@ class Command(BaseCommand):
 
 
 def _cases(vectors: Vectors, files: Iterable[Path]) -> list[Case]:
-    cases = [case for file in files for case in load_cases(file, TEMPLATE, vectors)]
-    return [*cases, *load_facts(TEMPLATE, vectors)]
+    cases = [case for file in files for case in load_cases(file, vectors)]
+    return [*cases, *load_facts(vectors)]
