@@ -43,8 +43,8 @@ def set_settings(request: WebRequest) -> HttpResponse:
         version=parse_row_number(request.POST.get("version", "")) or 0,
         reason=parse_reason(request),
     )
-    format_value = _("Settings saved.") if changed else _("Nothing changed.")
-    return redirect_with_notice(request, format_value, f"{reverse('context:settings')}#{section}")
+    message = _("Settings saved.") if changed else _("Nothing changed.")
+    return redirect_with_notice(request, message, f"{reverse('context:settings')}#{section}")
 
 
 def _render_page(
