@@ -149,9 +149,9 @@ def list_audience_decisions(rule: Rule) -> "QuerySet[RuleDecision]":
     return rows
 
 
-def list_changed_observations(rule: Rule, limit: int = MAX_OBSERVATIONS) -> list[RuleObservation]:
+def list_changed_observations(rule: Rule) -> list[RuleObservation]:
     rows = list_observations(rule).filter(changed=True).select_related("decision")
-    return list(rows.order_by("-created_at")[:limit])
+    return list(rows.order_by("-created_at")[:MAX_OBSERVATIONS])
 
 
 def load_feedback(account_id: UUID, decisions: Sequence[UUID]) -> dict[UUID, list[RuleFeedback]]:
