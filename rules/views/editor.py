@@ -74,7 +74,7 @@ def _handle_form(request: WebRequest, rule: Rule | None) -> HttpResponse:
 
 
 def _save_rule(request: WebRequest, rule: Rule | None, editor: EditorState, form: RuleForm) -> Rule:
-    account_id, actor, reason = request.account_id, request.actor, form.get_reason()
+    account_id, actor, reason = request.account_id, request.actor, form.cleaned_data["reason"]
     values = {**form.values(), **editor.columns()}
     if rule is None:
         draft = NewRule(**values, scope=parse_scope(form.cleaned_data["scope"]))
