@@ -1,6 +1,7 @@
 """Retaining memories in a bank."""
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -11,11 +12,12 @@ from django.http import HttpRequest
 from interop.field_errors import field_error, read_texts
 from interop.forget_owner import forget_owned
 from interop.hindsight.banks import BankView
-from interop.hindsight.embedding_wait import wait_for_embeddings
 from interop.hindsight.memory_output import NO_USAGE, OWN_FIELDS
 from interop.key_value_memory import Memory
 from interop.list_pages import list_all
 from interop.native_client import NativeResponse
+from kmapp.accounts.acting import acting
+from kmapp.outbox.models import Delivery
 from memory.retrieval.filters import ANY_VALUE
 
 ACTIVE, PROPOSED = "active", "proposed"
@@ -24,6 +26,8 @@ MAX_REPLACED = 10_000  # memories of a document
 MAX_FILTER_VALUES = 500
 TIMELESS = "unset"  # a timestamp
 FIELDS = {"text": "content", "observed_at": "timestamp"}  # of a node -> of an item
+MAX_WAIT = 3.0  # seconds that a web thread waits; the memories are stored in any case
+WAIT_INTERVAL = 0.05
 
 
 class Retain(BankView):
@@ -53,7 +57,7 @@ class Retain(BankView):
         self._forget_replaced(bank, earlier, written["nodes"])
         if not data.get("async") and "embedding_backfill" in written:
             account_id = UUID(str(written["tenant_id"]))
-            wait_for_embeddings(account_id, written["embedding_backfill"]["event_ids"])
+            _wait_for_embeddings(account_id, written["embedding_backfill"]["event_ids"])
         return {
             "success": True,
             "bank_id": bank,
@@ -104,6 +108,17 @@ class Retain(BankView):
             for issue in response.data.get("issues", ())
         ]
         return {**response.data, "issues": issues} if issues else response.data
+
+
+def _wait_for_embeddings(account_id: UUID, events: Sequence[UUID]) -> None:
+    """Wait until the jobs of these events are finished, at most MAX_WAIT."""
+    deadline = time.monotonic() + MAX_WAIT
+    while True:
+        with acting(account_id):
+            pending = Delivery.objects.of(account_id).filter(event__in=events).open().exists()
+        if not pending or time.monotonic() > deadline:
+            return
+        time.sleep(WAIT_INTERVAL)
 
 
 def _translate_path(path: str) -> str:
