@@ -9,7 +9,7 @@ PAGE = 200  # memories; the most that a native list returns at once
 
 
 def list_all(view: ProtocolView, body: Mapping[str, Any], limit: int) -> list[Mapping[str, Any]]:
-    """Return the memories of a native list, newest first, up to a page more than `most`."""
+    """Return the memories of a native list, newest first, up to a page more than `limit`."""
     memories: list[Mapping[str, Any]] = []
     cursor = None
     while len(memories) <= limit:
