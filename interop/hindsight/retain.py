@@ -10,11 +10,9 @@ from uuid import UUID
 from django.http import HttpRequest
 
 from interop.field_errors import field_error, read_texts
-from interop.forget_owner import forget_owned
 from interop.hindsight.banks import BankView
 from interop.hindsight.memory_output import NO_USAGE, OWN_FIELDS
 from interop.key_value_memory import Memory
-from interop.list_pages import list_all
 from interop.native_client import NativeResponse
 from kmapp.accounts.acting import acting
 from kmapp.outbox.models import Delivery
@@ -73,8 +71,8 @@ class Retain(BankView):
             memory
             for document in _replaced_documents(items)
             for status in (ACTIVE, PROPOSED)
-            for memory in list_all(
-                self, {**document_filter(bank, document), "status": status}, MAX_REPLACED
+            for memory in self.list_memories(
+                {**document_filter(bank, document), "status": status}, MAX_REPLACED
             )
         ]
 
@@ -99,7 +97,7 @@ class Retain(BankView):
         ]
         for start in range(0, len(replaced), MAX_FILTER_VALUES):
             ids = replaced[start : start + MAX_FILTER_VALUES]
-            forget_owned(self, {"agent_id": bank, "filters": {"id": {"in": ids}}})
+            self.forget_owned({"agent_id": bank, "filters": {"id": {"in": ids}}})
 
     def error_body(self, response: NativeResponse) -> Any:
         """Name the fields of the items as the client sent them."""

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from interop.forget_owner import forget_owned
 from interop.mem0.memories import build_no_owner_error
 from interop.protocol_view import ProtocolView
 from kmapp.errors import Invalid
@@ -43,7 +42,7 @@ class DeleteEntity(ProtocolView):
 
 
 def _delete(view: ProtocolView, owner: Mapping[str, Any]) -> dict[str, Any]:
-    forgotten = forget_owned(view, owner)
+    forgotten = view.forget_owned(owner)
     message = (
         "Memories deleted successfully!" if forgotten["count"] else "No memories found to delete."
     )
