@@ -1,7 +1,7 @@
 """Base class of protocol endpoints."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
@@ -27,8 +27,6 @@ class ProtocolView(View):
     with its own error shape override `error_body`.
     """
 
-    error_statuses: ClassVar[Mapping[int, int]] = {}  # native status -> status of the protocol
-
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         self.headers: dict[str, str] = {}
         try:
@@ -52,8 +50,7 @@ class ProtocolView(View):
 
     def _error(self, response: NativeResponse) -> JsonResponse:
         self.headers.update(response.headers)
-        status = self.error_statuses.get(response.status, response.status)
-        return self._json(self.error_body(response), status)
+        return self._json(self.error_body(response), response.status)
 
     def _json(self, data: Any, status: int) -> JsonResponse:
         return JsonResponse(
