@@ -20,7 +20,7 @@ from kmapp.web.responses import render_form
 from rules.actions.dry_run import dry_run
 from rules.actions.rules import build_draft, create_rule, update_rule
 from rules.editing.form_json_sync import EMPTY
-from rules.editing.rendering import render_condition, render_effects
+from rules.editing.rendering import render_rule
 from rules.editing.rule_input import NewRule, parse_scope, validate_rule
 from rules.models import Rule
 from rules.views.editor_state import EditorState, build_editor, parse_editor
@@ -114,14 +114,7 @@ def _build_context(
     request: WebRequest, rule: Rule | None, editor: EditorState, form: RuleForm
 ) -> dict[str, Any]:
     draft = _build_page_draft(rule, editor, form)
-    context: dict[str, Any] = {
-        "rule": rule,
-        "editor": editor,
-        "form": form,
-        "lines": render_condition(draft.when),
-        "exceptions": [render_condition(one) for one in draft.exceptions],
-        "effects": render_effects(draft.then),
-    }
+    context: dict[str, Any] = {"rule": rule, "editor": editor, "form": form, **render_rule(draft)}
     if editor.context is not None and not editor.issues:
         lineage = rule.lineage if rule else None
         result = dry_run(request.account_id, draft, editor.context, editor.candidates, lineage)
