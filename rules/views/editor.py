@@ -43,14 +43,10 @@ def edit_rule(request: WebRequest, pk: UUID) -> HttpResponse:
 @page_view("POST")
 def validate_editor(request: WebRequest) -> HttpResponse:
     """Validate the form or JSON and synchronize the other side."""
-    rule = _find_rule(request)
+    rule_id = request.POST.get("rule", "")
+    rule = get_row_or_404(request, Rule, uuid_or_404(rule_id)) if rule_id else None
     editor, form = parse_editor(request.POST), RuleForm(request.POST)
     return render(request, f"{TEMPLATE}#checked", _build_context(request, rule, editor, form))
-
-
-def _find_rule(request: WebRequest) -> Rule | None:
-    rule_id = request.POST.get("rule", "")
-    return get_row_or_404(request, Rule, uuid_or_404(rule_id)) if rule_id else None
 
 
 def _handle_form(request: WebRequest, rule: Rule | None) -> HttpResponse:
