@@ -110,8 +110,10 @@ def load_evidence(rule: Rule) -> Evidence:
         same_bad=Count("pk", filter=Q(changed=False) & Q(has_feedback(BAD))),
     )
     statistics: RuleStatistics | None = getattr(rule, "statistics", None)
+    decisions = list_audience_decisions(rule)
+    since = rule.shadowed_at
     return Evidence(
-        seen=list_shadow_decisions(rule).count() if rule.shadowed_at else 0,
+        seen=decisions.filter(created_at__gte=since).count() if since else 0,
         said_good=statistics.positive if statistics else 0,
         said_bad=statistics.negative if statistics else 0,
         matched=counts.pop("number_matched"),
@@ -134,12 +136,6 @@ def has_feedback(outcomes: Sequence[str]) -> Exists:
 def list_observations(rule: Rule) -> "QuerySet[RuleObservation]":
     rows = RuleObservation.objects.of(rule.account_id).filter(rule_id=rule.pk)
     return rows.filter(created_at__gte=rule.shadowed_at) if rule.shadowed_at else rows.none()
-
-
-def list_shadow_decisions(rule: Rule) -> "QuerySet[RuleDecision]":
-    """Return the decisions for its audience since the rule entered shadow."""
-    rows = list_audience_decisions(rule)
-    return rows.filter(created_at__gte=rule.shadowed_at) if rule.shadowed_at else rows
 
 
 def list_audience_decisions(rule: Rule) -> "QuerySet[RuleDecision]":
