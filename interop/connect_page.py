@@ -53,10 +53,6 @@ def first_call(request: WebRequest, pk: UUID) -> HttpResponse:
     return render_polled(request, f"{TEMPLATE}#status", {"key": key})
 
 
-def _may_create_keys(request: WebRequest) -> bool:
-    return Permission.KEYS in request.permissions
-
-
 def _render(
     request: WebRequest, client: ConnectableClient, issued: IssuedKey | None = None
 ) -> HttpResponse:
@@ -67,7 +63,7 @@ def _render(
         "client": client,
         "snippets": client.snippets(addresses, secret),
         "key": issued.key if issued else None,
-        "may_create_keys": _may_create_keys(request),
+        "may_create_keys": Permission.KEYS in request.permissions,
         "is_mcp_off": client.name == "mcp" and not addresses.mcp,
     }
     return render(request, TEMPLATE, context)

@@ -64,7 +64,8 @@ def call(
     inner.resolver_match = match
     response = match.func(inner, *match.args, **match.kwargs)
     request.auth = getattr(inner, "auth", None)  # type: ignore[attr-defined] # for the access log
-    answer = NativeResponse(response.status_code, _decode(response), _passed_headers(response))
+    headers = {name: response.headers[name] for name in PASSED_HEADERS if name in response.headers}
+    answer = NativeResponse(response.status_code, _decode(response), headers)
     if answer.status >= HTTPStatus.BAD_REQUEST:
         raise NativeError(answer)
     return answer
@@ -96,7 +97,3 @@ def _decode(response: HttpResponseBase) -> Any:
         return response.data
     content = response.content if isinstance(response, HttpResponse) else b""
     return json.loads(content) if content else None
-
-
-def _passed_headers(response: HttpResponseBase) -> dict[str, str]:
-    return {name: response.headers[name] for name in PASSED_HEADERS if name in response.headers}

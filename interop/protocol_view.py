@@ -1,7 +1,7 @@
 """Base class of protocol endpoints."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
@@ -16,6 +16,8 @@ from kmapp.api.errors import build_refusal, render_refusal, translate_error
 from kmapp.api.strict_json import Refused, parse
 from kmapp.errors import Invalid
 
+PAGE = 200  # memories; the most that a native list returns at once
+
 
 @method_decorator(csrf_exempt, name="dispatch")
 class ProtocolView(View):
@@ -24,8 +26,6 @@ class ProtocolView(View):
     A handler returns the data of its JSON response, or (status, data). Subclasses for a protocol
     with its own error shape override `error_body`.
     """
-
-    error_statuses: ClassVar[Mapping[int, int]] = {}  # native status -> status of the protocol
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         self.headers: dict[str, str] = {}
@@ -50,8 +50,7 @@ class ProtocolView(View):
 
     def _error(self, response: NativeResponse) -> JsonResponse:
         self.headers.update(response.headers)
-        status = self.error_statuses.get(response.status, response.status)
-        return self._json(self.error_body(response), status)
+        return self._json(self.error_body(response), response.status)
 
     def _json(self, data: Any, status: int) -> JsonResponse:
         return JsonResponse(
@@ -88,3 +87,28 @@ class ProtocolView(View):
         response = native_client.call(self.request, method, path, data, idempotent=idempotent)
         self.headers.update(response.headers)
         return response.data
+
+    def list_memories(self, body: Mapping[str, Any], limit: int) -> list[Mapping[str, Any]]:
+        """Return the memories of a native list, newest first, up to a page more than `limit`."""
+        memories: list[Mapping[str, Any]] = []
+        cursor = None
+        while len(memories) <= limit:
+            page = {**body, "limit": PAGE, "cursor": cursor}
+            answer = self.post_native("/v1/memory/list", page)
+            memories.extend(answer["results"])
+            cursor = answer["next_cursor"]
+            if cursor is None:
+                break
+        return memories
+
+    def forget_owned(self, owner: Mapping[str, Any]) -> dict[str, Any]:
+        """Count the memories of an owner, confirm the count, and return it with the first event.
+
+        `owner` is the body of a native request: ids, filters, or both.
+        """
+        counted = self.post_native("/v1/memory/forget", owner)
+        if not counted["count"]:
+            return {"count": 0, "event_id": None}
+        confirmed = {**owner, "confirm_token": counted["confirm_token"]}
+        done = self.post_native("/v1/memory/forget", confirmed)
+        return {"count": done["count"], "event_id": next(iter(done["event_ids"]), None)}

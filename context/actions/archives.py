@@ -113,12 +113,12 @@ def expired_archives(account_id: UUID, days: int | None) -> ArchiveQuerySet:
     return rows.older_than(SteadyTime() - timedelta(days=days)) if days else rows.none()
 
 
-def remove_expired_archives(account_id: UUID, *, limit: int = MAX_PER_RUN) -> int:
+def remove_expired_archives(account_id: UUID) -> int:
     """Erase expired archives. Opens `acting` itself, once for each batch."""
     with acting(account_id):
         days = ContextSettings.objects.get_or_default(account_id).retention_days
     removed = 0
-    while removed < limit and (done := _remove_batch(account_id, days)):
+    while removed < MAX_PER_RUN and (done := _remove_batch(account_id, days)):
         removed += done
     return removed
 

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from context.actions.archives import store_archives
 from context.actions.prepare_messages import Preparation, prepare_messages, restore_placeholders
 from context.api import serialize
+from context.api.agent_tools import build_load_tool
 from context.api.request_serializers import (
     ArchivesInput,
     LanguageInput,
@@ -30,7 +31,7 @@ from context.api.response_types import (
     Processed,
     ToolAnswer,
 )
-from context.archives.placeholders import PARAGRAPHS, build_load_tool, render_placeholder
+from context.archives.placeholders import PARAGRAPHS, render_placeholder
 from context.archives.search import (
     EmbeddedQuery,
     load_archive,
@@ -221,4 +222,5 @@ class LoadTool(AgentView):
         with acting(self.account):
             settings = ContextSettings.objects.get_or_default(self.account)
         language = params.get("language") or settings.language
-        return Response({"tool": build_load_tool(language), "system": PARAGRAPHS[language]})
+        tool = build_load_tool(language).schema()
+        return Response({"tool": tool, "system": PARAGRAPHS[language]})

@@ -7,10 +7,8 @@ cannot forge one.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-LANGUAGES = ("zh", "en")
 TOOL = "load_tool_history"
 SEPARATOR = "━" * 37
 MAX_SUMMARY = 200  # characters; the archive stores more
@@ -104,9 +102,9 @@ def fold_text(text: str, max_length: int) -> str:
 
 # --- The tool -------------------------------------------------------------------------------------
 
-LOAD_TOOL_HISTORY: dict[str, dict[str, Any]] = {
+# The descriptions of the tool and of its arguments.
+LOAD_TOOL_HISTORY = {
     "zh": {
-        "name": TOOL,
         "description": (
             "加载之前工具调用的完整结果。\n\n使用场景：\n- 用户询问之前讨论过的细节\n"
             "- 需要回顾历史检索内容\n- 用户说“之前”、“刚才”、“上次说的”等\n\n"
@@ -116,7 +114,6 @@ LOAD_TOOL_HISTORY: dict[str, dict[str, Any]] = {
         "query": "只要与此相关的段落时填写；需要全文时为 null",
     },
     "en": {
-        "name": TOOL,
         "description": (
             "Load the complete result of an earlier tool call.\n\nUse it when:\n"
             "- the user asks for details of something discussed before\n"
@@ -144,25 +141,3 @@ PARAGRAPHS = {
         "- the summary in the placeholder is not enough"
     ),
 }
-
-
-def build_load_tool(language: str) -> dict[str, Any]:
-    """Return the tool in strict form, in the format of OpenAI."""
-    words = LOAD_TOOL_HISTORY[language]
-    return {
-        "type": "function",
-        "function": {
-            "name": words["name"],
-            "description": words["description"],
-            "strict": True,
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "uuid": {"type": "string", "description": words["uuid"]},
-                    "query": {"type": ["string", "null"], "description": words["query"]},
-                },
-                "required": ["uuid", "query"],
-                "additionalProperties": False,
-            },
-        },
-    }

@@ -90,14 +90,11 @@ class LoadedPassages:
     @property
     def text(self) -> str:
         """Return the passages, with a mark where text between them is left out."""
-        return self.header + self._join_passages()
-
-    def _join_passages(self) -> str:
         text, end = "", 0
         for passage, _ in self.passages:
             text += ("" if passage.start == end else "\n…\n" if text else "…\n") + passage.text
             end = passage.end
-        return text if end == self.archive.result_length else f"{text}\n…"
+        return self.header + (text if end == self.archive.result_length else f"{text}\n…")
 
     @property
     def tokens(self) -> int:

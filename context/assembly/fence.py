@@ -56,7 +56,7 @@ def render_block(items: Sequence[Item], nonce: str) -> str:
 
 def render_item(item: Item) -> str:
     attributes = " ".join(
-        f"{name}={quoteattr(_single_line(value))}"
+        f"{name}={quoteattr(' '.join(value.split()))}"
         for name, value in (("id", item.id), ("source", item.source), ("trust", item.trust))
     )
     return f"<reference {attributes}>\n{escape_tags(item.text)}\n</reference>"
@@ -64,7 +64,3 @@ def render_item(item: Item) -> str:
 
 def escape_tags(text: str) -> str:
     return _TAG_LIKE.sub("&lt;", text)
-
-
-def _single_line(value: str) -> str:
-    return " ".join(value.split())

@@ -22,8 +22,6 @@ class InvalidMessages(ValueError):
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
-        self.path = path
-        self.reason = reason
 
 
 def check_messages(messages: Sequence[Any]) -> None:

@@ -20,7 +20,6 @@ class StrictSchema:
 
     schema: Schema
     strict: bool
-    changes: tuple[str, ...]  # kinds of change, without repetition
     obstacles: tuple[str, ...]  # parts without a strict form
 
 
@@ -39,7 +38,6 @@ def normalise_schema(schema: Mapping[str, Any]) -> StrictSchema:
     return StrictSchema(
         schema=result,
         strict=not conversion.obstacles,
-        changes=tuple(conversion.changes),
         obstacles=tuple(conversion.obstacles),
     )
 
@@ -49,9 +47,7 @@ class _Conversion:
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self.root = root
-        # Ordered sets.
-        self.changes: dict[str, None] = {}
-        self.obstacles: dict[str, None] = {}
+        self.obstacles: dict[str, None] = {}  # an ordered set
         self.nodes = 0
 
     def convert(self, schema: Any, seen: tuple[str, ...]) -> Schema:
@@ -81,11 +77,9 @@ class _Conversion:
         name = str(schema["$ref"])
         target = self._find_target(name)
         if target is None or name in seen:
-            leads_nowhere = target is None
-            obstacle = "$ref that leads nowhere" if leads_nowhere else "$ref to itself"
+            obstacle = "$ref that leads nowhere" if target is None else "$ref to itself"
             self.obstacles[obstacle] = None
             return dict(schema)
-        self.changes["$ref"] = None
         return self.convert(_overlay(target, schema), (*seen, name))
 
     def _find_target(self, name: str) -> Mapping[str, Any] | None:
@@ -101,7 +95,6 @@ class _Conversion:
     def _convert_one_of(self, schema: Schema) -> None:
         if isinstance(schema.get("oneOf"), list) and "anyOf" not in schema:
             schema["anyOf"] = schema.pop("oneOf")
-            self.changes["oneOf"] = None
         elif "oneOf" in schema:
             self.obstacles["oneOf next to anyOf"] = None
 
@@ -114,7 +107,6 @@ class _Conversion:
         if len(resolved) > 1 and not all(map(_is_object, resolved)):
             self.obstacles["allOf"] = None
             return schema
-        self.changes["allOf"] = None
         merged: Schema = {}
         own = {name: value for name, value in schema.items() if name != "allOf"}
         for part in (*resolved, own):
@@ -145,9 +137,8 @@ class _Conversion:
             self.obstacles["a map with free keys"] = None
             if isinstance(additional, Mapping):
                 schema["additionalProperties"] = self.convert(additional, seen)
-        elif additional is not False:
+        else:
             schema["additionalProperties"] = False
-            self.changes["additionalProperties"] = None
         required = schema.get("required")
         needed = set(required) if isinstance(required, list) else set()
         schema["type"] = schema.get("type", "object")
@@ -156,10 +147,7 @@ class _Conversion:
             name: value if name in needed else _allow_null(value)
             for name, value in converted.items()
         }
-        if list(properties) != required:
-            schema["required"] = list(properties)
-            if needed != set(properties):
-                self.changes["required"] = None
+        schema["required"] = list(properties)
 
 
 def _overlay(target: Mapping[str, Any], reference: Mapping[str, Any]) -> Schema:

@@ -17,12 +17,12 @@ WORDS = ("kiln", "tea", "room", "pond", "hill", "morning", "bread", "茶室", "�
 _BATCH = 2_000  # rows per insert
 
 
-def conversation(*, messages: int = MESSAGES, size: int = TOKENS, seed: int = 0) -> list[Any]:
+def conversation(*, seed: int = 0) -> list[Any]:
     """Return turns of four messages (question, call, result, answer) and a last question."""
     rng = random.Random(seed)  # noqa: S311 - nothing secret
-    tokens_each = size // messages
+    tokens_each = TOKENS // MESSAGES
     history: list[dict[str, Any]] = []
-    for turn in range((messages - 1) // 4):
+    for turn in range((MESSAGES - 1) // 4):
         function = {"name": f"tool_{turn % TOOLS}", "arguments": '{"query": "kiln"}'}
         call = {"id": f"call-{turn}", "type": "function", "function": function}
         history += [
@@ -35,7 +35,7 @@ def conversation(*, messages: int = MESSAGES, size: int = TOKENS, seed: int = 0)
             },
             {"role": "assistant", "content": _text(rng, tokens_each // 2)},
         ]
-    while len(history) < messages:
+    while len(history) < MESSAGES:
         history.append({"role": "user", "content": _text(rng, tokens_each // 2)})
     return history
 
@@ -44,7 +44,7 @@ def _text(rng: random.Random, size: int) -> str:
     return " ".join(rng.choices(WORDS, k=max(1, int(size / 1.7))))
 
 
-def tools(number: int = TOOLS) -> list[dict[str, Any]]:
+def tools() -> list[dict[str, Any]]:
     return [
         {
             "type": "function",
@@ -61,7 +61,7 @@ def tools(number: int = TOOLS) -> list[dict[str, Any]]:
                 },
             },
         }
-        for index in range(number)
+        for index in range(TOOLS)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Chart data: bars of sections, steps of decisions, columns of days. Pure."""
+"""Chart data: bars of sections, steps of decisions, columns. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from typing import Any
 from context.reports.call_report import SECTIONS
 
 WIDTH, HEIGHT = 1_000, 200  # units of the SVG view box
-OTHER_COLOUR = 8  # the colour of all remaining parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,45 +67,21 @@ def _build_step(decision: Mapping[str, Any], budget: int, maximum: int) -> Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
-    """One part of a day; None is the sum of the remaining parts."""
-
-    name: str | None
-    colour: int
-    tokens: int
+class Column:
+    x: float
     y: float
+    width: float
     height: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    x: float
-    width: float
-    pieces: Sequence[Layer]
-
-
-def build_columns(
-    days: Sequence[Mapping[str | None, int]], names: Sequence[str]
-) -> tuple[list[Column], int]:
-    """Return one column per day, and the tokens of the full height."""
-    maximum = max((sum(day.values()) for day in days), default=0)
-    column_width = WIDTH / max(len(days), 1)
-    gap = min(4.0, column_width / 5)
-    width = round(column_width - gap, 2)
-    layers = [_build_layers(day, names, maximum) for day in days]
-    columns = [
-        Column(x=round(index * column_width, 2), width=width, pieces=pieces)
-        for index, pieces in enumerate(layers)
-    ]
-    return columns, maximum
-
-
-def _build_layers(day: Mapping[str | None, int], names: Sequence[str], maximum: int) -> list[Layer]:
-    y, layers = float(HEIGHT), []
-    for colour, name in [*enumerate(names, 1), (OTHER_COLOUR, None)]:
-        if tokens := day.get(name, 0):
-            height = HEIGHT * tokens / maximum
-            y -= height
-            place = {"y": round(y, 2), "height": round(height, 2)}
-            layers.append(Layer(name=name, colour=colour, tokens=tokens, **place))
-    return layers
+def build_columns(values: Sequence[int]) -> list[Column]:
+    """Return one column per value; the largest has the full height."""
+    maximum = max(values, default=0) or 1
+    column_width = WIDTH / max(len(values), 1)
+    width = round(column_width - min(4.0, column_width / 5), 2)
+    columns = []
+    for index, value in enumerate(values):
+        height = HEIGHT * value / maximum
+        place = {"x": round(index * column_width, 2), "y": round(HEIGHT - height, 2)}
+        columns.append(Column(**place, width=width, height=round(height, 2)))
+    return columns

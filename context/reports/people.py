@@ -67,15 +67,11 @@ def export_person(account_id: UUID, user_id: str) -> Iterator[bytes]:
     for source in SOURCES:
         with acting(account_id):
             ids = list(source.rows(account_id, user_id).order_by("pk").values_list("pk", flat=True))
-        for page in _pages(ids):
+        for start in range(0, len(ids), PAGE):
+            page = ids[start : start + PAGE]
             with acting(account_id):
                 rows = source.model.objects.filter(account_id=account_id).in_bulk(page)
             yield b"".join(_line(source.name, rows[pk]) for pk in page if pk in rows)
-
-
-def _pages(ids: list[UUID]) -> Iterator[list[UUID]]:
-    for start in range(0, len(ids), PAGE):
-        yield ids[start : start + PAGE]
 
 
 def _line(name: str, row: Model) -> bytes:

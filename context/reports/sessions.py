@@ -19,6 +19,7 @@ from memory.models import MemoryEntry
 from rules.models import RuleDecision
 
 PAGE = 50  # sessions on a page of the list
+MAX_OF_USER = 20  # sessions on the page of a user
 SCANNED = 2_000  # rows of each kind that a page of the list reads
 ITEMS = 100  # items on a page of a session
 COST = ContextCostReport._meta.get_field("cost")
@@ -101,15 +102,15 @@ def list_sessions(
     return SessionPage(sessions=sessions, before=None if prefix else cursor)
 
 
-def list_sessions_of(account_id: UUID, user_id: str, limit: int = 20) -> list[Session]:
+def list_sessions_of(account_id: UUID, user_id: str) -> list[Session]:
     """Return the latest sessions of one user."""
     newest: dict[str, datetime] = {}
     for kind in KINDS:
         rows = kind.rows(account_id).filter(user_id=user_id).exclude(**{kind.run: ""})
         latest = rows.order_by().values_list(kind.run).annotate(last=Max("created_at"))
-        for run_id, moment in latest.order_by("-last")[:limit]:
+        for run_id, moment in latest.order_by("-last")[:MAX_OF_USER]:
             newest[run_id] = max(moment, newest.get(run_id, moment))
-    page = sorted(newest, key=lambda run_id: newest[run_id], reverse=True)[:limit]
+    page = sorted(newest, key=lambda run_id: newest[run_id], reverse=True)[:MAX_OF_USER]
     totals = load_totals(account_id, page)
     return [totals[run_id] for run_id in page]
 

@@ -13,12 +13,8 @@ from django.utils.crypto import salted_hmac
 MAX_DIGESTS = 100_000  # cached digests
 MARSHAL_VERSION = 2  # without references, so that equal values have equal bytes
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
-def encode_json(value: Any) -> str:
-    """Encode as JSON with keys in order, because models read tools in that order."""
-    return _encode(value)
+# With keys in their order, because models read tools in that order.
+encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def salted_digest(account_id: UUID, text: str) -> UUID:

@@ -119,7 +119,7 @@ _OMITTED = {"en": "(the first {n} are left out)", "zh": "（最早的{n}轮从�
 
 
 def summarise_turns(messages: Sequence[Message], language: str, max_tokens: int) -> str:
-    """Return a summary of at most `most` tokens; the latest turns have precedence."""
+    """Return a summary of at most `max_tokens`; the latest turns have precedence."""
     lines = [_render_turn(messages, turn, language) for turn in split_turns(messages)]
     head = _TURN_WORDS[language][0].format(n=len(lines))
     for first in range(len(lines) + 1):

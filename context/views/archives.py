@@ -9,12 +9,12 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 
 from context.actions.archives import erase_archives, expired_archives
-from context.actions.settings import change_settings
 from context.archives.passages import score_by_words, split_passages
 from context.archives.placeholders import render_placeholder
 from context.models import ContextSettings, ToolResultArchive
 from context.views.filters import ArchiveFilter
 from context.views.forms import RetentionForm
+from context.views.settings import save_form_values
 from kmapp.accounts.permissions import Permission
 from kmapp.accounts.personal_data import prepare_erasure
 from kmapp.search.models import Vector
@@ -120,14 +120,7 @@ def update_retention(request: WebRequest) -> HttpResponse:
     if expired_count and parse_row_number(request.POST.get("count", "")) != expired_count:
         context = {"form": form, "expired_count": expired_count}
         return render(request, "context/archives/confirm.html", context)
-    changed = change_settings(
-        settings.account_id,
-        form.cleaned_data,
-        actor=request.actor,
-        version=parse_row_number(request.POST.get("version", "")) or 0,
-        reason=parse_reason(request),
-    )
-    message = _("Settings saved.") if changed else _("Nothing changed.")
+    message = save_form_values(request, form.cleaned_data)
     return redirect_with_notice(request, message, "context:keeping")
 
 

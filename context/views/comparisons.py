@@ -46,7 +46,6 @@ TABS: Mapping[str, str | Promise] = {
     "all": _("All"),
 }
 SIDES: Mapping[str, str | Promise] = {**labels.SIDE, **labels.POLICY}
-TONES = ("fewer", "same", "more")  # of the distribution's columns
 
 
 class SelectionForm(Styled):
@@ -165,9 +164,7 @@ def _list_totals(totals: ComparisonTotals) -> list[dict[str, Any]]:
 
 
 def _build_chart(distribution: Distribution) -> dict[str, Any]:
-    columns, _most = build_columns(
-        [{bucket.tone: bucket.calls} for bucket in distribution.buckets], TONES
-    )
+    columns = build_columns([bucket.calls for bucket in distribution.buckets])
     return {
         "columns": [
             {"bucket": bucket, "label": _label(bucket), "column": column}

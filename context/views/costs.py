@@ -30,7 +30,7 @@ from context.reports.costs import (
     list_buckets,
     list_parts,
 )
-from context.reports.savings import Saving, find_savings
+from context.reports.savings import find_savings
 from kmapp.web.charts import OTHER_COLOUR, Chart, Series
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest
@@ -98,7 +98,10 @@ def costs(request: WebRequest) -> HttpResponse:
     }
     if totals_.calls:
         context |= _build_details(period, by, totals_.tokens, request.GET.get("page"))
-        context["savings"] = [_describe_saving(saving) for saving in find_savings(period, totals_)]
+        context["savings"] = [
+            {"saving": saving, "share": 100 * saving.share}
+            for saving in find_savings(period, totals_)
+        ]
     return render(request, "context/costs/index.html", context)
 
 
@@ -196,7 +199,3 @@ def _label(name: str, by: str) -> str:
     if by == "section":
         return str(words.SECTIONS[name])
     return name or str(_("unspecified"))
-
-
-def _describe_saving(saving: Saving) -> dict[str, Any]:
-    return {"saving": saving, "share": 100 * saving.share}

@@ -12,15 +12,8 @@ from kmapp.search.variants import VARIANTS
 from kmapp.web.filters import Filters, choice, text
 from kmapp.web.usage_registry import list_parts
 
-
-class _Number(forms.NumberInput):
-    def __init__(self) -> None:
-        super().__init__(attrs={"class": "form-control", "min": 0})
-
-
-class _Money(forms.NumberInput):
-    def __init__(self) -> None:
-        super().__init__(attrs={"class": "form-control", "min": 0, "step": "any"})
+_NUMBER = forms.NumberInput(attrs={"class": "form-control", "min": 0})
+_MONEY = forms.NumberInput(attrs={"class": "form-control", "min": 0, "step": "any"})
 
 
 class ArchiveFilter(Filters):
@@ -37,10 +30,10 @@ class CallFilter(Filters):
     action = choice(_("Decision"), list(labels.ACTIONS.items()), method="filter_action")
     cites = django_filters.UUIDFilter(method="citing", widget=forms.HiddenInput)
     total = django_filters.NumberFilter(
-        label=_("Minimum tokens"), lookup_expr="gte", widget=_Number, max_value=2_000_000_000
+        label=_("Minimum tokens"), lookup_expr="gte", widget=_NUMBER, max_value=2_000_000_000
     )
     cost = django_filters.NumberFilter(
-        label=_("Minimum cost"), lookup_expr="gte", widget=_Money, max_value=10_000_000
+        label=_("Minimum cost"), lookup_expr="gte", widget=_MONEY, max_value=10_000_000
     )
 
     def filter_action(self, rows: ReportQuerySet, _name: str, action: str) -> ReportQuerySet:

@@ -65,13 +65,13 @@ class PolicyForm(Styled):
     """All values of a policy; placeholders show the current ones."""
 
     def __init__(self, *args: Any, current: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+        self.current = current or {}
         super().__init__(*args, **kwargs)
+
+    def add_fields(self) -> None:
         for field_ in fields(DEFAULT):
-            value = (current or {}).get(field_.name)
-            field = _build_field(field_.name, field_.default, field_.metadata, value)
-            select = isinstance(field.widget, forms.Select)
-            field.widget.attrs["class"] = "form-select" if select else "form-control"
-            self.fields[field_.name] = field
+            name, value = field_.name, self.current.get(field_.name)
+            self.fields[name] = _build_field(name, field_.default, field_.metadata, value)
 
     def changes(self) -> dict[str, Any]:
         """Return the entered values as changes of a policy."""
@@ -130,10 +130,6 @@ class SideForm(PolicyForm):
             field.help_text = ""
 
     def to_changes(self) -> dict[str, Any]:
-        values = {
-            "window": self.cleaned_data["window"],
-            "reserve": self.cleaned_data["reserve"],
-            "profile": self.cleaned_data["profile"] or None,
-            "variant": self.cleaned_data["variant"] or None,
-        }
-        return {"policy": self.changes(), **values}
+        values = {name: self.cleaned_data[name] for name in labels.SIDE}
+        changes = {name: None if value == "" else value for name, value in values.items()}
+        return {"policy": self.changes(), **changes}

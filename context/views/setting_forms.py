@@ -92,8 +92,7 @@ class VariantsForm(SettingsForm):
         "the default variant for all."
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def add_fields(self) -> None:
         for name, variant in VARIANTS.items():
             words = {
                 "name": name,
@@ -105,7 +104,7 @@ class VariantsForm(SettingsForm):
                 min_value=0,
                 max_value=100,
                 required=False,
-                widget=forms.NumberInput(attrs={"class": "form-control", "placeholder": "0"}),
+                widget=forms.NumberInput(attrs={"placeholder": "0"}),
             )
 
     @classmethod
@@ -148,14 +147,13 @@ class RemoteForm(SettingsForm):
         widget=forms.CheckboxSelectMultiple,
     )
 
-    def __init__(self, *args: Any, current_url: str, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def add_fields(self) -> None:
+        current_url = self.initial["remote_url"]
         urls = dict.fromkeys([*filter(None, [current_url]), *conf.REMOTE_BASE_URLS])
         self.fields["remote_url"] = forms.ChoiceField(
             label=_("Address"),
             required=False,
             choices=[("", _("none")), *((url, url) for url in urls)],
-            widget=forms.Select(attrs={"class": "form-select"}),
             help_text=_(
                 "The operator of this installation sets the available addresses in "
                 "REMOTE_BASE_URLS."
@@ -164,9 +162,8 @@ class RemoteForm(SettingsForm):
         self.order_fields(["remote_url"])
 
     @classmethod
-    def of(cls, settings: ContextSettings, data: Any = None) -> Self:
-        initial = {"remote_url": settings.remote_url, "remote_sources": settings.remote_sources}
-        return cls(data, initial=initial, current_url=settings.remote_url)
+    def values_of(cls, settings: ContextSettings) -> dict[str, Any]:
+        return {name: getattr(settings, name) for name in ("remote_url", "remote_sources")}
 
     def values(self) -> dict[str, Any]:
         return {

@@ -1,5 +1,6 @@
 """Page of the settings for call assembly, retention and prices."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpResponse
@@ -36,15 +37,20 @@ def set_settings(request: WebRequest) -> HttpResponse:
     form = SECTIONS[section].of(row, request.POST)
     if not form.is_valid():
         return _render_page(request, row, {section: form})
+    message = save_form_values(request, form.values())
+    return redirect_with_notice(request, message, f"{reverse('context:settings')}#{section}")
+
+
+def save_form_values(request: WebRequest, values: Mapping[str, Any]) -> str:
+    """Change settings as a form sends them, with the version that it shows. Return the notice."""
     changed = change_settings(
-        row.account_id,
-        form.values(),
+        request.account_id,
+        values,
         actor=request.actor,
         version=parse_row_number(request.POST.get("version", "")) or 0,
         reason=parse_reason(request),
     )
-    format_value = _("Settings saved.") if changed else _("Nothing changed.")
-    return redirect_with_notice(request, format_value, f"{reverse('context:settings')}#{section}")
+    return _("Settings saved.") if changed else _("Nothing changed.")
 
 
 def _render_page(

@@ -11,7 +11,6 @@ from rest_framework.response import Response
 
 import kmapp
 from interop.field_errors import field_error
-from interop.forget_owner import forget_owned
 from interop.key_value_memory import KeyedMemory
 from interop.protocol_view import ProtocolView
 from kmapp.accounts.acting import acting
@@ -80,7 +79,7 @@ class Bank(BankView):
 
     def delete(self, request: HttpRequest, bank: str) -> Any:
         self.require_bank(bank)
-        forgotten = forget_owned(self, {"agent_id": bank})
+        forgotten = self.forget_owned({"agent_id": bank})
         return {
             "success": True,
             "message": "The memories of the bank are forgotten.",

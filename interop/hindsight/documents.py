@@ -8,10 +8,8 @@ from uuid import UUID, uuid5
 from django.http import HttpRequest
 from drf_spectacular.utils import extend_schema
 
-from interop.forget_owner import forget_owned
 from interop.hindsight.banks import BankReport, BankView
 from interop.hindsight.retain import document_filter
-from interop.list_pages import list_all
 from kmapp.errors import NotFound
 from kmapp.ledger.sealed_reads import withhold_mismatches
 from memory.models import EntryQuerySet
@@ -25,7 +23,7 @@ class Document(BankView):
     def get(self, request: HttpRequest, bank: str, document: str) -> Any:
         self.require_bank(bank)
         body = {**document_filter(bank, document), "status": "active"}
-        memories = list_all(self, body, MAX_ENTRIES)[::-1]
+        memories = self.list_memories(body, MAX_ENTRIES)[::-1]
         if not memories:
             raise NotFound("Document not found.")
         text = "\n".join(memory["text"] for memory in memories)
@@ -42,7 +40,7 @@ class Document(BankView):
 
     def delete(self, request: HttpRequest, bank: str, document: str) -> Any:
         self.require_bank(bank)
-        forgotten = forget_owned(self, document_filter(bank, document))
+        forgotten = self.forget_owned(document_filter(bank, document))
         if not forgotten["count"]:
             raise NotFound("Document not found.")
         return {

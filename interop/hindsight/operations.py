@@ -40,11 +40,6 @@ def _commits(deliveries: DeliveryQuerySet) -> set[UUID]:
     return {UUID(key.rpartition(":")[2]) for key in keys}
 
 
-def _status(commit_id: UUID, unfinished: Mapping[str, set[UUID]]) -> str:
-    statuses = (status for status, commits in unfinished.items() if commit_id in commits)
-    return next(statuses, COMPLETED)
-
-
 @extend_schema(exclude=True)
 class Operations(OperationReport):
     """List the operations of a bank, newest first; `status` and `type` select some."""
@@ -81,9 +76,10 @@ class OneOperation(OperationReport):
 
 
 def _output(row: Mapping[str, Any], unfinished: Mapping[str, set[UUID]]) -> dict[str, Any]:
-    status = _status(row["commit_id"], unfinished)
+    pk = row["commit_id"]
+    status = next((name for name, commits in unfinished.items() if pk in commits), COMPLETED)
     return {
-        "id": str(row["commit_id"]),
+        "id": str(pk),
         "task_type": RETAIN,
         "items_count": row["items"],
         "created_at": row["created_at"],

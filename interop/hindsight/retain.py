@@ -1,6 +1,7 @@
 """Retaining memories in a bank."""
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -9,13 +10,12 @@ from uuid import UUID
 from django.http import HttpRequest
 
 from interop.field_errors import field_error, read_texts
-from interop.forget_owner import forget_owned
 from interop.hindsight.banks import BankView
-from interop.hindsight.embedding_wait import wait_for_embeddings
 from interop.hindsight.memory_output import NO_USAGE, OWN_FIELDS
 from interop.key_value_memory import Memory
-from interop.list_pages import list_all
 from interop.native_client import NativeResponse
+from kmapp.accounts.acting import acting
+from kmapp.outbox.models import Delivery
 from memory.retrieval.filters import ANY_VALUE
 
 ACTIVE, PROPOSED = "active", "proposed"
@@ -24,6 +24,8 @@ MAX_REPLACED = 10_000  # memories of a document
 MAX_FILTER_VALUES = 500
 TIMELESS = "unset"  # a timestamp
 FIELDS = {"text": "content", "observed_at": "timestamp"}  # of a node -> of an item
+MAX_WAIT = 3.0  # seconds that a web thread waits; the memories are stored in any case
+WAIT_INTERVAL = 0.05
 
 
 class Retain(BankView):
@@ -53,7 +55,7 @@ class Retain(BankView):
         self._forget_replaced(bank, earlier, written["nodes"])
         if not data.get("async") and "embedding_backfill" in written:
             account_id = UUID(str(written["tenant_id"]))
-            wait_for_embeddings(account_id, written["embedding_backfill"]["event_ids"])
+            _wait_for_embeddings(account_id, written["embedding_backfill"]["event_ids"])
         return {
             "success": True,
             "bank_id": bank,
@@ -69,8 +71,8 @@ class Retain(BankView):
             memory
             for document in _replaced_documents(items)
             for status in (ACTIVE, PROPOSED)
-            for memory in list_all(
-                self, {**document_filter(bank, document), "status": status}, MAX_REPLACED
+            for memory in self.list_memories(
+                {**document_filter(bank, document), "status": status}, MAX_REPLACED
             )
         ]
 
@@ -95,7 +97,7 @@ class Retain(BankView):
         ]
         for start in range(0, len(replaced), MAX_FILTER_VALUES):
             ids = replaced[start : start + MAX_FILTER_VALUES]
-            forget_owned(self, {"agent_id": bank, "filters": {"id": {"in": ids}}})
+            self.forget_owned({"agent_id": bank, "filters": {"id": {"in": ids}}})
 
     def error_body(self, response: NativeResponse) -> Any:
         """Name the fields of the items as the client sent them."""
@@ -104,6 +106,17 @@ class Retain(BankView):
             for issue in response.data.get("issues", ())
         ]
         return {**response.data, "issues": issues} if issues else response.data
+
+
+def _wait_for_embeddings(account_id: UUID, events: Sequence[UUID]) -> None:
+    """Wait until the jobs of these events are finished, at most MAX_WAIT."""
+    deadline = time.monotonic() + MAX_WAIT
+    while True:
+        with acting(account_id):
+            pending = Delivery.objects.of(account_id).filter(event__in=events).open().exists()
+        if not pending or time.monotonic() > deadline:
+            return
+        time.sleep(WAIT_INTERVAL)
 
 
 def _translate_path(path: str) -> str:

@@ -23,7 +23,6 @@ from interop.langgraph.items import (
     searchable_text,
 )
 from interop.langgraph.value_filters import matches
-from interop.list_pages import list_all
 from interop.protocol_view import ProtocolView
 
 NATIVE_LIMIT = 200
@@ -110,7 +109,7 @@ class SearchItems(ProtocolView):
 def list_items(view: ProtocolView, prefix: tuple[str, ...]) -> list[Mapping[str, Any]]:
     """Return the active items below a namespace, newest first."""
     body = {"filters": native_filters(prefix), "agent_id": AGENT, "status": "active"}
-    memories = list_all(view, body, MAX_SCANNED)[:MAX_SCANNED]
+    memories = view.list_memories(body, MAX_SCANNED)[:MAX_SCANNED]
     moment = now()
     return [each for each in memories if is_item(each) and is_current(each, moment)]
 

@@ -6,13 +6,12 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from interop.forget_owner import forget_owned
-from interop.mem0.memories import IDS
+from interop.mem0.memories import build_no_owner_error
 from interop.protocol_view import ProtocolView
 from kmapp.errors import Invalid
+from memory.retrieval.filters import ANY_VALUE, OWNER_FIELDS
 
 MAX_FILTER_LENGTH = 4_000  # characters of a filter in the query
-ANY = "*"
 
 
 class DeleteMemories(ProtocolView):
@@ -20,16 +19,13 @@ class DeleteMemories(ProtocolView):
 
     def delete(self, request: HttpRequest) -> Any:
         query = {name: str(value) for name, value in request.GET.items() if value}
-        owner = {name: query[name] for name in IDS if name in query}
+        owner = {name: query[name] for name in OWNER_FIELDS if name in query}
         if "filters" in query:
             owner |= _parse_filters(query["filters"])
         if not owner:
-            raise Invalid(
-                "Send a user_id, agent_id, app_id or run_id.",
-                issues=[{"path": "user_id", "message": "no owner is named"}],
-            )
-        named = {name: value for name, value in owner.items() if value != ANY}
-        wildcards = {name: ANY for name in owner if name not in named}
+            raise build_no_owner_error()
+        named = {name: value for name, value in owner.items() if value != ANY_VALUE}
+        wildcards = {name: ANY_VALUE for name in owner if name not in named}
         return _delete(self, {**named, **({"filters": wildcards} if wildcards else {})})
 
 
@@ -37,7 +33,7 @@ class DeleteEntity(ProtocolView):
     """Delete all memories of a user, agent, app or run."""
 
     def delete(self, request: HttpRequest, kind: str, name: str) -> Any:
-        if f"{kind}_id" not in IDS:
+        if f"{kind}_id" not in OWNER_FIELDS:
             raise Invalid(
                 "The type of an entity is user, agent, app or run.",
                 issues=[{"path": "type", "message": "is not user, agent, app or run"}],
@@ -46,7 +42,7 @@ class DeleteEntity(ProtocolView):
 
 
 def _delete(view: ProtocolView, owner: Mapping[str, Any]) -> dict[str, Any]:
-    forgotten = forget_owned(view, owner)
+    forgotten = view.forget_owned(owner)
     message = (
         "Memories deleted successfully!" if forgotten["count"] else "No memories found to delete."
     )
@@ -62,7 +58,7 @@ def _parse_filters(text: str) -> dict[str, str]:
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             value = None
     is_plain = isinstance(value, Mapping) and all(
-        name in IDS and isinstance(each, str) and each for name, each in value.items()
+        name in OWNER_FIELDS and isinstance(each, str) and each for name, each in value.items()
     )
     if not is_plain:
         raise Invalid(

@@ -10,7 +10,6 @@ from django.core import signing
 from django.http import HttpRequest
 from django.utils.timezone import now
 
-from interop.list_pages import list_all
 from interop.mem0 import serialize
 from interop.mem0.listing import LISTED
 from interop.mem0.owner_filters import split_by_owner
@@ -53,7 +52,7 @@ class ReadExport(ProtocolView):
 
     def _list(self, filters: Mapping[str, Any], status: str) -> list[Mapping[str, Any]]:
         """Return the memories that have not expired."""
-        memories = list_all(self, {"filters": filters, "status": status}, MAX_EXPORTED)
+        memories = self.list_memories({"filters": filters, "status": status}, MAX_EXPORTED)
         if len(memories) > MAX_EXPORTED:
             raise Invalid(f"An export has at most {MAX_EXPORTED} memories. Narrow the filters.")
         moment = now()

@@ -1,7 +1,7 @@
 """Endpoints of mem0 for memories: add, search, list, read, change and delete."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -12,18 +12,26 @@ from interop.mem0.owner_filters import build_option_filters, split_by_owner
 from interop.protocol_view import ProtocolView
 from kmapp.errors import Invalid, NotFound
 from memory.models import MemoryEntry
+from memory.retrieval.filters import OWNER_FIELDS
 
 DEFAULT_TOP_K = 10
 MAX_TOP_K = 1000  # what clients may ask for; a native search returns at most NATIVE_LIMIT
 NATIVE_LIMIT = 200
 DEFAULT_THRESHOLD = 0.1
 MAX_BATCH = 1000
-IDS = ("user_id", "agent_id", "app_id", "run_id")
 
 
 def owner_of(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the ids of a request that are not empty."""
-    return {name: data[name] for name in IDS if data.get(name)}
+    return {name: data[name] for name in OWNER_FIELDS if data.get(name)}
+
+
+def build_no_owner_error() -> Invalid:
+    """Return the error for a request that names no owner."""
+    return Invalid(
+        "Send a user_id, agent_id, app_id or run_id.",
+        issues=[{"path": "user_id", "message": "no owner is named"}],
+    )
 
 
 def get_memory_id(value: str) -> UUID:
@@ -45,10 +53,7 @@ class AddMemories(ProtocolView):
         filters = data.get("filters")
         owner = owner_of(filters if isinstance(filters, Mapping) else {}) | owner_of(data)
         if not owner:
-            raise Invalid(
-                "Send a user_id, agent_id, app_id or run_id.",
-                issues=[{"path": "user_id", "message": "no owner is named"}],
-            )
+            raise build_no_owner_error()
         infer = data.get("infer")
         body = {
             **owner,
@@ -168,22 +173,17 @@ class MemoryHistory(ProtocolView):
 class BatchOfMemories(ProtocolView):
     """Change or delete up to 1,000 memories. Every memory is a change of its own."""
 
-    messages: ClassVar[Mapping[str, str]] = {
-        "PUT": "Successfully updated {} memories",
-        "DELETE": "Successfully deleted {} memories",
-    }
-
     def put(self, request: HttpRequest) -> Any:
         items = self._items()
         for pk, item in items:
             update_memory(self, pk, item)
-        return {"message": self.messages["PUT"].format(len(items))}
+        return {"message": f"Successfully updated {len(items)} memories"}
 
     def delete(self, request: HttpRequest) -> Any:
         items = self._items()
         for pk, _ in items:
             self.post_native("/v1/memory/forget", {"id": pk})
-        return {"message": self.messages["DELETE"].format(len(items))}
+        return {"message": f"Successfully deleted {len(items)} memories"}
 
     def _items(self) -> list[tuple[UUID, Mapping[str, Any]]]:
         raw = self.body().get("memories")

@@ -1,6 +1,6 @@
 """Webhooks of mem0: those of the account whose receivers expect mem0's payload."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -87,18 +87,15 @@ def _native_types(names: Any) -> list[str]:
 
 
 def _output(webhook: Mapping[str, Any], project: str) -> dict[str, Any]:
+    names = [theirs for theirs, ours in EVENT_TYPES.items() if ours in webhook["event_types"]]
     return {
         "webhook_id": webhook["id"],
         "name": webhook["name"],
         "url": webhook["url"],
-        "event_types": _mem0_types(webhook["event_types"]),
+        "event_types": names,
         "owner": webhook["created_by"],
         "is_active": webhook["is_active"],
         "project": project,
         "created_at": webhook["created_at"],
         "updated_at": webhook["updated_at"],
     }
-
-
-def _mem0_types(names: Sequence[str]) -> list[str]:
-    return [theirs for theirs, ours in EVENT_TYPES.items() if ours in names]

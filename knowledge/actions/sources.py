@@ -10,7 +10,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redacted_text import redact_reason
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.security.prompt_injection.confusables import list_confusable
@@ -32,8 +31,8 @@ class NewSource:
     revision: str | None = None
 
 
-def find_source(account_id: UUID, name: str, scope: str = "") -> KnowledgeSource | None:
-    return KnowledgeSource.objects.of(account_id).filter(scope=scope, name=name).first()
+def find_source(account_id: UUID, name: str) -> KnowledgeSource | None:
+    return KnowledgeSource.objects.of(account_id).filter(scope="", name=name).first()
 
 
 def lock_source(account_id: UUID, pk: UUID) -> KnowledgeSource | None:
@@ -167,15 +166,12 @@ def _create(commit: Recording, source_input: NewSource) -> KnowledgeSource:
     return source
 
 
-def change_source(
-    source: KnowledgeSource, actor: Actor, values: Mapping[str, Any], reason: str = ""
-) -> None:
+def change_source(source: KnowledgeSource, actor: Actor, values: Mapping[str, Any]) -> None:
     """Update the fields that differ, in one commit.
 
     Lock the source first: the commit seals all its fields, and those of a stale row differ.
     """
-    stored_reason = redact_reason(source.account_id, reason)
-    with recording(source.account_id, actor, reason=stored_reason) as commit:
+    with recording(source.account_id, actor) as commit:
         _update(source, values, commit)
 
 

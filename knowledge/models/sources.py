@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountQuerySet, SealedModel
@@ -33,7 +33,6 @@ class SourceQuerySet(AccountQuerySet["KnowledgeSource"]):
             number=Count("documents", filter=present),
             waiting=Count("documents", filter=present & Q(documents__state="pending")),
             failed=Count("documents", filter=present & Q(documents__state="failed")),
-            changed_at=Max("documents__updated_at"),
         )
 
 

@@ -73,14 +73,9 @@ def load_signals(
             bm25=measures.bm25.get(pk, 0.0),
             term_mask=measures.term_mask.get(pk, 0),
             neighbours=[
-                chunk_by_position[neighbour]
+                neighbour
                 for step in (-1, 1)
-                if (
-                    neighbour := ChunkPosition(
-                        chunk.position.document, chunk.position.number + step
-                    )
-                )
-                in chunk_by_position
+                if (neighbour := chunk_by_position.get(chunk.position.neighbour(step)))
             ],
             run=chunk.position.document if by_document else "",
             text=chunk.text,

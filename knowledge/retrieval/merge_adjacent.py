@@ -16,6 +16,9 @@ class ChunkPosition:
     document: IdText
     number: int
 
+    def neighbour(self, step: int) -> "ChunkPosition":
+        return ChunkPosition(self.document, self.number + step)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkRun:
@@ -43,7 +46,10 @@ def merge_chunks(
     *,
     merge: bool = True,
 ) -> list[ChunkRun]:
-    """Return merged runs, best first. Each chunk is in one run only."""
+    """Return merged runs, best first. Each chunk is in one run only.
+
+    A run gets the better of both neighbours as long as its score is high enough.
+    """
     ranked_by_id = {each.id: each for each in ranked}
     chunk_by_position = {positions[pk]: pk for pk in ranked_by_id}
     used: set[IdText] = set()
@@ -52,15 +58,19 @@ def merge_chunks(
         if best.id in used:
             continue
         run = [best.id]
-        if merge:
-            run = _add_neighbours(
-                run,
-                best.unscaled_score * MIN_RATIO,
-                ranked_by_id,
-                positions,
-                chunk_by_position,
-                used,
-            )
+        min_score = best.unscaled_score * MIN_RATIO
+        while merge and len(run) < MAX_CHUNKS:
+            before = chunk_by_position.get(positions[run[0]].neighbour(-1))
+            after = chunk_by_position.get(positions[run[-1]].neighbour(1))
+            neighbours = [
+                pk
+                for pk in (before, after)
+                if pk and pk not in used and ranked_by_id[pk].score >= min_score
+            ]
+            if not neighbours:
+                break
+            better = max(neighbours, key=lambda pk: ranked_by_id[pk].score)
+            run = [better, *run] if better == before else [*run, better]
         used.update(run)
         runs.append(
             ChunkRun(
@@ -72,28 +82,3 @@ def merge_chunks(
             )
         )
     return runs
-
-
-def _add_neighbours(
-    run: list[IdText],
-    min_score: float,
-    ranked_by_id: Mapping[IdText, RankedCandidate],
-    positions: Mapping[IdText, ChunkPosition],
-    chunk_by_position: Mapping[ChunkPosition, IdText],
-    used: set[IdText],
-) -> list[IdText]:
-    """Add the better of both neighbours as long as its score is high enough."""
-    while len(run) < MAX_CHUNKS:
-        first, last = positions[run[0]], positions[run[-1]]
-        before = chunk_by_position.get(ChunkPosition(first.document, first.number - 1))
-        after = chunk_by_position.get(ChunkPosition(last.document, last.number + 1))
-        neighbours = [
-            pk
-            for pk in (before, after)
-            if pk and pk not in used and ranked_by_id[pk].score >= min_score
-        ]
-        if not neighbours:
-            break
-        better = max(neighbours, key=lambda pk: ranked_by_id[pk].score)
-        run = [better, *run] if better == before else [*run, better]
-    return run

@@ -55,9 +55,7 @@ def _detect_conflicts(rule: Rule, decisions: Iterable[RuleDecision]) -> Iterator
         others = [one for one in live if one.rule.lineage != shadow.rule.lineage]
         for conflict in build_policy([*others, shadow], feedback_counts).conflicts:
             if rule_id in (conflict.winner, *conflict.losers):
-                yield _build_conflict(
-                    decision, conflict.path, conflict.code, conflict.winner, conflict.losers
-                )
+                yield _build_conflict(decision, **conflict.body())
 
 
 def _build_conflict(

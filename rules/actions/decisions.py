@@ -85,16 +85,16 @@ def load_feedback_counts(account_id: UUID, rules: Iterable[CompiledRule]) -> Fee
 
 
 def record_selection(
-    account_id: UUID, actor: Actor, question: SelectionRequest, *, run_id: str = "", **columns: Any
+    account_id: UUID, actor: Actor, question: SelectionRequest, **columns: Any
 ) -> RecordedSelection:
     """Select a tool and record it, with the observation of each shadow rule.
 
-    `columns` replace those of the decision, for a tool that was selected without a request.
+    `columns` replace those of the decision, such as its run.
     """
     evaluation = evaluate_rules(account_id, question, observe=True)
     selection = select_tool(evaluation.policy, question.candidates, strict=question.strict)
     decision = _build_decision(Account.objects.get(pk=account_id), actor, evaluation, selection)
-    for name, value in {"run_id": run_id, **columns}.items():
+    for name, value in columns.items():
         setattr(decision, name, value)
     decision.save(force_insert=True)
     RuleObservation.objects.bulk_create(

@@ -148,14 +148,15 @@ def _create_decision(
     verdict: Verdict, question: SelectionRequest, selected: str, pk: UUID
 ) -> RuleDecision:
     account_id = verdict.account_id
-    columns = {"id": pk, "selected_tool": selected, "origin": RuleDecision.Origin.FEEDBACK}
-    run_id = verdict.run_id
+    columns = {
+        "id": pk,
+        "run_id": verdict.run_id,
+        "selected_tool": selected,
+        "origin": RuleDecision.Origin.FEEDBACK,
+    }
     try:
         with transaction.atomic():
-            decided = record_selection(
-                account_id, verdict.actor, question, run_id=run_id, **columns
-            )
-            return decided.decision
+            return record_selection(account_id, verdict.actor, question, **columns).decision
     except IntegrityError:  # a concurrent request with the same feedback created it first
         return RuleDecision.objects.of(account_id).get(pk=pk)
 

@@ -24,12 +24,12 @@ def list_expired_decisions(account_id: UUID, days: int | None) -> "QuerySet[Rule
     return old.exclude(Exists(feedback.filter(decision_id=OuterRef("pk"))))
 
 
-def delete_expired_decisions(account_id: UUID, *, limit: int = MAX_DELETED) -> int:
+def delete_expired_decisions(account_id: UUID) -> int:
     """Delete expired decisions, one batch in a transaction. Opens `acting` itself."""
     with acting(account_id):
         days = load_settings(account_id).decision_days
     deleted = 0
-    while deleted < limit and (number := _delete_batch(account_id, days)):
+    while deleted < MAX_DELETED and (number := _delete_batch(account_id, days)):
         deleted += number
     return deleted
 

@@ -70,7 +70,7 @@ def write_rules(account: Account, drafts: Sequence[NewRule], commit: Recording) 
     }
     Rule.objects.bulk_create(sorted(created.values(), key=lambda rule: rule.pk))
     for rule in created.values():
-        store_version(rule, commit, Event.ADD, commit.reason)
+        store_version(rule, commit, Event.ADD)
     if created:
         count_change(account.pk, commit)
     return WrittenRules(
@@ -183,7 +183,7 @@ def update_rule(
     with recording(account_id, actor, reason=redact_text(reason, account.redact)) as commit:
         if rule.frozen and changed.keys() & set(RULE_FIELDS):
             return _create_edition(rule, columns, commit)
-        apply_change(rule, commit, Event.UPDATE, changed, commit.reason)
+        apply_change(rule, commit, Event.UPDATE, changed)
     return rule
 
 
@@ -213,7 +213,7 @@ def _create_edition(rule: Rule, columns: Mapping[str, Any], commit: Recording) -
             _("Someone else created a new edition of this rule. Reload the page and try again."),
             code="stale_version",
         ) from error
-    store_version(created, commit, Event.ADD, commit.reason)
+    store_version(created, commit, Event.ADD)
     count_change(rule.account_id, commit)
     return created
 
@@ -232,7 +232,7 @@ def get_rule(account_id: UUID, rule_id: UUID) -> Rule:
     return rule
 
 
-def store_version(rule: Rule, commit: Recording, event: str, reason: str = "") -> None:
+def store_version(rule: Rule, commit: Recording, event: str) -> None:
     """Seal the present state of a rule and store it as a version."""
     commit.add(rule, event)
     RuleVersion(
@@ -242,15 +242,13 @@ def store_version(rule: Rule, commit: Recording, event: str, reason: str = "") -
         event=event,
         state=json.loads(encode_canonical(rule.body())),
         actor=str(commit.actor),
-        reason=reason,
+        reason=commit.reason,
         created_at=rule.updated_at,
         commit_id=commit.id,
     ).save(force_insert=True)
 
 
-def apply_change(
-    rule: Rule, commit: Recording, event: str, values: Mapping[str, Any], reason: str = ""
-) -> None:
+def apply_change(rule: Rule, commit: Recording, event: str, values: Mapping[str, Any]) -> None:
     """Set these values if nobody changed the rule since it was read."""
     now = timezone.now()
     columns = {**values, "version": rule.version + 1, "updated_at": now, "commit_id": commit.id}
@@ -264,7 +262,7 @@ def apply_change(
         )
     for name, value in columns.items():
         setattr(rule, name, value)
-    store_version(rule, commit, event, reason)
+    store_version(rule, commit, event)
     count_change(rule.account_id, commit)
 
 

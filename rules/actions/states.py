@@ -95,12 +95,11 @@ def change_state(change: StateChange, to: str) -> StateChangeResult:
         return promote_rule(change, rule, editions)
     if to == State.SHADOW:
         validate_rule(build_draft(rule))
-    reason = change.redacted_reason()
-    with recording(change.account_id, change.actor, reason=reason) as commit:
+    with recording(change.account_id, change.actor, reason=change.redacted_reason()) as commit:
         current = State(rule.state)
         event = EVENTS.get((current, State(to))) or EVENTS[State(to)]
         entered = {"shadowed_at": timezone.now()} if to == State.SHADOW else {}
-        apply_change(rule, commit, event, {"state": to, "replaced": None, **entered}, reason)
+        apply_change(rule, commit, event, {"state": to, "replaced": None, **entered})
     return StateChangeResult(rule=rule, commit=_get_commit(commit))
 
 
@@ -133,10 +132,10 @@ def promote_rule(change: StateChange, rule: Rule, editions: Sequence[Rule]) -> S
     values = {"promote": str(rule.pk), "past_the_gate": not gate.is_open}
     with recording(change.account_id, change.actor, input=values, reason=reason) as commit:
         if active:
-            apply_change(active, commit, Event.REPLACE, {"state": State.DISABLED}, reason)
+            apply_change(active, commit, Event.REPLACE, {"state": State.DISABLED})
         activated = {"state": State.ACTIVE, "activated_at": timezone.now()}
         replaced = active.pk if active else None
-        apply_change(rule, commit, Event.PROMOTE, {**activated, "replaced": replaced}, reason)
+        apply_change(rule, commit, Event.PROMOTE, {**activated, "replaced": replaced})
     return StateChangeResult(rule=rule, commit=_get_commit(commit), replaced=active)
 
 
@@ -166,15 +165,14 @@ def roll_back_rule(change: StateChange) -> StateChangeResult:
         raise Conflict(
             _("This rule is not active, so there is nothing to roll back."), code="wrong_state"
         )
-    reason = change.redacted_reason()
     previous = find_previous_edition(rule, editions)
     now = timezone.now()
-    with recording(change.account_id, change.actor, reason=reason) as commit:
+    with recording(change.account_id, change.actor, reason=change.redacted_reason()) as commit:
         to_shadow = {"state": State.SHADOW, "shadowed_at": now, "replaced": None}
-        apply_change(rule, commit, Event.ROLLBACK, to_shadow, reason)
+        apply_change(rule, commit, Event.ROLLBACK, to_shadow)
         if previous:
             to_active = {"state": State.ACTIVE, "activated_at": now}
-            apply_change(previous, commit, Event.RESTORE, to_active, reason)
+            apply_change(previous, commit, Event.RESTORE, to_active)
     return StateChangeResult(rule=rule, commit=_get_commit(commit), replaced=previous)
 
 

@@ -19,7 +19,6 @@ OPERATORS = (
     *("$contains", ALL, "$exists", "$regex"),
 )
 LISTS = frozenset({"$in", "$nin", ALL})
-TEXTS = frozenset({"$regex"})
 FORMATS = ("json", "text", "markdown")
 EMPTY: Json = {"if": {}, "then": {}, "exceptions": []}
 SEPARATOR = re.compile(r"[,，\n]")
@@ -190,7 +189,7 @@ def _add_row(condition: Json, row: Row) -> None:
 
 
 def _parse_operand(row: Row) -> Any:
-    if row.operator in TEXTS:
+    if row.operator == "$regex":
         parsed = parse_value(row.value)
         return parsed if isinstance(parsed, str) else row.value
     value = parse_value(row.value)

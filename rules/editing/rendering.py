@@ -10,7 +10,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from rules.editing.rule_input import NewRule
 from rules.evaluation.conditions import is_operator
+from rules.models import Rule
 
 MAX_DEPTH = 3  # deeper conditions are rendered as JSON
 MAX_VALUE_LENGTH = 300  # characters of a value
@@ -65,6 +67,15 @@ class Effect:
     @property
     def text(self) -> str:
         return ", ".join(self.names)
+
+
+def render_rule(rule: Rule | NewRule) -> dict[str, Any]:
+    """Return the condition, the exceptions and the effects of a rule for a page."""
+    return {
+        "lines": render_condition(rule.when),
+        "exceptions": [render_condition(one) for one in rule.exceptions],
+        "effects": render_effects(rule.then),
+    }
 
 
 def render_condition(condition: Any) -> list[ConditionLine]:

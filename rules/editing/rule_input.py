@@ -85,11 +85,11 @@ class NewRule:
 
 
 def list_issues(rule: Mapping[str, Any]) -> list[Issue]:
-    return [issue for name in PARTS for issue in list_part_issues(name, rule[name])]
-
-
-def list_part_issues(name: str, value: Any) -> list[Issue]:
-    return [_render_issue(violation) for violation in list_violations(name, value)]
+    return [
+        _render_issue(violation)
+        for name in PARTS
+        for violation in list_violations(name, rule[name])
+    ]
 
 
 def list_size_issues(rule: Mapping[str, Any]) -> list[Issue]:

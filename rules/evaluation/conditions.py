@@ -14,16 +14,7 @@ import re2
 MAX_PATTERN_LENGTH = 256
 MAX_PROGRAM_SIZE = 1 << 20  # bytes that a compiled pattern may take
 SCALARS = (str, int, float, bool, type(None))
-
-
-class _Missing:
-    """No value at a path; null is a value."""
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Final = _Missing()
+MISSING: Final = object()  # no value at a path; null is a value
 Test = Callable[[Any], bool]
 
 

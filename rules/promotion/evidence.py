@@ -110,8 +110,10 @@ def load_evidence(rule: Rule) -> Evidence:
         same_bad=Count("pk", filter=Q(changed=False) & Q(has_feedback(BAD))),
     )
     statistics: RuleStatistics | None = getattr(rule, "statistics", None)
+    decisions = list_audience_decisions(rule)
+    since = rule.shadowed_at
     return Evidence(
-        seen=list_shadow_decisions(rule).count() if rule.shadowed_at else 0,
+        seen=decisions.filter(created_at__gte=since).count() if since else 0,
         said_good=statistics.positive if statistics else 0,
         said_bad=statistics.negative if statistics else 0,
         matched=counts.pop("number_matched"),
@@ -136,12 +138,6 @@ def list_observations(rule: Rule) -> "QuerySet[RuleObservation]":
     return rows.filter(created_at__gte=rule.shadowed_at) if rule.shadowed_at else rows.none()
 
 
-def list_shadow_decisions(rule: Rule) -> "QuerySet[RuleDecision]":
-    """Return the decisions for its audience since the rule entered shadow."""
-    rows = list_audience_decisions(rule)
-    return rows.filter(created_at__gte=rule.shadowed_at) if rule.shadowed_at else rows
-
-
 def list_audience_decisions(rule: Rule) -> "QuerySet[RuleDecision]":
     rows = RuleDecision.objects.of(rule.account_id).filter(scope=rule.scope)
     if rule.audience != Rule.Audience.ACCOUNT:
@@ -149,9 +145,9 @@ def list_audience_decisions(rule: Rule) -> "QuerySet[RuleDecision]":
     return rows
 
 
-def list_changed_observations(rule: Rule, limit: int = MAX_OBSERVATIONS) -> list[RuleObservation]:
+def list_changed_observations(rule: Rule) -> list[RuleObservation]:
     rows = list_observations(rule).filter(changed=True).select_related("decision")
-    return list(rows.order_by("-created_at")[:limit])
+    return list(rows.order_by("-created_at")[:MAX_OBSERVATIONS])
 
 
 def load_feedback(account_id: UUID, decisions: Sequence[UUID]) -> dict[UUID, list[RuleFeedback]]:

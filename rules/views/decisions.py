@@ -106,8 +106,7 @@ def decision(request: WebRequest, pk: UUID) -> HttpResponse:
     feedback_rows = list(
         RuleFeedback.objects.of(row.account_id).filter(decision=row).order_by("pk")
     )
-    rule_ids = [UUID(one[key]) for one in row.conflicts for key in ("winner",)]
-    rule_ids += [UUID(loser) for one in row.conflicts for loser in one["losers"]]
+    rule_ids = [UUID(pk) for one in row.conflicts for pk in (one["winner"], *one["losers"])]
     rules = Rule.objects.of(row.account_id).in_bulk([*row.source_rule_ids, *rule_ids])
     context = {
         "decision": row,

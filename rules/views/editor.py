@@ -20,7 +20,7 @@ from kmapp.web.responses import render_form
 from rules.actions.dry_run import dry_run
 from rules.actions.rules import build_draft, create_rule, update_rule
 from rules.editing.form_json_sync import EMPTY
-from rules.editing.rendering import render_condition, render_effects
+from rules.editing.rendering import render_rule
 from rules.editing.rule_input import NewRule, parse_scope, validate_rule
 from rules.models import Rule
 from rules.views.editor_state import EditorState, build_editor, parse_editor
@@ -43,14 +43,10 @@ def edit_rule(request: WebRequest, pk: UUID) -> HttpResponse:
 @page_view("POST")
 def validate_editor(request: WebRequest) -> HttpResponse:
     """Validate the form or JSON and synchronize the other side."""
-    rule = _find_rule(request)
+    rule_id = request.POST.get("rule", "")
+    rule = get_row_or_404(request, Rule, uuid_or_404(rule_id)) if rule_id else None
     editor, form = parse_editor(request.POST), RuleForm(request.POST)
     return render(request, f"{TEMPLATE}#checked", _build_context(request, rule, editor, form))
-
-
-def _find_rule(request: WebRequest) -> Rule | None:
-    rule_id = request.POST.get("rule", "")
-    return get_row_or_404(request, Rule, uuid_or_404(rule_id)) if rule_id else None
 
 
 def _handle_form(request: WebRequest, rule: Rule | None) -> HttpResponse:
@@ -74,7 +70,7 @@ def _handle_form(request: WebRequest, rule: Rule | None) -> HttpResponse:
 
 
 def _save_rule(request: WebRequest, rule: Rule | None, editor: EditorState, form: RuleForm) -> Rule:
-    account_id, actor, reason = request.account_id, request.actor, form.get_reason()
+    account_id, actor, reason = request.account_id, request.actor, form.cleaned_data["reason"]
     values = {**form.values(), **editor.columns()}
     if rule is None:
         draft = NewRule(**values, scope=parse_scope(form.cleaned_data["scope"]))
@@ -114,14 +110,7 @@ def _build_context(
     request: WebRequest, rule: Rule | None, editor: EditorState, form: RuleForm
 ) -> dict[str, Any]:
     draft = _build_page_draft(rule, editor, form)
-    context: dict[str, Any] = {
-        "rule": rule,
-        "editor": editor,
-        "form": form,
-        "lines": render_condition(draft.when),
-        "exceptions": [render_condition(one) for one in draft.exceptions],
-        "effects": render_effects(draft.then),
-    }
+    context: dict[str, Any] = {"rule": rule, "editor": editor, "form": form, **render_rule(draft)}
     if editor.context is not None and not editor.issues:
         lineage = rule.lineage if rule else None
         result = dry_run(request.account_id, draft, editor.context, editor.candidates, lineage)

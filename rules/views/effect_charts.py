@@ -25,9 +25,10 @@ def build_effect_charts(rule: Rule) -> list[Chart]:
     today = timezone.localdate()
     days = [today - timedelta(days=ago) for ago in reversed(range(DAYS))]
     counts = _count_by_day(rule, days[0])
+    rows = [counts.get(day, {}) for day in days]
     labels = [date_format(day, "MONTH_DAY_FORMAT") for day in days]
-    matched = [counts.get(day, {}).get("matched", 0) for day in days]
-    changed = [counts.get(day, {}).get("changed", 0) for day in days]
+    matched = [row.get("all_matched", 0) for row in rows]
+    changed = [row.get("all_changed", 0) for row in rows]
     effect = Chart(
         id="effect",
         title=_("Decisions per day"),
@@ -42,11 +43,10 @@ def build_effect_charts(rule: Rule) -> list[Chart]:
             ),
         ],
     )
-    outcomes = [counts.get(day, {}) for day in days]
-    return [effect, _build_outcome_chart(outcomes, labels)]
+    return [effect, _build_outcome_chart(rows, labels)]
 
 
-def _count_by_day(rule: Rule, first: date) -> dict[date, dict[str, int]]:
+def _count_by_day(rule: Rule, first: date) -> dict[date, dict[str, Any]]:
     rows = list_observations(rule).annotate(day=TruncDate("created_at")).filter(day__gte=first)
     # In Django, a name of an aggregate hides the column of that name in later filters.
     counted = (
@@ -59,12 +59,7 @@ def _count_by_day(rule: Rule, first: date) -> dict[date, dict[str, int]]:
             bad=Count("pk", filter=Q(changed=True) & Q(has_feedback(BAD))),
         )
     )
-    return {
-        day: {"matched": matched, "changed": changed, "good": good, "bad": bad}
-        for day, matched, changed, good, bad in counted.values_list(
-            "day", "all_matched", "all_changed", "good", "bad"
-        )
-    }
+    return {row["day"]: row for row in counted}
 
 
 def _build_outcome_chart(days: list[dict[str, Any]], labels: list[str]) -> Chart:

@@ -3,25 +3,15 @@
 from typing import Any
 
 from django import forms
-from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.forms import SettingsForm, Styled
 from rules.models import Rule, RuleBook
 from rules.models.rules import MAX_PRIORITY, MAX_WEIGHT, MIN_PRIORITY
+from rules.models.settings import MAX_RETENTION
 
-
-def _build_integer_field(name: str, *, least: int = 0, required: bool = True) -> forms.IntegerField:
-    field = RuleBook._meta.get_field(name)
-    return forms.IntegerField(
-        label=capfirst(field.verbose_name),  # type: ignore[union-attr]
-        help_text=field.help_text,  # type: ignore[union-attr]
-        min_value=least,
-        max_value=36_500 if not required else 1_000_000,
-        required=required,
-        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
-    )
+_NUMBER = forms.NumberInput(attrs={"inputmode": "numeric"})
 
 
 class RuleForm(Styled):
@@ -97,25 +87,20 @@ class RuleForm(Styled):
         data = self.cleaned_data
         return {name: data[name] for name in data if name not in ("reason", "scope")}
 
-    def get_reason(self) -> str:
-        return str(self.cleaned_data["reason"])
-
 
 class BookForm(SettingsForm):
-    """The evidence gate."""
+    """The evidence gate, with labels and help texts of the model."""
 
-    min_seen = _build_integer_field("min_seen")
-    min_changed = _build_integer_field("min_changed")
-    max_against = forms.FloatField(
-        label=capfirst(RuleBook._meta.get_field("max_against").verbose_name),
-        help_text=RuleBook._meta.get_field("max_against").help_text,
+    min_seen = RuleBook._meta.get_field("min_seen").formfield(max_value=1_000_000, widget=_NUMBER)
+    min_changed = RuleBook._meta.get_field("min_changed").formfield(
+        max_value=1_000_000, widget=_NUMBER
+    )
+    max_against = RuleBook._meta.get_field("max_against").formfield(
         min_value=0,
         max_value=1,
         widget=forms.NumberInput(attrs={"step": "0.01", "inputmode": "decimal"}),
     )
-    second_person = forms.BooleanField(
-        label=capfirst(RuleBook._meta.get_field("second_person").verbose_name),
-        help_text=RuleBook._meta.get_field("second_person").help_text,
-        required=False,
+    second_person = RuleBook._meta.get_field("second_person").formfield()
+    decision_days = RuleBook._meta.get_field("decision_days").formfield(
+        min_value=1, max_value=MAX_RETENTION, widget=_NUMBER
     )
-    decision_days = _build_integer_field("decision_days", least=1, required=False)

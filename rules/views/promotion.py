@@ -27,7 +27,7 @@ from rules.actions.promotions import (
     withdraw_request,
 )
 from rules.actions.states import StateChangeResult, digest_reviewed_content
-from rules.editing.rendering import CONFLICT_LABELS, format_json, render_condition, render_effects
+from rules.editing.rendering import CONFLICT_LABELS, format_json, render_rule
 from rules.models import Rule, RulePromotion
 from rules.promotion.evidence import (
     Evidence,
@@ -122,9 +122,7 @@ def _render_page(
     actor = str(request.actor)
     context = {
         "rule": row,
-        "lines": render_condition(row.when),
-        "exceptions": [render_condition(one) for one in row.exceptions],
-        "effects": render_effects(row.then),
+        **render_rule(row),
         "live": history.compare_with_active(row, editions),
         "seen": digest_reviewed_content(row, editions),
         "book": book,

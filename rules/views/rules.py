@@ -27,7 +27,7 @@ from rules.actions.states import (
     find_previous_edition,
     roll_back_rule,
 )
-from rules.editing.rendering import format_json, render_condition, render_effects
+from rules.editing.rendering import format_json, render_effects, render_rule
 from rules.models import Rule, RulePromotion
 from rules.promotion.evidence import load_evidence
 from rules.views import history
@@ -90,9 +90,7 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
     actors = [row.created_by, *(step["state"].actor for step in steps)]
     context = {
         "rule": row,
-        "lines": render_condition(row.when),
-        "exceptions": [render_condition(one) for one in row.exceptions],
-        "effects": render_effects(row.then),
+        **render_rule(row),
         "json": format_json(row.definition()),
         "live": history.compare_with_active(row, editions),
         "editions": sorted(editions, key=lambda one: -one.edition),

@@ -100,7 +100,7 @@ def test_only_the_given_slot_is_replaced() -> None:
 def test_rejects_invalid_messages(message: Any, path: str) -> None:
     with pytest.raises(m.InvalidMessages) as refused:
         m.check_messages([message])
-    assert refused.value.path == path
+    assert str(refused.value).startswith(f"{path}: ")
 
 
 @given(conversations())

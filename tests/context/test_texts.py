@@ -93,7 +93,7 @@ def test_other_text_is_no_placeholder(text: str) -> None:
 
 
 def test_passages_name_their_archive() -> None:
-    for language in placeholders.LANGUAGES:
+    for language in ("zh", "en"):
         head = placeholders.passages_header(KEY, language)
         assert placeholders.parse_passages_header(head + "text") == KEY
     assert placeholders.parse_passages_header("text") is None

@@ -120,7 +120,7 @@ def test_a_retry_forgets_what_the_first_attempt_could_not(
     repeated = {"headers": {"Idempotency-Key": "k1"}}
     retain(agent, {"content": "Tea.", "document_id": "d"})
     with monkeypatch.context() as patch:
-        patch.setattr("interop.hindsight.retain.forget_owned", refuse)
+        patch.setattr("interop.protocol_view.ProtocolView.forget_owned", refuse)
         item = {"content": "Coffee.", "document_id": "d"}
         assert retain(agent, item, **deepcopy(repeated))["error"] == "unavailable"
     assert retain(agent, item, **deepcopy(repeated))["success"]

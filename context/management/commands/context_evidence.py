@@ -3,14 +3,13 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 from django.core.management.base import BaseCommand, CommandParser
 
 from context.benchmarks.planted_facts import result_lines
 from context.benchmarks.reference_evidence import document_lines, memory_lines
-from context.management.commands.context_scenario import create_client, parse_url
+from context.management.commands.context_scenario import DEFAULT_URL, check_url, create_client
 from kmapp.management.accounts import get_account
 from knowledge.benchmarks.search_quality import QUESTIONS, load_questions
 from memory.benchmarks.embedder import serve_embedder
@@ -38,7 +37,7 @@ class Command(BaseCommand):
             "--account", metavar="SLUG", help="optional if there is only one account"
         )
         results = verbs.add_parser("results", help="loads of archived tool results")
-        results.add_argument("--url", type=parse_url, default=urlsplit("http://127.0.0.1:8000"))
+        results.add_argument("--url", type=check_url, default=DEFAULT_URL)
         results.add_argument(
             "--key", required=True, help="API key with the scopes context:read and context:write"
         )

@@ -1,46 +1,43 @@
 """manage.py context_scenario: token savings of placeholders, measured over a running API."""
 
-import json
 from argparse import ArgumentTypeError
 from collections.abc import Mapping
-from http import HTTPStatus
-from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
-from urllib.parse import SplitResult, urlencode, urlsplit
+from urllib.parse import urlsplit
 from uuid import uuid4
 
+import httpx2
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from context.benchmarks.placeholder_scenario import Client, render_table, run_scenario
 
+DEFAULT_URL = "http://127.0.0.1:8000"
 SECONDS = 60  # timeout of a request
 
 
-def parse_url(text: str) -> SplitResult:
+def check_url(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ArgumentTypeError(
-            f"{text!r} is not a valid URL. Use a form such as http://127.0.0.1:8000."
-        )
-    return parts
+        raise ArgumentTypeError(f"{text!r} is not a valid URL. Use a form such as {DEFAULT_URL}.")
+    return text
 
 
-def create_client(base: SplitResult, key: str) -> Client:
-    kind = HTTPSConnection if base.scheme == "https" else HTTPConnection
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+def create_client(base_url: str, key: str) -> Client:
+    headers = {"Authorization": f"Bearer {key}"}
 
     def send(method: str, path: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        query = f"?{urlencode(params)}" if method == "GET" and params else ""
-        body = json.dumps(params) if method == "POST" else None
-        connection = kind(str(base.hostname), base.port, timeout=SECONDS)
-        try:
-            connection.request(method, f"{base.path.rstrip('/')}/v1/{path}{query}", body, headers)
-            response = connection.getresponse()
-            content: Mapping[str, Any] = json.load(response)
-        finally:
-            connection.close()
-        if response.status >= HTTPStatus.BAD_REQUEST:
-            raise CommandError(f"{method} {path}: {response.status} {content.get('message')}")
+        response = httpx2.request(
+            method,
+            f"{base_url.rstrip('/')}/v1/{path}",
+            params=params if method == "GET" else None,
+            json=params if method == "POST" else None,
+            headers=headers,
+            timeout=SECONDS,
+            trust_env=False,
+        )
+        content: Mapping[str, Any] = response.json()
+        if response.is_error:
+            raise CommandError(f"{method} {path}: {response.status_code} {content.get('message')}")
         return content
 
     return send
@@ -54,7 +51,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--url", type=parse_url, default=urlsplit("http://127.0.0.1:8000"))
+        parser.add_argument("--url", type=check_url, default=DEFAULT_URL)
         parser.add_argument(
             "--key", required=True, help="API key with the scopes context:read and context:write"
         )
