@@ -1,8 +1,9 @@
 """Memories and their visibility."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -250,6 +251,19 @@ class MemoryEntry(SealedModel):
 
     def __str__(self) -> str:
         return self.title or self.content[:60]
+
+    @classmethod
+    def label_value(cls, name: str, value: Any) -> Any:
+        """Return the label of a stored value of a field with choices; another value as it is."""
+        choices: Mapping[str, type[models.TextChoices]] = {
+            "kind": cls.Kind,
+            "status": cls.Status,
+            "visibility": cls.Visibility,
+            "tier": cls.Tier,
+        }
+        if name not in choices or not isinstance(value, str):
+            return value
+        return dict(choices[name].choices).get(value, value)
 
     @property
     def kind_label(self) -> "StrOrPromise":

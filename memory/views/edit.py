@@ -94,7 +94,10 @@ def _render_conflict(
             {
                 "moved": each.moved,
                 "label": form.fields[each.name].label,
-                **{name: _format_value(getattr(each, name)) for name in ("base", "theirs", "mine")},
+                **{
+                    side: _format_value(each.name, getattr(each, side))
+                    for side in ("base", "theirs", "mine")
+                },
             }
             for each in fields
             if each.moved != Moved.NOBODY
@@ -105,8 +108,10 @@ def _render_conflict(
     return _render_form(request, row, merged, HTTPStatus.CONFLICT, overtaken=overtaken)
 
 
-def _format_value(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, list) else str(value)
+def _format_value(name: str, value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(value)
+    return str(MemoryEntry.label_value(name, value))
 
 
 def _render_form(

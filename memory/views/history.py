@@ -107,8 +107,8 @@ def compare_versions(account_id: UUID, pk: UUID, params: QueryDict) -> dict[str,
         "facts": [
             (
                 _format_field_name(name),
-                _format_value(old.state.get(name)),
-                _format_value(new.state.get(name)),
+                _format_value(name, old.state.get(name)),
+                _format_value(name, new.state.get(name)),
             )
             for name in differ
             if name not in TEXT_FIELDS
@@ -121,7 +121,7 @@ def _format_field_name(name: str) -> Any:
     return fields[name].verbose_name if name in fields else name
 
 
-def _format_value(value: Any) -> str:
+def _format_value(name: str, value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    return "" if value is None else str(value)
+    return "" if value is None else str(MemoryEntry.label_value(name, value))
