@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import Any, TypedDict
 from uuid import UUID
 
+from kmapp.api.response_types import ParsedAnswer
+
 
 class LedgerCommit(TypedDict):
     """A commit of the ledger."""
@@ -32,14 +34,14 @@ class Version(TypedDict):
     commit: LedgerCommit | None
 
 
-class HistoryAnswer(TypedDict):
+class HistoryAnswer(ParsedAnswer):
     """All versions of a memory, oldest first."""
 
     id: UUID
     versions: list[Version]
 
 
-class CommitsAnswer(TypedDict):
+class CommitsAnswer(ParsedAnswer):
     """Commits of the account, oldest first."""
 
     commits: list[LedgerCommit]
