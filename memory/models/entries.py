@@ -241,6 +241,10 @@ class MemoryEntry(SealedModel):
             models.Index(fields=["account", "agent_id", "status"], name="entries_of_agent"),
             models.Index(fields=["account", "status", "created_at"], name="entries_by_status"),
             models.Index(fields=["account", "-created_at", "-id"], name="entries_newest_first"),
+            # Orders of the list of memories. Recalls have none: each recall would update it.
+            models.Index(fields=["account", "-updated_at", "-id"], name="entries_last_updated"),
+            models.Index(fields=["account", "-observed_at", "-id"], name="entries_last_observed"),
+            models.Index(fields=["account", "-importance", "-id"], name="entries_most_important"),
             models.Index(fields=["account", "written_sha256"], name="entries_by_body"),
             models.Index(fields=["account", "status"], condition=Q(kind="topic"), name="topics"),
             models.Index(fields=["account", "created_by", "created_at"], name="entries_by_writer"),
