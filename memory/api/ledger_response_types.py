@@ -35,16 +35,18 @@ class Version(TypedDict):
 
 
 class HistoryAnswer(ParsedAnswer):
-    """All versions of a memory, oldest first."""
+    """Versions of a memory, oldest first; `next` is the `after` of the next page."""
 
     id: UUID
     versions: list[Version]
+    next: int | None
 
 
 class CommitsAnswer(ParsedAnswer):
-    """Commits of the account, oldest first."""
+    """Commits of the account, oldest first; `next` is the `after` of the next page."""
 
     commits: list[LedgerCommit]
+    next: int | None
 
 
 class SignedHead(TypedDict):
