@@ -77,7 +77,7 @@ def test_history_and_commits_name_the_next_page(agent: Agent, schema: dict[str, 
         everything = agent.get(path)
         assert everything["next"] is None
         pages: list[Any] = []
-        position = 0
+        position: int | None = 0
         while position is not None:
             answer = agent.get(path, limit=2, after=position)
             pages += answer[items]
