@@ -362,7 +362,10 @@ SPECTACULAR_SETTINGS = {
         "What an organisation's agents know: memories, knowledge, rules and their cost.\n\n"
         "Fields that an endpoint does not know are ignored; `warnings` in the response names them, "
         "each with its path and the nearest known name. With the header `X-KM-Strict: true` they "
-        "are a 400 `unknown_field`."
+        "are a 400 `unknown_field`.\n\n"
+        "A list returns a page of at most `limit` rows, and `next` (of memories `next_cursor`), "
+        "which is null on the last page. Send it as `cursor`, `before`, `after` or `offset`: the "
+        "parameter that the list has."
     ),
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",

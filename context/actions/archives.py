@@ -18,6 +18,7 @@ from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.redacted_text import redact_reason
 from kmapp.api.models import IdempotentRequest
 from kmapp.database.clock import SteadyTime
+from kmapp.database.row_locks import lock_for_erasure, lock_remaining
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, clear_error_messages, publish
 from kmapp.providers.active import models_in_use
@@ -40,7 +41,10 @@ def indexed_text(archive: ToolResultArchive) -> str:
 def store_archives(
     settings: ContextSettings, actor: Actor, results: Sequence[NewResult]
 ) -> tuple[list[ToolResultArchive], frozenset[UUID]]:
-    """Return the archives of these results, in order, and the ids of new ones. Inside `acting`."""
+    """Return the archives of these results, in order, and the ids of new ones. Inside `acting`.
+
+    None of them can be erased until the transaction ends.
+    """
     try:
         with transaction.atomic():
             return _store_archives(settings, actor, results)
@@ -54,6 +58,9 @@ def _store_archives(
     account_id = settings.account_id
     keys = [result.key_in(account_id) for result in results]
     existing = ToolResultArchive.objects.of(account_id).in_bulk(list(set(keys)))
+    if existing:  # without those that are being erased, which are archived anew
+        remaining = lock_remaining(account_id, {ToolResultArchive: list(existing)})
+        existing = {pk: row for pk, row in existing.items() if pk in remaining}
     with recording(account_id, actor, reason="archived from its conversation") as commit:
         fresh = {
             key: _build_archive(settings, actor, result, key, commit.id)
@@ -144,6 +151,7 @@ def erase_archives_in(commit: Recording, archives: Sequence[ToolResultArchive]) 
     if not archives:
         return  # the rest scans all stored responses and errors of the account
     account_id, ids = commit.account_id, [archive.pk for archive in archives]
+    lock_for_erasure(account_id, {ToolResultArchive: ids})  # all at once, in the order of ids
     for archive in archives:
         commit.erase(ToolResultArchive._meta.label_lower, archive.pk)
     remove_documents(account_id, [COLLECTION], ids)

@@ -13,6 +13,7 @@ from context.actions.model_summaries import initial_reason
 from context.actions.summaries import store_summary
 from context.archives.archive_references import collect_markers
 from context.assembly.budget import slot_key
+from context.assembly.calls import Snippet
 from context.assembly.messages import Message
 from context.assembly.stages import Assembled, Recorded, Request, build_retrieval_request
 from context.models import (
@@ -140,10 +141,16 @@ def _store_inputs(request: Request, assembled: Assembled, row: ContextCostReport
         account_id=account_id,
         report=row,
         messages=list(collected.bodies),
-        refs=[item.ref for item in material.snippets],
+        refs=_list_sources(material.snippets),
         rest=rest,
         created_at=row.created_at,
     )
+
+
+def _list_sources(snippets: Sequence[Snippet]) -> list[str]:
+    """Return what the snippets come from: chunks and their documents, memories, lore."""
+    refs = [ref for item in snippets for ref in (item.ref, str(item.citation["ref"]))]
+    return list(dict.fromkeys(refs))
 
 
 _EXISTING = "SELECT id, used_on FROM context_contextbody WHERE account_id = %s AND id = ANY (%s)"

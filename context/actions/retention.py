@@ -12,6 +12,7 @@ from context.actions.backfill_markers import backfill_markers
 from context.assembly.snippet_locks import SOURCE_MODELS
 from context.models import (
     ContextBody,
+    ContextCitation,
     ContextComparison,
     ContextInput,
     ContextSettings,
@@ -24,6 +25,7 @@ from kmapp.accounts.personal_data import register_erase_handler
 from kmapp.database.clock import steady_time
 from kmapp.database.response_timeout import extend_statement_timeout
 from kmapp.database.row_locks import lock_for_erasure
+from kmapp.search.lookups import IdArray
 
 BATCH = 1_000
 FULL_SCAN = 60  # seconds for a scan of all parts of the account
@@ -98,17 +100,31 @@ def delete_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
     Waits for calls with it that are being recorded.
     """
     lock_for_erasure(account_id, dict.fromkeys(SOURCE_MODELS.values(), ids))
-    refs = [str(pk) for pk in ids]
-    rows = ContextInput.objects.of(account_id).filter(refs__overlap=refs)
+    report_ids = _find_calls(account_id, ids)
+    if not report_ids:
+        return
+    rows = ContextInput.objects.of(account_id).filter(report__any_of=IdArray(report_ids))
+    erased = {str(pk) for pk in ids}
     body_ids = {
         snippet["text"]
         for rest in rows.values_list("rest", flat=True)
         for snippet in rest["snippets"]
-        if snippet["ref"] in refs
+        if erased.intersection((snippet["ref"], snippet["citation"].get("ref")))
     }
-    delete_unshared_bodies(account_id, list(rows.values_list("report_id", flat=True)))
+    delete_unshared_bodies(account_id, report_ids)
     rows.delete()
     ContextBody.objects.of(account_id).filter(pk__in=body_ids).delete()
+
+
+def _find_calls(account_id: UUID, ids: Sequence[UUID]) -> list[UUID]:
+    """Return the calls whose inputs have content of these objects, also of their older versions."""
+    inputs = ContextInput.objects.of(account_id)
+    retrieved = inputs.filter(refs__overlap=[str(pk) for pk in ids])
+    # Inputs of older releases do not name documents, but their calls cite them, by an index.
+    citations = ContextCitation.objects.of(account_id).filter(ref__any_of=IdArray(ids))
+    cited = inputs.filter(report__in=citations.values("report_id"))
+    both = (rows.values_list("report_id", flat=True) for rows in (retrieved, cited))
+    return sorted({pk for report_ids in both for pk in report_ids})
 
 
 def delete_parts_with_results(

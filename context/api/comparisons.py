@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -36,7 +36,7 @@ from context.reports.comparison_totals import Bucket, Distribution
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import COMPONENT_NAMES, serialize_as
+from kmapp.api.response_types import COMPONENT_NAMES, ParsedAnswer, serialize_as
 from kmapp.api.serializers import IdField, Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
@@ -47,7 +47,7 @@ COMPONENT_NAMES.update(
 )
 
 
-class ComparisonBrief(TypedDict):
+class ComparisonBrief(ParsedAnswer):
     """One comparison with its progress; `gone` counts calls whose inputs have expired."""
 
     id: UUID
@@ -69,14 +69,14 @@ class Comparison(ComparisonBrief):
     summary: ComparisonTotals
 
 
-class ComparisonPage(TypedDict):
+class ComparisonPage(ParsedAnswer):
     """Comparisons, newest first; `next` is an offset."""
 
     results: list[ComparisonBrief]
     next: int | None
 
 
-class DifferencePage(TypedDict):
+class DifferencePage(ParsedAnswer):
     """Calls of a comparison, the largest change first; `next` is an offset."""
 
     results: list[CallDifference]

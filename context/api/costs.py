@@ -25,7 +25,7 @@ from context.reports.costs import (
 from context.reports.savings import Saving, find_savings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import COMPONENT_NAMES, serialize_as
+from kmapp.api.response_types import COMPONENT_NAMES, ParsedAnswer, serialize_as
 from kmapp.api.serializers import IdField, Typed
 from kmapp.api.views import AgentView, parse
 
@@ -52,7 +52,7 @@ class CostDay(TypedDict):
 COMPONENT_NAMES[Saving] = "CostSaving"
 
 
-class Costs(TypedDict):
+class Costs(ParsedAnswer):
     """`cut`: only the newest calls are counted. `next`: an offset."""
 
     by: str
@@ -84,7 +84,7 @@ class VariantResult(TypedDict):
     cost: float | None
 
 
-class VariantResults(TypedDict):
+class VariantResults(ParsedAnswer):
     """Statistics by variant, over the newest calls of a period."""
 
     days: int

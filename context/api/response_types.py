@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
 from context.assembly.prompt import Part
-from kmapp.api.response_types import COMPONENT_NAMES, VerifiedAnswer
+from kmapp.api.response_types import COMPONENT_NAMES, ParsedAnswer, VerifiedAnswer
 
 COMPONENT_NAMES[Part] = "AssembledSection"
 
@@ -38,7 +38,7 @@ class Archive(TypedDict):
     commit_id: UUID
 
 
-class Processed(TypedDict):
+class Processed(ParsedAnswer):
     """The content for the conversation: the result unchanged, or its placeholder."""
 
     archived: bool
@@ -56,7 +56,7 @@ class ArchivePassage(TypedDict):
     score: NotRequired[float]
 
 
-class Loaded(TypedDict):
+class Loaded(ParsedAnswer):
     """A tool result: all of it, a range, or the requested passages."""
 
     archive: Archive
@@ -77,14 +77,14 @@ class ArchiveHit(Archive):
     passage: ArchivePassage
 
 
-class ArchivesFound(TypedDict):
+class ArchivesFound(ParsedAnswer):
     """Tool results, best first."""
 
     results: list[ArchiveHit]
     decisions: list[dict[str, Any]]
 
 
-class ArchivePage(TypedDict):
+class ArchivePage(ParsedAnswer):
     """Tool results, newest first; `next` is the `before` of the next page."""
 
     results: list[Archive]
@@ -108,7 +108,7 @@ class LoadedWhy(TypedDict):
     why: dict[str, Any]
 
 
-class PreparedAnswer(TypedDict):
+class PreparedAnswer(ParsedAnswer):
     """Messages for the model, with the changes."""
 
     messages: list[dict[str, Any]]
@@ -118,7 +118,7 @@ class PreparedAnswer(TypedDict):
     decisions: list[dict[str, Any]]
 
 
-class ToolAnswer(TypedDict):
+class ToolAnswer(ParsedAnswer):
     """A tool definition, and the paragraph for the system prompt."""
 
     tool: dict[str, Any]
@@ -205,7 +205,7 @@ class ReportBrief(TypedDict):
     created_at: datetime
 
 
-class Report(ReportBrief):
+class Report(ReportBrief, ParsedAnswer):
     """One call with its full report and OpenTelemetry attributes."""
 
     context_cost: ContextCost
@@ -213,7 +213,7 @@ class Report(ReportBrief):
     inputs_expire_at: NotRequired[datetime | None]
 
 
-class ReportPage(TypedDict):
+class ReportPage(ParsedAnswer):
     """Calls, newest first; `next` is the `before` of the next page."""
 
     results: list[ReportBrief]
@@ -251,7 +251,7 @@ class CallDifference(TypedDict):
     messages_gained: list[int]
 
 
-class Replayed(CallDifference):
+class Replayed(CallDifference, ParsedAnswer):
     """The differences with the full policy and the variant."""
 
     policy: dict[str, Any]

@@ -1,6 +1,6 @@
 """API of the settings for call assembly, retention and prices."""
 
-from typing import Any, TypedDict
+from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -16,12 +16,12 @@ from context.models import ContextSettings
 from context.models.settings import MAX_RETENTION_DAYS
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import serialize_as
+from kmapp.api.response_types import ParsedAnswer, serialize_as
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 
 
-class CallSettings(TypedDict):
+class CallSettings(ParsedAnswer):
     """`policy` holds the changes to the default; `effective_policy` is the result."""
 
     inputs_days: int

@@ -1,7 +1,9 @@
 """Documents and entities of a bank, which are views of its memories."""
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -10,11 +12,13 @@ from drf_spectacular.utils import extend_schema
 
 from interop.hindsight.banks import BankReport, BankView
 from interop.hindsight.retain import document_filter
+from kmapp.accounts.models import Account
 from kmapp.errors import NotFound
 from kmapp.ledger.sealed_reads import withhold_mismatches
 from memory.models import EntryQuerySet
 
 MAX_ENTRIES = 10_000  # memories whose entities one request counts
+CHUNK = 500  # memories that are verified at a time
 
 
 class Document(BankView):
@@ -56,10 +60,19 @@ class EntityReport(BankReport):
 
     def count_entities(self, entries: EntryQuerySet) -> list[tuple[str, int]]:
         """Return names and numbers of mentions, most mentioned first."""
-        rows = entries.exclude(entities=[]).with_verify_on_read(self.account)[:MAX_ENTRIES]
-        sealed = withhold_mismatches(self.account, list(rows))
-        counts = Counter(name for row in sealed for name in row.entities)
+        lists = self._load_entities(entries.exclude(entities=[]))
+        counts = Counter(name for names in lists for name in names)
         return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+    def _load_entities(self, entries: EntryQuerySet) -> Iterator[Sequence[str]]:
+        """Yield the entities of each memory. Whole rows are read only to verify them, in chunks."""
+        if not Account.objects.filter(pk=self.account, verify_on_read=True).exists():
+            yield from entries.values_list("entities", flat=True)[:MAX_ENTRIES].iterator()
+            return
+        rows = entries.with_verify_on_read(self.account)[:MAX_ENTRIES].iterator(CHUNK)
+        while chunk := list(islice(rows, CHUNK)):
+            for row in withhold_mismatches(self.account, chunk):
+                yield row.entities
 
     def entity_output(self, name: str, mentions: int) -> dict[str, Any]:
         return {

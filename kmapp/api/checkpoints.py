@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kmapp.accounts.scopes import Scope
+from kmapp.api.response_types import ParsedAnswer
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
@@ -50,7 +51,7 @@ class CheckpointShown(TypedDict):
     statement: StatementShown
 
 
-class CheckpointsAnswer(TypedDict):
+class CheckpointsAnswer(ParsedAnswer):
     """Checkpoints."""
 
     checkpoints: list[CheckpointShown]

@@ -33,7 +33,22 @@ Shape = TypeVar("Shape")
 COMPONENT_NAMES: dict[type, str] = {}
 
 
-class VerifiedAnswer(TypedDict):
+class FieldWarning(TypedDict):
+    """A field of the request that the endpoint does not know, and the nearest known name."""
+
+    code: str
+    path: str
+    nearest: str | None
+    message: str
+
+
+class ParsedAnswer(TypedDict):
+    """A response to a request whose unknown fields were ignored."""
+
+    warnings: NotRequired[list[FieldWarning]]  # set by AgentView
+
+
+class VerifiedAnswer(ParsedAnswer):
     """A response that leaves out rows which differ from the ledger."""
 
     withheld: NotRequired[int]  # set by AgentView

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import serialize_as
+from kmapp.api.response_types import ParsedAnswer, serialize_as
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
@@ -48,7 +48,7 @@ class WebhookChanges(Typed):
     is_active = serializers.BooleanField(required=False)
 
 
-class WebhookAnswer(TypedDict):
+class WebhookAnswer(ParsedAnswer):
     """A webhook. `secret` is present when it is created, and never again."""
 
     id: UUID

@@ -24,6 +24,14 @@ def lock_existing(account_id: UUID, ids: RowIds) -> set[UUID]:
     return _lock_rows(account_id, ids, "FOR KEY SHARE SKIP LOCKED")
 
 
+def lock_remaining(account_id: UUID, ids: RowIds) -> set[UUID]:
+    """Wait for erasures of these rows, and return the ids of rows that remain.
+
+    These cannot be erased until the transaction ends. Inside `acting`; one statement.
+    """
+    return _lock_rows(account_id, ids, "ORDER BY id FOR KEY SHARE")
+
+
 def lock_for_erasure(account_id: UUID, ids: RowIds) -> set[UUID]:
     """Wait for the transactions that copy these rows, and return the existing ids.
 

@@ -4,10 +4,10 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
-from kmapp.api.response_types import VerifiedAnswer
+from kmapp.api.response_types import ParsedAnswer, VerifiedAnswer
 
 
-class SourceAnswer(TypedDict):
+class SourceAnswer(ParsedAnswer):
     """A source of documents."""
 
     id: UUID
@@ -26,7 +26,7 @@ class SourceAnswer(TypedDict):
     updated_at: datetime
 
 
-class SourcesAnswer(TypedDict):
+class SourcesAnswer(ParsedAnswer):
     """A page of sources by name; `next` is the `after` of the next page."""
 
     sources: list[SourceAnswer]
@@ -62,7 +62,7 @@ class ChunkCount(TypedDict):
     retired: int
 
 
-class IngestAnswer(TypedDict):
+class IngestAnswer(ParsedAnswer):
     """The result of an ingestion. `commit_id` is null if nothing changed."""
 
     source: SourceAnswer
@@ -164,7 +164,7 @@ class Moved(TypedDict):
     still_there: bool
 
 
-class QuotedAnswer(TypedDict):
+class QuotedAnswer(ParsedAnswer):
     """The cited text, unchanged. `moved` describes the current document if it differs."""
 
     text: str

@@ -1,6 +1,6 @@
 """Writing of extraction results, in the transaction that finishes the extraction."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -24,8 +24,8 @@ from memory.actions.entries import (
 )
 from memory.actions.model_requests import InvalidAnswer
 from memory.actions.review import Decision, edit
-from memory.actions.versions import lock_entry, update_entry
-from memory.extraction.decisions import FactOutcome, normalize_for_comparison
+from memory.actions.versions import lock_entries, lock_entry, update_entry
+from memory.extraction.decisions import FactOutcome, SimilarMemory, normalize_for_comparison
 from memory.extraction.response_schema import Rewrite
 from memory.models import Extraction, MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion, Viewer
 from memory.models.entries import owner_of
@@ -36,12 +36,20 @@ REASON = "Extracted from a conversation."
 ALREADY_PROPOSED = "It is already pending review."
 
 
-def finish(row: Extraction, write: Callable[[Extraction], Mapping[str, Any]]) -> None:
+def finish(
+    row: Extraction,
+    write: Callable[[Extraction], Mapping[str, Any]],
+    *,
+    memories: Collection[UUID] = (),
+) -> None:
     """Store what `write` returns as the result, and delete the input. Opens `acting` itself.
 
-    If the extraction is already finished, nothing happens.
+    `memories` are the existing memories that `write` changes or connects. They are locked before
+    the extraction, as an erasure does, so that the two cannot deadlock. If the extraction is
+    already finished, nothing happens.
     """
     with acting(row.account_id):
+        lock_entries(row.account_id, memories)
         locked = _lock_unfinished(row)
         if locked is None:
             return
@@ -68,11 +76,21 @@ def _lock_unfinished(row: Extraction) -> Extraction | None:
     return rows.filter(pk=row.pk, finished_at=None).first()
 
 
+def find_affected(row: Extraction, outcomes: Sequence[FactOutcome]) -> set[UUID]:
+    """Return the existing memories that `write_outcomes` changes or connects. Opens `acting`."""
+    with acting(row.account_id):
+        entities = _find_entities(row, _list_names(outcomes))
+    return {*_compared_memories(outcomes), *find_sources(row), *entities.values()}
+
+
+def find_sources(row: Extraction) -> list[UUID]:
+    """Return the messages of the conversation that are stored as memories."""
+    return [UUID(pk) for pk in row.said.get("stored", [])]
+
+
 def write_outcomes(row: Extraction, outcomes: Sequence[FactOutcome]) -> list[dict[str, Any]]:
     """Write the outcomes of facts. Raise Conflict if a compared memory changed meanwhile."""
-    compared = {
-        each.memory.id: each.memory for each in outcomes if each.memory and each.event != "NONE"
-    }
+    compared = _compared_memories(outcomes)
     with recording(row.account_id, Actor.parse(row.actor), reason=REASON) as commit:
         # In the order of ids, so that two transactions cannot deadlock.
         memories = {
@@ -83,6 +101,17 @@ def write_outcomes(row: Extraction, outcomes: Sequence[FactOutcome]) -> list[dic
             raise Conflict("A memory stopped being active meanwhile.", code="stale_version")
         writer = _OutcomeWriter(row, commit, memories, outcomes)
         return [writer.write(outcome) for outcome in outcomes]
+
+
+def _compared_memories(outcomes: Sequence[FactOutcome]) -> dict[UUID, SimilarMemory]:
+    """Return the memories that these outcomes change, supersede or contradict, by id."""
+    return {
+        each.memory.id: each.memory for each in outcomes if each.memory and each.event != "NONE"
+    }
+
+
+def _list_names(outcomes: Sequence[FactOutcome]) -> set[str]:
+    return {name for outcome in outcomes for name in outcome.fact.entities}
 
 
 def write_procedure(row: Extraction, text: str) -> dict[str, Any]:
@@ -127,8 +156,7 @@ def _build_edges(
 
 
 def _edges_to_sources(draft: NewEntry, row: Extraction) -> list[NewEdge]:
-    """Return edges to the messages of the conversation that are stored as memories."""
-    return _build_edges(draft.id, Type.DERIVED_FROM, map(UUID, row.said.get("stored", [])))
+    return _build_edges(draft.id, Type.DERIVED_FROM, find_sources(row))
 
 
 class _OutcomeWriter:
@@ -143,8 +171,7 @@ class _OutcomeWriter:
     ) -> None:
         self.row, self.commit, self.memories = row, commit, memories
         self.settings = MemorySettings.objects.get_or_default(row.account_id)
-        names = {name for outcome in outcomes for name in outcome.fact.entities}
-        self.entities = _find_entities(row, names)
+        self.entities = _find_entities(row, _list_names(outcomes))
 
     def write(self, outcome: FactOutcome) -> dict[str, Any]:
         reason = self._redact(outcome.reason)

@@ -117,8 +117,6 @@ def erase_entries(
     """Erase the counted memories in one commit. This cannot be undone."""
     ids = _select_ids(rows, may_be_none=bool(person and count_personal_data(account_id, [person])))
     Confirmation(OPERATION, account_id, actor, ids, person).verify(ticket)
-    people = {person, *rows.values_list("user_id", flat=True).distinct()}
-    _lock_extractions(account_id, ids, people)
     after = _find_successors(account_id, ids)
     affected = MemoryEntry.objects.of(account_id).filter(pk__in={*ids, *after}).order_by("pk")
     entries = {row.pk: row for row in affected.select_for_update(no_key=True)}
@@ -127,11 +125,13 @@ def erase_entries(
             _("Someone else erased some of these memories. Count again."), code="count_changed"
         )
     erased = [entries[pk] for pk in ids]
+    people = {person, *(row.user_id for row in erased)}
+    _lock_extractions(account_id, ids, people)
     stored_reason = redact_reason(account_id, reason)
     with recording(account_id, actor, input={"erased": len(ids)}, reason=stored_reason) as commit:
         _reserve_ids(account_id, erased, commit)
         _delete_rows(account_id, ids, commit)
-        _erase_people(account_id, {person, *(row.user_id for row in erased)}, commit)
+        _erase_people(account_id, people, commit)
         if not commit.diff:  # the person has only records of other apps
             commit.erase("memory.person", commit.id)
         # These vectors include erased text of the predecessor, which could be guessed from them.
@@ -192,7 +192,7 @@ def _find_successors(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
 
 
 def _lock_extractions(account_id: UUID, ids: Sequence[UUID], people: Collection[str]) -> None:
-    """Lock the extractions of these memories and people before the memories, as their jobs do."""
+    """Lock the extractions of these memories and people after the memories, as their jobs do."""
     extractions = Extraction.objects.of(account_id).filter(finished_at=None)
     affected = extractions.filter(memories__overlap=list(ids)) | extractions.filter(
         user_id__in={*people} - {""}

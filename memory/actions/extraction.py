@@ -126,7 +126,9 @@ def _extract_procedure(row: Extraction, settings: MemorySettings) -> None:
     if repeats_prompt(answer.value, system, transcript):
         raise InvalidAnswer("it repeats the prompt", answer.raw)
     finish(
-        row, lambda locked: {"results": [apply_extraction.write_procedure(locked, answer.value)]}
+        row,
+        lambda locked: {"results": [apply_extraction.write_procedure(locked, answer.value)]},
+        memories=apply_extraction.find_sources(row),
     )
 
 
@@ -147,6 +149,7 @@ def _rewrite_memory(row: Extraction, settings: MemorySettings) -> None:
     finish(
         row,
         lambda locked: {"results": [apply_extraction.write_rewrite(locked, entry, answer.value)]},
+        memories=[entry.pk],
     )
 
 
@@ -229,6 +232,7 @@ def _store_facts(row: Extraction, parsed: ParsedItems[Fact], details: Mapping[st
             "refused": refused,
             **details,
         },
+        memories=apply_extraction.find_affected(row, resolved.outcomes),
     )
 
 

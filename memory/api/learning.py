@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.response_types import serialize_as
+from kmapp.api.response_types import ParsedAnswer, serialize_as
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
@@ -82,20 +82,20 @@ class StoredJudgement(TypedDict):
     created_at: datetime
 
 
-class JudgementsAnswer(TypedDict):
+class JudgementsAnswer(ParsedAnswer):
     """Judgements, newest first; `next` is an offset."""
 
     results: list[StoredJudgement]
     next: int | None
 
 
-class JudgedAnswer(TypedDict):
+class JudgedAnswer(ParsedAnswer):
     """The number of judgements that were new or different."""
 
     changed: int
 
 
-class RankingAnswer(TypedDict):
+class RankingAnswer(ParsedAnswer):
     """Learned search weights with their results on held-out questions."""
 
     id: UUID
@@ -125,7 +125,7 @@ class ComparisonAnswer(TypedDict):
     changed: int
 
 
-class ComparisonsAnswer(TypedDict):
+class ComparisonsAnswer(ParsedAnswer):
     """Comparisons, the largest change first; `next` is an offset."""
 
     results: list[ComparisonAnswer]

@@ -57,13 +57,15 @@ class History(AgentView):
             rows = list(
                 MemoryVersion.objects.of(self.account)
                 .filter(entry_id=pk, version__gt=page["after"])
-                .order_by("version")[: page["limit"]]
+                .order_by("version")[: page["limit"] + 1]
             )
-            commits = Commit.objects.of(self.account).in_bulk([row.commit_id for row in rows])
+            versions = rows[: page["limit"]]
+            commits = Commit.objects.of(self.account).in_bulk([row.commit_id for row in versions])
             serialized = [
-                serialize.serialize_version(row, commits.get(row.commit_id)) for row in rows
+                serialize.serialize_version(row, commits.get(row.commit_id)) for row in versions
             ]
-        return Response({"id": pk, "versions": serialized})
+        following = versions[-1].version if len(rows) > len(versions) else None
+        return Response({"id": pk, "versions": serialized, "next": following})
 
 
 class Commits(AgentView):
@@ -75,9 +77,12 @@ class Commits(AgentView):
     def get(self, request: Request) -> Response:
         page = parse(PageInput, request)
         with acting(self.account):
-            rows = Commit.objects.of(self.account).filter(seq__gt=page["after"]).order_by("seq")
-            serialized = [serialize_as(LedgerCommit, row) for row in rows[: page["limit"]]]
-        return Response({"commits": serialized})
+            later = Commit.objects.of(self.account).filter(seq__gt=page["after"]).order_by("seq")
+            rows = list(later[: page["limit"] + 1])
+            commits = rows[: page["limit"]]
+            serialized = [serialize_as(LedgerCommit, row) for row in commits]
+        following = commits[-1].seq if len(rows) > len(commits) else None
+        return Response({"commits": serialized, "next": following})
 
 
 class Verify(AgentView):

@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import Any, TypedDict
 from uuid import UUID
 
+from kmapp.api.response_types import ParsedAnswer
+
 
 class LedgerCommit(TypedDict):
     """A commit of the ledger."""
@@ -32,17 +34,19 @@ class Version(TypedDict):
     commit: LedgerCommit | None
 
 
-class HistoryAnswer(TypedDict):
-    """All versions of a memory, oldest first."""
+class HistoryAnswer(ParsedAnswer):
+    """Versions of a memory, oldest first; `next` is the `after` of the next page."""
 
     id: UUID
     versions: list[Version]
+    next: int | None
 
 
-class CommitsAnswer(TypedDict):
-    """Commits of the account, oldest first."""
+class CommitsAnswer(ParsedAnswer):
+    """Commits of the account, oldest first; `next` is the `after` of the next page."""
 
     commits: list[LedgerCommit]
+    next: int | None
 
 
 class SignedHead(TypedDict):

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, Literal, NotRequired, TypedDict
 from uuid import UUID
 
-from kmapp.api.response_types import VerifiedAnswer
+from kmapp.api.response_types import ParsedAnswer, VerifiedAnswer
 from kmapp.search.variants import Versions
 
 
@@ -20,7 +20,7 @@ class Citation(Versions):
     sources: list[Any]
 
 
-class Memory(TypedDict):
+class Memory(ParsedAnswer):
     """A memory with all fields, without its embedding."""
 
     id: UUID
@@ -108,7 +108,7 @@ class Backfill(TypedDict):
     event_ids: list[UUID]
 
 
-class WriteAnswer(TypedDict):
+class WriteAnswer(ParsedAnswer):
     """The result of a write. The commit is null if nothing changed."""
 
     tenant_id: UUID
@@ -131,7 +131,7 @@ class AddedMessage(TypedDict):
     status: str
 
 
-class AddAnswer(TypedDict):
+class AddAnswer(ParsedAnswer):
     """The stored messages, and the event of the extraction."""
 
     event_id: UUID | None
@@ -188,7 +188,7 @@ class ListAnswer(VerifiedAnswer):
     next_cursor: str | None
 
 
-class ForgettingCount(TypedDict):
+class ForgettingCount(ParsedAnswer):
     """The number of selected memories; nothing is forgotten yet."""
 
     forgotten: bool  # false
@@ -198,7 +198,7 @@ class ForgettingCount(TypedDict):
     expires_in_seconds: int
 
 
-class Forgetting(TypedDict):
+class Forgetting(ParsedAnswer):
     """The result of forgetting; complete when all events have succeeded."""
 
     forgotten: bool  # false while workers do it
@@ -219,7 +219,7 @@ class Traces(TypedDict):
     kept_elsewhere: int  # tool results, calls and decisions of people of whom no memory is left
 
 
-class ErasureCount(TypedDict):
+class ErasureCount(ParsedAnswer):
     """The number of selected memories; nothing is erased yet."""
 
     erased: Literal[False]
@@ -229,7 +229,7 @@ class ErasureCount(TypedDict):
     expires_in_seconds: int
 
 
-class Erasure(TypedDict):
+class Erasure(ParsedAnswer):
     """The result of an erasure, and the commit that records it."""
 
     erased: Literal[True]
@@ -239,7 +239,7 @@ class Erasure(TypedDict):
     note: str
 
 
-class Rating(TypedDict):
+class Rating(ParsedAnswer):
     """A rating, and its effect on the memory."""
 
     id: UUID

@@ -1,5 +1,6 @@
 """Memories and their visibility."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -242,6 +243,10 @@ class MemoryEntry(SealedModel):
             models.Index(fields=["account", "agent_id", "status"], name="entries_of_agent"),
             models.Index(fields=["account", "status", "created_at"], name="entries_by_status"),
             models.Index(fields=["account", "-created_at", "-id"], name="entries_newest_first"),
+            # Orders of the list of memories. Recalls have none: each recall would update it.
+            models.Index(fields=["account", "-updated_at", "-id"], name="entries_last_updated"),
+            models.Index(fields=["account", "-observed_at", "-id"], name="entries_last_observed"),
+            models.Index(fields=["account", "-importance", "-id"], name="entries_most_important"),
             models.Index(fields=["account", "written_sha256"], name="entries_by_body"),
             models.Index(fields=["account", "status"], condition=Q(kind="topic"), name="topics"),
             models.Index(fields=["account", "created_by", "created_at"], name="entries_by_writer"),
@@ -252,6 +257,19 @@ class MemoryEntry(SealedModel):
 
     def __str__(self) -> str:
         return self.title or self.content[:60]
+
+    @classmethod
+    def label_value(cls, name: str, value: Any) -> Any:
+        """Return the label of a stored value of a field with choices; another value as it is."""
+        choices: Mapping[str, type[models.TextChoices]] = {
+            "kind": cls.Kind,
+            "status": cls.Status,
+            "visibility": cls.Visibility,
+            "tier": cls.Tier,
+        }
+        if name not in choices or not isinstance(value, str):
+            return value
+        return dict(choices[name].choices).get(value, value)
 
     @property
     def kind_label(self) -> "StrOrPromise":

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.errors import Invalid
 from kmapp.search.queries import QueryVector
+from kmapp.web import figures
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.admin_search import search_for_admin
 from memory.retrieval.entry_filters import EntryFilter
@@ -29,6 +30,8 @@ SORTS = {
     "-importance": _("Most important"),
     "-access_count": _("Most recalled"),
 }
+# Orders without an index cover the newest rows only. An index of recalls would be updated by each.
+UNINDEXED_SORTS = frozenset({"-access_count"})
 COLUMNS = {
     "status": _("Status"),
     "kind": _("Kind"),
@@ -121,3 +124,16 @@ class Listing:
         # Ids in the same direction as the sort, so that one index serves both.
         id_order = "-pk" if self.sort.startswith("-") else "pk"
         return self.rows.order_by(self.sort, id_order).values_list("pk", flat=True)
+
+    @property
+    def covers_newest_only(self) -> bool:
+        """Return whether pages show the newest rows only, in their order."""
+        return self.sort in UNINDEXED_SORTS and not self.words
+
+    def page_ids(self, meaning: QueryVector | None = None) -> Any:
+        """Return the ids for pages: all, or of the newest rows if no index has the order."""
+        if not self.covers_newest_only:
+            return self.ids(meaning)
+        newest = self.rows.order_by("-created_at", "-pk").values("pk")[: figures.MAX_FIGURE]
+        rows = MemoryEntry.objects.of(self.account_id).filter(pk__in=newest)
+        return rows.order_by(self.sort, "-pk").values_list("pk", flat=True)

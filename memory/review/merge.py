@@ -23,6 +23,14 @@ class MergeChoice:
     chosen: str
 
     @property
+    def existing_label(self) -> Any:
+        return MemoryEntry.label_value(self.name, self.existing)
+
+    @property
+    def new_label(self) -> Any:
+        return MemoryEntry.label_value(self.name, self.new)
+
+    @property
     def may_be_both(self) -> bool:
         return self.name in LIST_FIELDS
 

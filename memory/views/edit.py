@@ -95,7 +95,10 @@ def _render_conflict(
             {
                 "moved": each.moved,
                 "label": form.fields[each.name].label,
-                **{name: format_value(getattr(each, name)) for name in ("base", "theirs", "mine")},
+                **{
+                    side: format_value(each.name, getattr(each, side))
+                    for side in ("base", "theirs", "mine")
+                },
             }
             for each in fields
             if each.moved != Moved.NOBODY

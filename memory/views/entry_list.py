@@ -15,8 +15,10 @@ from kmapp.errors import Invalid
 from kmapp.providers.active import active_model
 from kmapp.search.queries import QueryVector
 from kmapp.search.query_vector import load_query_vector
+from kmapp.web import figures
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import WebRequest, paginate
+from kmapp.web.bounded_pages import paginate_bounded
+from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, render_part
 from memory.actions.exports import record_export
@@ -55,7 +57,7 @@ def respond_with_query_vector(
 def _render_list(
     request: WebRequest, listing: Listing, meaning: QueryVector | None
 ) -> HttpResponse:
-    page = paginate(request, listing.ids(meaning))
+    page = paginate_bounded(request, listing.page_ids(meaning))
     page.object_list = _load_rows(listing.account_id, list(page.object_list))
     context = {
         "listing": listing,
@@ -63,6 +65,7 @@ def _render_list(
         "page": page,
         "words": listing.words,
         "by_words_alone": bool(listing.words) and meaning is None,
+        "newest": figures.MAX_FIGURE if listing.covers_newest_only else None,
         "most": MAX_RESULTS if page.paginator.count >= MAX_RESULTS and listing.words else None,
         "sorts": SORTS.items(),
         "columns": [(name, COLUMNS[name]) for name in listing.columns],

@@ -98,7 +98,7 @@ def compare_versions(account_id: UUID, pk: UUID, params: QueryDict) -> dict[str,
     differ = sorted(name for name in names if old.state.get(name) != new.state.get(name))
 
     def compare(name: str) -> tuple[Any, str, str]:
-        before, after = (format_value(version.state.get(name)) for version in pair)
+        before, after = (format_value(name, version.state.get(name)) for version in pair)
         return _format_field_name(name), before, after
 
     return {
@@ -114,7 +114,7 @@ def _format_field_name(name: str) -> Any:
     return fields[name].verbose_name if name in fields else name
 
 
-def format_value(value: Any) -> str:
+def format_value(name: str, value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    return "" if value is None else str(value)
+    return "" if value is None else str(MemoryEntry.label_value(name, value))

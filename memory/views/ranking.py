@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kmapp.accounts.permissions import Permission
-from kmapp.errors import Denied, Invalid
+from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.search.weights import LEARNED_WEIGHTS
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, get_row_or_404, paginate, parse_reason
@@ -25,6 +25,7 @@ from memory.models import Judgement, MemoryEntry, Ranking, RankingComparison
 from memory.retrieval.score_breakdown import PART_LABELS
 
 INDEX, DETAIL = "memory/ranking/index.html", "memory/ranking/detail.html"
+CONFIRM = "memory/ranking/confirm.html"
 PAGE = 10  # questions
 Status, Origin = Ranking.Status, RankingComparison.Origin
 NOTICES = {
@@ -104,13 +105,15 @@ def ranking_detail(request: WebRequest, pk: UUID) -> HttpResponse:
     return render_part(request, DETAIL, "changes", context)
 
 
-@page_view("POST", needs=Permission.EDIT)
+@page_view("GET", "POST", get=Permission.PROMOTE)
 def move_ranking(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Change the status. Only admins may change what agents get."""
+    """Change the status. Only admins may change what agents get; a rollback asks first."""
     row = get_row_or_404(request, Ranking, pk)
     to = request.POST.get("status") or request.GET.get("status", "")
     if to not in NOTICES:
         raise Invalid(_("Choose a status."))
+    if request.method != "POST":
+        return _render_confirmation(request, row, to)
     was_live = row.status == Status.ACTIVE
     if (was_live or to == Status.ACTIVE) and Permission.PROMOTE not in request.permissions:
         raise Denied(_("Only an admin of this account can promote or roll back a ranking."))
@@ -125,6 +128,14 @@ def move_ranking(request: WebRequest, pk: UUID) -> HttpResponse:
         undo = f"{reverse('memory:ranking_move', args=[pk])}?status={back}"
     text = str(ROLLED_BACK if was_live else NOTICES[Status(to)])
     return redirect_with_notice(request, text, "memory:ranking_detail", pk=pk, undo=undo)
+
+
+def _render_confirmation(request: WebRequest, row: Ranking, to: str) -> HttpResponse:
+    """Ask before the active ranking is retired, and say which one replaces it."""
+    if row.status != Status.ACTIVE or to != Status.RETIRED:
+        raise Conflict(_("This ranking is no longer active. Open its page to see its status."))
+    previous = Ranking.objects.of(row.account_id).filter(pk=row.replaced).first()
+    return render(request, CONFIRM, {"ranking": row, "previous": previous})
 
 
 def _outcome(row: Ranking) -> str:

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
-from kmapp.api.response_types import COMPONENT_NAMES, VerifiedAnswer
+from kmapp.api.response_types import COMPONENT_NAMES, ParsedAnswer, VerifiedAnswer
 from rules.promotion.evidence import ToolChange
 
 COMPONENT_NAMES[ToolChange] = "TurnShown"
@@ -17,7 +17,7 @@ class InScope(TypedDict):
     scope: str
 
 
-class RuleShown(TypedDict):
+class RuleShown(ParsedAnswer):
     """A rule. `if`, `then` and `exceptions` have the suffix `_json`."""
 
     id: UUID
@@ -197,7 +197,7 @@ class EvaluateAnswer(InScope, VerifiedAnswer):
     evaluation_summary: EvaluationSummary
 
 
-class StateAnswer(InScope):
+class StateAnswer(InScope, ParsedAnswer):
     """The state of a rule after a change, and the commit of the change."""
 
     rule_node_id: UUID
@@ -241,7 +241,7 @@ class ClashShown(ConflictShown):
     latest_decision_id: UUID
 
 
-class GateShown(TypedDict):
+class GateShown(ParsedAnswer):
     """The evidence that a rule needs to become active, and the retention of decisions."""
 
     min_seen: int
@@ -251,7 +251,7 @@ class GateShown(TypedDict):
     decision_days: int | None
 
 
-class BacktestShown(TypedDict):
+class BacktestShown(ParsedAnswer):
     """A test of a rule on past decisions; `status` is pending, running, succeeded or failed."""
 
     id: UUID

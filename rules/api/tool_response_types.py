@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
-from kmapp.api.response_types import VerifiedAnswer
+from kmapp.api.response_types import ParsedAnswer, VerifiedAnswer
 from rules.api.response_types import Applied, InScope, MatchedRule, ToolConflict
 
 
@@ -104,7 +104,7 @@ class DecisionShown(DecisionLink):
     commit_uri: None
 
 
-class DecisionAnswer(InScope):
+class DecisionAnswer(InScope, ParsedAnswer):
     """A decision; `lookup_mode` is decision_id or run_id_latest."""
 
     lookup_mode: str
@@ -144,7 +144,7 @@ class Lifecycle(TypedDict):
     latest_feedback_at: datetime | None
 
 
-class RunAnswer(InScope):
+class RunAnswer(InScope, ParsedAnswer):
     """The decisions of a run and their feedback."""
 
     run_id: str
@@ -153,7 +153,7 @@ class RunAnswer(InScope):
     feedback: NotRequired[RunFeedback]
 
 
-class FeedbackAnswer(InScope):
+class FeedbackAnswer(InScope, ParsedAnswer):
     """The recorded feedback. Repeated feedback returns the first commit."""
 
     ok: bool

@@ -4,13 +4,16 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.actions.retention import remove_expired_inputs
+from context.actions.retention import delete_inputs, remove_expired_inputs
 from context.actions.settings import change_settings
 from context.models import (
     ContextBody,
+    ContextCitation,
     ContextCostReport,
     ContextInput,
     ContextSummary,
@@ -21,6 +24,8 @@ from context.reports.stored_inputs import body_digest, encode_json, salted_diges
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from knowledge.actions.erasure import erase_document
+from knowledge.models import KnowledgeDocument
 from rules.models import RuleDecision, RuleFeedback
 from tests import makers
 from tests.agent import Agent
@@ -88,6 +93,46 @@ def test_erased_memory_is_removed_from_inputs(agent: Agent, acme: Account) -> No
     with acting(acme):
         assert not ContextBody.objects.of(acme).filter(text__contains="pond").exists()
         assert not ContextInput.objects.of(acme).exists()
+
+
+def deliver(agent: Agent, text: str) -> None:
+    body = {"source": {"name": "docs"}, "documents": [{"ref": "kiln.md", "text": text}]}
+    agent.post("knowledge/ingest", body)
+    makers.settle()
+
+
+@pytest.mark.parametrize("names_document", [True, False], ids=["input", "older_input"])
+def test_erased_document_is_removed_from_inputs_with_an_older_version(
+    agent: Agent, acme: Account, *, names_document: bool
+) -> None:
+    deliver(agent, "The kiln is by the pond.")
+    question = [{"role": "user", "content": "Where is the kiln?"}]
+    assemble(agent, question, sources=["knowledge"])
+    assemble(agent, talk(1), sources=[])
+    deliver(agent, "The kiln is by the mill.")
+    document = makers.get(KnowledgeDocument, acme)
+    with acting(acme):
+        assert ContextBody.objects.of(acme).filter(text__contains="pond").exists()
+        if names_document:  # as for a text that was left out of the call
+            ContextCitation.objects.of(acme).delete()
+        else:  # as an older release stored it
+            ContextInput.objects.of(acme).update(refs=[])
+        erase_document(acme.pk, document.pk, SYSTEM)
+        assert not ContextBody.objects.of(acme).filter(text__contains="pond").exists()
+        assert ContextInput.objects.of(acme).count() == 1
+
+
+def test_inputs_of_cited_objects_are_found_by_an_index(agent: Agent, acme: Account) -> None:
+    document = uuid4()
+    with CaptureQueriesContext(connection) as queries, acting(acme):
+        delete_inputs(acme.pk, [document])
+    [sql] = [each["sql"] for each in queries if "context_contextcitation" in each["sql"]]
+    with acting(acme), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")  # over so few rows any plan is cheap
+        cursor.execute("EXPLAIN " + sql)
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+    assert "one_citation_per_call" in plan
+    assert "Seq Scan" not in plan
 
 
 RETAINED_MODELS = (ToolResultArchive, ContextCostReport, ContextSummary, RuleDecision)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.core.cache import cache
@@ -17,6 +17,7 @@ from pytest_django import Settings
 
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.errors import Unavailable
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.outbox.actions import deliver_due
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
@@ -235,3 +236,29 @@ def test_a_retain_is_an_operation_until_it_is_embedded(agent: Client, acme: Acco
     update(Delivery, acme, {"event__topic": EMBED}, done_at=None, failed_at=now())
     assert listed("?status=failed") == [("failed", 2)]
     assert agent.get(f"{BANK}/stats").json()["failed_operations"] == 1
+
+
+def test_entities_are_counted_over_memories_that_are_verified_in_chunks(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    def withhold(account_id: UUID, rows: list[MemoryEntry]) -> list[MemoryEntry]:
+        sizes.append(len(rows))
+        return withhold_mismatches(account_id, rows)
+
+    monkeypatch.setattr("interop.hindsight.documents.CHUNK", 2)
+    monkeypatch.setattr("interop.hindsight.documents.withhold_mismatches", withhold)
+    drinks = ("Tea.", "Coffee.", "Milk.", "Water.", "Juice.")
+    retain(agent, *({"content": drink, "entities": [{"text": "Ann"}]} for drink in drinks))
+    retain(agent, {"content": "Bread.", "entities": [{"text": "Ben"}]})
+
+    def count_mentions() -> dict[str, int]:
+        items = agent.get(f"{BANK}/entities").json()["items"]
+        return {each["canonical_name"]: each["mention_count"] for each in items}
+
+    assert count_mentions() == {"Ann": 5, "Ben": 1}
+    assert sizes == []  # the account does not verify
+    set_policy(acme, {"verify_on_read": True})
+    assert count_mentions() == {"Ann": 5, "Ben": 1}
+    assert sizes == [2, 2, 2]

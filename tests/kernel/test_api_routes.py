@@ -1,8 +1,11 @@
 """House rules that hold for every endpoint of the product."""
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from interop.protocol_view import ProtocolView
@@ -72,3 +75,29 @@ def test_schema_describes_every_endpoint(
     assert len(names) == len(set(names))
     assert all("default" in each["responses"] for each in operations)
     assert capsys.readouterr().err == ""
+
+
+PAGING = {"cursor", "before", "after", "offset"}
+
+
+def list_paged(schema: dict[str, Any]) -> Iterator[tuple[str, str, str, int]]:
+    """Yield method, path, parameter and largest limit of each list with pages."""
+    components = schema["components"]["schemas"]
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            fields = {each["name"]: each["schema"] for each in operation.get("parameters", ())}
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+            if name := body.get("schema", {}).get("$ref", "").rpartition("/")[2]:
+                fields |= components[name].get("properties", {})
+            for parameter in PAGING & fields.keys():
+                limit = fields["limit"].get("anyOf", [fields["limit"]])[0]  # without null
+                yield method.upper(), path, parameter, limit["maximum"]
+
+
+def test_documentation_lists_every_paged_list(client: Client) -> None:
+    text = (settings.BASE_DIR / "docs" / "interop.md").read_text(encoding="utf-8")
+    row = re.compile(r"^\| `(\w+) (\S+)` \| [^|]+ \| `(\w+)`[^|]* \| .* \| (\d+) \|$", re.MULTILINE)
+    documented = {
+        (method, path, name, int(limit)) for method, path, name, limit in row.findall(text)
+    }
+    assert documented == set(list_paged(client.get("/v1/schema").json()))

@@ -71,6 +71,28 @@ def test_unknown_query_fields_are_reported(agent: Client) -> None:
     assert warning["nearest"] == "limit"
 
 
+def test_schema_describes_warnings_of_every_parsed_request(agent: Client) -> None:
+    schema = agent.get("/v1/schema").json()
+    components, checked = schema["components"]["schemas"], 0
+    missing: list[tuple[str, ...]] = []
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            queries = [each for each in operation.get("parameters", ()) if each["in"] == "query"]
+            if not queries and "requestBody" not in operation:
+                continue
+            for status, response in operation["responses"].items():
+                shape = response.get("content", {}).get("application/json", {}).get("schema", {})
+                parts = shape.get("anyOf", [shape]) if status.startswith("2") else ()
+                for part in parts:
+                    checked += 1
+                    name = part.get("$ref", "").rpartition("/")[2]
+                    if "warnings" not in components.get(name, {}).get("properties", {}):
+                        missing.append((method, path, status, name))
+    assert missing == []
+    assert checked > 50
+    assert set(components["FieldWarning"]["properties"]) == {"code", "path", "nearest", "message"}
+
+
 def test_many_unknown_fields_are_truncated(agent: Client) -> None:
     body = {"query": "tea", **{f"field{number}": 1 for number in range(50)}}
     assert len(post(agent, "/v1/memory/search", body)["warnings"]) == 20

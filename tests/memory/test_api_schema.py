@@ -66,6 +66,27 @@ def test_read_responses_match_the_schema(agent: Agent, schema: dict[str, Any]) -
     check(schema, "get /v1/memory/verify", 200, agent.get("memory/verify"))
 
 
+def test_history_and_commits_name_the_next_page(agent: Agent, schema: dict[str, Any]) -> None:
+    pk = agent.store("Lin likes tea.", user_id="lin")
+    for number in range(2):
+        agent.post("memory/update", {"id": pk, "text": f"Lin likes tea number {number}."}, 200)
+    for path, items, name in (
+        (f"memory/{pk}/history", "versions", "version"),
+        ("memory/commits", "commits", "seq"),
+    ):
+        everything = agent.get(path)
+        assert everything["next"] is None
+        pages: list[Any] = []
+        position: int | None = 0
+        while position is not None:
+            answer = agent.get(path, limit=2, after=position)
+            pages += answer[items]
+            position = answer["next"]
+            assert position in (None, answer[items][-1][name])
+        assert pages == everything[items]
+    check(schema, "get /v1/memory/commits", 200, agent.get("memory/commits", limit=1))
+
+
 def test_change_responses_match_the_schema(agent: Agent, schema: dict[str, Any]) -> None:
     agent.post("memory/write", {"nodes": NODES}, 201)
     changed = agent.post("memory/update", {"client_id": "a", "text": "Lin likes tea."}, 200)

@@ -16,6 +16,7 @@ from kmapp.accounts.personal_data import erase_copies
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording
 from memory.actions import erasure
+from memory.actions.apply_extraction import finish
 from memory.actions.entries import propose_update, write_batch
 from memory.actions.judgements import NewJudgement, judge
 from memory.actions.topic_growth import create_member_edges, member_edges
@@ -154,27 +155,69 @@ def test_concurrent_equal_judgements_are_stored_once(committed: str, acme: Accou
     check_ledger()
 
 
-@pytest.mark.parametrize("fields", [{"user_id": "ann"}, {}], ids=["person", "memory"])
-def test_extraction_and_erasure_lock_in_the_same_order(
-    committed: str, acme: Account, fields: dict[str, Any]
-) -> None:
-    [entry] = makers.write(acme, "Ann drinks tea.", user_id="ann")
-    with acting(acme):
-        row = Extraction.objects.create(
-            account=acme,
+def create_extraction(entry: MemoryEntry, *, by_person: bool) -> Extraction:
+    """Store an unfinished extraction of the person of a memory, or of the memory itself."""
+    with acting(entry.account_id):
+        return Extraction.objects.create(
+            account_id=entry.account_id,
             kind=Extraction.Kind.REWRITE,
             actor=str(SYSTEM),
-            memories=[] if fields else [entry.pk],
+            user_id=entry.user_id if by_person else "",
+            memories=[] if by_person else [entry.pk],
             observed_at=entry.created_at,
             created_at=entry.created_at,
-            **fields,
         )
+
+
+def finish_extraction(row: Extraction, entry: MemoryEntry) -> None:
+    finish(row, lambda _locked: {"results": []}, memories=[entry.pk])
+
+
+@pytest.mark.parametrize("by_person", [True, False], ids=["person", "memory"])
+def test_erasure_locks_memories_before_extractions(
+    committed: str, acme: Account, *, by_person: bool
+) -> None:
+    [entry] = makers.write(acme, "Ann drinks tea.", user_id="ann")
+    row = create_extraction(entry, by_person=by_person)
     run_concurrently(
         acme,
-        lambda: Extraction.objects.select_for_update(no_key=True).get(pk=row.pk),
+        lambda: lock_entry(acme.pk, entry.pk),
         lambda: erase(entry),
-        then=lambda: lock_entry(acme.pk, entry.pk),
+        then=lambda: Extraction.objects.select_for_update(no_key=True).get(pk=row.pk),
     )
+    assert makers.count(Extraction, acme) == makers.count(MemoryEntry, acme) == 0
+
+
+def test_job_locks_memories_before_its_extraction(committed: str, acme: Account) -> None:
+    [entry] = makers.write(acme, "Ann drinks tea.", user_id="ann")
+    row = create_extraction(entry, by_person=False)
+    run_concurrently(
+        acme,
+        lambda: lock_entry(acme.pk, entry.pk),
+        lambda: finish_extraction(row, entry),
+        then=lambda: Extraction.objects.select_for_update().get(pk=row.pk),
+    )
+    assert makers.get(Extraction, acme).finished_at
+
+
+@pytest.mark.parametrize("by_person", [True, False], ids=["person", "memory"])
+def test_extraction_created_during_an_erasure_is_deleted(
+    committed: str, acme: Account, monkeypatch: pytest.MonkeyPatch, *, by_person: bool
+) -> None:
+    [entry] = makers.write(acme, "Ann drinks tea.", user_id="ann")
+    jobs: list[Future[None]] = []
+
+    def create_and_finish() -> None:
+        finish_extraction(create_extraction(entry, by_person=by_person), entry)
+
+    def extract_meanwhile(_account_id: UUID, _ids: Sequence[UUID]) -> None:
+        jobs.append(pool.submit(run_on_own_connection, create_and_finish))
+        wait_until_blocked(jobs[0])
+
+    monkeypatch.setattr("memory.actions.erasure.clear_error_messages", extract_meanwhile)
+    with ThreadPoolExecutor(1) as pool:
+        erase(entry)
+    jobs[0].result()
     assert makers.count(Extraction, acme) == makers.count(MemoryEntry, acme) == 0
 
 

@@ -34,7 +34,11 @@ def test_sessions_end_with_the_connection_and_with_the_provider(
 ) -> None:
     own = makers.signed_in(User.objects.get(email="noor@acme.test"))
     [identity] = makers.rows(CompanyIdentity, acme)
-    admin.post(f"{SETTINGS}people/{identity.pk}/disconnect/")
+    path = f"{SETTINGS}people/{identity.pk}/disconnect/"
+    assert f'href="{path}"' in page(admin.get(SETTINGS))
+    assert "noor@acme.test" in page(admin.get(path))
+    assert noor.get("/memory/").status_code == 200, "the page only asks"
+    admin.post(path)
     assert noor.get("/memory/").status_code == 302
     assert own.get("/memory/").status_code == 200, "a session of one's own stays"
     again = sign_in(company)

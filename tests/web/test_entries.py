@@ -74,6 +74,10 @@ def test_any_two_versions_are_compared(reviewer: Client, acme: Account) -> None:
     for page in ("<del>nine</del>", "<ins>six</ins>", "<del>fact</del>", "<ins>gate</ins>"):
         assert page in text
     assert "<ins>six</ins>" in html(reviewer.get(f"{here}?from=1&to=3"))
+    language = {**HTMX, "accept-language": "zh-hans"}
+    chinese = html(reviewer.get(f"{here}?from=1&to=3", headers=language))
+    assert "实</del>" in chinese  # 事实 became 事件
+    assert ">fact<" not in chinese
     for odd in ("from=1", "from=1&to=1", "from=x&to=2", "from=1&to=99"):
         assert "From version" not in html(reviewer.get(f"{here}?{odd}"))
 

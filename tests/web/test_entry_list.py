@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.http import QueryDict
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries as MaxQueries
@@ -11,6 +12,7 @@ from pytest_django import Settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
+from kmapp.web import figures
 from memory.models import MemoryEntry
 from memory.retrieval.entry_list import DEFAULT_COLUMNS, Listing
 from tests import makers
@@ -156,6 +158,49 @@ def test_second_page(reviewer: Client, acme: Account) -> None:
     text = listed(reviewer, page="2", sort="created_at")
     assert missing(text, "51 to 60 of 60", "Tea number 59.") == []
     assert "Tea number 9." not in text
+
+
+def test_long_list_is_counted_and_shown_up_to_a_limit(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = remember(acme, *(f"Tea number {n}." for n in range(6)))
+    text = listed(reviewer)
+    assert missing(text, "6 memories", "1 to 6 of 6") == []
+    monkeypatch.setattr(figures, "MAX_FIGURE", 4)
+    text = listed(reviewer)
+    assert missing(text, "3+ memories", "1 to 3 of 3+", "Tea number 5.") == []
+    assert "Tea number 2." not in text
+    assert "Only the newest" not in text
+    for entry, count in ((entries[0], 9), (entries[3], 5)):
+        makers.update(MemoryEntry, acme, {"pk": entry.pk}, access_count=count)
+    text = listed(reviewer, sort="-access_count")
+    assert missing(text, "Only the newest 4 memories are in this order.", "3+ memories") == []
+    assert "Tea number 0." not in text
+    assert text.index("Tea number 3.") < text.index("Tea number 5.")
+    listing = Listing.from_params(acme.pk, QueryDict("sort=-access_count"))
+    with acting(acme):
+        assert [*listing.ids()][:2] == [entries[0].pk, entries[3].pk]  # as exports have them
+
+
+@pytest.mark.parametrize(
+    ("sort", "index"),
+    [
+        ("-created_at", "entries_newest_first"),
+        ("created_at", "entries_newest_first"),
+        ("-updated_at", "entries_last_updated"),
+        ("-observed_at", "entries_last_observed"),
+        ("-importance", "entries_most_important"),
+        ("-access_count", "entries_newest_first"),
+    ],
+)
+def test_no_order_reads_the_whole_table(acme: Account, sort: str, index: str) -> None:
+    ids = Listing.from_params(acme.pk, QueryDict(f"sort={sort}")).page_ids()
+    with acting(acme), connection.cursor() as cursor:
+        for costly in ("seqscan", "bitmapscan", "incremental_sort", "sort"):
+            cursor.execute(f"SET LOCAL enable_{costly} = off")  # over so few rows any plan is cheap
+        plan = ids[:50].explain()
+    assert f" using {index} " in plan
+    assert "Seq Scan" not in plan
 
 
 def test_result_limit(reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:

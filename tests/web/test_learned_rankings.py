@@ -144,6 +144,30 @@ def test_admin_promotes_on_evidence_and_rolls_back(
     assert status_of(acme, ranking) == "retired"
 
 
+@pytest.mark.parametrize(
+    ("replaces", "text"),
+    [(True, "ranking r2 becomes active again"), (False, "searches use the shipped weights again")],
+)
+def test_rollback_says_what_it_changes_and_asks(
+    admin: Client, acme: Account, entry: MemoryEntry, text: str, *, replaces: bool
+) -> None:
+    [other] = makers.write(acme, "The mill is by the pond.")
+    former = makers.learned_ranking(other, number=2, status="retired")
+    ranking = makers.learned_ranking(
+        entry, status="active", replaced=former.pk if replaces else None
+    )
+    link = f"{reverse('memory:ranking_move', args=[ranking.pk])}?status=retired"
+    detail = page(admin.get(reverse("memory:ranking_detail", args=[ranking.pk])))
+    assert link in detail
+    assert 'value="retired"' not in detail
+    question = page(admin.get(link))
+    assert makers.missing(question, "Roll back this ranking?", text) == []
+    assert status_of(acme, ranking) == "active"
+    send_move(admin, ranking, "retired")
+    assert status_of(acme, former) == ("active" if replaces else "retired")
+    assert admin.get(link).status_code == 409
+
+
 def test_promotion_without_evidence_needs_a_confirmation(
     admin: Client, acme: Account, entry: MemoryEntry
 ) -> None:

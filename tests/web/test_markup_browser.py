@@ -43,7 +43,9 @@ FROM memory_memoryentry AS other WHERE one.id = %s AND other.id = %s
 EDITABLE = """
 UPDATE knowledge_knowledgedocument SET mime = 'text/markdown', removed_at = NULL WHERE id = %s
 """
+ACTIVE_RANKING = "UPDATE memory_ranking SET status = 'active' WHERE id = %s"
 QUERIES = {
+    "memory:ranking_move": "?status=retired",
     "memory:review_merge": "?with={}",
     "memory:forget_these": "?kind=fact",
     "rules:move": "?to=shadow",
@@ -120,6 +122,7 @@ def site_data(committed: str, provider: FakeProvider) -> Iterator[SiteData]:
     planter.plant()
     intruder.run(SAME_AUDIENCE, proposal.pk, entry.pk)
     intruder.run(EDITABLE, names.document)
+    intruder.run(ACTIVE_RANKING, names.ranking)
     yield SiteData(account, boss, names, topic.pk, planter)
     intruder.connection.close()
 

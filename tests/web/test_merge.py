@@ -67,6 +67,15 @@ def test_merge_undo(reviewer: Client, acme: Account, pair: tuple[MemoryEntry, Me
         assert list(events.values_list("event", flat=True))[-2:] == ["MERGE", "UNDO"]
 
 
+def test_merge_shows_labels_of_stored_values(
+    reviewer: Client, pair: tuple[MemoryEntry, MemoryEntry]
+) -> None:
+    chinese = {"accept-language": "zh-hans"}
+    text = page(reviewer.get(entry_url("review_merge", pair[1]), headers=chinese))
+    assert missing(text, ">事实</bdi>", ">偏好</bdi></span>", ">偏好</bdi></dd>") == []
+    assert ">preference</bdi>" not in text
+
+
 def test_stale_merge_is_refused(reviewer: Client, pair: tuple[MemoryEntry, MemoryEntry]) -> None:
     existing, new = pair
     stale = form(existing, new, content="known", reason="The same.")

@@ -148,9 +148,13 @@ def delete(request: WebRequest) -> HttpResponse:
     return redirect_with_notice(request, _("Company sign-in deleted."), "web:company_sign_in")
 
 
-@page_view("POST", needs=Permission.MEMBERS)
+@page_view("GET", "POST", needs=Permission.MEMBERS)
 def disconnect_person(request: WebRequest, pk: UUID) -> HttpResponse:
-    user = get_row_or_404(request, CompanyIdentity, pk).user
+    identity = get_row_or_404(request, CompanyIdentity, pk)
+    if request.method != "POST":
+        context = {"identity": identity}
+        return render(request, "web/company_sign_in/disconnect_person.html", context)
+    user = identity.user
     disconnect(request.account_id, user, actor=request.actor)
     _end_sessions(request, [user.pk])
     text = _("%(who)s is disconnected.") % {"who": user.email}
