@@ -21,6 +21,7 @@ from context.models import ContextCostReport, ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import AgentRequest
 from kmapp.accounts.scopes import Scope
+from kmapp.api.response_types import serialize_as
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 
@@ -96,12 +97,14 @@ class OneReport(AgentView):
 
 def _serialize_report(account_id: UUID, row: ContextCostReport) -> Report:
     days = timedelta(days=inputs_days(ContextSettings.objects.get_or_default(account_id)))
-    return {
+    return serialize_as(
+        Report,
+        row,
         **serialize.serialize_brief(row),
-        "context_cost": row.report,
-        "attributes": serialize.build_attributes(row),
-        "inputs_expire_at": row.created_at + days if has_inputs(account_id, row.pk) else None,
-    }
+        context_cost=row.report,
+        attributes=serialize.build_attributes(row),
+        inputs_expire_at=row.created_at + days if has_inputs(account_id, row.pk) else None,
+    )
 
 
 def _tokens_field() -> serializers.IntegerField:

@@ -9,7 +9,8 @@ from django.http import HttpRequest
 from interop.mem0.memories import build_no_owner_error
 from interop.protocol_view import ProtocolView
 from kmapp.errors import Invalid
-from memory.retrieval.filters import ANY_VALUE, OWNER_FIELDS
+from memory.models.entries import OWNER_IDS
+from memory.retrieval.filters import ANY_VALUE
 
 MAX_FILTER_LENGTH = 4_000  # characters of a filter in the query
 
@@ -19,7 +20,7 @@ class DeleteMemories(ProtocolView):
 
     def delete(self, request: HttpRequest) -> Any:
         query = {name: str(value) for name, value in request.GET.items() if value}
-        owner = {name: query[name] for name in OWNER_FIELDS if name in query}
+        owner = {name: query[name] for name in OWNER_IDS if name in query}
         if "filters" in query:
             owner |= _parse_filters(query["filters"])
         if not owner:
@@ -33,7 +34,7 @@ class DeleteEntity(ProtocolView):
     """Delete all memories of a user, agent, app or run."""
 
     def delete(self, request: HttpRequest, kind: str, name: str) -> Any:
-        if f"{kind}_id" not in OWNER_FIELDS:
+        if f"{kind}_id" not in OWNER_IDS:
             raise Invalid(
                 "The type of an entity is user, agent, app or run.",
                 issues=[{"path": "type", "message": "is not user, agent, app or run"}],
@@ -58,7 +59,7 @@ def _parse_filters(text: str) -> dict[str, str]:
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             value = None
     is_plain = isinstance(value, Mapping) and all(
-        name in OWNER_FIELDS and isinstance(each, str) and each for name, each in value.items()
+        name in OWNER_IDS and isinstance(each, str) and each for name, each in value.items()
     )
     if not is_plain:
         raise Invalid(

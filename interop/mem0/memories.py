@@ -12,7 +12,7 @@ from interop.mem0.owner_filters import build_option_filters, split_by_owner
 from interop.protocol_view import ProtocolView
 from kmapp.errors import Invalid, NotFound
 from memory.models import MemoryEntry
-from memory.retrieval.filters import OWNER_FIELDS
+from memory.models.entries import OWNER_IDS
 
 DEFAULT_TOP_K = 10
 MAX_TOP_K = 1000  # what clients may ask for; a native search returns at most NATIVE_LIMIT
@@ -23,7 +23,7 @@ MAX_BATCH = 1000
 
 def owner_of(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the ids of a request that are not empty."""
-    return {name: data[name] for name in OWNER_FIELDS if data.get(name)}
+    return {name: data[name] for name in OWNER_IDS if data.get(name)}
 
 
 def build_no_owner_error() -> Invalid:

@@ -3,6 +3,7 @@
 The client of Aionis expects its own scheme and gets it; both are accepted.
 """
 
+import re
 from contextvars import ContextVar
 from dataclasses import dataclass
 from uuid import UUID
@@ -12,7 +13,7 @@ from rest_framework.request import Request
 SCHEME = "km"
 AIONIS_SCHEME = "aionis"
 DEFAULT_SCOPE = "default"
-_PARTS = 4  # account, scope, kind, id
+_URI = re.compile(rf"(?:{SCHEME}|{AIONIS_SCHEME})://([^/]+)/(.+)/([^/]+)/([^/]+)")
 _scheme: ContextVar[str] = ContextVar("uri_scheme", default=SCHEME)
 
 
@@ -42,8 +43,5 @@ def object_uri(object_id: UUID, kind: str, account_id: UUID, scope: str = "") ->
 
 def parse_uri(uri: str) -> ObjectUri | None:
     """Return the parts of a URI in either scheme, or None if it is no such URI."""
-    scheme, _, rest = uri.partition("://")
-    parts = rest.split("/")
-    if scheme not in (SCHEME, AIONIS_SCHEME) or len(parts) != _PARTS:
-        return None
-    return ObjectUri(*parts)
+    match = _URI.fullmatch(uri)
+    return match and ObjectUri(*match.groups())

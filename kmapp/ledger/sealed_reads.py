@@ -237,8 +237,8 @@ def _load_present_commits(
         kind = model._meta.label_lower
         ids = [key.object_id for key in keys if key.object_type == kind]
         query = _PRESENT_COMMITS_SQL.format(table=connection.ops.quote_name(model._meta.db_table))
-        rows = fetch_all(query, [kind, account_id, ids])
-        present |= {Key(kind, pk): (refers_to, last) for pk, refers_to, last in rows}
+        results = fetch_all(query, [kind, account_id, ids])
+        present |= {Key(kind, pk): (refers_to, last) for pk, refers_to, last in results}
     return present
 
 

@@ -13,7 +13,7 @@ from kmapp.api.message_content import MessageTextField
 from kmapp.api.serializers import Aliases, OneOrMore, Typed, alias_help
 from knowledge.actions.prepare_delivery import Delivery
 from knowledge.models import KnowledgeSource
-from knowledge.retrieval.citations import parse_uri
+from knowledge.retrieval.citations import URI_PATTERN, parse_uri
 
 MAX_TEXT_LENGTH = 2_000_000  # characters; the limit of the request body is reached first
 MAX_DOCUMENTS = 200
@@ -171,7 +171,13 @@ class GetInput(Typed):
     together = {"oneOf": [alias_help(name) for name in ("citation", "uri", "id")]}
 
     citation = CitationInput(required=False)
-    uri = serializers.CharField(max_length=200, required=False, allow_null=True)
+    uri = serializers.RegexField(
+        URI_PATTERN,
+        max_length=200,
+        required=False,
+        allow_null=True,
+        error_messages={"invalid": "This is not the URI of a citation of a document."},
+    )
     id = serializers.UUIDField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -180,8 +186,6 @@ class GetInput(Typed):
             raise ValidationError({"citation": "Send a citation, its uri, or the id of a chunk."})
         if uri := attrs.get("uri"):
             attrs["span"] = parse_uri(uri)
-            if attrs["span"] is None:
-                raise ValidationError({"uri": "This is not the URI of a citation of a document."})
         return attrs
 
 

@@ -18,9 +18,10 @@ from knowledge.retrieval.sealed_chunks import load_sealed_text
 
 KIND = "knowledge_chunk"
 URI = "kmapp://knowledge/{document}#{start}-{end}@{sha}"
-URI_PATTERN = re.compile(
-    r"kmapp://knowledge/(?P<document>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
-    r"#(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9})@(?P<sha>[0-9a-f]{64})"
+# Document, start, end and hash. It stands in the API schema, and JSON Schema has no named groups.
+URI_PATTERN = (
+    r"^kmapp://knowledge/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+    r"#([0-9]{1,9})-([0-9]{1,9})@([0-9a-f]{64})$"
 )
 
 
@@ -93,13 +94,11 @@ def build_citation(
 
 def parse_uri(uri: str) -> CitedSpan | None:
     """Return the span that the URI of a citation names, or None if it is no such URI."""
-    match = URI_PATTERN.fullmatch(uri)
-    return match and CitedSpan(
-        document_id=UUID(match["document"]),
-        sha256=match["sha"],
-        start=int(match["start"]),
-        end=int(match["end"]),
-    )
+    match = re.fullmatch(URI_PATTERN, uri)
+    if match is None:
+        return None
+    document, start, end, sha256 = match.groups()
+    return CitedSpan(document_id=UUID(document), sha256=sha256, start=int(start), end=int(end))
 
 
 def load_cited_text(account_id: UUID, span: CitedSpan) -> CitedText:

@@ -21,6 +21,11 @@ from memory.models.entries import OWNER_IDS
 from memory.models.entry_input import derive_entry_id
 from memory.retrieval.as_of import PastState, exclude_hidden_entries
 
+MEMORY_URI = (
+    r"^(?:km|aionis)://[^/]+/.+/(?!commit/)[^/]+/"
+    r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+)
+
 
 class MemoryReference(OwnerIds):
     """A memory, by its ID or the client's. Owner IDs, if given, must match."""
@@ -44,7 +49,12 @@ class Cited(MemoryReference):
     aliases = {**MemoryReference.aliases, "uri": "citation"}
     together = any_of("id", "client_id", "citation")
 
-    citation = serializers.CharField(max_length=1000, required=False)
+    citation = serializers.RegexField(
+        MEMORY_URI,
+        max_length=1000,
+        required=False,
+        error_messages={"invalid": "This is not the URI of a memory."},
+    )
     as_of = serializers.DateTimeField(
         required=False, allow_null=True, help_text="Return the state at this time."
     )
@@ -52,19 +62,14 @@ class Cited(MemoryReference):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Take the ID from the citation."""
         if not attrs.get("id") and (citation := attrs.get("citation")):
-            attrs["id"] = self._parse_citation(citation)
+            attrs["id"] = self._find_cited_id(citation)
         return super().validate(attrs)
 
-    def _parse_citation(self, uri: str) -> UUID:
-        parsed = parse_uri(uri)
-        if parsed is None or parsed.kind == "commit":
-            raise serializers.ValidationError({"citation": "This is not the URI of a memory."})
-        if parsed.account != str(self.context["request"].auth.account_id):
+    def _find_cited_id(self, citation: str) -> UUID:
+        uri = parse_uri(citation)
+        if uri is None or uri.account != str(self.context["request"].auth.account_id):
             raise NotFound("Memory not found.")
-        try:
-            return UUID(parsed.object_id)
-        except ValueError as error:
-            raise serializers.ValidationError({"citation": "It ends in no id."}) from error
+        return UUID(uri.object_id)
 
 
 def filter_readable(

@@ -134,7 +134,8 @@ def _render_confirmation(request: WebRequest, row: Ranking, to: str) -> HttpResp
     """Ask before the active ranking is retired, and say which one replaces it."""
     if row.status != Status.ACTIVE or to != Status.RETIRED:
         raise Conflict(_("This ranking is no longer active. Open its page to see its status."))
-    previous = Ranking.objects.of(row.account_id).filter(pk=row.replaced).first()
+    earlier = Ranking.objects.of(row.account_id)
+    previous = earlier.filter(pk=row.replaced).first() if row.replaced else None
     return render(request, CONFIRM, {"ranking": row, "previous": previous})
 
 

@@ -59,7 +59,7 @@ def _count_by_day(rule: Rule, first: date) -> dict[date, dict[str, Any]]:
             bad=Count("pk", filter=Q(changed=True) & Q(has_feedback(BAD))),
         )
     )
-    return {row["day"]: row for row in counted}
+    return {row["day"]: dict(row) for row in counted}
 
 
 def _build_outcome_chart(days: list[dict[str, Any]], labels: list[str]) -> Chart:

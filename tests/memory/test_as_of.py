@@ -167,5 +167,7 @@ def test_get_by_citation(agent: Agent) -> None:
         stored["uri"].replace("fact", "commit"),
     ):
         agent.post("memory/get", {"citation": errors}, 400)
+    other = agent.post("memory/store", {"text": "A lid.", "user_id": "u", "scope": "a/b"}, 201)
+    assert agent.post("memory/get", {"citation": other["uri"]})["id"] == other["id"]
     foreign = stored["uri"].replace(stored["uri"].split("/")[2], stored["id"])
     agent.post("memory/get", {"citation": foreign}, 404)
