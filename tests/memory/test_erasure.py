@@ -189,12 +189,6 @@ def test_erasure_needs_scope_and_own_token(agent: Agent, acme: Account, rival: A
     assert agent.post("memory/get", {"id": pk})["text"] == "Mine."
 
 
-def client_with(secret: str) -> Any:
-    from rest_framework.test import APIClient
-
-    return APIClient(headers={"authorization": f"Bearer {secret}"})
-
-
 def field(page: str, name: str) -> str:
     return page.partition(f'name="{name}" value="')[2].partition('"')[0]
 
