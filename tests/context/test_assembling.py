@@ -247,29 +247,28 @@ def test_query_count(agent: Agent, max_queries: MaxQueries) -> None:
         assemble(agent, messages, tools=TOOLS)
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"messages": "no"},
-        {"messages": [{"role": "nobody"}]},
-        {"tool_profile": "none"},
-        {"sources": ["internet"]},
-        {"policy": {"protected_turns": 0}},
-        {"policy": {"prune": ["burn"]}},
-        {"policy": {"nothing": 1}},
-        {"context_window_tokens": 10, "reserved_output_tokens": 10},
-        {"tool_groups": {"look": "elsewhere"}},
-        {"sections": [{"name": "x"}]},
-    ],
-)
-def test_rejects_invalid_requests(agent: Agent, more: Any) -> None:
-    body = {"messages": [{"role": "user", "content": "Hello."}], **more}
-    assert agent.post("context/assemble", body, 400)["issues"]
+INVALID: list[dict[str, Any]] = [
+    {"messages": "no"},
+    {"messages": [{"role": "nobody"}]},
+    {"tool_profile": "none"},
+    {"sources": ["internet"]},
+    {"policy": {"protected_turns": 0}},
+    {"policy": {"prune": ["burn"]}},
+    {"policy": {"nothing": 1}},
+    {"context_window_tokens": 10, "reserved_output_tokens": 10},
+    {"tool_groups": {"look": "elsewhere"}},
+    {"sections": [{"name": "x"}]},
+]
 
 
-@pytest.mark.parametrize(
-    "odd", [{"tool_calls": 5}, {"content": ["x"]}, {"role": "tool", "content": [1]}]
-)
-def test_message_like_tool_is_accepted(agent: Agent, odd: Any) -> None:
-    tool = {"name": "odd", "role": "assistant", **odd}
-    assemble(agent, [{"role": "user", "content": "Hello."}], sources=[], tools=[tool])
+def test_rejects_invalid_requests(agent: Agent) -> None:
+    for more in INVALID:
+        body = {"messages": [{"role": "user", "content": "Hello."}], **more}
+        assert agent.post("context/assemble", body, 400)["issues"], more
+
+
+def test_message_like_tool_is_accepted(agent: Agent) -> None:
+    odd: list[dict[str, Any]] = [{"tool_calls": 5}, {"content": ["x"]}]
+    for each in (*odd, {"role": "tool", "content": [1]}):
+        tool = {"name": "odd", "role": "assistant", **each}
+        assemble(agent, [{"role": "user", "content": "Hello."}], sources=[], tools=[tool])

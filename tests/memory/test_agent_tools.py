@@ -47,6 +47,7 @@ def test_every_tool_schema_is_strict(agent: Agent) -> None:
     memory = {f"memory_{verb}" for verb in ("search", "store", "update", "forget", "get")}
     assert memory <= names
     assert offered["paths"].keys() == names
+    assert offered["paths"]["load_tool_history"] == "/v1/tool-results/load"
 
 
 def test_memory_tools_accept_null_for_optional_fields(agent: Agent) -> None:
