@@ -6,12 +6,8 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 from pytest_django import Settings
-from rest_framework.test import APIClient
 
-from context.models import (
-    ContextSummary,
-    ToolResultArchive,
-)
+from context.models import ContextSummary, ToolResultArchive
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.models import Extraction
@@ -231,9 +227,11 @@ def test_slow_source_is_left_out(agent: Agent, monkeypatch: pytest.MonkeyPatch) 
 
 def test_sources_need_their_scopes(agent: Agent, acme: Account) -> None:
     agent.store("The kiln is by the pond.", user_id="u")
-    narrow = makers.key(acme, scopes=["context:write"])[1]
-    other = Agent(APIClient(headers={"authorization": f"Bearer {narrow}"}))
-    answer = assemble(other, [{"role": "user", "content": "The kiln?"}], user_id="u")
+    answer = assemble(
+        makers.agent(acme, ["context:write"]),
+        [{"role": "user", "content": "The kiln?"}],
+        user_id="u",
+    )
     assert actions(answer) == ["source_not_allowed"] * 4
     assert "pond" not in str(answer["messages"])
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from pytest_django import Settings
-from rest_framework.test import APIClient
 
 from context.actions.settings import change_settings
 from context.models import ContextInput
@@ -137,8 +136,7 @@ def test_call_without_requests_cannot_change_the_variant(
 
 
 def test_variant_replay_needs_the_source_scopes(acme: Account, documented: Any) -> None:
-    secret = makers.key(acme, scopes=["context:read", "context:write"])[1]
-    other = Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+    other = makers.agent(acme, ["context:read", "context:write"])
     assert replay(other, documented, 403, variant="v2")["error"] == "missing_scope"
     other.post("context/comparisons", {"right": {"variant": "v2"}}, 403)
     assert replay(other, documented)["evidence_lost"] == []
