@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
-from knowledge.models import KnowledgeChunk, KnowledgeText
+from knowledge.models import KnowledgeText
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -106,16 +105,6 @@ def test_rejects_invalid_locators(agent: Agent, acme: Account) -> None:
     for locator, status in locators:
         citation = {"ref": str(document.pk), "locator": locator}
         agent.post("knowledge/get", {"citation": citation}, status)
-
-
-def test_stored_chunks_are_slices_of_their_text(acme: Account) -> None:
-    deliver(acme, {"brewing.md": BREWING * 40, "cups.md": CUPS, "zh.txt": "茶。好喝！" * 900})
-    with acting(acme):
-        texts_by_pk = dict(KnowledgeText.objects.of(acme).values_list("pk", "text"))
-        chunks = list(KnowledgeChunk.objects.of(acme))
-    assert len(chunks) > 5
-    for chunk in chunks:
-        assert texts_by_pk[chunk.text_row_id][chunk.start : chunk.end] == chunk.text
 
 
 def test_filters(agent: Agent, acme: Account) -> None:
