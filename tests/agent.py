@@ -41,6 +41,14 @@ class Agent:
         ]
         return results
 
+    def erase(self, **which: Any) -> dict[str, Any]:
+        """Erase after the confirmation of the number; return what both responses state."""
+        counted = self.post("memory/erase", which, 200)
+        assert counted["erased"] is False
+        token = {"confirm_token": counted["confirm_token"]}
+        done: dict[str, Any] = counted | self.post("memory/erase", {**which, **token}, 200)
+        return done
+
     def _read(self, answer: Any, status: int | None, *request: Any) -> Any:
         """Return the body of a response; a failure names the request."""
         body = answer.json()

@@ -275,8 +275,7 @@ def test_erasure_deletes_extractions(model: FakeProvider, agent: Agent, acme: Ac
     pk = agent.post("memory/get", {"id": _only(acme)})["id"]
     agent.post("memory/update", {"id": pk, "instruction": "Bolt is called Dash."}, 202)
     run_due_jobs()
-    counted = agent.post("memory/erase", {"ids": [pk]})
-    agent.post("memory/erase", {"ids": [pk], "confirm_token": counted["confirm_token"]})
+    agent.erase(ids=[pk])
     assert not makers.rows(Extraction, acme)
 
 

@@ -41,12 +41,6 @@ def left(account: Account, *words: str) -> dict[str, int]:
     return result
 
 
-def erase(agent: Agent, **which: Any) -> Any:
-    counted = agent.post("memory/erase", which, 200)
-    assert counted["erased"] is False
-    return agent.post("memory/erase", {**which, "confirm_token": counted["confirm_token"]}, 200)
-
-
 @pytest.fixture
 def run(agent: Agent) -> list[str]:
     """Three turns of a run; the second contains the marker in every field."""
@@ -93,7 +87,7 @@ def test_erasure_removes_every_copy(
         "ledger_note",
         "search_indexeddocument",
     } <= (left(acme, MARK).keys())
-    done = erase(agent, ids=[run[1]], reason="asked by the person")
+    done = agent.erase(ids=[run[1]], reason="asked by the person")
     assert done["count"] == 1
     assert left(acme, MARK) == {}
     assert (
@@ -128,12 +122,12 @@ def test_erasure_removes_the_reason_of_a_bulk_run(
         )
     makers.settle()
     assert {"memory_bulkrun", "memory_memoryversion"} <= left(acme, MARK).keys()
-    erase(agent, ids=[nodes[4]["id"]])
+    agent.erase(ids=[nodes[4]["id"]])
     assert left(acme, MARK) == {}
 
 
 def test_erased_memory_reserves_its_client_id(agent: Agent, run: list[str]) -> None:
-    erase(agent, client_ids=["secret-1"])
+    agent.erase(client_ids=["secret-1"])
     node = {"text": "Another.", "client_id": "secret-1", "user_id": "u"}
     assert agent.post("memory/write", {"nodes": [node]}, 410)["error"] == "client_id_erased"
     for which in ({"id": run[1]}, {"client_id": "secret-1"}):
@@ -151,7 +145,7 @@ def test_imported_client_id_stays_reserved(agent: Agent, tmp_path: Any) -> None:
     )
     (tmp_path / "in.jsonl").write_text(line + "\n")
     call_command("memories", "import", str(tmp_path / "in.jsonl"), stdout=io.StringIO())
-    erase(agent, client_ids=["c"])
+    agent.erase(client_ids=["c"])
     agent.post("memory/store", {"text": "y", "client_id": "c"}, 410)
 
 
@@ -165,7 +159,7 @@ def test_user_erasure_needs_the_confirmed_count(agent: Agent, acme: Account) -> 
     assert agent.post("memory/erase", late, 409)["error"] == "count_changed"
     other = {"user_id": "ben", "confirm_token": counted["confirm_token"]}
     assert agent.post("memory/erase", other, 409)["error"] == "count_changed"
-    assert erase(agent, user_id="ada")["count"] == 4
+    assert agent.erase(user_id="ada")["count"] == 4
     with acting(acme):
         assert [e.user_id for e in MemoryEntry.objects.of(acme)] == ["ben"]
         assert ErasedEntry.objects.of(acme).count() == 4
@@ -221,7 +215,7 @@ def test_page_needs_a_typed_count(
 def test_commits_of_an_erased_memory_are_stored_with_it(
     admin: Client, agent: Agent, acme: Account, run: list[str]
 ) -> None:
-    erase(agent, ids=[run[1]])
+    agent.erase(ids=[run[1]])
     with CaptureQueriesContext(connection) as query:
         assert admin.get(f"/memory/{run[1]}/").status_code == 410
     scans = [each["sql"] for each in query if "@>" in each["sql"]]

@@ -240,8 +240,7 @@ def test_erased_topic_is_not_recreated(agent: Agent, acme: Account, provider: Fa
     write(agent, TEA, user_id="mira")
     assert grow_topics(acme.pk, SYSTEM).created == 1
     topic = makers.get(MemoryEntry, acme, kind="topic")
-    counted = agent.post("memory/erase", {"ids": [str(topic.pk)]})
-    agent.post("memory/erase", {"ids": [str(topic.pk)], "confirm_token": counted["confirm_token"]})
+    agent.erase(ids=[str(topic.pk)])
     write(agent, BIKE, user_id="ada")
     assert grow_topics(acme.pk, SYSTEM).created == 1
     assert makers.get(MemoryEntry, acme, kind="topic").user_id == "ada"
