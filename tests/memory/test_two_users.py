@@ -77,14 +77,18 @@ def linked(linked_once: Linked, db: None) -> Linked:
     return linked_once
 
 
+ANYONE = {"OR": [{"user_id": "bob"}, {"user_id": "*"}]}
 QUESTIONS: list[tuple[str, dict[str, Any]]] = [
     ("search", {"query": f"lighthouse {SECRET}", "limit": 200, "explain": True}),
     ("search", {"query": SECRET, "limit": 200, "filters": {"user_id": "bob"}}),
+    ("search", {"query": SECRET, "limit": 200, "filters": {"NOT": {"user_id": "ann"}}}),
+    ("search", {"query": SECRET, "limit": 200, "filters": ANYONE}),
     ("recall_text", {"query_text": "lighthouse", "limit": 200, "include_meta": True}),
     ("recall_text", {"query_text": "lighthouse", "include_slots": True, "max_nodes": 200}),
     ("recall", {"query_embedding": [0.1] * 384, "limit": 200, "max_nodes": 200}),
     ("inject", {"query": f"lighthouse {SECRET}", "max_memories": 50}),
     ("list", {"limit": 200, "filters": {"OR": [{"entities": SECRET}, {"user_id": "*"}]}}),
+    ("list", {"limit": 200, "filters": {"NOT": {"user_id": "ann"}}}),
 ]
 
 
