@@ -71,8 +71,8 @@ def test_call_without_inputs_cannot_be_replayed(agent: Agent, acme: Account) -> 
 
 def test_rejects_invalid_changes(agent: Agent) -> None:
     call = assemble(agent)
-    small = {"context_window_tokens": 10, "reserved_output_tokens": 10}
-    for changes in ({"policy": {"nothing": 1}}, {"tool_profile": "none"}, small):
+    invalid: list[dict[str, Any]] = [{"policy": {"nothing": 1}}, {"tool_profile": "none"}]
+    for changes in (*invalid, {"context_window_tokens": 10, "reserved_output_tokens": 10}):
         assert replay(agent, call, 400, **changes)["issues"], changes
 
 
