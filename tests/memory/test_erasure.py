@@ -110,7 +110,7 @@ def test_erasure_removes_every_copy(
 
 
 def test_erasure_removes_the_reason_of_a_bulk_run(
-    committed: str, agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bulk_review, "PART_SIZE", 2)
     texts = [{"text": f"Box {n} is full.", "visibility": "account"} for n in range(5)]
