@@ -1,5 +1,6 @@
 """Agents cannot give their own writes more reach or trust."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -64,53 +65,62 @@ def send(agent: Agent, endpoint: str, content: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("endpoint", WRITE_PATHS)
+@pytest.mark.parametrize("name", [*PRIVILEGED_FIELDS, "all"])
 def test_writer_cannot_approve_its_own_entry(
-    agent: Agent, acme: Account, key: tuple[ApiKey, str], endpoint: str
+    agent: Agent, acme: Account, key: tuple[ApiKey, str], endpoint: str, name: str
 ) -> None:
-    for name in (*PRIVILEGED_FIELDS, "all"):
-        fields = PRIVILEGED_FIELDS if name == "all" else {name: PRIVILEGED_FIELDS[name]}
-        text = f"{POISON} {name}"  # equal texts would be one memory
-        send(agent, endpoint, body(endpoint, text, visibility="account", **fields))
-        for entry in entries(acme):
-            assert entry.status == MemoryEntry.Status.PROPOSED, name
-            assert not entry.pinned, name
-            assert entry.created_by == f"key:{key[0].pk}", name
-            assert (entry.version, entry.access_count) == (1, 0), name
-            assert "instructions" in entry.flags, name
+    fields = PRIVILEGED_FIELDS if name == "all" else {name: PRIVILEGED_FIELDS[name]}
+    send(agent, endpoint, body(endpoint, POISON, visibility="account", **fields))
+    for entry in entries(acme):
+        assert entry.status == MemoryEntry.Status.PROPOSED
+        assert not entry.pinned
+        assert entry.created_by == f"key:{key[0].pk}"
+        assert (entry.version, entry.access_count) == (1, 0)
+        assert "instructions" in entry.flags
     result = agent.post("memory/search", {"query": POISON}, 200)
     assert result["results"] == []
 
 
 @pytest.mark.parametrize("endpoint", WRITE_PATHS)
-def test_weights_stay_between_0_and_1(agent: Agent, acme: Account, endpoint: str) -> None:
-    for name, value in TOO_MUCH.items():
-        send(agent, endpoint, body(endpoint, f"Tea {name}.", user_id="u", **{name: value}))
-        assert all(0 <= getattr(entry, name) <= 1 for entry in entries(acme)), name
+@pytest.mark.parametrize("name", TOO_MUCH)
+def test_weights_stay_between_0_and_1(
+    agent: Agent, acme: Account, endpoint: str, name: str
+) -> None:
+    send(agent, endpoint, body(endpoint, "Tea.", user_id="u", **{name: TOO_MUCH[name]}))
+    assert all(0 <= getattr(entry, name) <= 1 for entry in entries(acme))
 
 
-CHANGES: list[dict[str, Any]] = [
-    {"visibility": "account"},
-    {"visibility": "user"},
-    {"user_id": ""},
-    {"user_id": "v"},
-    {"run_id": ""},
-    *({name: value} for name, value in PRIVILEGED_FIELDS.items()),
-]
+@pytest.fixture
+def private(agent: Agent) -> str:
+    content = {"text": POISON, "user_id": "u", "run_id": "r", "visibility": "conversation"}
+    return str(agent.post("memory/store", content, 201)["id"])
 
 
-def test_update_widens_nothing(agent: Agent, acme: Account) -> None:
-    owner = {"user_id": "u", "run_id": "r", "visibility": "conversation"}
-    saved = ("visibility", "user_id", "run_id", "status", "pinned", "created_by", "scope")
-    for number, more in enumerate(CHANGES):
-        pk = agent.store(f"{POISON} {number}", **owner)
-        before = {entry.pk: entry for entry in entries(acme)}
-        change = {"id": pk, "text": "Changed.", **more}
-        agent.client.post("/v1/memory/update", change, format="json")
-        for entry in entries(acme):
-            if old := before.get(entry.pk):
-                assert [getattr(entry, n) for n in saved] == [getattr(old, n) for n in saved], more
-            else:  # a proposal, for a person to decide
-                assert entry.status == MemoryEntry.Status.PROPOSED, more
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"visibility": "account"},
+        {"visibility": "user"},
+        {"user_id": ""},
+        {"user_id": "v"},
+        {"run_id": ""},
+        *({name: value} for name, value in PRIVILEGED_FIELDS.items()),
+    ],
+    ids=str,
+)
+def test_update_widens_nothing(
+    agent: Agent, acme: Account, private: str, more: dict[str, Any]
+) -> None:
+    [before] = entries(acme)
+    agent.client.post(
+        "/v1/memory/update", {"id": private, "text": "Changed.", **more}, format="json"
+    )
+    for entry in entries(acme):
+        if entry.pk == before.pk:
+            saved = ("visibility", "user_id", "run_id", "status", "pinned", "created_by", "scope")
+            assert [getattr(entry, n) for n in saved] == [getattr(before, n) for n in saved]
+        else:  # a proposal, for a person to decide
+            assert entry.status == MemoryEntry.Status.PROPOSED
 
 
 def test_update_of_account_wide_memory_is_a_proposal(agent: Agent, acme: Account) -> None:
@@ -176,21 +186,24 @@ def test_correction_by_a_person_stays_pinned(acme: Account, ada: User, pinned: s
         assert review.edit(decision, {"content": "Mira drinks green tea."}).pinned
 
 
-def test_api_key_cannot_use_review_pages(
-    acme: Account, key: tuple[ApiKey, str], agent: Agent
-) -> None:
-    """No memory page accepts a POST with an API key."""
-    pk = agent.store(POISON, visibility="account")
-    caller = Client(headers={"authorization": f"Bearer {key[1]}", "x-api-key": key[1]})
+def decisions() -> Iterator[str]:
+    """The URLs of all memory pages that accept POST."""
     for each in urlpatterns:
-        address = "/" + str(each.pattern).replace("<uuid:pk>", pk)
-        answer = caller.post(address, {"reason": "mine", "then": "approve"})
-        assert answer.status_code in {302, 403, 404, 405}, address
-        if answer.status_code == 302:
-            location = answer.headers["Location"]
-            assert "sign-in" in location or "next=" in location, address
-        [entry] = entries(acme)
-        assert (entry.status, entry.version, entry.pinned) == ("proposed", 1, False), address
+        yield "/" + str(each.pattern).replace("<uuid:pk>", "{pk}")
+
+
+@pytest.mark.parametrize("address", [*decisions()])
+def test_api_key_cannot_use_review_pages(
+    acme: Account, key: tuple[ApiKey, str], agent: Agent, address: str
+) -> None:
+    pk = agent.post("memory/store", {"text": POISON, "visibility": "account"}, 201)["id"]
+    caller = Client(headers={"authorization": f"Bearer {key[1]}", "x-api-key": key[1]})
+    answer = caller.post(address.format(pk=pk), {"reason": "mine", "then": "approve"})
+    assert answer.status_code in {302, 403, 404, 405}
+    if answer.status_code == 302:
+        assert "sign-in" in answer.headers["Location"] or "next=" in answer.headers["Location"]
+    [entry] = entries(acme)
+    assert (entry.status, entry.version, entry.pinned) == ("proposed", 1, False)
     with acting(acme):
         assert MemorySettings.objects.get_or_default(acme.pk).version == 0
 
