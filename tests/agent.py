@@ -12,16 +12,17 @@ class Agent:
 
     def post(self, path: str, body: Any, status: int | None = None, **headers: str) -> Any:
         answer = self.client.post(f"/v1/{path}", body, format="json", headers=headers or None)
-        return self._read(answer, status)
+        return self._read(answer, status, path, body)
 
     def get(self, path: str, status: int | None = None, **query: Any) -> Any:
-        return self._read(self.client.get(f"/v1/{path}", query), status)
+        return self._read(self.client.get(f"/v1/{path}", query), status, path, query)
 
     def patch(self, path: str, body: Any, status: int | None = None) -> Any:
-        return self._read(self.client.patch(f"/v1/{path}", body, format="json"), status)
+        answer = self.client.patch(f"/v1/{path}", body, format="json")
+        return self._read(answer, status, path, body)
 
     def delete(self, path: str, status: int | None = None) -> Any:
-        return self._read(self.client.delete(f"/v1/{path}"), status)
+        return self._read(self.client.delete(f"/v1/{path}"), status, path)
 
     def store(self, text: str, **fields: Any) -> str:
         """Store a new memory and return its id."""
@@ -40,8 +41,17 @@ class Agent:
         ]
         return results
 
-    def _read(self, answer: Any, status: int | None) -> Any:
+    def erase(self, **which: Any) -> dict[str, Any]:
+        """Erase after the confirmation of the number; return what both responses state."""
+        counted = self.post("memory/erase", which, 200)
+        assert counted["erased"] is False
+        token = {"confirm_token": counted["confirm_token"]}
+        done: dict[str, Any] = counted | self.post("memory/erase", {**which, **token}, 200)
+        return done
+
+    def _read(self, answer: Any, status: int | None, *request: Any) -> Any:
+        """Return the body of a response; a failure names the request."""
         body = answer.json()
         expected = {status} if status else {200, 201, 202}
-        assert answer.status_code in expected, body
+        assert answer.status_code in expected, (str(request)[:1_000], answer.status_code, body)
         return body

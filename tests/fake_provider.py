@@ -68,7 +68,7 @@ class FakeProvider(ThreadingHTTPServer):
 
     @contextmanager
     def serving(self) -> Iterator["FakeProvider"]:
-        thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
+        thread = threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         try:
             yield self

@@ -6,12 +6,8 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 from pytest_django import Settings
-from rest_framework.test import APIClient
 
-from context.models import (
-    ContextSummary,
-    ToolResultArchive,
-)
+from context.models import ContextSummary, ToolResultArchive
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.models import Extraction
@@ -231,9 +227,11 @@ def test_slow_source_is_left_out(agent: Agent, monkeypatch: pytest.MonkeyPatch) 
 
 def test_sources_need_their_scopes(agent: Agent, acme: Account) -> None:
     agent.store("The kiln is by the pond.", user_id="u")
-    narrow = makers.key(acme, scopes=["context:write"])[1]
-    other = Agent(APIClient(headers={"authorization": f"Bearer {narrow}"}))
-    answer = assemble(other, [{"role": "user", "content": "The kiln?"}], user_id="u")
+    answer = assemble(
+        makers.agent(acme, ["context:write"]),
+        [{"role": "user", "content": "The kiln?"}],
+        user_id="u",
+    )
     assert actions(answer) == ["source_not_allowed"] * 4
     assert "pond" not in str(answer["messages"])
 
@@ -247,29 +245,28 @@ def test_query_count(agent: Agent, max_queries: MaxQueries) -> None:
         assemble(agent, messages, tools=TOOLS)
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"messages": "no"},
-        {"messages": [{"role": "nobody"}]},
-        {"tool_profile": "none"},
-        {"sources": ["internet"]},
-        {"policy": {"protected_turns": 0}},
-        {"policy": {"prune": ["burn"]}},
-        {"policy": {"nothing": 1}},
-        {"context_window_tokens": 10, "reserved_output_tokens": 10},
-        {"tool_groups": {"look": "elsewhere"}},
-        {"sections": [{"name": "x"}]},
-    ],
-)
-def test_rejects_invalid_requests(agent: Agent, more: Any) -> None:
-    body = {"messages": [{"role": "user", "content": "Hello."}], **more}
-    assert agent.post("context/assemble", body, 400)["issues"]
+INVALID: list[dict[str, Any]] = [
+    {"messages": "no"},
+    {"messages": [{"role": "nobody"}]},
+    {"tool_profile": "none"},
+    {"sources": ["internet"]},
+    {"policy": {"protected_turns": 0}},
+    {"policy": {"prune": ["burn"]}},
+    {"policy": {"nothing": 1}},
+    {"context_window_tokens": 10, "reserved_output_tokens": 10},
+    {"tool_groups": {"look": "elsewhere"}},
+    {"sections": [{"name": "x"}]},
+]
 
 
-@pytest.mark.parametrize(
-    "odd", [{"tool_calls": 5}, {"content": ["x"]}, {"role": "tool", "content": [1]}]
-)
-def test_message_like_tool_is_accepted(agent: Agent, odd: Any) -> None:
-    tool = {"name": "odd", "role": "assistant", **odd}
-    assemble(agent, [{"role": "user", "content": "Hello."}], sources=[], tools=[tool])
+def test_rejects_invalid_requests(agent: Agent) -> None:
+    for more in INVALID:
+        body = {"messages": [{"role": "user", "content": "Hello."}], **more}
+        assert agent.post("context/assemble", body, 400)["issues"], more
+
+
+def test_message_like_tool_is_accepted(agent: Agent) -> None:
+    odd: list[dict[str, Any]] = [{"tool_calls": 5}, {"content": ["x"]}]
+    for each in (*odd, {"role": "tool", "content": [1]}):
+        tool = {"name": "odd", "role": "assistant", **each}
+        assemble(agent, [{"role": "user", "content": "Hello."}], sources=[], tools=[tool])

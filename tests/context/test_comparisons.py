@@ -146,12 +146,10 @@ def test_lists_are_paginated(agent: Agent, acme: Account) -> None:
     assert (len(page["results"]), page["next"]) == (2, 2)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [{}, {"right": {"policy": {"nothing": 1}}}, {"right": {}, "calls": 0}, {"right": "other"}],
-)
-def test_rejects_invalid_requests(agent: Agent, body: Any) -> None:
-    assert agent.post("context/comparisons", body, 400)["issues"]
+def test_rejects_invalid_requests(agent: Agent) -> None:
+    invalid: list[dict[str, Any]] = [{}, {"right": {"policy": {"nothing": 1}}}, {"right": "other"}]
+    for body in (*invalid, {"right": {}, "calls": 0}):
+        assert agent.post("context/comparisons", body, 400)["issues"], body
 
 
 def test_each_change_is_in_one_bucket() -> None:

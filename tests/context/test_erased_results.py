@@ -84,8 +84,7 @@ def test_rest_of_the_call_is_erased_with_the_user(agent: Agent, acme: Account) -
     assemble(agent, conversation(SECRET), user_id="ann")
     erase_all(acme)
     assert count_bodies(acme, "How does the safe open?") == 1
-    token = agent.post("memory/erase", {"user_id": "ann"})["confirm_token"]
-    agent.post("memory/erase", {"user_id": "ann", "confirm_token": token})
+    agent.erase(user_id="ann")
     assert count_bodies(acme, "How does the safe open?") == 0
 
 
@@ -253,8 +252,6 @@ def test_first_erasure_after_an_upgrade_prepares_in_own_transactions(
     assert makers.signed_in(ada).post(page, {"reason": "asked"}).status_code == 302
     assert makers.count(ToolResultArchive, acme) == 0
     forget_markers()
-    counted = agent.post("memory/erase", {"user_id": "ann"}, 200)
-    token = {"confirm_token": counted["confirm_token"]}
-    assert agent.post("memory/erase", {"user_id": "ann", **token}, 200)["erased"]
+    assert agent.erase(user_id="ann")["erased"]
     assert len(depths) >= 2
     assert set(depths) == {1}

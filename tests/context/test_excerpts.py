@@ -1,5 +1,6 @@
 """Retrieved texts that do not fit: excerpts, and numbers instead of IDs."""
 
+from typing import Any
 from uuid import UUID
 
 from context.assembly.budget import fit_into_budget
@@ -10,18 +11,17 @@ from context.reports.call_report import build_report
 NONCE = "ab" * 7
 
 
+def snippet(at: int, text: str, score: float, **more: Any) -> Snippet:
+    ref = {"ref": f"r{at}"}
+    values: dict[str, Any] = {"source": "memory", **ref, "trust": "trusted", "why": {}, **more}
+    citation = {"kind": "memory_entry", **ref}
+    return Snippet(text=text, score=score, citation=citation, **values)
+
+
 def test_numbers_replace_ids_if_the_policy_says_so() -> None:
+    ids = [str(UUID(int=at * 0x0190A7B3C9D41E2F708153)) for at in range(3)]
     candidates = [
-        Snippet(
-            source="memory",
-            ref=str(UUID(int=at * 0x0190A7B3C9D41E2F708153)),
-            text=f"Crate {at} has {at} copper kettles.",
-            score=at / 10,
-            trust="trusted",
-            why={},
-            citation={"kind": "memory_entry", "ref": f"r{at}"},
-        )
-        for at in range(3)
+        snippet(at, f"Crate {at} has {at} copper kettles.", at / 10, ref=ids[at]) for at in range(3)
     ]
     message = {"role": "user", "content": "How many kettles?"}
     material = Material(
@@ -44,18 +44,7 @@ def test_numbers_replace_ids_if_the_policy_says_so() -> None:
 
 def test_numbers_of_retrieved_texts_have_no_gaps() -> None:
     texts = ["Crate 0 has 2 kettles.", "kettles " * 300, "Crate 2 has 4 kettles."]
-    candidates = [
-        Snippet(
-            source="memory",
-            ref=f"r{at}",
-            text=text,
-            score=1 - at / 10,
-            trust="trusted",
-            why={},
-            citation={"kind": "memory_entry", "ref": f"r{at}"},
-        )
-        for at, text in enumerate(texts)
-    ]
+    candidates = [snippet(at, text, 1 - at / 10) for at, text in enumerate(texts)]
     message = {"role": "user", "content": "How many kettles?"}
     material = Material(
         messages=[message], window=5_000, reserve=100, snippets=candidates, nonce=NONCE
@@ -67,15 +56,8 @@ def test_numbers_of_retrieved_texts_have_no_gaps() -> None:
 def test_texts_are_shortened_before_any_is_left_out() -> None:
     def candidate(at: int) -> Snippet:
         filler = " ".join(f"Shelf {at}{n} of the barn holds old rope and dust." for n in range(30))
-        return Snippet(
-            source="knowledge",
-            ref=f"r{at}",
-            text=f"{filler} Crate {at} has {at} copper kettles. {filler}",
-            score=1 - at / 10,
-            trust="trusted",
-            why={},
-            citation={"kind": "document_chunk", "ref": f"r{at}"},
-        )
+        text = f"{filler} Crate {at} has {at} copper kettles. {filler}"
+        return snippet(at, text, 1 - at / 10, source="knowledge")
 
     candidates = [candidate(at) for at in range(5)]
     limit = 1_200

@@ -72,18 +72,18 @@ def test_loaded_passages_become_placeholders_again(agent: Agent) -> None:
     assert back["messages"] == first["messages"]
 
 
-@pytest.mark.parametrize("query", [{"query": "How hot is the kiln?"}, {}])
-@pytest.mark.parametrize("max_tokens", [50, 80, 150])
-def test_loaded_result_fits_its_tokens(
-    agent: Agent, query: dict[str, str], max_tokens: int
-) -> None:
+def test_loaded_result_fits_its_tokens(agent: Agent) -> None:
     body: dict[str, Any] = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
     body["messages"] += [{"role": "user", "content": "How hot is the kiln?"}]
     first = agent.post("context/prepare", body)
-    body |= {"load_uuids": [first["archived"][0]["uuid"]], "max_tokens": max_tokens}
-    [loaded] = agent.post("context/prepare", {**body, **query})["loaded"]
-    assert loaded["part"] == "passages"
-    assert loaded["tokens"] <= max_tokens
+    body["load_uuids"] = [first["archived"][0]["uuid"]]
+    for query in ({"query": "How hot is the kiln?"}, {}):
+        for most in (50, 80, 150):
+            [loaded] = agent.post("context/prepare", {**body, **query, "max_tokens": most})[
+                "loaded"
+            ]
+            assert loaded["part"] == "passages", (query, most)
+            assert loaded["tokens"] <= most, query
 
 
 def test_passages_need_a_query(agent: Agent) -> None:
@@ -108,26 +108,21 @@ def test_query_is_embedded_once(agent: Agent, provider: FakeProvider) -> None:
     assert provider.requests == before + 1
 
 
-@pytest.mark.parametrize(
-    ("load", "query", "loads"),
-    [
+def test_requested_results_are_loaded_with_the_reason(agent: Agent) -> None:
+    body = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
+    agent.post("context/prepare", body)
+    makers.settle()
+    for load, query, loads in (
         ("none", "What did you say before about the kiln?", 0),
         ("keywords", "What did you say before about the kiln degrees?", 1),
         ("keywords", "How hot is the kiln?", 0),
         ("semantic", "kiln fires degrees", 1),
         ("hybrid", "你之前说的 kiln degrees 是多少", 1),
         ("semantic", "zzz qqq", 0),
-    ],
-)
-def test_requested_results_are_loaded_with_the_reason(
-    agent: Agent, load: str, query: str, loads: int
-) -> None:
-    body = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
-    agent.post("context/prepare", body)
-    makers.settle()
-    answer = agent.post("context/prepare", {**body, "load": load, "query": query})
-    assert len(answer["loaded"]) == loads
-    assert all(each["why"]["strategy"] == load for each in answer["loaded"])
+    ):
+        answer = agent.post("context/prepare", {**body, "load": load, "query": query})
+        assert len(answer["loaded"]) == loads, (load, query)
+        assert all(each["why"]["strategy"] == load for each in answer["loaded"])
 
 
 def test_unknown_result_is_missing(agent: Agent) -> None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from http.client import HTTPConnection
 from typing import Any
 
@@ -57,28 +56,22 @@ def decision(report: Mapping[str, Any], action: str) -> Any:
     return next((each for each in report["decisions"] if each["action"] == action), None)
 
 
-@contextmanager
-def two_servers(settings: Settings) -> Iterator[tuple[str, str]]:
-    with served() as near, served() as far:
-        settings.REMOTE_BASE_URLS = [far]
-        yield near, far
-
-
 @pytest.mark.usefixtures("committed", "provider")
 def test_remote_answers_and_local_is_the_fallback(settings: Settings) -> None:
     acme, rival = makers.account("Acme"), makers.account("Rival")
     own_key, foreign_key = makers.key(acme)[1], makers.key(rival)[1]
-    with two_servers(settings) as (near, far):
-        post(near, own_key, "memory/store", {"text": "Our kiln fires at 900.", "user_id": "mira"})
-        post(
-            far,
-            foreign_key,
-            "memory/store",
-            {"text": "Their kiln fires at 1280.", "user_id": "mira"},
-        )
-        use_remote(acme, far, foreign_key)
-        body = {"messages": MESSAGES, "user_id": "mira", "sources": ["memory"], **LONG_DEADLINES}
-        there = post(near, own_key, "context/assemble", body)["context_cost"]
+    memory = {"text": "Their kiln fires at 1280.", "user_id": "mira"}
+    page = {"ref": "kiln.md", "text": "# Kiln\n\nThe kiln fires at 1280 degrees."}
+    manual = {"source": {"name": "manual", "kind": "file_set"}, "documents": [page]}
+    body = {"messages": MESSAGES, "user_id": "mira", **LONG_DEADLINES}
+    memories, documents = {**body, "sources": ["memory"]}, {**body, "sources": ["knowledge"]}
+    with served() as near, served() as far:
+        settings.REMOTE_BASE_URLS = [far]
+        post(near, own_key, "memory/store", {**memory, "text": "Our kiln fires at 900."})
+        post(far, foreign_key, "memory/store", memory)
+        post(far, foreign_key, "knowledge/ingest", manual)
+        use_remote(acme, far, foreign_key, "memory", "knowledge")
+        there = post(near, own_key, "context/assemble", memories)["context_cost"]
         [cited] = there["citations"]
         assert (cited["remote"], cited["kind"], cited["trust"]) == (
             far,
@@ -91,8 +84,12 @@ def test_remote_answers_and_local_is_the_fallback(settings: Settings) -> None:
             "remote": far,
             "found": 1,
         }
+        cost = post(near, own_key, "context/assemble", documents)["context_cost"]
+        assert decision(cost, "km_fallback_local") is None
+        [cited] = cost["citations"]
+        assert (cited["remote"], cited["kind"], cited["title"]) == (far, "knowledge_chunk", "Kiln")
     with served() as near:  # and nobody far away
-        answer = post(near, own_key, "context/assemble", body)
+        answer = post(near, own_key, "context/assemble", memories)
     here = answer["context_cost"]
     fallback = decision(here, "km_fallback_local")
     assert (fallback["source"], fallback["remote"], fallback["code"]) == (
@@ -103,22 +100,6 @@ def test_remote_answers_and_local_is_the_fallback(settings: Settings) -> None:
     [cited] = here["citations"]
     assert "remote" not in cited
     assert "Our kiln fires at 900." in json.dumps(answer["messages"])
-
-
-@pytest.mark.usefixtures("committed", "provider")
-def test_documents_are_retrieved_remotely(settings: Settings) -> None:
-    acme, rival = makers.account("Acme"), makers.account("Rival")
-    own_key, foreign_key = makers.key(acme)[1], makers.key(rival)[1]
-    with two_servers(settings) as (near, far):
-        documents = [{"ref": "kiln.md", "text": "# Kiln\n\nThe kiln fires at 1280 degrees."}]
-        body = {"source": {"name": "manual", "kind": "file_set"}, "documents": documents}
-        post(far, foreign_key, "knowledge/ingest", body)
-        use_remote(acme, far, foreign_key, "knowledge")
-        values = {"messages": MESSAGES, "sources": ["knowledge"], **LONG_DEADLINES}
-        cost = post(near, own_key, "context/assemble", values)["context_cost"]
-    assert decision(cost, "km_fallback_local") is None
-    [cited] = cost["citations"]
-    assert (cited["remote"], cited["kind"], cited["title"]) == (far, "knowledge_chunk", "Kiln")
 
 
 @pytest.mark.parametrize(

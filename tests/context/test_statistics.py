@@ -17,9 +17,10 @@ from context.models.archives import ArchiveScope
 from context.reports.costs import Period, calculate_totals
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.errors import Invalid
 from tests import makers
 from tests.agent import Agent
-from tests.context.builders import call, set_prices, talk, tool
+from tests.context.builders import call, configure, set_prices, talk, tool
 
 CALLED, IDLE = tool("search_manual"), tool("dig", words=300)
 
@@ -120,9 +121,10 @@ def test_query_count(agent: Agent, acme: Account, max_queries: MaxQueries) -> No
         costs(agent, by="tool")
 
 
-@pytest.mark.parametrize("query", [{"by": "weather"}, {"days": 0}, {"days": 999}, {"limit": 999}])
-def test_rejects_invalid_requests(agent: Agent, query: dict[str, Any]) -> None:
-    assert agent.get("context/costs", 400, **query)["issues"]
+def test_rejects_invalid_requests(agent: Agent) -> None:
+    invalid: list[dict[str, Any]] = [{"by": "weather"}, {"days": 0}, {"days": 999}, {"limit": 999}]
+    for query in invalid:
+        assert agent.get("context/costs", 400, **query)["issues"], query
 
 
 def test_period_is_read_by_an_index(acme: Account) -> None:
@@ -204,19 +206,22 @@ def test_outcomes_compare_variants(agent: Agent, acme: Account) -> None:
     assert agent.get("context/variants", agent_id="nobody")["results"] == []
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_rejects_invalid_settings(agent: Agent, acme: Account) -> None:
+    invalid: list[dict[str, Any]] = [
         {"variants": {"v1": 50}},
         {"variants": {"v1": 0, "v2": 100}},
         {"variants": {"v9": 100}},
         {"prices": {"m": {"output": 1}}},
+        {"prices": {"m": {"input": -1}}},
+        {"prices": ["m"]},
         {"policy": {"protected_turns": 0}},
+        {"policy": {"unknown": 1}},
         {"inputs_days": 0},
-    ],
-)
-def test_rejects_invalid_settings(agent: Agent, body: Any) -> None:
-    assert agent.post("context/settings", body, 400)["issues"]
+    ]
+    for body in invalid:
+        assert agent.post("context/settings", body, 400)["issues"], body
+    with pytest.raises(Invalid):  # refused by the action as well
+        configure(acme, prices=["m"])
 
 
 def test_settings_are_changed_one_by_one_with_a_version(agent: Agent) -> None:

@@ -1,6 +1,5 @@
 """Stored inputs of calls: digests, deduplication, retention and erasure with a user."""
 
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -87,9 +86,7 @@ def test_erased_memory_is_removed_from_inputs(agent: Agent, acme: Account) -> No
     memory = agent.post("memory/store", {"text": "The kiln is by the pond.", "user_id": "u"}, 201)
     assemble(agent, [{"role": "user", "content": "Where is the kiln?"}], user_id="u")
     assert makers.rows(ContextBody, acme, text__contains="pond")
-    counted = agent.post("memory/erase", {"ids": [memory["id"]]})
-    ticket = {"ids": [memory["id"]], "confirm_token": counted["confirm_token"]}
-    agent.post("memory/erase", ticket)
+    agent.erase(ids=[memory["id"]])
     with acting(acme):
         assert not ContextBody.objects.of(acme).filter(text__contains="pond").exists()
         assert not ContextInput.objects.of(acme).exists()
@@ -138,12 +135,6 @@ def test_inputs_of_cited_objects_are_found_by_an_index(agent: Agent, acme: Accou
 RETAINED_MODELS = (ToolResultArchive, ContextCostReport, ContextSummary, RuleDecision)
 
 
-def erase(agent: Agent, **which: Any) -> Any:
-    counted = agent.post("memory/erase", which, 200)
-    done = agent.post("memory/erase", {**which, "confirm_token": counted["confirm_token"]}, 200)
-    return counted | done
-
-
 @pytest.fixture
 def two(agent: Agent, acme: Account) -> Account:
     """Ann and Ben, each with a tool result, a summarised call and a decision."""
@@ -176,7 +167,10 @@ def people(account: Account) -> list[set[str]]:
 
 def test_user_without_memories_is_erased_by_id(agent: Agent, two: Account) -> None:
     assert people(two) == [{"ann", "ben"}] * len(RETAINED_MODELS)
-    done = erase(agent, user_id="ann")
+    token = agent.post("memory/erase", {"user_id": "ann"}, 200)["confirm_token"]
+    other = agent.post("memory/erase", {"user_id": "ben", "confirm_token": token}, 409)
+    assert other["error"] == "count_changed", "a confirmation is for one user"
+    done = agent.erase(user_id="ann")
     assert done["count"] == 0
     assert done["goes"]["kept_elsewhere"] >= len(RETAINED_MODELS)
     assert people(two) == [{"ben"}] * len(RETAINED_MODELS)
@@ -195,13 +189,7 @@ def test_user_without_memories_is_erased_by_id(agent: Agent, two: Account) -> No
 
 def test_other_data_is_erased_with_the_last_memory(agent: Agent, two: Account) -> None:
     ids = [agent.store(f"Tea {n}.", user_id="ann") for n in range(2)]
-    assert erase(agent, ids=ids[:1])["goes"]["kept_elsewhere"] == 0
+    assert agent.erase(ids=ids[:1])["goes"]["kept_elsewhere"] == 0
     assert people(two) == [{"ann", "ben"}] * len(RETAINED_MODELS)
-    assert erase(agent, ids=ids[1:])["goes"]["kept_elsewhere"] >= len(RETAINED_MODELS)
+    assert agent.erase(ids=ids[1:])["goes"]["kept_elsewhere"] >= len(RETAINED_MODELS)
     assert people(two) == [{"ben"}] * len(RETAINED_MODELS)
-
-
-def test_confirmation_is_for_one_user(agent: Agent, two: Account) -> None:
-    token = agent.post("memory/erase", {"user_id": "ann"}, 200)["confirm_token"]
-    other = agent.post("memory/erase", {"user_id": "ben", "confirm_token": token}, 409)
-    assert other["error"] == "count_changed"

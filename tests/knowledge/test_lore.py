@@ -144,29 +144,28 @@ def test_lore_pages(reviewer: Client, acme: Account) -> None:
     assert "No lorebooks yet" in reviewer.get("/lore/").content.decode()
 
 
-@pytest.mark.parametrize(
-    ("book", "why"),
-    [
-        (b"{", "Invalid JSON"),
-        (b"[]", "Enter a JSON object"),
-        (b"\xff", "cannot be stored"),
-        (b'{"entries": [], "n": NaN}', "n: not a valid JSON value"),
-        (b'{"entries": [], "entries": []}', "the key entries occurs twice"),
-        (b'{"\\ud800": 1, "\\ud800": 2}', "the key ? occurs twice"),
-        pytest.param(b'{"entries": ' + b"[" * 100_000, "nested deeper than 64", id="deep"),
-        (b'{"entries": [{"keys": ["a"], "content": "\\ud800"}]}', "entries.0.content: contains a"),
-        (b'{"entries": [{"keys": ["a"], "content": "\\u0000"}]}', "entries.0.content: contains a"),
-        (b'{"entries": 3}', "has no “entries”"),
-        (json.dumps(WORLD).replace("gold(en)?", "(?=gold)").encode(), "RE2"),
-    ],
-)
-def test_rejected_file_creates_nothing(
-    reviewer: Client, acme: Account, book: bytes, why: str
-) -> None:
-    form = {"name": "World", "trust": "trusted"}
-    refused = reviewer.post("/lore/new/", {**form, "book": SimpleUploadedFile("w.json", book)})
-    assert refused.status_code == 422
-    assert why in html.unescape(refused.content.decode())
+REFUSED_FILES = [
+    (b"{", "Invalid JSON"),
+    (b"[]", "Enter a JSON object"),
+    (b"\xff", "cannot be stored"),
+    (b'{"entries": [], "n": NaN}', "n: not a valid JSON value"),
+    (b'{"entries": [], "entries": []}', "the key entries occurs twice"),
+    (b'{"\\ud800": 1, "\\ud800": 2}', "the key ? occurs twice"),
+    (b'{"entries": ' + b"[" * 100_000, "nested deeper than 64"),
+    (b'{"entries": [{"keys": ["a"], "content": "\\ud800"}]}', "entries.0.content: contains a"),
+    (b'{"entries": [{"keys": ["a"], "content": "\\u0000"}]}', "entries.0.content: contains a"),
+    (b'{"entries": 3}', "has no “entries”"),
+    (json.dumps(WORLD).replace("gold(en)?", "(?=gold)").encode(), "RE2"),
+]
+
+
+def test_rejected_file_creates_nothing(reviewer: Client, acme: Account) -> None:
+    for book, why in REFUSED_FILES:
+        file = SimpleUploadedFile("w.json", book)
+        form = {"name": "World", "trust": "trusted", "book": file}
+        refused = reviewer.post("/lore/new/", form)
+        assert refused.status_code == 422, why
+        assert why in html.unescape(refused.content.decode()), book[:60]
     assert not makers.rows(KnowledgeSource, acme)
 
 
@@ -207,9 +206,12 @@ def test_sticky_and_cooldown_without_a_state(
     assert fired("A dragon.", "And?", "So?", "A dragon!") == {"It stays.", "It rests."}
 
 
-@pytest.mark.parametrize(
-    ("part", "is_valid"),
-    [
+def test_schema_describes_parts_of_messages(agent: Agent) -> None:
+    schema = agent.get("schema")
+    request = schema["paths"]["/v1/knowledge/lorebook/evaluate"]["post"]["requestBody"]
+    shape = request["content"]["application/json"]["schema"]
+    validator = Draft202012Validator({**shape, "components": schema["components"]})
+    parts: list[tuple[Any, bool]] = [
         (MESSAGE, True),
         ({"text": MESSAGE, "note": [1]}, True),
         ({"text": MESSAGE, "note": [2**53]}, False),
@@ -218,14 +220,8 @@ def test_sticky_and_cooldown_without_a_state(
         ({"text": MESSAGE, "type": 1}, False),
         ({"type": "text"}, False),
         (None, False),
-    ],
-)
-def test_schema_describes_parts_of_messages(acme: Account, part: Any, *, is_valid: bool) -> None:
-    agent = makers.agent(acme)
-    body = {"messages": [{"content": [part]}]}
-    agent.post("knowledge/lorebook/evaluate", body, 200 if is_valid else 400)
-    schema = agent.get("schema")
-    request = schema["paths"]["/v1/knowledge/lorebook/evaluate"]["post"]["requestBody"]
-    shape = request["content"]["application/json"]["schema"]
-    validator = Draft202012Validator({**shape, "components": schema["components"]})
-    assert validator.is_valid(body) == is_valid
+    ]
+    for part, is_valid in parts:
+        body = {"messages": [{"content": [part]}]}
+        agent.post("knowledge/lorebook/evaluate", body, 200 if is_valid else 400)
+        assert validator.is_valid(body) == is_valid, part

@@ -162,13 +162,12 @@ def test_erasing_asks_for_confirmation(reviewer: Client, acme: Account) -> None:
     assert "No documents yet" in page(reviewer.get("/knowledge/"))
 
 
-@pytest.mark.parametrize("number", [2, 40])
 def test_query_count_does_not_grow_with_rows(
-    reviewer: Client, acme: Account, number: int, max_queries: MaxQueries
+    reviewer: Client, acme: Account, max_queries: MaxQueries
 ) -> None:
-    text = "\n\n".join(f"# Part {i}\n\n" + "Words of tea. " * 90 for i in range(number))
-    result = deliver(acme, {f"{i}.md": text if i == 0 else f"T{i}." for i in range(number)})
-    document = result.documents[0]
+    text = "\n\n".join(f"# Part {i}\n\n" + "Words of tea. " * 90 for i in range(40))
+    files = {f"{i}.md": f"T{i}." for i in range(1, 40)}
+    document = deliver(acme, {"0.md": text, **files}).documents[0]
     with acting(acme):
         chunk = KnowledgeChunk.objects.of(acme).filter(document=document)[0]
     for path in (

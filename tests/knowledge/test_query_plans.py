@@ -39,17 +39,16 @@ def warm(agent: Agent, acme: Account, still: None, provider: FakeProvider) -> Ag
     return agent
 
 
-@pytest.mark.parametrize("number", [2, 60])
 def test_query_count_does_not_grow_with_documents(
-    warm: Agent, acme: Account, number: int, max_queries: MaxQueries
+    warm: Agent, acme: Account, max_queries: MaxQueries
 ) -> None:
-    for i in range(number // 2):
+    for i in range(30):
         deliver(acme, {"a.md": TEXT, "b.md": f"Tea {i}."}, name=f"source {i}")
     settle()
     body: dict[str, Any] = {"query": "tea of the hill", "limit": 50, "explain": True}
     with max_queries(16):
         results = warm.post("knowledge/search", body, 200)["results"]
-    assert len(results) >= min(number, 50)
+    assert len(results) >= 50
     with max_queries(8):  # cached: only the rows are loaded
         again = warm.post("knowledge/search", body, 200)
     assert [each["id"] for each in again["results"]] == [each["id"] for each in results]
@@ -63,7 +62,7 @@ def test_query_count_does_not_grow_with_documents(
         warm.post("knowledge/get", {"id": results[0]["id"]}, 200)
     with max_queries(6):
         list_results = warm.get("knowledge/sources", limit=200)["sources"]
-    assert len(list_results) == number // 2 + 1
+    assert len(list_results) == 31
     with max_queries(6):
         warm.get(f"knowledge/sources/{list_results[0]['id']}")
     with max_queries(6):

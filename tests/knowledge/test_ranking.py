@@ -69,29 +69,26 @@ def test_reranker_changes_order_and_score(
     assert [each["title"] for each in find(agent, min_score=least)["results"]] == ["B"]
 
 
-@pytest.mark.parametrize("mode", ["error", "garbage", "too_few", "rate_limited", "drip"])
 def test_failing_reranker_leaves_the_fused_order(
-    committed: str,
-    agent: Agent,
-    acme: Account,
-    settings: Settings,
-    reranker: FakeProvider,
-    mode: str,
+    committed: str, agent: Agent, acme: Account, settings: Settings, reranker: FakeProvider
 ) -> None:
     deliver(acme, FILES)
     settle()
-    settings.RERANK_DEADLINE = 20.0 if mode != "drip" else 0.3
-    reranker.become(mode)
-    for _ in range(2):  # such a response is not cached
-        results = find(agent)
-        assert [each["title"] for each in results["results"]] == ["A", "B"]
-        assert "rerank" not in results["results"][0]["explain"]["parts"]
-        [failure] = [each for each in results["decisions"] if each["code"] == "km_rerank_failed"]
-        assert failure["reason"] in {"km_provider_error", "km_timeout"}
-    reranker.become(reply=leaf_score)
-    settings.RERANK_DEADLINE = 20.0
-    assert [each["title"] for each in find(agent)["results"]] == ["B", "A"]
-    assert "km_cache_hit" in codes(find(agent))
+    modes = ("error", "garbage", "too_few", "rate_limited", "drip")
+    for limit, mode in enumerate(modes, start=10):  # results of each limit are cached apart
+        settings.RERANK_DEADLINE = 20.0 if mode != "drip" else 0.3
+        reranker.become(mode)
+        for _ in range(2):  # such a response is not cached
+            results = find(agent, limit=limit)
+            assert [each["title"] for each in results["results"]] == ["A", "B"], mode
+            assert "rerank" not in results["results"][0]["explain"]["parts"], mode
+            [failure] = [e for e in results["decisions"] if e["code"] == "km_rerank_failed"]
+            assert failure["reason"] in {"km_provider_error", "km_timeout"}, mode
+        reranker.become(reply=leaf_score)
+        settings.RERANK_DEADLINE = 20.0
+        results = find(agent, limit=limit)
+        assert [each["title"] for each in results["results"]] == ["B", "A"], mode
+        assert "km_cache_hit" in codes(find(agent, limit=limit)), mode
 
 
 def test_number_of_reranked_texts_is_limited(

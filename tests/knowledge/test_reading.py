@@ -77,28 +77,48 @@ HTML = b"""<html><head><title>Tea page</title><script>alert(1)</script></head><b
   b</pre></body></html>"""
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "content"),
-    [
-        ("a.pdf", pdf("Oolong one.", "Oolong two."), "Oolong two."),
-        ("a.docx", word(), "# Tea\n\nOolong is partly oxidised.\n\ngreen | 80"),
-        ("a.pptx", slides(), "Second oolong"),
-        ("a.xlsx", sheet(), "# Prices\n\noolong | 12"),
-        ("a.html", HTML, "# Oolong\n\nPartly oxidised.\n\n- one"),
-        ("a.csv", "oolong,12\n".encode("utf-16"), "oolong,12"),
-    ],
-)
-def test_every_file_type_is_parsed(acme: Account, name: str, data: bytes, content: str) -> None:
-    deliver(acme, {name: data})
+FILES = {
+    "a.pdf": (pdf("Oolong one.", "Oolong two."), "Oolong two."),
+    "a.docx": (word(), "# Tea\n\nOolong is partly oxidised.\n\ngreen | 80"),
+    "a.pptx": (slides(), "Second oolong"),
+    "a.xlsx": (sheet(), "# Prices\n\noolong | 12"),
+    "a.html": (HTML, "# Oolong\n\nPartly oxidised.\n\n- one"),
+    "a.csv": ("oolong,12\n".encode("utf-16"), "oolong,12"),
+}
+DAMAGED = {
+    "a.pdf": b"%PDF-1.4 nothing",
+    "a.docx": b"PK\x03\x04 nothing",
+    "a.xlsx": zip_archive({"xl/workbook.xml": b"<x>"}),
+    "a.pptx": b"not even a zip",
+}
+
+
+def test_every_file_type_is_parsed(acme: Account) -> None:
+    deliver(acme, {name: data for name, (data, _) in FILES.items()})
     settle()
     with acting(acme):
-        [document] = KnowledgeDocument.objects.of(acme)
-        assert (document.state, document.error) == ("ready", "")
-        text = KnowledgeText.objects.of(acme).get().text
-        assert content in text
-        assert "alert" not in text
-        for chunk in KnowledgeChunk.objects.of(acme):
-            assert text[chunk.start : chunk.end] == chunk.text
+        for name, (_, content) in FILES.items():
+            document = KnowledgeDocument.objects.of(acme).get(ref=name)
+            assert (document.state, document.error) == ("ready", ""), name
+            text = KnowledgeText.objects.of(acme).get(document=document).text
+            assert content in text
+            assert "alert" not in text, name
+            for chunk in KnowledgeChunk.objects.of(acme).filter(document=document):
+                assert text[chunk.start : chunk.end] == chunk.text, name
+
+
+def test_damaged_files_fail_with_an_error(acme: Account) -> None:
+    deliver(acme, {**DAMAGED, "good.md": "# Good"})
+    settle()
+    with acting(acme):
+        broken = KnowledgeDocument.objects.of(acme).filter(ref__in=DAMAGED)
+        assert {each.ref for each in broken.filter(state="failed").exclude(error="")} == {*DAMAGED}
+        for each in broken:
+            retry_document(acme.pk, each.pk)
+    settle()
+    with acting(acme):
+        assert {each.ref for each in broken.filter(state="failed")} == {*DAMAGED}
+        assert KnowledgeDocument.objects.of(acme).get(ref="good.md").state == "ready"
 
 
 def test_pdf_pages_are_separate_chunks(acme: Account) -> None:
@@ -151,30 +171,6 @@ def test_archive_files_are_added_and_removed(acme: Account) -> None:
     settle()
     with acting(acme):
         assert rows.not_removed().count() == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        ("a.pdf", b"%PDF-1.4 nothing"),
-        ("a.docx", b"PK\x03\x04 nothing"),
-        ("a.xlsx", zip_archive({"xl/workbook.xml": b"<x>"})),
-        ("a.pptx", b"not even a zip"),
-    ],
-    ids=["pdf", "zip", "sheet", "slides"],
-)
-def test_damaged_files_fail_with_an_error(acme: Account, name: str, data: bytes) -> None:
-    deliver(acme, {name: data, "good.md": "# Good"})
-    settle()
-    with acting(acme):
-        broken = KnowledgeDocument.objects.of(acme).get(ref=name)
-        assert broken.state == "failed"
-        assert broken.error
-        retry_document(acme.pk, broken.pk)
-    settle()
-    with acting(acme):
-        broken.refresh_from_db()
-        assert broken.state == "failed"
 
 
 def test_parser_is_stopped_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:

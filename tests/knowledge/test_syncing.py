@@ -90,20 +90,21 @@ def test_rejects_a_lorebook(acme: Account, folder: Path) -> None:
         call_command("knowledge", "sync", folder, account=acme.slug, kind="lorebook", verbosity=0)
 
 
-def test_book_of_300_pages_by_command_and_by_upload(
+def book(pages: int) -> bytes:
+    return pdf(*(f"On page {i} the oolong of hill {i} is weighed." for i in range(1, pages + 1)))
+
+
+def test_book_of_300_pages_by_command_and_one_by_upload(
     acme: Account, reviewer: Client, tmp_path: Path
 ) -> None:
-    book = pdf(*(f"On page {i} the oolong of hill {i} is weighed." for i in range(1, PAGES + 1)))
-    (tmp_path / "book.pdf").write_bytes(book)
+    (tmp_path / "book.pdf").write_bytes(book(PAGES))
     sync(tmp_path, acme)
     form = {"source": "Books", "kind": "upload", "trust": ""}
-    sent = reviewer.post(
-        "/knowledge/upload/", {**form, "uploads": [SimpleUploadedFile("book.pdf", book)]}
-    )
-    assert sent.status_code == 302
+    file = SimpleUploadedFile("book.pdf", book(3))
+    assert reviewer.post("/knowledge/upload/", {**form, "uploads": [file]}).status_code == 302
     settle()
     with acting(acme):
         assert set(KnowledgeDocument.objects.of(acme).values_list("state")) == {("ready",)}
         chunks = KnowledgeChunk.objects.of(acme)
-        assert chunks.count() == 2 * PAGES
+        assert chunks.count() == PAGES + 3
         assert set(chunks.filter(text__contains="hill 217 ").values_list("page")) == {(217,)}

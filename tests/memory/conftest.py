@@ -1,20 +1,13 @@
 """An agent of Acme's and a chat model, both over HTTP."""
 
 import pytest
-from django.test import Client
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from kmapp.accounts.models import ApiKey, User
-from tests import makers
+from kmapp.accounts.models import ApiKey
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.memory.chat_model import configure_chat
-
-
-@pytest.fixture
-def admin(ada: User) -> Client:
-    return makers.signed_in(ada)
 
 
 @pytest.fixture

@@ -53,29 +53,29 @@ def test_infer_false_stores_messages(agent: Agent, messages: Any, texts: list[st
     assert (saved["kind"], saved["visibility"], saved["user_id"]) == ("event", "user", "mira")
 
 
-@pytest.mark.parametrize(
-    "messages",
-    [
-        [],
-        7,
-        None,
-        ["I like rain."],
-        [{"role": "wizard", "content": "x"}],
-        [{"role": "user"}],
-        [{"role": "user", "content": {"type": "video"}}],
-        [{"role": "user", "content": {"type": "text"}}],
-        [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "file:///x"}}]}],
-        [{"role": "user", "content": [{"type": "image_url", "image_url": 3}]}],
-        [{"role": "user", "content": "x", "name": ["y"]}],
-        [{"role": "user", "content": "x" * 50_001}],
-        [{"role": "user", "content": "x"}] * 201,
-        [{"role": "system", "content": "Only the system."}],
-        "  ",
-    ],
-)
-def test_rejects_invalid_messages(agent: Agent, messages: Any) -> None:
-    body = {"messages": messages, "infer": False, "user_id": "mira"}
-    assert agent.post("memory/add", body, 400)["issues"][0]["path"] == "messages"
+INVALID_MESSAGES: list[Any] = [
+    [],
+    7,
+    None,
+    ["I like rain."],
+    [{"role": "wizard", "content": "x"}],
+    [{"role": "user"}],
+    [{"role": "user", "content": {"type": "video"}}],
+    [{"role": "user", "content": {"type": "text"}}],
+    [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "file:///x"}}]}],
+    [{"role": "user", "content": [{"type": "image_url", "image_url": 3}]}],
+    [{"role": "user", "content": "x", "name": ["y"]}],
+    [{"role": "user", "content": "x" * 50_001}],
+    [{"role": "user", "content": "x"}] * 201,
+    [{"role": "system", "content": "Only the system."}],
+    "  ",
+]
+
+
+def test_rejects_invalid_messages(agent: Agent) -> None:
+    for messages in INVALID_MESSAGES:
+        body = {"messages": messages, "infer": False, "user_id": "mira"}
+        assert agent.post("memory/add", body, 400)["issues"][0]["path"] == "messages", messages
 
 
 def test_extraction_waits_for_a_chat_model(

@@ -47,6 +47,7 @@ def test_every_tool_schema_is_strict(agent: Agent) -> None:
     memory = {f"memory_{verb}" for verb in ("search", "store", "update", "forget", "get")}
     assert memory <= names
     assert offered["paths"].keys() == names
+    assert offered["paths"]["load_tool_history"] == "/v1/tool-results/load"
 
 
 def test_memory_tools_accept_null_for_optional_fields(agent: Agent) -> None:
@@ -65,23 +66,20 @@ def test_memory_tools_accept_null_for_optional_fields(agent: Agent) -> None:
     assert call("memory_forget", id=stored["id"])["status"] == "forgotten"
 
 
-@pytest.mark.parametrize(
-    ("scope", "names"),
-    [
-        ("memory:read", {"memory_search", "memory_get"}),
-        ("memory:write", {"memory_store", "memory_update", "memory_forget"}),
-        ("knowledge:read", {"knowledge_search", "knowledge_get"}),
-        ("context:read", {"load_tool_history"}),
-        ("rules:write", set()),
-    ],
-)
-def test_tools_depend_on_key_scopes(acme: Account, scope: str, names: set[str]) -> None:
-    offered = makers.agent(acme, [scope]).get("agent-tools", 200)
-    assert {tool["function"]["name"] for tool in offered["tools"]} == names
+SCOPES: dict[str, set[str]] = {
+    "memory:read": {"memory_search", "memory_get"},
+    "memory:write": {"memory_store", "memory_update", "memory_forget"},
+    "knowledge:read": {"knowledge_search", "knowledge_get"},
+    "context:read": {"load_tool_history"},
+    "rules:write": set(),
+}
 
 
-def test_tools_need_a_scope_that_reads_or_writes(acme: Account) -> None:
-    makers.agent(acme, ["strict"]).get("agent-tools", 403)
+def test_tools_depend_on_key_scopes(acme: Account) -> None:
+    for scope, names in SCOPES.items():
+        offered = makers.agent(acme, [scope]).get("agent-tools", 200)
+        assert {tool["function"]["name"] for tool in offered["tools"]} == names, scope
+    makers.agent(acme, ["strict"]).get("agent-tools", 403)  # neither reads nor writes
 
 
 PAGE = Path(django_settings.BASE_DIR) / "docs" / "agent-loop.md"

@@ -1,7 +1,5 @@
 """Forty conversations with a scripted model."""
 
-import pytest
-
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.models import MemoryEdge, MemoryEntry
@@ -19,22 +17,19 @@ from tests.memory.chat_model import (
 from tests.memory.conversations import CONVERSATIONS, DOG, MOVED, WORK
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
-def test_conversation(name: str, agent: Agent, acme: Account, chat: FakeProvider) -> None:
-    expected = CONVERSATIONS[name]
-    if expected.before:
-        nodes = [{"text": text, "user_id": "mira"} for text in expected.before]
-        agent.post("memory/write", {"nodes": nodes}, 201)
-    chat.become(reply=scripted_reply(expected.facts, expected.decisions))
-    event = add_conversation(agent, expected.message)
-    assert event["state"] == "SUCCEEDED", event
-    assert [each["event"] for each in event["result"]["results"]] == expected.events
-    assert len(event["result"]["refused"]) == expected.refused, event["result"]
-    assert set(current_memories(acme)) == expected.after
+def test_conversations(agent: Agent, acme: Account, chat: FakeProvider) -> None:
+    """Each conversation is of another user."""
+    for number, (name, expected) in enumerate(CONVERSATIONS.items()):
+        user = {"user_id": f"mira{number}"}
+        if expected.before:
+            agent.write(*expected.before, **user)
+        chat.become(reply=scripted_reply(expected.facts, expected.decisions))
+        event = add_conversation(agent, expected.message, **user)
+        assert event["state"] == "SUCCEEDED", (name, event)
+        assert [each["event"] for each in event["result"]["results"]] == expected.events, name
+        assert len(event["result"]["refused"]) == expected.refused, (name, event["result"])
+        assert set(current_memories(acme, **user)) == expected.after, name
     assert agent.get("memory/verify")["ok"]
-
-
-def test_there_are_at_least_forty_conversations() -> None:
     assert len(CONVERSATIONS) >= 40
 
 

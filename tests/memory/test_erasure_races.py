@@ -117,17 +117,12 @@ def test_judgement_of_an_erased_person_is_recorded_or_stays(
     check_ledger()
 
 
-def test_edge_to_an_erased_memory_is_a_conflict(committed: str, acme: Account) -> None:
-    entry, other = makers.write(acme, "Ann drinks tea.", "Ben drinks tea.")
+def test_edges_and_erasures_wait_for_each_other(committed: str, acme: Account) -> None:
+    entry, third, other = makers.write(acme, "Ann drinks tea.", "Ann is 30.", "Ben drinks tea.")
     with pytest.raises(Conflict, match="erased in the meantime") as refused:
         run_concurrently(acme, lambda: erase(entry), lambda: write_edge(other, entry))
     assert refused.value.details == {"ids": [str(entry.pk)]}
-    check_ledger()
-
-
-def test_erasure_waits_for_an_edge(committed: str, acme: Account) -> None:
-    entry, other = makers.write(acme, "Ann drinks tea.", "Ben drinks tea.")
-    run_concurrently(acme, lambda: write_edge(other, entry), lambda: erase(entry))
+    run_concurrently(acme, lambda: write_edge(other, third), lambda: erase(third))
     assert makers.count(MemoryEdge, acme) == 0
     check_ledger()
 

@@ -106,14 +106,6 @@ def test_rejects_invalid_filters_with_their_path(filters: Any, path: str) -> Non
     assert refused.value.issues[0]["path"] == path
 
 
-def test_filters_do_not_show_other_users_memories(agent: Agent) -> None:
-    agent.post("memory/store", {"text": "Bob's.", "user_id": "bob"}, 201)
-    for filters in ({"OR": [{"user_id": "bob"}, {"user_id": "*"}]}, {"NOT": {"user_id": "ann"}}):
-        body = {"user_id": "ann", "filters": filters}
-        assert agent.post("memory/list", body)["results"] == []
-        assert agent.post("memory/search", {"query": "bob", **body})["results"] == []
-
-
 ANN = {"user_id": "ann"}
 
 
@@ -220,6 +212,6 @@ def test_filter_narrows_an_admin_list(filled: Agent) -> None:
     assert len(filled.post("memory/list", {"user_id": "u"})["results"]) == 7
 
 
-@pytest.mark.parametrize("cursor", ["x", "AAAA", "MjAyNi0wMS0wMSB4", "🍵" * 20, "=" * 99])
-def test_rejects_foreign_cursors(agent: Agent, cursor: str) -> None:
-    agent.post("memory/list", {"cursor": cursor}, 400)
+def test_rejects_foreign_cursors(agent: Agent) -> None:
+    for cursor in ("x", "AAAA", "MjAyNi0wMS0wMSB4", "🍵" * 20, "=" * 99):
+        agent.post("memory/list", {"cursor": cursor}, 400)

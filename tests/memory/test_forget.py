@@ -6,9 +6,8 @@ import pytest
 from django.test import Client
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account, User
+from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
-from memory.actions import bulk_review
 from memory.models import BulkRun, MemoryEntry
 from tests import makers
 from tests.agent import Agent
@@ -164,12 +163,11 @@ def test_rejects_a_selection_without_owner(member: Agent) -> None:
 
 
 def test_workers_forget_many_and_undo_restores_all(
-    committed: str, member: Agent, acme: Account, alice: User, client: Client
+    member: Agent, acme: Account, reviewer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nodes = [
-        {"text": f"Fact {n} of Ann's.", "user_id": "ann"} for n in range(bulk_review.PART_SIZE + 1)
-    ]
-    member.post("memory/write", {"nodes": nodes, "auto_embed": False}, 201)
+    for module in ("memory.actions.bulk_review", "memory.views.bulk_review"):
+        monkeypatch.setattr(f"{module}.PART_SIZE", 2)
+    member.write("Ann's fig.", "Ann's plum.", "Ann's pear.", user_id="ann")
     started = forget(member, user_id="ann")
     assert (started["forgotten"], started["status"]) == (False, "PENDING")
     assert len(started["event_ids"]) == 2
@@ -178,31 +176,27 @@ def test_workers_forget_many_and_undo_restores_all(
         assert member.get(f"events/{event}")["state"] == "SUCCEEDED"
     assert set(statuses(acme).values()) == {"forgotten"}
     run = makers.get(BulkRun, acme)
-    client.force_login(alice)
-    page = client.get(f"/review/bulk/{run.pk}/").content.decode()
-    assert "Forget 201 memories" in page
-    assert client.post(f"/review/bulk/{run.pk}/undo/").status_code == 302
+    page = reviewer.get(f"/review/bulk/{run.pk}/").content.decode()
+    assert "Forget 3 memories" in page
+    assert reviewer.post(f"/review/bulk/{run.pk}/undo/").status_code == 302
     makers.settle()
     assert set(statuses(acme).values()) == {"active"}
 
 
-def test_reviewer_forgets_by_filter(
-    client: Client, alice: User, member: Agent, acme: Account
-) -> None:
+def test_reviewer_forgets_by_filter(reviewer: Client, member: Agent, acme: Account) -> None:
     for fruit, user in (("figs", "ann"), ("plums", "ann"), ("figs", "bob")):
         store(member, f"Likes {fruit}.", user_id=user)
-    client.force_login(alice)
-    list_page = client.get("/memory/?user_id=ann").content.decode()
+    list_page = reviewer.get("/memory/?user_id=ann").content.decode()
     assert "/memory/forget/?user_id=ann" in list_page
-    page = client.get("/memory/forget/?user_id=ann")
+    page = reviewer.get("/memory/forget/?user_id=ann")
     assert "Forget 2 memories?" in page.content.decode()
     form = {"ticket": page.context["extent"].ticket, "reason": "They left."}
-    answer = client.post("/memory/forget/?user_id=ann", form, follow=True)
+    answer = reviewer.post("/memory/forget/?user_id=ann", form, follow=True)
     assert "2 forgotten." in answer.content.decode()
     with acting(acme):
         assert MemoryEntry.objects.filter(status="forgotten").count() == 2
         run = BulkRun.objects.get()
-    answer = client.post(f"/review/bulk/{run.pk}/undo/", follow=True)
+    answer = reviewer.post(f"/review/bulk/{run.pk}/undo/", follow=True)
     assert "2 memories restored." in answer.content.decode()
-    assert client.get("/memory/forget/").status_code == 400
-    assert client.get("/memory/forget/?user_id=nobody").status_code == 200
+    assert reviewer.get("/memory/forget/").status_code == 400
+    assert reviewer.get("/memory/forget/?user_id=nobody").status_code == 200

@@ -46,7 +46,7 @@ def propose(old: MemoryEntry) -> MemoryEntry:
     return makers.reload(proposal)
 
 
-def test_approval_and_undo_lock_in_order(committed: str, acme: Account) -> None:
+def test_decisions_lock_in_order(committed: str, acme: Account) -> None:
     [old] = makers.write(acme, "Ann drinks tea.")
     proposal = propose(old)
     check_order(acme, [old, proposal], lambda: review.approve(makers.decision(proposal)))
@@ -54,13 +54,8 @@ def test_approval_and_undo_lock_in_order(committed: str, acme: Account) -> None:
     check_order(acme, [old, proposal], lambda: review.undo(makers.decision(proposal)))
     assert makers.reload(old).status == "active"
 
-
-def test_bulk_approval_locks_in_order(committed: str, acme: Account) -> None:
-    [old] = makers.write(acme, "Ann drinks tea.")
-    proposal = propose(old)
-
     def approve() -> None:
-        chosen = [(proposal.pk, proposal.version)]
+        chosen = [(proposal.pk, makers.reload(proposal).version)]
         bulk_review.start_run(acme.pk, SYSTEM, BulkRun.Operation.APPROVE, chosen, "")
 
     check_order(acme, [old, proposal], approve)
@@ -68,9 +63,8 @@ def test_bulk_approval_locks_in_order(committed: str, acme: Account) -> None:
 
 
 def test_merge_of_topics_locks_in_order(committed: str, acme: Account) -> None:
-    drinks, tea = sorted(
-        makers.write(acme, "Drinks", "Tea", kind="topic"), key=lambda each: each.pk
-    )
+    topics = makers.write(acme, "Drinks", "Tea", kind="topic")
+    drinks, tea = sorted(topics, key=lambda each: each.pk)
     check_order(acme, [drinks, tea], lambda: merge_topics(makers.decision(tea), drinks.pk))
     assert makers.reload(tea).status == "superseded"
 

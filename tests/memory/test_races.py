@@ -3,7 +3,7 @@
 import json
 import random
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPConnection
@@ -25,18 +25,11 @@ from memory.actions.entries import write_batch
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
-from tests.web.browser import served
 
 RACERS = 20
 FAILURES = 100
 CONFLICT = (409, "client_id_conflict")
 TABLES: tuple[type[Any], ...] = (OutboxEvent, Delivery, MemoryEntry, MemoryEdge, Commit)
-
-
-@pytest.fixture
-def site(committed: str) -> Iterator[str]:
-    with served() as base:
-        yield base
 
 
 @pytest.fixture

@@ -99,8 +99,7 @@ def result(agent: Agent, **ids: str) -> set[str]:
     return {hit["text"] for hit in hits}
 
 
-@pytest.fixture
-def filled(agent: Agent) -> Agent:
+def test_user_memories_of_a_run_need_the_user(agent: Agent) -> None:
     for text, ids in {
         "Ann's locker.": {"user_id": "ann", "run_id": "r"},
         "Bob's locker.": {"user_id": "bob", "run_id": "r"},
@@ -108,19 +107,12 @@ def filled(agent: Agent) -> Agent:
         "Ann said locker.": {"user_id": "ann", "run_id": "r", "visibility": "conversation"},
         "A bot's locker.": {"agent_id": "bot", "user_id": "ann", "run_id": "r"},
     }.items():
-        agent.post("memory/store", {"text": text, **ids}, 201)
-    return agent
-
-
-def test_run_id_alone_shows_no_user_memories(filled: Agent) -> None:
-    assert result(filled, run_id="r") == {"Nobody's locker.", "Ann said locker."}
-    assert result(filled, run_id="r", agent_id="bot") == set()
-
-
-def test_user_sees_own_memories_of_a_run(filled: Agent) -> None:
+        agent.store(text, **ids)
+    assert result(agent, run_id="r") == {"Nobody's locker.", "Ann said locker."}
+    assert result(agent, run_id="r", agent_id="bot") == set()
     anns = {"Ann's locker.", "A bot's locker."}
-    assert result(filled, run_id="r", user_id="ann") == {*anns, "Ann said locker."}
-    assert result(filled, user_id="ann") == anns
+    assert result(agent, run_id="r", user_id="ann") == {*anns, "Ann said locker."}
+    assert result(agent, user_id="ann") == anns
 
 
 def test_future_memory_is_hidden(agent: Agent) -> None:

@@ -7,6 +7,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from django.db import connection, connections
+from pytest_django import DjangoDbBlocker
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -39,17 +40,26 @@ VIEWERS = [Viewer(), Viewer(user_id="ann"), Viewer(user_id="bob", agent_id="help
 Status, Coding = MemoryEntry.Status, IndexedDocument.Coding
 
 
-@pytest.fixture
-def packed(committed: str, acme: Account, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
+@pytest.fixture(scope="module")
+def packed_once(module_database: None, django_db_blocker: DjangoDbBlocker) -> Account:
     """An account of which all memories, of several reader groups, are packed."""
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(code_packing, "MIN_SAMPLE", 1)
+        account = makers.account("Acme")
+        for user in ("ann", "bob", ""):
+            for subject in SUBJECTS:
+                makers.write(account, f"{subject}: what matters to {user or 'all'}.", user_id=user)
+        makers.settle()
+        pack_all(account)
+        return account
+
+
+@pytest.fixture
+def packed(packed_once: Account, db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
     monkeypatch.setattr(queries, "SCAN_FACTOR", 0.0)  # no collection is small
     monkeypatch.setattr(code_packing, "MIN_SAMPLE", 1)
-    for user in ("ann", "bob", ""):
-        for subject in SUBJECTS:
-            makers.write(acme, f"{subject}: what matters to {user or 'all'}.", user_id=user)
-    makers.settle()
-    pack_all(acme)
-    yield acme
+    queries.clear_query_caches()
+    yield packed_once
     queries.clear_query_caches()
 
 
@@ -124,10 +134,10 @@ def test_results_are_those_of_a_search_without_reader_groups(
 @pytest.mark.parametrize(
     "viewer", [Viewer(agent_id="helper"), Viewer(run_id="r"), Viewer(user_id="ann", scope="shop")]
 )
-def test_reader_groups_of_some_viewers_are_unknown(acme: Account, viewer: Viewer) -> None:
-    assert build_within(acme, viewer).reader_groups is None
+def test_reader_groups_of_some_viewers_are_unknown(packed: Account, viewer: Viewer) -> None:
+    assert build_within(packed, viewer).reader_groups is None
     narrow = SearchRequest(query="tea", tags=("tea",), viewer=Viewer(user_id="ann"))
-    assert build_allowed_objects(acme.pk, narrow).reader_groups is None
+    assert build_allowed_objects(packed.pk, narrow).reader_groups is None
 
 
 def test_memory_moves_to_its_new_reader_group(packed: Account) -> None:
@@ -245,11 +255,18 @@ def test_removal_by_the_former_release_leaves_nothing(packed: Account) -> None:
     assert len(list_packed_documents(packed, "user:bob")) == 12
 
 
-def test_collections_of_a_former_model_are_listed(packed: Account) -> None:
+def test_collections_of_a_former_model_are_listed(
+    committed: str, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_packing, "MIN_SAMPLE", 1)
+    makers.write(acme, "Green tea.", user_id="ann")
+    makers.settle()
+    pack_all(acme)
+    assert count_codes(acme) == 1
     assert list_uncoded(1) == []
     with connections["owner"].cursor() as cursor:
         cursor.execute("UPDATE providers_embeddingmodel SET state = 'retired'")
-    assert list_uncoded(1_000) == [(packed.pk, COLLECTION)]
+    assert list_uncoded(1_000) == [(acme.pk, COLLECTION)]
 
 
 def test_centre_needs_many_vectors(packed: Account, monkeypatch: pytest.MonkeyPatch) -> None:

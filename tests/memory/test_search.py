@@ -63,29 +63,19 @@ def states(agent: Agent, acme: Account) -> dict[str, str]:
     return ids
 
 
-@pytest.mark.parametrize(
-    ("endpoint", "name", "query"), ENDPOINTS, ids=[each[0] for each in ENDPOINTS]
-)
-def test_hit_states_the_embedding_status(
-    endpoint: str, name: str, query: dict[str, Any], agent: Agent, states: dict[str, str]
-) -> None:
-    hits = agent.post(f"memory/{endpoint}", {**query, "user_id": "u"})[name]
-    assert {hit["id"]: hit["embedding_status"] for hit in hits} == states
-    for pk, state in states.items():
-        assert agent.post("memory/get", {"id": pk})["embedding_status"] == state
-
-
-def test_status_without_query_vector(
+def test_hits_state_the_embedding_status(
     agent: Agent, states: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def search(endpoint: str, name: str, query: dict[str, Any]) -> dict[str, str]:
+        hits = agent.post(f"memory/{endpoint}", {**query, "user_id": "u"})[name]
+        return {hit["id"]: hit["embedding_status"] for hit in hits}
+
+    for endpoint in ENDPOINTS:
+        assert search(*endpoint) == states, endpoint
+    for pk, state in states.items():
+        assert agent.post("memory/get", {"id": pk})["embedding_status"] == state
     monkeypatch.setattr("memory.retrieval.search.load_query_vector", lambda *query: None)
-    hits = agent.post("memory/search", {"query": "pier", "user_id": "u"})["results"]
-    assert {hit["id"]: hit["embedding_status"] for hit in hits} == states
-
-
-def test_users_do_not_see_each_others_memories(agent: Agent) -> None:
-    write(agent, "My locker code is under the mat.", user_id="ann")
-    assert agent.post("memory/search", {"query": "locker", "user_id": "bob"})["results"] == []
+    assert search(*ENDPOINTS[0]) == states, "without the vector of the query"
 
 
 def test_user_search_spans_runs(agent: Agent) -> None:

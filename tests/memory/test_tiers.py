@@ -3,7 +3,6 @@
 from datetime import timedelta
 from uuid import UUID
 
-import pytest
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
@@ -73,20 +72,14 @@ def test_cold_memory_is_found_by_words_and_warms_up(agent: Agent, acme: Account)
     assert hit["embedding_status"] == "READY"
 
 
-@pytest.mark.parametrize("worth", [{"importance": 1.0}, {"half_life_days": 2000}])
-def test_important_memory_stays_hot(agent: Agent, acme: Account, worth: dict[str, float]) -> None:
-    pk, member = store(agent, "Kept.", **worth), store(agent)
+def test_important_memories_stay_hot(agent: Agent, acme: Account) -> None:
+    important, lasting = store(agent, "Kept.", importance=1.0), store(agent, half_life_days=2000)
+    other, odd = store(agent, "Usual."), store(agent, "Another.")
+    makers.update(MemoryEntry, acme, {"pk": odd}, half_life_days=0)  # as without one
     age(acme, 1.1 * HALF_LIFE_DAYS)
     demote_unused_entries(acme.pk)
-    assert (tier(acme, pk), tier(acme, member)) == ("hot", "warm")
-
-
-def test_half_life_of_zero_means_default(agent: Agent, acme: Account) -> None:
-    odd, member = store(agent), store(agent, "Another.")
-    makers.update(MemoryEntry, acme, {"pk": odd}, half_life_days=0)
-    age(acme, 1.1 * HALF_LIFE_DAYS)
-    demote_unused_entries(acme.pk)
-    assert (tier(acme, odd), tier(acme, member)) == ("warm", "warm")
+    assert (tier(acme, important), tier(acme, lasting)) == ("hot", "hot")
+    assert (tier(acme, other), tier(acme, odd)) == ("warm", "warm")
 
 
 def test_pinned_memory_is_not_demoted(agent: Agent, acme: Account) -> None:

@@ -1,10 +1,11 @@
 """No endpoint returns another user's memories, over any type of edge."""
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from django.utils import timezone
+from pytest_django import DjangoDbBlocker
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
@@ -19,70 +20,85 @@ SECRET = "quokka"
 Type = MemoryEdge.Type
 
 
-@pytest.fixture
-def two(agent: Agent, acme: Account) -> dict[str, str]:
-    """Ann's and Bob's memories, linked by every type of edge in both directions."""
+class Linked(NamedTuple):
+    agent: Agent
+    reader: Agent  # without admin scope
+    ids: dict[str, str]  # of memories, by client id
+
+
+def write_memories(agent: Agent) -> dict[str, str]:
     nodes: list[dict[str, Any]] = [
         {"client_id": "ann", "text": "Ann keeps the lighthouse.", "user_id": "ann", "run_id": "r"},
         {"client_id": "run", "text": "In the lighthouse run.", "run_id": "r"},
     ]
     for kind in Type.values:
         secret = {"text": f"Bob's {SECRET} of the lighthouse {kind}.", "entities": [SECRET]}
+        conversation = {"user_id": "ann", "run_id": "other", "visibility": "conversation"}
         nodes += [
             {"client_id": f"bob-{kind}", "user_id": "bob", "run_id": "r", **secret},
             {"client_id": f"bot-{kind}", "agent_id": "bot", **secret},
-            {
-                "client_id": f"run-{kind}",
-                "user_id": "ann",
-                "run_id": "other",
-                "visibility": "conversation",
-                **secret,
-            },
+            {"client_id": f"run-{kind}", **conversation, **secret},
         ]
     written = agent.post("memory/write", {"nodes": nodes}, 201)
-    ids = {node["client_id"]: str(node["id"]) for node in written["nodes"]}
     makers.settle()
-    with acting(acme):
-        MemoryEdge.objects.of(acme).delete()
-        own_ids = [ids["ann"], ids["run"]]
-        foreign_edges = [
-            (kind, pk) for kind in Type.values for name, pk in ids.items() if kind in name
-        ]
-        MemoryEdge.objects.bulk_create(
-            MemoryEdge(
-                id=uuid7(),
-                account_id=acme.pk,
-                src_id=src,
-                dst_id=dst,
-                type=kind,
-                weight=1.0,
-                origin=MemoryEdge.Origin.DERIVED,
-                created_at=timezone.now(),
+    return {node["client_id"]: str(node["id"]) for node in written["nodes"]}
+
+
+@pytest.fixture(scope="module")
+def linked_once(module_database: None, django_db_blocker: DjangoDbBlocker) -> Linked:
+    """Ann's and Bob's memories, linked by every type of edge in both directions."""
+    with django_db_blocker.unblock():
+        account = makers.account("Lighthouse")
+        agent = makers.agent(account)
+        ids = write_memories(agent)
+        foreign = [(kind, pk) for kind in Type.values for name, pk in ids.items() if kind in name]
+        with acting(account):
+            MemoryEdge.objects.of(account).delete()
+            MemoryEdge.objects.bulk_create(
+                MemoryEdge(
+                    id=uuid7(),
+                    account_id=account.pk,
+                    src_id=src,
+                    dst_id=dst,
+                    type=kind,
+                    weight=1.0,
+                    origin=MemoryEdge.Origin.DERIVED,
+                    created_at=timezone.now(),
+                )
+                for kind, pk in foreign
+                for own_id in (ids["ann"], ids["run"])
+                for src, dst in ((own_id, pk), (pk, own_id))
             )
-            for kind, pk in foreign_edges
-            for own_id in own_ids
-            for src, dst in ((own_id, pk), (pk, own_id))
-        )
-    return ids
+        return Linked(agent, makers.agent(account, ("memory:read",)), ids)
 
 
+@pytest.fixture
+def linked(linked_once: Linked, db: None) -> Linked:
+    return linked_once
+
+
+ANYONE = {"OR": [{"user_id": "bob"}, {"user_id": "*"}]}
 QUESTIONS: list[tuple[str, dict[str, Any]]] = [
     ("search", {"query": f"lighthouse {SECRET}", "limit": 200, "explain": True}),
     ("search", {"query": SECRET, "limit": 200, "filters": {"user_id": "bob"}}),
+    ("search", {"query": SECRET, "limit": 200, "filters": {"NOT": {"user_id": "ann"}}}),
+    ("search", {"query": SECRET, "limit": 200, "filters": ANYONE}),
     ("recall_text", {"query_text": "lighthouse", "limit": 200, "include_meta": True}),
     ("recall_text", {"query_text": "lighthouse", "include_slots": True, "max_nodes": 200}),
     ("recall", {"query_embedding": [0.1] * 384, "limit": 200, "max_nodes": 200}),
     ("inject", {"query": f"lighthouse {SECRET}", "max_memories": 50}),
     ("list", {"limit": 200, "filters": {"OR": [{"entities": SECRET}, {"user_id": "*"}]}}),
+    ("list", {"limit": 200, "filters": {"NOT": {"user_id": "ann"}}}),
 ]
 
 
 @pytest.mark.parametrize("viewer", [{"user_id": "ann"}, {"user_id": "ann", "run_id": "r"}])
-def test_users_are_separated(agent: Agent, two: dict[str, str], viewer: dict[str, str]) -> None:
-    hidden = {pk for name, pk in two.items() if name not in ("ann", "run")}
+def test_users_are_separated(linked: Linked, viewer: dict[str, str]) -> None:
+    hidden = {pk for name, pk in linked.ids.items() if name not in ("ann", "run")}
     for endpoint, query in QUESTIONS:
         for past in ({}, {"as_of": timezone.now().isoformat()}):
-            result = json.dumps(agent.post(f"memory/{endpoint}", {**query, **viewer, **past}))
+            body = {**query, **viewer, **past}
+            result = json.dumps(linked.agent.post(f"memory/{endpoint}", body))
             assert f"Bob's {SECRET}" not in result, (endpoint, viewer)
             assert not [pk for pk in hidden if pk in result], (endpoint, viewer)
 
@@ -110,21 +126,15 @@ ENDPOINTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.fixture
-def member(acme: Account) -> Agent:
-    """An agent without admin scope."""
-    return makers.agent(acme, ("memory:read",))
-
-
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint[0])
 def test_owner_in_the_filter_grants_no_more(
-    member: Agent, two: dict[str, str], endpoint: tuple[str, dict[str, Any]]
+    linked: Linked, endpoint: tuple[str, dict[str, Any]]
 ) -> None:
     path, query = f"memory/{endpoint[0]}", endpoint[1]
 
     def result(**more: Any) -> set[str]:
-        whole = json.dumps(member.post(path, {**query, **more}))
-        return {name for name, pk in two.items() if pk in whole}
+        whole = json.dumps(linked.reader.post(path, {**query, **more}))
+        return {name for name, pk in linked.ids.items() if pk in whole}
 
     for filters, named in FIXED:
         hits = result(filters=filters)
@@ -138,17 +148,18 @@ def test_owner_in_the_filter_grants_no_more(
         assert result(filters=filters) == set(), filters
 
 
-def test_assembled_call_excludes_other_users_memories(agent: Agent, two: dict[str, str]) -> None:
+def test_assembled_call_excludes_other_users_memories(linked: Linked) -> None:
     query = {"role": "user", "content": f"Who keeps the lighthouse, and what of the {SECRET}?"}
     body = {"messages": [query], "sources": ["memory"], "user_id": "ann", "run_id": "r"}
-    new = json.dumps(agent.post("context/assemble", body, 201))
+    new = json.dumps(linked.agent.post("context/assemble", body, 201))
     assert "Ann keeps the lighthouse." in new
     assert f"Bob's {SECRET}" not in new
-    assert not [pk for name, pk in two.items() if name not in ("ann", "run") and pk in new]
+    assert not [pk for name, pk in linked.ids.items() if name not in ("ann", "run") and pk in new]
 
 
-def test_no_get_history_or_rating_for_other_users(agent: Agent, two: dict[str, str]) -> None:
-    for name, pk in two.items():
+def test_no_get_history_or_rating_for_other_users(linked: Linked) -> None:
+    agent = linked.agent
+    for name, pk in linked.ids.items():
         if not name.startswith(("bob", "bot")):
             continue
         agent.post("memory/get", {"id": pk, "user_id": "ann"}, 404)
@@ -156,10 +167,11 @@ def test_no_get_history_or_rating_for_other_users(agent: Agent, two: dict[str, s
         agent.get(f"memory/{pk}/history", 404, user_id="ann")
 
 
-def test_owner_sees_own_memories(agent: Agent, two: dict[str, str]) -> None:
+def test_owner_sees_own_memories(linked: Linked) -> None:
     """Prove that the tests above do not pass on empty responses."""
-    result = agent.post("memory/recall_text", {"query_text": "lighthouse", "user_id": "ann"})
-    assert [node["id"] for node in result["subgraph"]["nodes"]] == [two["ann"]]
+    query = {"query_text": "lighthouse", "user_id": "ann"}
+    result = linked.agent.post("memory/recall_text", query)
+    assert [node["id"] for node in result["subgraph"]["nodes"]] == [linked.ids["ann"]]
 
 
 def test_hidden_entries_are_not_reached_over_edges(agent: Agent, acme: Account) -> None:

@@ -50,19 +50,14 @@ def test_variants_rank_with_and_without_context(client: APIClient) -> None:
     assert scores[0][TURNS[1]] > scores[1][TURNS[1]]
 
 
-@pytest.mark.parametrize("path", ["memory/recall_text", "memory/inject"])
-def test_recall_and_inject_state_their_variant(client: APIClient, path: str) -> None:
-    answer = ask(client, path, "v4")
-    cited = (
-        answer["context"]["citations"]
-        if "context" in answer
-        else [each for memory in answer["memories"] for each in memory["citations"]]
-    )
-    assert answer["variant"] == "v4"
-    assert {each["variant"] for each in cited} == {"v4"}
-
-
-def test_assembled_call_uses_the_variant(client: APIClient) -> None:
+def test_other_endpoints_use_the_variant(client: APIClient) -> None:
+    recalled, injected = ask(client, "memory/recall_text", "v4"), ask(client, "memory/inject", "v4")
+    for answer, cited in (
+        (recalled, recalled["context"]["citations"]),
+        (injected, [each for memory in injected["memories"] for each in memory["citations"]]),
+    ):
+        assert answer["variant"] == "v4"
+        assert {each["variant"] for each in cited} == {"v4"}
     content = {"messages": [{"role": "user", "content": "When does the kiln fire?"}]}
     cost = ask(client, "context/assemble", "v4", **content)["context_cost"]
     cited = [each for each in cost["citations"] if each["kind"] == "memory_entry"]
@@ -70,17 +65,15 @@ def test_assembled_call_uses_the_variant(client: APIClient) -> None:
     assert {each["algo_version"] for each in cited} == {"3"}
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["memory/search", "memory/store", "knowledge/search", "context/prepare", "tool-results/search"],
-)
-def test_rejects_unknown_variants(client: APIClient, path: str) -> None:
-    answer = client.post(f"/v1/{path}", {}, format="json", headers={VARIANT_HEADER: "v9"})
-    assert (answer.status_code, answer.json()["error"]) == (400, "unknown_variant")
+def test_rejects_unknown_variants(agent: Agent) -> None:
+    memory = ("memory/search", "memory/store")
+    for path in (*memory, "knowledge/search", "context/prepare", "tool-results/search"):
+        refused = agent.post(path, {}, 400, **{VARIANT_HEADER: "v9"})
+        assert refused["error"] == "unknown_variant", path
 
 
-def test_schema_documents_the_header(agent: Agent, client: APIClient) -> None:
-    paths = client.get("/v1/schema?format=json").json()["paths"]
+def test_schema_documents_the_header(agent: Agent) -> None:
+    paths = agent.get("schema", format="json")["paths"]
     for path, method in (("memory/search", "post"), ("tool-results", "get")):
         names = [each["name"] for each in paths[f"/v1/{path}"][method]["parameters"]]
         assert VARIANT_HEADER in names

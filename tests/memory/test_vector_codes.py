@@ -1,15 +1,11 @@
 """Codes choose the nearest vectors, and a document never stays in the array of a former group."""
 
-from threading import Thread
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import psycopg
-from django.conf import settings
-from django.db import connection
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.runtime import embedded
 from kmapp.search.codes import Coder
 from kmapp.search.models import IndexedDocument, PackedReaderGroup
 from kmapp.search.packing import purge_removed
@@ -17,6 +13,7 @@ from memory.actions import review
 from memory.benchmarks.synthetic_entries import Cloud
 from memory.models.entries import COLLECTION
 from tests import makers
+from tests.race import run_on_own_connection, wait_until_blocked
 
 
 def test_codes_choose_the_nearest_vectors() -> None:
@@ -38,15 +35,14 @@ def test_forgetting_waits_for_a_process_that_packs(committed: str, acme: Account
     def forget() -> None:
         with acting(acme):
             review.forget(makers.decision(entry))
-        connection.close()
 
-    thread = Thread(target=forget)
-    with psycopg.connect(embedded.server_url(settings.DATA_DIR), dbname=committed) as packing:
-        packing.execute("UPDATE search_indexeddocument SET number = 0")
-        thread.start()
-        thread.join(1)
-        assert thread.is_alive()
-    thread.join(20)
+    with ThreadPoolExecutor(1) as pool:
+        with acting(acme):
+            IndexedDocument.objects.of(acme).update(number=0)
+            later = pool.submit(run_on_own_connection, forget)
+            wait_until_blocked(later)
+            assert not later.done()
+        later.result(20)
     row = makers.get(IndexedDocument, acme, document=entry.pk, collection=COLLECTION)
     assert (row.number, row.reader_group) == (None, "nobody")
     purge_removed(acme.pk, COLLECTION)

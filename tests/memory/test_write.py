@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import uuid4, uuid5
 
-import pytest
 from django.conf import settings
 from django.test import override_settings
 
@@ -38,15 +37,11 @@ def test_batch_is_one_commit(agent: Agent) -> None:
     assert len(set(backfill["event_ids"])) == 2
 
 
-def test_repeated_body_returns_the_first_result(agent: Agent) -> None:
+def test_client_id_names_one_body(agent: Agent) -> None:
     first = agent.post("memory/write", {"nodes": [NODE]}, 201)
     again = agent.post("memory/write", {"nodes": [NODE]}, 200)
     assert again["nodes"] == first["nodes"]
     assert again["commit_id"] == first["commit_id"]
-
-
-def test_changed_body_is_a_conflict(agent: Agent) -> None:
-    agent.post("memory/write", {"nodes": [NODE]}, 201)
     got = agent.post("memory/write", {"nodes": [{**NODE, "text_summary": "Tea? No."}]}, 409)
     assert got["error"] == "client_id_conflict"
     assert got["issues"][0]["path"] == "nodes.0.client_id"
@@ -55,63 +50,55 @@ def test_changed_body_is_a_conflict(agent: Agent) -> None:
 OWNER_FIELDS = ("user_id", "agent_id", "app_id", "run_id", "visibility")
 
 
-@pytest.mark.parametrize(
-    ("of_all", "node", "saved"),
-    [
-        ({"user_id": "ann"}, {}, ("ann", "", "", "", "user")),
-        ({"run_id": "r", "app_id": "a"}, {}, ("", "", "a", "r", "conversation")),
-        ({"session_id": "r"}, {}, ("", "", "", "r", "conversation")),
-        ({"conversation_id": "r"}, {"session_id": "s"}, ("", "", "", "s", "conversation")),
-        ({"consumer_agent_id": "bot"}, {"user_id": "ann"}, ("ann", "bot", "", "", "user")),
-        ({"agent_id": "bot"}, {"consumer_agent_id": "bee"}, ("", "bee", "", "", "user")),
-        ({"user_id": "ann"}, {"user_id": "bob"}, ("bob", "", "", "", "user")),
-        ({"user_id": "ann"}, {"user_id": None, "agent_id": " "}, ("ann", "", "", "", "user")),
-        ({"user_id": "ann", "visibility": "conversation"}, {"run_id": "r"},
-         ("ann", "", "", "r", "conversation")),
-        ({"visibility": "conversation", "run_id": "r"}, {"visibility": "account"},
-         ("", "", "", "r", "account")),
-        # A lane applies only to nodes without an owner.
-        ({"memory_lane": "private", "user_id": "ann", "owner_agent_id": "bot"}, {},
-         ("ann", "", "", "", "user")),
-        ({"memory_lane": "private", "run_id": "r", "owner_agent_id": "bot"}, {},
-         ("", "bot", "", "r", "user")),
-    ],
-)  # fmt: skip
-def test_batch_values_are_defaults_for_nodes(
-    of_all: dict[str, Any],
-    node: dict[str, Any],
-    saved: tuple[str, ...],
-    agent: Agent,
-    acme: Account,
-) -> None:
-    text = {"client_id": "a", "text": "The lamp is lit.", **node}
-    body = {**of_all, "nodes": [text]}
-    first = agent.post("memory/write", body, 201)
-    with acting(acme):
-        assert MemoryEntry.objects.values_list(*OWNER_FIELDS).get() == saved
-    assert agent.post("memory/write", body, 200)["nodes"] == first["nodes"]
-    other = agent.post("memory/write", {**body, "app_id": "another"}, 409)
-    assert other["error"] == "client_id_conflict"
+# The values of the batch, those of its node, and what is stored.
+DEFAULTS: list[tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = [
+    ({"user_id": "ann"}, {}, ("ann", "", "", "", "user")),
+    ({"run_id": "r", "app_id": "a"}, {}, ("", "", "a", "r", "conversation")),
+    ({"session_id": "r"}, {}, ("", "", "", "r", "conversation")),
+    ({"conversation_id": "r"}, {"session_id": "s"}, ("", "", "", "s", "conversation")),
+    ({"consumer_agent_id": "bot"}, {"user_id": "ann"}, ("ann", "bot", "", "", "user")),
+    ({"agent_id": "bot"}, {"consumer_agent_id": "bee"}, ("", "bee", "", "", "user")),
+    ({"user_id": "ann"}, {"user_id": "bob"}, ("bob", "", "", "", "user")),
+    ({"user_id": "ann"}, {"user_id": None, "agent_id": " "}, ("ann", "", "", "", "user")),
+    ({"user_id": "ann", "visibility": "conversation"}, {"run_id": "r"},
+     ("ann", "", "", "r", "conversation")),
+    ({"visibility": "conversation", "run_id": "r"}, {"visibility": "account"},
+     ("", "", "", "r", "account")),
+    # A lane applies only to nodes without an owner.
+    ({"memory_lane": "private", "user_id": "ann", "owner_agent_id": "bot"}, {},
+     ("ann", "", "", "", "user")),
+    ({"memory_lane": "private", "run_id": "r", "owner_agent_id": "bot"}, {},
+     ("", "bot", "", "r", "user")),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("of_all", "node", "paths"),
-    [
-        ({"visibility": "conversation"}, {}, ["nodes.0.run_id"]),
-        ({"visibility": "user", "run_id": "r"}, {}, ["nodes.0.user_id"]),
-        ({"run_id": "r"}, {"visibility": "user"}, ["nodes.0.user_id"]),
-        ({"user_id": "u" * 201}, {}, ["user_id"]),
-        ({"session_id": 7}, {}, ["session_id"]),
-        ({"visibility": "everyone"}, {}, ["visibility"]),
-        ({"user_id": "ann"}, {"user_id": 7}, ["nodes.0.user_id"]),
-    ],
-)
-def test_invalid_defaults_are_reported_on_the_node(
-    of_all: dict[str, Any], node: dict[str, Any], paths: list[str], agent: Agent
-) -> None:
-    body = {**of_all, "nodes": [{"text": "The lamp is lit.", **node}]}
-    refused = agent.post("memory/write", body, 400)
-    assert [issue["path"] for issue in refused["issues"]] == paths
+def test_batch_values_are_defaults_for_nodes(agent: Agent, acme: Account) -> None:
+    for number, (of_all, node, saved) in enumerate(DEFAULTS):
+        text = {"client_id": f"c{number}", "text": "The lamp is lit.", **node}
+        body = {**of_all, "nodes": [text]}
+        first = agent.post("memory/write", body, 201)
+        with acting(acme):
+            rows = MemoryEntry.objects.values_list(*OWNER_FIELDS)
+            assert rows.get(client_id=f"c{number}") == saved, body
+        assert agent.post("memory/write", body, 200)["nodes"] == first["nodes"], body
+        other = agent.post("memory/write", {**body, "app_id": "another"}, 409)
+        assert other["error"] == "client_id_conflict", body
+
+
+def test_invalid_defaults_are_reported_on_the_node(agent: Agent) -> None:
+    invalid: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+        ({"visibility": "conversation"}, {}, "nodes.0.run_id"),
+        ({"visibility": "user", "run_id": "r"}, {}, "nodes.0.user_id"),
+        ({"run_id": "r"}, {"visibility": "user"}, "nodes.0.user_id"),
+        ({"user_id": "u" * 201}, {}, "user_id"),
+        ({"session_id": 7}, {}, "session_id"),
+        ({"visibility": "everyone"}, {}, "visibility"),
+        ({"user_id": "ann"}, {"user_id": 7}, "nodes.0.user_id"),
+    ]
+    for of_all, node, path in invalid:
+        body = {**of_all, "nodes": [{"text": "The lamp is lit.", **node}]}
+        refused = agent.post("memory/write", body, 400)
+        assert [issue["path"] for issue in refused["issues"]] == [path], body
 
 
 def test_same_effective_values_are_the_same_write(agent: Agent) -> None:
@@ -127,22 +114,14 @@ def test_memory_for_a_user_needs_no_review(agent: Agent) -> None:
     nodes = [{"text": f"Lamp {number}."} for number in range(3)]
     written = agent.post("memory/write", {"user_id": "ann", "nodes": nodes}, 201)
     assert [node["status"] for node in written["nodes"]] == ["active"] * 3
-    refused = agent.post("memory/write", {"nodes": nodes, "account_id": "rival"}, 403)
-    assert refused["error"] == "identity_mismatch"
 
 
-def test_words_are_found_before_embedding(agent: Agent) -> None:
-    agent.post("memory/write", {"nodes": [NODE]}, 201)
-    hits = agent.post("memory/search", {"query": "oolong", "user_id": "u1", "explain": True})
-    assert hits["results"][0]["client_id"] == "c1"
-    assert hits["results"][0]["embedding_status"] == "PENDING"
-    parts = hits["results"][0]["explain"]["parts"]
-    assert abs(sum(parts.values()) - hits["results"][0]["score"]) < 1e-6
-
-
-def test_rejects_a_node_of_another_account(agent: Agent) -> None:
-    got = agent.post("memory/write", {"nodes": [{**NODE, "tenant_id": "rival"}]}, 403)
-    assert got["error"] == "identity_mismatch"
+def test_rejects_a_memory_of_another_account(agent: Agent) -> None:
+    for body in (
+        {"nodes": [NODE], "account_id": "rival"},
+        {"nodes": [{**NODE, "tenant_id": "rival"}]},
+    ):
+        assert agent.post("memory/write", body, 403)["error"] == "identity_mismatch"
 
 
 def test_redaction_settings_do_not_change_the_digest(agent: Agent, acme: Account) -> None:
@@ -188,13 +167,6 @@ def test_cannot_take_an_id_of_another_account(agent: Agent, rival: Account) -> N
     agent.post("memory/store", {"text": "Mine.", "id": str(uuid4())}, 201)
 
 
-def test_auto_embed_false_creates_no_vector(agent: Agent) -> None:
-    nodes = [{"text": "Unsaid.", "user_id": "u"}]
-    written = agent.post("memory/write", {"nodes": nodes, "auto_embed": False}, 201)
-    result = agent.post("memory/get", {"id": written["nodes"][0]["id"]})
-    assert result["embedding_status"] == "NONE"
-
-
 TRAIN = {"text": "Ann takes the train to Ostrey on Mondays.", "user_id": "ann", "tags": ["travel"]}
 
 
@@ -213,9 +185,9 @@ def test_storing_the_same_text_returns_the_existing_memory(agent: Agent, acme: A
         assert (MemoryEntry.objects.count(), Commit.objects.count()) == (1, commits)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
+def test_different_attributes_are_stored(agent: Agent, acme: Account) -> None:
+    ids = {agent.post("memory/store", TRAIN, 201)["id"]}
+    others: list[dict[str, Any]] = [
         {"user_id": "bob"},
         {"agent_id": "bot"},
         {"run_id": "r"},
@@ -227,14 +199,10 @@ def test_storing_the_same_text_returns_the_existing_memory(agent: Agent, acme: A
         {"text": "Ann takes the train to Ostrey on Sundays."},
         {"client_id": "mine"},
         {"dedupe": False},
-    ],
-)
-def test_different_attributes_are_stored(
-    agent: Agent, acme: Account, other: dict[str, Any]
-) -> None:
-    first = agent.post("memory/store", TRAIN, 201)
-    assert agent.post("memory/store", {**TRAIN, **other}, 201)["id"] != first["id"]
-    assert count(acme) == 2
+    ]
+    for other in others:
+        ids.add(agent.post("memory/store", {**TRAIN, **other}, 201)["id"])
+    assert len(ids) == count(acme) == 1 + len(others)
 
 
 def test_inactive_memories_are_not_duplicates(agent: Agent, acme: Account) -> None:

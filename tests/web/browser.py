@@ -71,7 +71,7 @@ def served(application: Any = None) -> Iterator[str]:
     """Serve the product, or another application, on a free port, one thread per request."""
     server = ThreadedWSGIServer(("127.0.0.1", 0), _Quiet)
     server.set_app(application or get_wsgi_application())
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
