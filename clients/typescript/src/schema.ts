@@ -1561,6 +1561,7 @@ export interface components {
         };
         /** @description The stored messages, and the event of the extraction. */
         AddAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             event_id: string | null;
             status: string;
             state: string;
@@ -1734,6 +1735,7 @@ export interface components {
         };
         /** @description Tool results, newest first; `next` is the `before` of the next page. */
         ArchivePage: {
+            warnings?: components["schemas"]["FieldWarning"][];
             results: components["schemas"]["Archive"][];
             next: string | null;
         };
@@ -1747,6 +1749,7 @@ export interface components {
         };
         /** @description Tool results, best first. */
         ArchivesFound: {
+            warnings?: components["schemas"]["FieldWarning"][];
             results: components["schemas"]["ArchiveHit"][];
             decisions: {
                 [key: string]: unknown;
@@ -1819,6 +1822,7 @@ export interface components {
         };
         /** @description A call to send. For Anthropic, `system` is a parameter of its own. */
         AssembledCall: {
+            warnings?: components["schemas"]["FieldWarning"][];
             withheld?: number;
             /** Format: uuid */
             report_id: string;
@@ -1863,6 +1867,7 @@ export interface components {
         };
         /** @description A test of a rule on past decisions; `status` is pending, running, succeeded or failed. */
         BacktestShown: {
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             id: string;
             /** Format: uuid */
@@ -1902,6 +1907,7 @@ export interface components {
         };
         /** @description `policy` holds the changes to the default; `effective_policy` is the result. */
         CallSettings: {
+            warnings?: components["schemas"]["FieldWarning"][];
             inputs_days: number;
             policy: {
                 [key: string]: unknown;
@@ -1935,6 +1941,7 @@ export interface components {
         };
         /** @description Checkpoints. */
         CheckpointsAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             checkpoints: components["schemas"]["CheckpointShown"][];
         };
         /** @description Checkpoints as they are in the file: one object per line. */
@@ -2012,12 +2019,15 @@ export interface components {
             /** Format: uuid */
             latest_decision_id: string;
         };
-        /** @description Commits of the account, oldest first. */
+        /** @description Commits of the account, oldest first; `next` is the `after` of the next page. */
         CommitsAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             commits: components["schemas"]["LedgerCommit"][];
+            next: number | null;
         };
         /** @description One comparison with its totals. */
         Comparison: {
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             id: string;
             status: string;
@@ -2047,6 +2057,7 @@ export interface components {
         };
         /** @description One comparison with its progress; `gone` counts calls whose inputs have expired. */
         ComparisonBrief: {
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             id: string;
             status: string;
@@ -2078,6 +2089,7 @@ export interface components {
         };
         /** @description Comparisons, newest first; `next` is an offset. */
         ComparisonPage: {
+            warnings?: components["schemas"]["FieldWarning"][];
             results: components["schemas"]["ComparisonBrief"][];
             next: number | null;
         };
@@ -2097,6 +2109,7 @@ export interface components {
         };
         /** @description Comparisons, the largest change first; `next` is an offset. */
         ComparisonsAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             results: components["schemas"]["ComparisonAnswer"][];
             next: number | null;
         };
@@ -2188,6 +2201,7 @@ export interface components {
         };
         /** @description `cut`: only the newest calls are counted. `next`: an offset. */
         Costs: {
+            warnings?: components["schemas"]["FieldWarning"][];
             by: string;
             days: number;
             calls: number;
@@ -2204,6 +2218,7 @@ export interface components {
             /** Format: uuid */
             tenant_id: string;
             scope: string;
+            warnings?: components["schemas"]["FieldWarning"][];
             lookup_mode: string;
             decision: components["schemas"]["DecisionShown"];
         };
@@ -2286,6 +2301,7 @@ export interface components {
         };
         /** @description Calls of a comparison, the largest change first; `next` is an offset. */
         DifferencePage: {
+            warnings?: components["schemas"]["FieldWarning"][];
             results: components["schemas"]["CallDifference"][];
             next: number | null;
         };
@@ -2395,6 +2411,7 @@ export interface components {
         };
         /** @description The result of an erasure, and the commit that records it. */
         Erasure: {
+            warnings?: components["schemas"]["FieldWarning"][];
             erased: components["schemas"]["ErasureErasedEnum"];
             count: number;
             /** Format: uuid */
@@ -2404,6 +2421,7 @@ export interface components {
         };
         /** @description The number of selected memories; nothing is erased yet. */
         ErasureCount: {
+            warnings?: components["schemas"]["FieldWarning"][];
             erased: components["schemas"]["ErasureCountErasedEnum"];
             count: number;
             goes: components["schemas"]["Traces"];
@@ -2444,6 +2462,7 @@ export interface components {
             /** Format: uuid */
             tenant_id: string;
             scope: string;
+            warnings?: components["schemas"]["FieldWarning"][];
             withheld?: number;
             considered: number;
             matched: number;
@@ -2554,6 +2573,7 @@ export interface components {
             /** Format: uuid */
             tenant_id: string;
             scope: string;
+            warnings?: components["schemas"]["FieldWarning"][];
             ok: boolean;
             updated_rules: number;
             rule_node_ids: string[];
@@ -2610,6 +2630,13 @@ export interface components {
             commit_id: string;
             /** Format: date-time */
             created_at: string;
+        };
+        /** @description A field of the request that the endpoint does not know, and the nearest known name. */
+        FieldWarning: {
+            code: string;
+            path: string;
+            nearest: string | null;
+            message: string;
         };
         Filters: {
             user_id?: string | "*" | null | string[] | {
@@ -2942,6 +2969,7 @@ export interface components {
         };
         /** @description The result of forgetting; complete when all events have succeeded. */
         Forgetting: {
+            warnings?: components["schemas"]["FieldWarning"][];
             forgotten: boolean;
             count: number;
             status: string;
@@ -2950,6 +2978,7 @@ export interface components {
         };
         /** @description The number of selected memories; nothing is forgotten yet. */
         ForgettingCount: {
+            warnings?: components["schemas"]["FieldWarning"][];
             forgotten: boolean;
             count: number;
             needs_review: number;
@@ -2970,6 +2999,7 @@ export interface components {
         };
         /** @description The evidence that a rule needs to become active, and the retention of decisions. */
         GateShown: {
+            warnings?: components["schemas"]["FieldWarning"][];
             min_seen: number;
             min_changed: number;
             /** Format: double */
@@ -2996,11 +3026,13 @@ export interface components {
             seq: number;
             commit_hash: string;
         };
-        /** @description All versions of a memory, oldest first. */
+        /** @description Versions of a memory, oldest first; `next` is the `after` of the next page. */
         HistoryAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             id: string;
             versions: components["schemas"]["Version"][];
+            next: number | null;
         };
         /** @description A search result. Memories of the states COLD and NONE have no embedding. */
         Hit: {
@@ -3036,6 +3068,7 @@ export interface components {
         };
         /** @description The result of an ingestion. `commit_id` is null if nothing changed. */
         IngestAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             source: components["schemas"]["SourceAnswer"];
             documents: components["schemas"]["DocumentAnswer"][];
             added: string[];
@@ -3065,6 +3098,7 @@ export interface components {
             variant: string;
             index_version: string;
             algo_version: string;
+            warnings?: components["schemas"]["FieldWarning"][];
             withheld?: number;
             text: string;
             memories: components["schemas"]["Hit"][];
@@ -3126,6 +3160,7 @@ export interface components {
         JSON: unknown;
         /** @description The number of judgements that were new or different. */
         JudgedAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             changed: number;
         };
         /** @description Whether a memory is relevant to a question of this owner; null withdraws the judgement. */
@@ -3144,6 +3179,7 @@ export interface components {
         };
         /** @description Judgements, newest first; `next` is an offset. */
         JudgementsAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             results: components["schemas"]["StoredJudgement"][];
             next: number | null;
         };
@@ -3197,6 +3233,7 @@ export interface components {
         };
         /** @description Passages, best first, with the index and algorithm versions and the search decisions. */
         KnowledgeSearchAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             withheld?: number;
             results: components["schemas"]["SnippetAnswer"][];
             variant: string;
@@ -3261,6 +3298,7 @@ export interface components {
         };
         /** @description A page of memories; the cursor of the next page, or null. */
         ListAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             withheld?: number;
             results: components["schemas"]["Memory"][];
             next_cursor: string | null;
@@ -3315,6 +3353,7 @@ export interface components {
         LoadEnum: "none" | "keywords" | "semantic" | "hybrid";
         /** @description A tool result: all of it, a range, or the requested passages. */
         Loaded: {
+            warnings?: components["schemas"]["FieldWarning"][];
             archive: components["schemas"]["Archive"];
             tool_input: unknown;
             content: string;
@@ -3368,6 +3407,7 @@ export interface components {
         };
         /** @description Texts in prompt order, the report, and the `state` for the next request. */
         LoreAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             withheld?: number;
             results: components["schemas"]["LoreSnippet"][];
             build_report: components["schemas"]["LoreReport"];
@@ -3473,6 +3513,7 @@ export interface components {
         };
         /** @description A memory with all fields, without its embedding. */
         Memory: {
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             id: string;
             client_id: string | null;
@@ -3532,6 +3573,7 @@ export interface components {
         MemoryTypeEnum: "procedural_memory";
         /** @description A memory with the state of its embedding. */
         MemoryWithVector: {
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             id: string;
             client_id: string | null;
@@ -3702,6 +3744,7 @@ export interface components {
         };
         /** @description Messages for the model, with the changes. */
         PreparedAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             messages: {
                 [key: string]: unknown;
             }[];
@@ -3714,6 +3757,7 @@ export interface components {
         };
         /** @description The content for the conversation: the result unchanged, or its placeholder. */
         Processed: {
+            warnings?: components["schemas"]["FieldWarning"][];
             archived: boolean;
             content: string;
             tokens: components["schemas"]["Size"];
@@ -3721,6 +3765,7 @@ export interface components {
         };
         /** @description A proposed memory, and the one that it would supersede. */
         Proposal: {
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             id: string;
             client_id: string | null;
@@ -3777,6 +3822,7 @@ export interface components {
         ProviderEnum: "openai" | "anthropic";
         /** @description The cited text, unchanged. `moved` describes the current document if it differs. */
         QuotedAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             text: string;
             document: components["schemas"]["DocumentAnswer"];
             source: string;
@@ -3804,6 +3850,7 @@ export interface components {
         };
         /** @description Learned search weights with their results on held-out questions. */
         RankingAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             id: string;
             number: number;
@@ -3835,6 +3882,7 @@ export interface components {
         };
         /** @description A rating, and its effect on the memory. */
         Rating: {
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             id: string;
             /** Format: uuid */
@@ -3853,6 +3901,7 @@ export interface components {
             variant: string;
             index_version: string;
             algo_version: string;
+            warnings?: components["schemas"]["FieldWarning"][];
             withheld?: number;
             /** Format: uuid */
             tenant_id: string;
@@ -3946,6 +3995,7 @@ export interface components {
             variant: string;
             index_version: string;
             algo_version: string;
+            warnings?: components["schemas"]["FieldWarning"][];
             withheld?: number;
             /** Format: uuid */
             tenant_id: string;
@@ -4080,6 +4130,7 @@ export interface components {
             tools_gained: string[];
             messages_lost: number[];
             messages_gained: number[];
+            warnings?: components["schemas"]["FieldWarning"][];
             policy: {
                 [key: string]: unknown;
             };
@@ -4102,6 +4153,7 @@ export interface components {
             outcome: components["schemas"]["Outcome"];
             /** Format: date-time */
             created_at: string;
+            warnings?: components["schemas"]["FieldWarning"][];
             context_cost: components["schemas"]["ContextCost"];
             attributes: {
                 [key: string]: unknown;
@@ -4128,6 +4180,7 @@ export interface components {
         };
         /** @description Calls, newest first; `next` is the `before` of the next page. */
         ReportPage: {
+            warnings?: components["schemas"]["FieldWarning"][];
             results: components["schemas"]["ReportBrief"][];
             next: string | null;
         };
@@ -4238,6 +4291,7 @@ export interface components {
         RuleOutcome: "positive" | "neutral" | "negative" | "very_negative";
         /** @description A rule. `if`, `then` and `exceptions` have the suffix `_json`. */
         RuleShown: {
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             id: string;
             uri: string;
@@ -4287,6 +4341,7 @@ export interface components {
         };
         /** @description A page of rules; `next` is the `after` of the next page. */
         RulesAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             withheld?: number;
             rules: components["schemas"]["RuleShown"][];
             next: string | null;
@@ -4296,6 +4351,7 @@ export interface components {
             /** Format: uuid */
             tenant_id: string;
             scope: string;
+            warnings?: components["schemas"]["FieldWarning"][];
             run_id: string;
             lifecycle: components["schemas"]["Lifecycle"];
             decisions: components["schemas"]["DecisionShown"][];
@@ -4329,6 +4385,7 @@ export interface components {
             variant: string;
             index_version: string;
             algo_version: string;
+            warnings?: components["schemas"]["FieldWarning"][];
             withheld?: number;
             results: components["schemas"]["Hit"][];
             decisions: {
@@ -4377,6 +4434,7 @@ export interface components {
             /** Format: uuid */
             tenant_id: string;
             scope: string;
+            warnings?: components["schemas"]["FieldWarning"][];
             withheld?: number;
             candidates: string[];
             selection: components["schemas"]["SelectionShown"];
@@ -4506,6 +4564,7 @@ export interface components {
         };
         /** @description A source of documents. */
         SourceAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             id: string;
             name: string;
@@ -4556,6 +4615,7 @@ export interface components {
         };
         /** @description A page of sources by name; `next` is the `after` of the next page. */
         SourcesAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             sources: components["schemas"]["SourceAnswer"][];
             next: string | null;
         };
@@ -4579,6 +4639,7 @@ export interface components {
             /** Format: uuid */
             tenant_id: string;
             scope: string;
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             rule_node_id: string;
             state: string;
@@ -4641,6 +4702,7 @@ export interface components {
         };
         /** @description The stored memory; `decisions` lists duplicates and similar memories. */
         StoreAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             id: string;
             client_id: string | null;
@@ -4766,6 +4828,7 @@ export interface components {
         TierEnum: "hot" | "warm" | "cold" | "archive";
         /** @description A tool definition, and the paragraph for the system prompt. */
         ToolAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             tool: {
                 [key: string]: unknown;
             };
@@ -4971,6 +5034,7 @@ export interface components {
         };
         /** @description Statistics by variant, over the newest calls of a period. */
         VariantResults: {
+            warnings?: components["schemas"]["FieldWarning"][];
             days: number;
             shares: {
                 [key: string]: number;
@@ -5027,6 +5091,7 @@ export interface components {
         };
         /** @description A webhook. `secret` is present when it is created, and never again. */
         WebhookAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             id: string;
             name: string;
@@ -5086,6 +5151,7 @@ export interface components {
         };
         /** @description The result of a write. The commit is null if nothing changed. */
         WriteAnswer: {
+            warnings?: components["schemas"]["FieldWarning"][];
             /** Format: uuid */
             tenant_id: string;
             scope: string;
