@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
-from pathlib import PurePosixPath
 from tempfile import TemporaryFile
 from typing import BinaryIO
 from uuid import UUID
@@ -27,7 +26,13 @@ from knowledge.actions.prepare_delivery import (
 )
 from knowledge.actions.sources import lock_source
 from knowledge.models import KnowledgeDocument, KnowledgePiece
-from knowledge.parsing.formats import ARCHIVE, Format, extract_title, find_format
+from knowledge.parsing.formats import (
+    ARCHIVE,
+    Format,
+    extract_title,
+    find_format,
+    get_archive_folder,
+)
 from knowledge.parsing.sandbox import CannotParse, parse_in_sandbox, unpack_in_sandbox
 from knowledge.retrieval.cache_version import invalidate_cache
 
@@ -122,7 +127,7 @@ def unpack_archive(document: KnowledgeDocument, files: Iterator[tuple[str, bytes
 
     Stops if the archive was replaced or removed, because its files are those of the newer one.
     """
-    source, folder = document.source, str(PurePosixPath(document.ref).with_suffix(""))
+    source, folder = document.source, get_archive_folder(document.ref)
     seen: set[str] = set()
     batch: list[Delivery] = []
     for name, data in files:
