@@ -12,7 +12,9 @@ from context.actions.backfill_markers import backfill_markers
 from context.assembly.snippet_locks import SOURCE_MODELS
 from context.models import (
     ContextBody,
+    ContextCitation,
     ContextComparison,
+    ContextCostReport,
     ContextInput,
     ContextSettings,
     ContextSummary,
@@ -24,6 +26,7 @@ from kmapp.accounts.personal_data import register_erase_handler
 from kmapp.database.clock import steady_time
 from kmapp.database.response_timeout import extend_statement_timeout
 from kmapp.database.row_locks import lock_for_erasure
+from kmapp.search.lookups import IdArray
 
 BATCH = 1_000
 FULL_SCAN = 60  # seconds for a scan of all parts of the account
@@ -46,6 +49,21 @@ REMOVE_PARTS = """
 UPDATE context_contextinput SET rest = rest - 'compacted',
   messages = ARRAY(SELECT m FROM unnest(messages) m WHERE m <> ALL (%s)) || %s
  WHERE account_id = %s AND report_id = ANY (%s)
+"""
+# Leaves only the ids of erased objects in the reports of calls: no title, path, heading or match.
+REMOVE_CITED = """
+UPDATE context_contextcostreport SET report = report || jsonb_build_object(
+  'citations', (
+    SELECT coalesce(jsonb_agg(CASE WHEN c ->> 'ref' = ANY (%(refs)s) THEN
+        (c - ARRAY['uri', 'observed_at']) || jsonb_build_object('title', NULL, 'locator',
+          jsonb_strip_nulls(jsonb_build_object('chunk_id', c #> '{locator,chunk_id}')))
+        ELSE c END ORDER BY n), '[]')
+      FROM jsonb_array_elements(report -> 'citations') WITH ORDINALITY AS cited (c, n)),
+  'items', (
+    SELECT coalesce(jsonb_agg(CASE WHEN i ->> 'ref' = ANY (%(refs)s) THEN
+        i || '{"why": {}}' ELSE i END ORDER BY n), '[]')
+      FROM jsonb_array_elements(report -> 'items') WITH ORDINALITY AS listed (i, n)))
+ WHERE account_id = %(account)s AND id = ANY (%(reports)s)
 """
 MISSING_BODY = UUID(int=0)
 UUID_SHAPE = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
@@ -93,12 +111,13 @@ def _delete_batch(account_id: UUID, table: str, column: str, cutoff: date) -> in
 
 @register_erase_handler
 def delete_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
-    """Delete the inputs with erased content, and its text. Inside `acting`.
+    """Delete the inputs with erased content, its text, and its titles in reports. Inside `acting`.
 
     Waits for calls with it that are being recorded.
     """
     lock_for_erasure(account_id, dict.fromkeys(SOURCE_MODELS.values(), ids))
     refs = [str(pk) for pk in ids]
+    _remove_citations(account_id, ids)
     rows = ContextInput.objects.of(account_id).filter(refs__overlap=refs)
     body_ids = {
         snippet["text"]
@@ -109,6 +128,20 @@ def delete_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
     delete_unshared_bodies(account_id, list(rows.values_list("report_id", flat=True)))
     rows.delete()
     ContextBody.objects.of(account_id).filter(pk__in=body_ids).delete()
+
+
+def _remove_citations(account_id: UUID, ids: Sequence[UUID]) -> None:
+    """Remove what the reports of calls state about these objects, except their ids."""
+    citations = ContextCitation.objects.of(account_id).filter(ref__any_of=IdArray(ids))
+    cited_in = list(citations.values_list("report_id", flat=True).distinct())
+    if not cited_in:
+        return
+    reports = ContextCostReport.objects.of(account_id).filter(pk__any_of=IdArray(cited_in))
+    list(reports.order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    refs = [str(pk) for pk in ids]
+    extend_statement_timeout(connection, FULL_SCAN)
+    with connection.cursor() as cursor:
+        cursor.execute(REMOVE_CITED, {"account": account_id, "reports": cited_in, "refs": refs})
 
 
 def delete_parts_with_results(

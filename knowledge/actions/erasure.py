@@ -88,7 +88,7 @@ def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -
     clear_error_messages(account_id, [*ids, *chunk_ids])
     remove_documents(account_id, collections, chunk_ids)
     drop_vectors(account_id, collections, chunk_ids)
-    erase_copies(account_id, chunk_ids)
+    erase_copies(account_id, [*ids, *chunk_ids])
     chunks.delete()
     drafts = KnowledgeDraft.objects.of(account_id).filter(document__any_of=these)
     illustrated = [
