@@ -216,6 +216,7 @@ def propose_update(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry
 def build_update_proposal(
     old: MemoryEntry, values: Mapping[str, Any], *, reason: str = ""
 ) -> Batch:
+    """Return the write of a proposal, whatever the policy says about an entry of its new kind."""
     fields = {name: getattr(old, name) for name in (*COPIED_FIELDS, *RENAMED)} | dict(values)
     proposal_input = NewEntry(
         id=uuid7(), **{RENAMED.get(name, name): value for name, value in fields.items()}
@@ -226,4 +227,4 @@ def build_update_proposal(
         dst=EdgeEnd(id=old.pk),
         weight=1.0,
     )
-    return Batch(entries=[proposal_input], edges=[edge], reason=reason)
+    return Batch(entries=[proposal_input], edges=[edge], reason=reason, status=Status.PROPOSED)

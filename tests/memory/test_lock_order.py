@@ -41,9 +41,7 @@ def check_order(
 def propose(old: MemoryEntry) -> MemoryEntry:
     """Propose a change, so that the proposal supersedes the memory when it is approved."""
     with acting(old.account_id):
-        proposal = propose_update(makers.decision(old), {"content": f"Not {old.content}"})
-        MemoryEntry.objects.filter(pk=proposal.pk).update(status="proposed")
-    return makers.reload(proposal)
+        return propose_update(makers.decision(old), {"content": f"Not {old.content}"})
 
 
 def test_approval_and_undo_lock_in_order(committed: str, acme: Account) -> None:
