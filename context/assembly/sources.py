@@ -106,11 +106,16 @@ def _query_remote(name: str, request: RetrievalRequest, results: Retrieved, *, l
         snippets = search_remote(remote, name, request, REMOTE_SHARE * left / 1000)
     except ProviderError as error:
         reason = {"code": error.code, "message": error.message}
-        results.decisions.append({"action": "km_fallback_local", **common, **reason})
-        return False
-    results.snippets += snippets
-    results.decisions.append({"action": "km_remote", **common, "found": len(snippets)})
-    return True
+    except Exception:  # no failure of a source may fail the call
+        log.exception("remote_retrieval_failed", source=name)
+        message = "The response of the other kmapp could not be processed."
+        reason = {"code": "retrieval_failed", "message": message}
+    else:
+        results.snippets += snippets
+        results.decisions.append({"action": "km_remote", **common, "found": len(snippets)})
+        return True
+    results.decisions.append({"action": "km_fallback_local", **common, **reason})
+    return False
 
 
 def _is_memory_enabled(account_id: UUID) -> bool:
