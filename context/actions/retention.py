@@ -151,12 +151,14 @@ def delete_parts_with_results(
 
     Return the ids of those calls and summaries. Parts in another person's call stay there. A call
     still refers to its other parts, which are found when one of them is erased. Inside `acting`.
+    Waits for calls with these summaries that are being recorded.
     """
     owners_by_body = _find_holders(account_id, archives) if archives else {}
     if not owners_by_body:
         return []
-    inputs = ContextInput.objects.of(account_id).filter(messages__overlap=list(owners_by_body))
     derived = ContextSummary.objects.of(account_id).filter(bodies__overlap=list(owners_by_body))
+    lock_for_erasure(account_id, {ContextSummary: list(derived.values_list("pk", flat=True))})
+    inputs = ContextInput.objects.of(account_id).filter(messages__overlap=list(owners_by_body))
     calls = list(inputs.values_list("report_id", "report__user_id", "messages"))
     summaries = list(derived.values_list("pk", "user_id", "bodies"))
     holders, shared = list[UUID](), set[UUID]()

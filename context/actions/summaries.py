@@ -37,15 +37,8 @@ def _digests(request: Request, bodies: Sequence[UUID], language: str) -> tuple[U
     return _digest(request, bodies, language), old
 
 
-def find_stored_summary(
-    request: Request, bodies: Sequence[UUID], language: str
-) -> StoredSummary | None:
+def find_summary(request: Request, bodies: Sequence[UUID], language: str) -> ContextSummary | None:
     """Return the longest stored summary of the conversation's start. Inside `acting`."""
-    row = _find_summary(request, bodies, language)
-    return StoredSummary(covers=row.covers, text=row.text, by=row.summary_by) if row else None
-
-
-def _find_summary(request: Request, bodies: Sequence[UUID], language: str) -> ContextSummary | None:
     within = request.within
     if not within.conversation_id:
         return None
@@ -55,6 +48,10 @@ def _find_summary(request: Request, bodies: Sequence[UUID], language: str) -> Co
         if row.digest in _digests(request, bodies[: row.covers], language):
             return row
     return None
+
+
+def build_stored_summary(row: ContextSummary) -> StoredSummary:
+    return StoredSummary(covers=row.covers, text=row.text, by=row.summary_by)
 
 
 def store_summary(
@@ -71,7 +68,7 @@ def store_summary(
     """
     if not request.within.conversation_id:
         return {"action": "memory_flush", "skipped": "the call has no conversation_id"}
-    before = _find_summary(request, collected.bodies, collected.material.language)
+    before = find_summary(request, collected.bodies, collected.material.language)
     flushed_count = before.covers if before and before.flushed else 0
     row = _create_summary(request, collected, summary)
     if row is None:
