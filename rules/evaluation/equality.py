@@ -42,4 +42,6 @@ def equality_key(value: Any) -> Hashable:
         return scalar_key(value)
     if isinstance(value, Mapping):
         return "object", frozenset((key, equality_key(one)) for key, one in value.items())
-    return "list", tuple(map(equality_key, value))
+    if isinstance(value, list):
+        return "list", tuple(map(equality_key, value))
+    return scalar_key(value)
