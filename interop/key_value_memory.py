@@ -35,25 +35,33 @@ class KeyedMemory:
         return find_current(self._generations())
 
     def put(self, memory: Mapping[str, Any], expires_at: Any = None) -> None:
-        """Update the current memory, or store a new generation; one that expires replaces it."""
-        generations = self._generations()
-        current = find_current(generations)
-        if current and expires_at is None and current["expires_at"] is None:
-            self.view.post_native("/v1/memory/update", {"id": current["id"], **memory})
-            return
-        self._store({**memory, "expires_at": expires_at}, generations)
-        if current:
-            self._forget(current)
+        """Update the memory, also an expired one, or store a new generation."""
+        values, generations = {**memory, "expires_at": expires_at}, self._generations()
+        active = _list_active(generations)
+        if active:
+            self.view.post_native("/v1/memory/update", {"id": active[0]["id"], **values})
+        else:
+            self._store(values, generations)
+            active = _list_active(self._generations())
+        # Two requests that store a new key at the same time store a generation each.
+        self._forget_current(active[1:])
 
     def delete(self) -> bool:
         """Forget the current memory; return whether there was one."""
-        current = self.find()
-        if current:
-            self._forget(current)
-        return current is not None
+        generations = self._generations()
+        self._forget_current(_list_active(generations))
+        return find_current(generations) is not None
 
-    def _forget(self, memory: Memory) -> None:
-        self.view.post_native("/v1/memory/forget", {"id": memory["id"]})
+    def _forget_current(self, active: Sequence[Memory]) -> None:
+        moment = now()
+        for memory in active:
+            if not is_current(memory, moment):
+                continue
+            try:
+                self.view.post_native("/v1/memory/forget", {"id": memory["id"]})
+            except NativeError as error:  # another request has forgotten it meanwhile
+                if error.response.status not in (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND):
+                    raise
 
     def _client_ids(self) -> list[str]:
         digest = sha256(json.dumps(list(self.key)).encode()).hexdigest()[:32]
@@ -92,9 +100,15 @@ class KeyedMemory:
         raise Conflict("This key was deleted and created too often. Use another key.")
 
 
+def _list_active(generations: Sequence[Memory]) -> list[Memory]:
+    """Return the generations that are not forgotten, also expired ones."""
+    return [each for each in generations if each["status"] == "active"]
+
+
 def find_current(generations: Sequence[Memory]) -> Memory | None:
-    moment = now()
-    return next((each for each in generations if is_current(each, moment)), None)
+    """Return the newest active generation unless it has expired: older ones were replaced."""
+    newest = next(iter(_list_active(generations)), None)
+    return newest if newest and is_current(newest, now()) else None
 
 
 def is_current(memory: Memory, moment: Any) -> bool:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from context.actions.prepare_messages import build_new_results, find_archived_results
 from context.actions.record_call import record_call
-from context.actions.summaries import find_stored_summary
+from context.actions.summaries import build_stored_summary, find_summary
 from context.archives.placeholder_swap import find_archive_id, list_older_slots, slot_position
 from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget, slot_key
 from context.assembly.calls import ANTHROPIC, OPENAI, Material, Section
@@ -29,11 +29,12 @@ from context.assembly.sources import Retrieved, retrieve
 from context.assembly.stages import Assembled, Collected, Recorded, Request, build_retrieval_request
 from context.assembly.token_counts import count_message, count_messages
 from context.assembly.tool_offer import offer_tools
-from context.models import ContextSettings
+from context.models import ContextSettings, ContextSummary
 from context.models.archives import NewResult
 from context.reports.call_report import build_report
 from context.reports.stored_inputs import body_digest
 from kmapp.accounts.acting import acting
+from kmapp.database.row_locks import lock_existing
 from kmapp.errors import TooLarge
 from kmapp.search.variants import DEFAULT_VARIANT, VARIANTS, Variant
 from kmapp.text import tokens
@@ -82,13 +83,24 @@ def store_call(call: PreparedCall) -> Recorded:
     """
     request, retrieved, assembled = call.request, call.retrieved, call.assembled
     remaining = lock_snippets(request.account_id, retrieved.snippets)
-    if erased := len(retrieved.snippets) - len(remaining):
+    collected = _lock_summary(request, assembled.collected)
+    erased = len(retrieved.snippets) - len(remaining) + (collected is not assembled.collected)
+    if erased:
         decision = {"action": "drop_erased", "texts": erased}
         decisions = [*retrieved.decisions, decision]
         retrieved = replace(retrieved, snippets=remaining, decisions=decisions)
-        assembled = assemble(request, assembled.collected, retrieved)
+        assembled = assemble(request, collected, retrieved)
     report = {**assembled.report, "timings_ms": call.timings}
     return record_call(request, replace(assembled, report=report))
+
+
+def _lock_summary(request: Request, collected: Collected) -> Collected:
+    """Lock the stored summary as `lock_snippets` does, or return the input without it."""
+    ids = [collected.summary_id] if collected.summary_id else []
+    if not ids or lock_existing(request.account_id, {ContextSummary: ids}):
+        return collected
+    material = replace(collected.material, compacted=None)
+    return replace(collected, material=material, summary_id=None)
 
 
 # --- Collect --------------------------------------------------------------------------------------
@@ -108,7 +120,7 @@ def collect_input(request: Request) -> Collected:
         older, summary = _OlderResults(), None
         if may_exceed:
             older = _list_older_results(request, language, messages, policy)
-            summary = find_stored_summary(request, bodies, language)
+            summary = find_summary(request, bodies, language)
     decisions: list[Mapping[str, Any]] = [
         {"action": "source_not_allowed", "source": name} for name in request.refused_sources
     ]
@@ -129,7 +141,7 @@ def collect_input(request: Request) -> Collected:
         provider=request.provider or _provider(request),
         language=language,
         pointers=older.pointers,
-        compacted=summary,
+        compacted=build_stored_summary(summary) if summary else None,
     )
     text = request.query or last_user_text(messages)
     query = shorten_query(text)
@@ -146,6 +158,7 @@ def collect_input(request: Request) -> Collected:
         decisions=decisions,
         bodies=bodies,
         archivable=older.archivable,
+        summary_id=summary.pk if summary else None,
     )
 
 

@@ -33,13 +33,13 @@ MAX_ACTIONS = 30
 
 
 def record_call(request: Request, assembled: Assembled) -> Recorded:
-    """Archive pruned results, then store the report of the call. Inside `acting`."""
+    """Store a new summary, archive pruned results, and store the report. Inside `acting`."""
     report = dict(assembled.report)
-    _archive_pruned_results(request, assembled)
     summary = assembled.draft.compacted
     if summary and summary != assembled.collected.material.compacted:
         flush = store_summary(request, assembled.collected, summary)
         report["decisions"] = _insert_flush_decision(report["decisions"], flush)
+    _archive_pruned_results(request, assembled)
     row = _build_report(request, assembled, report)
     row.save(force_insert=True)
     _create_citations(assembled, row)

@@ -14,6 +14,7 @@ from context.models import (
     ContextBody,
     ContextCitation,
     ContextComparison,
+    ContextCostReport,
     ContextInput,
     ContextSettings,
     ContextSummary,
@@ -48,6 +49,21 @@ REMOVE_PARTS = """
 UPDATE context_contextinput SET rest = rest - 'compacted',
   messages = ARRAY(SELECT m FROM unnest(messages) m WHERE m <> ALL (%s)) || %s
  WHERE account_id = %s AND report_id = ANY (%s)
+"""
+# Leaves only the ids of erased objects in the reports of calls: no title, path, heading or match.
+REMOVE_CITED = """
+UPDATE context_contextcostreport SET report = report || jsonb_build_object(
+  'citations', (
+    SELECT coalesce(jsonb_agg(CASE WHEN c ->> 'ref' = ANY (%(refs)s) THEN
+        (c - ARRAY['uri', 'observed_at']) || jsonb_build_object('title', NULL, 'locator',
+          jsonb_strip_nulls(jsonb_build_object('chunk_id', c #> '{locator,chunk_id}')))
+        ELSE c END ORDER BY n), '[]')
+      FROM jsonb_array_elements(report -> 'citations') WITH ORDINALITY AS cited (c, n)),
+  'items', (
+    SELECT coalesce(jsonb_agg(CASE WHEN i ->> 'ref' = ANY (%(refs)s) THEN
+        i || '{"why": {}}' ELSE i END ORDER BY n), '[]')
+      FROM jsonb_array_elements(report -> 'items') WITH ORDINALITY AS listed (i, n)))
+ WHERE account_id = %(account)s AND id = ANY (%(reports)s)
 """
 MISSING_BODY = UUID(int=0)
 UUID_SHAPE = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
@@ -95,11 +111,12 @@ def _delete_batch(account_id: UUID, table: str, column: str, cutoff: date) -> in
 
 @register_erase_handler
 def delete_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
-    """Delete the inputs with erased content, and its text. Inside `acting`.
+    """Delete the inputs with erased content, its text, and its titles in reports. Inside `acting`.
 
     Waits for calls with it that are being recorded.
     """
     lock_for_erasure(account_id, dict.fromkeys(SOURCE_MODELS.values(), ids))
+    _remove_citations(account_id, ids)
     report_ids = _find_calls(account_id, ids)
     if not report_ids:
         return
@@ -127,6 +144,20 @@ def _find_calls(account_id: UUID, ids: Sequence[UUID]) -> list[UUID]:
     return sorted({pk for report_ids in both for pk in report_ids})
 
 
+def _remove_citations(account_id: UUID, ids: Sequence[UUID]) -> None:
+    """Remove what the reports of calls state about these objects, except their ids."""
+    citations = ContextCitation.objects.of(account_id).filter(ref__any_of=IdArray(ids))
+    cited_in = list(citations.values_list("report_id", flat=True).distinct())
+    if not cited_in:
+        return
+    reports = ContextCostReport.objects.of(account_id).filter(pk__any_of=IdArray(cited_in))
+    list(reports.order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    refs = [str(pk) for pk in ids]
+    extend_statement_timeout(connection, FULL_SCAN)
+    with connection.cursor() as cursor:
+        cursor.execute(REMOVE_CITED, {"account": account_id, "reports": cited_in, "refs": refs})
+
+
 def delete_parts_with_results(
     account_id: UUID, archives: Sequence[ToolResultArchive]
 ) -> list[UUID]:
@@ -134,12 +165,14 @@ def delete_parts_with_results(
 
     Return the ids of those calls and summaries. Parts in another person's call stay there. A call
     still refers to its other parts, which are found when one of them is erased. Inside `acting`.
+    Waits for calls with these summaries that are being recorded.
     """
     owners_by_body = _find_holders(account_id, archives) if archives else {}
     if not owners_by_body:
         return []
-    inputs = ContextInput.objects.of(account_id).filter(messages__overlap=list(owners_by_body))
     derived = ContextSummary.objects.of(account_id).filter(bodies__overlap=list(owners_by_body))
+    lock_for_erasure(account_id, {ContextSummary: list(derived.values_list("pk", flat=True))})
+    inputs = ContextInput.objects.of(account_id).filter(messages__overlap=list(owners_by_body))
     calls = list(inputs.values_list("report_id", "report__user_id", "messages"))
     summaries = list(derived.values_list("pk", "user_id", "bodies"))
     holders, shared = list[UUID](), set[UUID]()

@@ -1,4 +1,4 @@
-"""Summaries of older turns: first memory receives them, then the summary is stored and reused."""
+"""Summaries of older turns, stored and reused. Memory receives the turns of each of them once."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -17,7 +17,7 @@ from context.assembly.messages import Message
 from context.assembly.sources import flush_to_memory
 from context.assembly.stages import Collected, Request
 from context.models import ContextSummary
-from context.reports.stored_inputs import salted_digest
+from context.reports.stored_inputs import encode_json, salted_digest
 from kmapp.errors import DomainError
 from kmapp.security.pii import redact
 from memory.actions.messages import MessageContext
@@ -26,58 +26,79 @@ log = structlog.get_logger()
 MAX_CANDIDATES = 20  # summaries of one conversation, longest first
 
 
-def _digest(account_id: UUID, bodies: Sequence[UUID], language: str) -> UUID:
-    return salted_digest(account_id, " ".join([language, *map(str, bodies)]))
+def _digest(request: Request, bodies: Sequence[UUID], language: str) -> UUID:
+    ids = encode_json(request.within.ids())
+    return salted_digest(request.account_id, " ".join([language, *map(str, bodies), ids]))
 
 
-def find_stored_summary(
-    request: Request, bodies: Sequence[UUID], language: str
-) -> StoredSummary | None:
+def _digests(request: Request, bodies: Sequence[UUID], language: str) -> tuple[UUID, UUID]:
+    """Return the digest, and that of older releases, which had no ids."""
+    old = salted_digest(request.account_id, " ".join([language, *map(str, bodies)]))
+    return _digest(request, bodies, language), old
+
+
+def find_summary(request: Request, bodies: Sequence[UUID], language: str) -> ContextSummary | None:
     """Return the longest stored summary of the conversation's start. Inside `acting`."""
-    row = _find_summary(request, bodies, language)
-    return StoredSummary(covers=row.covers, text=row.text, by=row.summary_by) if row else None
-
-
-def _find_summary(request: Request, bodies: Sequence[UUID], language: str) -> ContextSummary | None:
     within = request.within
     if not within.conversation_id:
         return None
     rows = ContextSummary.objects.of(request.account_id).filter(**within.ids())
     rows = rows.filter(covers__lte=len(bodies))
     for row in rows.order_by("-covers", "-created_at")[:MAX_CANDIDATES]:
-        if row.digest == _digest(request.account_id, bodies[: row.covers], language):
+        if row.digest in _digests(request, bodies[: row.covers], language):
             return row
     return None
+
+
+def build_stored_summary(row: ContextSummary) -> StoredSummary:
+    return StoredSummary(covers=row.covers, text=row.text, by=row.summary_by)
 
 
 def store_summary(
     request: Request, collected: Collected, summary: StoredSummary
 ) -> dict[str, object]:
-    """Hand the summarised messages to memory, then store the summary. Inside `acting`.
+    """Store the summary, and hand the summarised messages to memory. Inside `acting`.
 
-    Return the decision about memory. Messages of an earlier summary were handed over with it.
+    Return the decision about memory. Messages of an earlier summary were handed over with it. The
+    next call of a conversation sends its messages again: without a stored summary, they would be
+    handed over again.
+
+    Call it before anything that locks the chain: a concurrent call with the same summary waits here
+    until this one has handed over its messages.
     """
-    material, within = collected.material, request.within
-    before = _find_summary(request, collected.bodies, material.language)
+    if not request.within.conversation_id:
+        return {"action": "memory_flush", "skipped": "the call has no conversation_id"}
+    before = find_summary(request, collected.bodies, collected.material.language)
     flushed_count = before.covers if before and before.flushed else 0
-    decision = _flush_messages(request, material.messages[flushed_count : summary.covers])
-    if within.conversation_id:
-        digest = _digest(request.account_id, collected.bodies[: summary.covers], material.language)
-        row = ContextSummary(
-            account_id=request.account_id,
-            **within.ids(),
-            digest=digest,
-            covers=summary.covers,
-            bodies=list(collected.bodies[: summary.covers]),
-            text=redact(summary.text, collected.settings.account.redact)[0],
-            extractive=initial_reason(),
-            flushed=bool(decision.get("messages")),
-            created_at=timezone.now(),
-        )
-        # Another call of the conversation may have stored it first.
-        ContextSummary.objects.bulk_create([row], ignore_conflicts=True)
-        enqueue_summaries(request.account_id, SUMMARISE_CONVERSATION, [row.pk])
+    row = _create_summary(request, collected, summary)
+    if row is None:
+        return {"action": "memory_flush", "skipped": "another call of the conversation did it"}
+    messages = collected.material.messages[flushed_count : summary.covers]
+    decision = _flush_messages(request, messages)
+    if decision.get("messages"):
+        row.flushed = True
+        row.save(update_fields=["flushed"])
+    enqueue_summaries(request.account_id, SUMMARISE_CONVERSATION, [row.pk])
     return decision
+
+
+def _create_summary(
+    request: Request, collected: Collected, summary: StoredSummary
+) -> ContextSummary | None:
+    """Return the new row, or None if another call has stored this summary."""
+    bodies = list(collected.bodies[: summary.covers])
+    row = ContextSummary(
+        account_id=request.account_id,
+        **request.within.ids(),
+        digest=_digest(request, bodies, collected.material.language),
+        covers=summary.covers,
+        bodies=bodies,
+        text=redact(summary.text, collected.settings.account.redact)[0],
+        extractive=initial_reason(),
+        created_at=timezone.now(),
+    )
+    ContextSummary.objects.bulk_create([row], ignore_conflicts=True)
+    return ContextSummary.objects.of(request.account_id).filter(pk=row.pk).first()
 
 
 def _flush_messages(request: Request, messages: Sequence[Message]) -> dict[str, object]:

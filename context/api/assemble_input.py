@@ -18,6 +18,7 @@ from kmapp.accounts.authentication import AgentRequest
 from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import IdField, Typed
 from kmapp.search.variants import Variant
+from rules.api.request_serializers import check_context_size
 
 DEFAULT_WINDOW = 128_000
 DEFAULT_RESERVE = 4_096
@@ -99,7 +100,7 @@ class AssembleInput(MessagesInput):
     limit = serializers.IntegerField(min_value=1, max_value=50, default=10)
     knowledge_sources = _names_field(max_length=100, required=False)
     lorebooks = _names_field(max_length=100, required=False)
-    rules_context = serializers.DictField(required=False)
+    rules_context = serializers.DictField(required=False, validators=[check_context_size])
     policy = serializers.DictField(
         required=False,
         validators=[check_policy],

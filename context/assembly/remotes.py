@@ -104,11 +104,24 @@ def _snippet(
 
 
 def _citation(result: _RemoteResult) -> Mapping[str, Any]:
-    """Return the locator of the text, unless it is too large."""
-    locator = _clean_text(json.dumps(result.citations[0] if result.citations else {}))
-    return {"locator": json.loads(locator)} if len(locator) <= CITATION else {}
+    """Return the locator of the text, unless it is too large or cannot be stored."""
+    locator = result.citations[0] if result.citations else {}
+    try:
+        size = len(json.dumps(locator, allow_nan=False))
+        return {"locator": _clean_values(locator)} if size <= CITATION else {}
+    except (ValueError, RecursionError):  # an infinite number, or deep nesting
+        return {}
+
+
+def _clean_values(value: Any) -> Any:
+    """Return a JSON value with all of its texts cleaned."""
+    if isinstance(value, str):
+        return _clean_text(value)
+    if isinstance(value, dict):
+        return {_clean_text(name): _clean_values(inner) for name, inner in value.items()}
+    return [_clean_values(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _clean_text(text: str) -> str:
-    """Replace characters that PostgreSQL cannot store: lone surrogates and NUL, also escaped."""
-    return text.encode(errors="replace").decode().replace("\x00", "�").replace("\\u0000", "�")
+    """Replace characters that PostgreSQL cannot store: lone surrogates and NUL."""
+    return text.encode(errors="replace").decode().replace("\x00", "�")

@@ -6,7 +6,7 @@ records it: retrieval never fails a call.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
@@ -23,6 +23,7 @@ from context.assembly.citations import (
     rule_citation,
 )
 from context.assembly.messages import Message, message_text
+from context.assembly.policies import DEFAULT
 from context.assembly.remotes import search_remote
 from context.assembly.retrieval_requests import RetrievalRequest
 from context.assembly.token_counts import encode_json
@@ -105,11 +106,16 @@ def _query_remote(name: str, request: RetrievalRequest, results: Retrieved, *, l
         snippets = search_remote(remote, name, request, REMOTE_SHARE * left / 1000)
     except ProviderError as error:
         reason = {"code": error.code, "message": error.message}
-        results.decisions.append({"action": "km_fallback_local", **common, **reason})
-        return False
-    results.snippets += snippets
-    results.decisions.append({"action": "km_remote", **common, "found": len(snippets)})
-    return True
+    except Exception:  # no failure of a source may fail the call
+        log.exception("remote_retrieval_failed", source=name)
+        message = "The response of the other kmapp could not be processed."
+        reason = {"code": "retrieval_failed", "message": message}
+    else:
+        results.snippets += snippets
+        results.decisions.append({"action": "km_remote", **common, "found": len(snippets)})
+        return True
+    results.decisions.append({"action": "km_fallback_local", **common, **reason})
+    return False
 
 
 def _is_memory_enabled(account_id: UUID) -> bool:
@@ -121,9 +127,9 @@ def _query_source(name: str, request: RetrievalRequest, results: Retrieved, *, l
     if left < MIN_MS:
         results.decisions.append({"action": "km_timeout", "source": name, "left_ms": round(left)})
         return
-    partial, circuit = Retrieved(meaning=results.meaning), get_breaker(f"retrieval://{name}")
+    partial = Retrieved(meaning=results.meaning)
     try:
-        with circuit.guard(), _statement_timeout(request.account_id, left):
+        with _guard_source(name, request), _statement_timeout(request.account_id, left):
             SOURCES[name](request, partial)
     except ProviderError as error:
         results.decisions.append({"action": error.code, "source": name, "message": error.message})
@@ -135,6 +141,16 @@ def _query_source(name: str, request: RetrievalRequest, results: Retrieved, *, l
     results.snippets += partial.snippets
     results.decisions += partial.decisions
     results.bound = partial.bound if partial.bound.text or partial.bound.barred else results.bound
+
+
+def _guard_source(name: str, request: RetrievalRequest) -> AbstractContextManager[None]:
+    """Return the circuit breaker of a source for this account, whose data may be slow to search.
+
+    Calls with a short deadline of their own are not counted: their timeouts say nothing.
+    """
+    if request.deadline_ms < DEFAULT.retrieval_ms:
+        return nullcontext()
+    return get_breaker(f"retrieval://{name}?account={request.account_id}").guard()
 
 
 @contextmanager

@@ -61,6 +61,7 @@ class Collected:
     decisions: Sequence[Mapping[str, Any]]
     bodies: Sequence[UUID]  # salted digests of the messages
     archivable: Mapping[str, NewResult]  # tool results to archive when they are cleared
+    summary_id: UUID | None = None  # of the stored summary in `material`
 
 
 def build_retrieval_request(request: Request, collected: Collected) -> RetrievalRequest:

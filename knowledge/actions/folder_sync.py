@@ -10,9 +10,9 @@ from pathlib import Path
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import TooLarge
-from knowledge.actions.ingest import IngestResult, ingest_deliveries
+from knowledge.actions.ingest import IngestResult, ingest_deliveries, list_undelivered
 from knowledge.actions.prepare_delivery import Delivery, StoredFile, check_quota, prepare_deliveries
-from knowledge.models import KnowledgeDocument, KnowledgeSource
+from knowledge.models import KnowledgeSource
 from knowledge.parsing.formats import find_format
 
 BATCH_FILES = 20  # in one commit
@@ -76,13 +76,8 @@ def sync_folder(
         refs.update(each.ref for each in deliveries)
         _deliver(source, actor, deliveries, total)
         report_progress(len(deliveries))
-    # Files of an archive have its name as their folder.
-    archives = tuple(f"{ref[:-4]}/" for ref in refs if ref.endswith(".zip"))
     with acting(source.account_id):
-        rows = KnowledgeDocument.objects.of(source.account_id).not_removed().filter(source=source)
-        existing_refs = rows.values_list("ref", flat=True)
-        removed = [ref for ref in existing_refs if ref not in refs and not ref.startswith(archives)]
-        if removed:
+        if removed := list_undelivered(source, refs):
             total.add(ingest_deliveries(source, actor, [], remove=removed))
     return total
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from knowledge.actions.chunks import ChunkedText, index_titles, replace_chunks
 from knowledge.actions.prepare_delivery import Delivery, ParsedText, PreparedDelivery
 from knowledge.actions.sources import lock_source
 from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource, KnowledgeText
-from knowledge.parsing.formats import ARCHIVE
+from knowledge.parsing.formats import ARCHIVE, get_archive_folder
 from knowledge.retrieval.cache_version import invalidate_cache
 from knowledge.retrieval.citations import find_gone_error
 
@@ -76,6 +76,18 @@ def ingest_deliveries(
         result.commit_id = own.id
         invalidate_cache(account_id)
     return result
+
+
+def list_undelivered(source: KnowledgeSource, refs: Collection[str]) -> list[str]:
+    """Return the refs of the documents that a complete delivery of `refs` does not contain.
+
+    Files of a delivered archive stay: only its job knows them, and an unchanged one has no job.
+    """
+    rows = KnowledgeDocument.objects.of(source.account_id).not_removed().filter(source=source)
+    stored = list(rows.values_list("ref", "mime"))
+    archives = [ref for ref, mime in stored if mime == ARCHIVE.mime and ref in refs]
+    folders = tuple(f"{get_archive_folder(ref)}/" for ref in archives)
+    return [ref for ref, _mime in stored if ref not in refs and not ref.startswith(folders)]
 
 
 def _check_duplicates(refs: Sequence[str]) -> None:

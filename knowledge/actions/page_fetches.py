@@ -66,4 +66,4 @@ def fetch_document(account_id: UUID, document_id: UUID) -> None:
                 check_quota(account_id, [delivery])
                 ingest_deliveries(document.source, SYSTEM, prepared)
     except (CannotReach, DomainError) as error:
-        fail_document(document, str(error))
+        fail_document(document, error)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
-from pathlib import PurePosixPath
 from tempfile import TemporaryFile
 from typing import BinaryIO
 from uuid import UUID
@@ -13,7 +12,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.database.ids import uuid7
-from kmapp.errors import Conflict, DomainError, NotFound
+from kmapp.errors import Conflict, DomainError, NotFound, Waiting
 from kmapp.ledger.actions import recording
 from knowledge.actions.chunks import ChunkedText, replace_chunks
 from knowledge.actions.ingest import COLUMNS, enqueue_parsing, find_or_build_text, ingest_deliveries
@@ -26,8 +25,15 @@ from knowledge.actions.prepare_delivery import (
     prepare_deliveries,
 )
 from knowledge.actions.sources import lock_source
+from knowledge.actions.virus_scan import CannotScan
 from knowledge.models import KnowledgeDocument, KnowledgePiece
-from knowledge.parsing.formats import ARCHIVE, Format, extract_title, find_format
+from knowledge.parsing.formats import (
+    ARCHIVE,
+    Format,
+    extract_title,
+    find_format,
+    get_archive_folder,
+)
 from knowledge.parsing.sandbox import CannotParse, parse_in_sandbox, unpack_in_sandbox
 from knowledge.retrieval.cache_version import invalidate_cache
 
@@ -53,7 +59,7 @@ def parse_document(account_id: UUID, document_id: UUID) -> None:
             else:
                 _store_text(document, _parse_file(document, form, file))
     except (CannotParse, DomainError) as error:
-        fail_document(document, str(error))
+        fail_document(document, error)
 
 
 @contextmanager
@@ -122,7 +128,7 @@ def unpack_archive(document: KnowledgeDocument, files: Iterator[tuple[str, bytes
 
     Stops if the archive was replaced or removed, because its files are those of the newer one.
     """
-    source, folder = document.source, str(PurePosixPath(document.ref).with_suffix(""))
+    source, folder = document.source, get_archive_folder(document.ref)
     seen: set[str] = set()
     batch: list[Delivery] = []
     for name, data in files:
@@ -168,11 +174,13 @@ def _deliver(archive: KnowledgeDocument, files: list[Delivery]) -> bool:
     return True
 
 
-def fail_document(document: KnowledgeDocument, reason: str) -> None:
-    """Store why a pending document has no text."""
+def fail_document(document: KnowledgeDocument, error: Exception) -> None:
+    """Store why a pending document has no text, or raise an error that does not concern it."""
+    if isinstance(error, Waiting) and not isinstance(error, CannotScan):
+        raise error
     with acting(document.account_id):
         if locked := lock_pending(document):
-            _set_state(locked, State.FAILED, reason[:500])
+            _set_state(locked, State.FAILED, str(error)[:500])
 
 
 def _set_state(locked: KnowledgeDocument, state: State, error: str = "") -> None:

@@ -7,10 +7,14 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from kmapp.errors import Invalid, Unavailable
-from knowledge.parsing.virus_scan import ScanFailed, scan_file
+from knowledge.parsing.virus_scan import ScanFailed, ScannerUnreachable, scan_file
 
 SCANNER_PAUSE = 30.0  # seconds until a client should try again
 log = structlog.get_logger()
+
+
+class CannotScan(Unavailable):
+    """The scanner could not scan this file, for example because of its size."""
 
 
 def refuse_infected(pieces: Iterable[bytes], *, name: str, sha256: str, path: str) -> None:
@@ -24,7 +28,8 @@ def refuse_infected(pieces: Iterable[bytes], *, name: str, sha256: str, path: st
         virus = scan_file(settings.CLAMD_SOCKET, pieces, timeout=settings.CLAMD_SECONDS)
     except ScanFailed as error:
         log.error("scanner_failed", error=str(error))
-        raise Unavailable(
+        refusal = Unavailable if isinstance(error, ScannerUnreachable) else CannotScan
+        raise refusal(
             _("The virus scanner is not available, so nothing was stored. Try again later."),
             code="scanner_unavailable",
             retry_after=SCANNER_PAUSE,

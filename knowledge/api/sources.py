@@ -1,6 +1,5 @@
 """API of sources and documents: ingest, list and erase."""
 
-from collections.abc import Sequence
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -15,9 +14,9 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, NotFound
 from kmapp.ledger.actions import Recording, recording
 from knowledge.actions.erasure import erase_document, erase_source
-from knowledge.actions.ingest import IngestResult, ingest_deliveries
+from knowledge.actions.ingest import IngestResult, ingest_deliveries, list_undelivered
 from knowledge.actions.page_fetches import check_addresses
-from knowledge.actions.prepare_delivery import Delivery, check_quota, prepare_deliveries
+from knowledge.actions.prepare_delivery import check_quota, prepare_deliveries
 from knowledge.actions.sources import NewSource, check_source, ensure_source
 from knowledge.api import serialize
 from knowledge.api.request_serializers import IngestInput, SourceInput, SourcesInput, build_delivery
@@ -61,7 +60,7 @@ class Ingest(AgentView):
                 source = _ensure_source(self, source_input, commit)
                 remove = list(data["remove"])
                 if data["complete"]:
-                    remove += _list_undelivered(source, deliveries)
+                    remove += list_undelivered(source, {each.ref for each in deliveries})
                 result = ingest_deliveries(
                     source, self.actor, prepared, remove=remove, commit=commit
                 )
@@ -74,13 +73,6 @@ def _ensure_source(
 ) -> KnowledgeSource:
     may_trust = view.request.auth.may(Scope.KNOWLEDGE_TRUST)
     return ensure_source(view.account, view.actor, source_input, may_trust=may_trust, commit=commit)
-
-
-def _list_undelivered(source: KnowledgeSource, deliveries: Sequence[Delivery]) -> list[str]:
-    """Return the refs of the documents that a complete delivery does not contain."""
-    rows = KnowledgeDocument.objects.of(source.account_id).not_removed().filter(source=source)
-    delivered = [each.ref for each in deliveries]
-    return list(rows.exclude(ref__in=delivered).values_list("ref", flat=True))
 
 
 def _check_may_erase(view: AgentView, sources: QuerySet[KnowledgeSource]) -> None:

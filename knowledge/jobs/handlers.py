@@ -1,8 +1,10 @@
 """Outbox handlers of knowledge."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from uuid import UUID
 
+from kmapp.errors import ReadOnly, Unavailable
 from kmapp.outbox.registry import Job, RetryLater, on
 from kmapp.providers.errors import Faulted, ProviderError
 from knowledge.actions.chunks import EMBED
@@ -14,16 +16,29 @@ from knowledge.actions.parse_documents import parse_document
 PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 
 
+@contextmanager
+def _postpone_if_unavailable() -> Iterator[None]:
+    """Postpone a job while the virus scanner is unavailable; a read-only ledger postpones all."""
+    try:
+        yield
+    except ReadOnly:
+        raise
+    except Unavailable as error:
+        raise RetryLater(error.code, seconds=error.retry_after) from error
+
+
 @on(READ, name="knowledge.handlers.read", queue="extraction", one_per_host=True)
 def read(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        parse_document(job.account_id, UUID(job.payload["document"]))
+        with _postpone_if_unavailable():
+            parse_document(job.account_id, UUID(job.payload["document"]))
 
 
 @on(FETCH, name="knowledge.handlers.fetch", queue="extraction")
 def fetch(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        fetch_document(job.account_id, UUID(job.payload["document"]))
+        with _postpone_if_unavailable():
+            fetch_document(job.account_id, UUID(job.payload["document"]))
 
 
 @on(EMBED, name="knowledge.handlers.embed", queue="embedding")

@@ -12,10 +12,18 @@ class ScanFailed(Exception):
     """The scanner could not be reached, or could not scan the file."""
 
 
+class ScannerUnreachable(ScanFailed):
+    """No connection, whatever the file is."""
+
+
 def scan_file(address: str, pieces: Iterable[bytes], *, timeout: float) -> str | None:
     """Return the name of the virus in a file, or None. `address` is a path or host:port."""
     try:
-        with _connect(address, timeout) as connection:
+        connection = _connect(address, timeout)
+    except OSError as error:
+        raise ScannerUnreachable(f"{type(error).__name__}: {error}") from error
+    try:
+        with connection:
             reply = _send_file(connection, pieces)
     except OSError as error:
         raise ScanFailed(f"{type(error).__name__}: {error}") from error

@@ -94,10 +94,22 @@ def _written_before(
     return {key: row for key, row in matches.items() if key}
 
 
+def share_keys(drafts: Sequence[NewEntry], keys: Sequence[UUID]) -> list[UUID]:
+    """Return the keys of a batch, with that of the first one for identical drafts without ids."""
+    first_keys: dict[str, UUID] = {}
+    return [
+        key if draft.client_id or draft.id else first_keys.setdefault(draft.sha256(), key)
+        for key, draft in zip(keys, drafts, strict=True)
+    ]
+
+
 def find_identical(
     settings: MemorySettings, actor: Actor, drafts: Sequence[NewEntry], keys: Sequence[UUID]
 ) -> dict[UUID, MemoryEntry]:
-    """Return current memories with the same body and owner, by key, for drafts without ids."""
+    """Return current memories with the same body and owner, by key, for drafts without ids.
+
+    Identical drafts have the same key: see `share_keys`.
+    """
     nameless = {
         draft.sha256(): (key, redact_text(draft.text, settings.account.redact))
         for key, draft in zip(keys, drafts, strict=True)

@@ -18,7 +18,7 @@ from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.batch_nodes import HostedNode, write_nodes
 from kmapp.ledger.models import Commit
 from kmapp.security.prompt_injection import detect_flags
-from memory.actions.deduplication import find_existing, find_identical
+from memory.actions.deduplication import find_existing, find_identical, share_keys
 from memory.actions.edges import write_edges
 from memory.actions.enqueue import index_new_entries
 from memory.actions.quotas import enforce_quotas
@@ -93,12 +93,12 @@ def write_within_commit(
     existing = find_existing(account_id, drafts, keys)
     _refuse_foreign_ids(drafts, keys, existing)
     if batch.dedupe:
+        keys = share_keys(drafts, keys)
         existing |= find_identical(settings, actor, drafts, keys)
-    new_entries = {
-        key: _build_entry(commit, settings, draft, key, position)
-        for position, (key, draft) in enumerate(zip(keys, drafts, strict=True))
-        if key not in existing
-    }
+    new_entries: dict[UUID, MemoryEntry] = {}
+    for position, (key, draft) in enumerate(zip(keys, drafts, strict=True)):
+        if key not in existing and key not in new_entries:
+            new_entries[key] = _build_entry(commit, settings, draft, key, position)
     for entry in new_entries.values() if batch.status else ():
         entry.status = batch.status
     enforce_quotas(settings, actor, list(new_entries.values()))
@@ -115,7 +115,7 @@ def write_within_commit(
     edges = write_edges(account_id, batch, entries, new_entries, commit)
     hosted_nodes = write_nodes(batch.hosted_nodes, settings.account, batch.scope, commit)
     created = list(new_entries.values())
-    to_embed = entries if batch.reembed else created
+    to_embed = list(dict.fromkeys(entries)) if batch.reembed else created
     queued = index_new_entries(account_id, created, to_embed if batch.embed else [], commit.id)
     return WriteResult(
         entries=entries,
@@ -216,6 +216,7 @@ def propose_update(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry
 def build_update_proposal(
     old: MemoryEntry, values: Mapping[str, Any], *, reason: str = ""
 ) -> Batch:
+    """Return the write of a proposal, whatever the policy says about an entry of its new kind."""
     fields = {name: getattr(old, name) for name in (*COPIED_FIELDS, *RENAMED)} | dict(values)
     proposal_input = NewEntry(
         id=uuid7(), **{RENAMED.get(name, name): value for name, value in fields.items()}
@@ -226,4 +227,4 @@ def build_update_proposal(
         dst=EdgeEnd(id=old.pk),
         weight=1.0,
     )
-    return Batch(entries=[proposal_input], edges=[edge], reason=reason)
+    return Batch(entries=[proposal_input], edges=[edge], reason=reason, status=Status.PROPOSED)

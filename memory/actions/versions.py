@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 from django.utils import timezone
 
+from kmapp.accounts.actors import SYSTEM
 from kmapp.database.bulk_insert import build_insert_sql, encode_rows, insert_rows, mark_inserted
 from kmapp.database.cursors import prepared_cursor
 from kmapp.errors import Conflict, Gone, NotFound
@@ -35,9 +37,18 @@ Event = MemoryVersion.Event
 
 
 def record_versions(
-    entries: Iterable[MemoryEntry], commit: Recording, reason: str, event: str = Event.ADD
+    entries: Iterable[MemoryEntry],
+    commit: Recording,
+    reason: str,
+    event: str = Event.ADD,
+    *,
+    at: datetime | None = None,
 ) -> None:
+    """Store the versions of these entries, written `at` this time or when they were updated."""
     versions = [build_version(entry, commit, reason, event) for entry in entries]
+    if at:
+        for version in versions:
+            version.created_at = at
     insert_rows(versions)
     report_changes(commit.account_id, WEBHOOK_SOURCE, [version.pk for version in versions])
 
@@ -168,6 +179,7 @@ def update_entry(
     """Give a locked entry new values as its next version; `reason` defaults to the commit's.
 
     A new title or text from an agent unpins the entry, because a person confirmed the former one.
+    A tier that the product changes is no update, because it must not renew the retention.
     Raise Conflict if the account verifies rows on read and the entry differs from its seal.
     """
     _require_sealed(entry, commit)
@@ -179,12 +191,14 @@ def update_entry(
         entry.flags = detect_flags(f"{entry.title}\n{entry.content}")
         if commit.actor.kind == "key" and (entry.title, entry.content) != before_text:
             entry.pinned = False
+    now = timezone.now()
     entry.version += 1
-    entry.updated_at = timezone.now()
+    if commit.actor != SYSTEM or {*values} != {"tier"}:
+        entry.updated_at = now
     entry.commit_id = commit.id
     entry.save(update_fields={*values, "flags", "pinned", "version", "updated_at", "commit"})
     commit.add(entry, event)
-    record_versions([entry], commit, commit.reason if reason is None else reason, event)
+    record_versions([entry], commit, commit.reason if reason is None else reason, event, at=now)
     _update_derived(entry, before_words, before_status, commit.id, was_cold=was_cold)
 
 

@@ -22,7 +22,7 @@ from memory.actions.entries import WriteResult, needs_review, propose_update, wr
 from memory.actions.messages import MessageContext, enqueue_rewrite
 from memory.actions.review import Decision
 from memory.actions.triage import find_similar
-from memory.actions.versions import lock_entry, stale_version_error
+from memory.actions.versions import lock_against_erasure, lock_entry, stale_version_error
 from memory.api import serialize
 from memory.api.add_messages import serialize_extraction
 from memory.api.lookup import Cited, MemoryReference, filter_readable, get_entry, get_past_entry
@@ -145,7 +145,7 @@ class Store(AgentView):
         draft = build_entry(data)
         batch = Batch(entries=[draft], embed=embed, dedupe=dedupe)
         with acting(self.account):
-            written = write_batch(account_id=self.account, actor=self.actor, batch=batch)
+            written = self._write(batch)
             [entry] = written.entries
             output = serialize.serialize_stored_entry(
                 entry,
@@ -153,6 +153,14 @@ class Store(AgentView):
                 alike=find_similar(entry) if written.created_ids and dedupe else [],
             )
             return self.seal(Response(output, status=201 if written.created_ids else 200))
+
+    def _write(self, batch: Batch) -> WriteResult:
+        """Write the memory. An existing one cannot be erased until its response is stored."""
+        while True:
+            written = write_batch(account_id=self.account, actor=self.actor, batch=batch)
+            existing_ids = [entry.pk for entry in written.entries]
+            if written.created_ids or lock_against_erasure(self.account, existing_ids):
+                return written
 
 
 class Get(AgentView):

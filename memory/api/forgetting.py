@@ -19,6 +19,7 @@ from memory.actions import bulk_review, review
 from memory.actions.bulk_review import StartedRun, get_progress
 from memory.actions.confirmation_tickets import TICKET_LIFETIME
 from memory.actions.review import Decision
+from memory.actions.versions import lock_entry
 from memory.api import serialize
 from memory.api.lookup import filter_forgettable, get_entry
 from memory.api.request_serializers import EntryFilters, select_owner_filters
@@ -97,6 +98,8 @@ class Forget(AgentView):
 
     def _forget_one(self, data: Mapping[str, Any]) -> MemoryEntry:
         entry = get_entry(self.account, filter_forgettable(self.request.auth, data), data)
+        # Locked, so that it is neither erased before the response is stored nor approved meanwhile.
+        entry = lock_entry(self.account, entry.pk)
         if entry.status == MemoryEntry.Status.FORGOTTEN:
             return entry
         this = MemoryEntry.objects.of(self.account).filter(pk=entry.pk)

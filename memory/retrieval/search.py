@@ -1,6 +1,5 @@
 """Search of memories."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -29,6 +28,7 @@ from kmapp.search.replica import run_on_replica
 from kmapp.search.reranking import compute_candidate_limit, rerank_results
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
 from kmapp.search.weights import SHIPPED_WEIGHTS
+from memory.extraction.decisions import normalize_for_comparison
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
 from memory.models.entries import list_reader_groups
 from memory.retrieval.as_of import PastState, exclude_hidden_entries
@@ -41,7 +41,6 @@ DEFAULT_LIMIT = 10  # results
 # Signals from the context of a memory, not from its own text.
 CONTEXT_SIGNALS = frozenset({"context", "window", "near", "run"})
 EXTRA_CANDIDATES = 10  # additional candidates when some results have equal texts
-_NON_LETTERS = re.compile(r"\W+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,15 +201,14 @@ def _add_embedding_states(account_id: UUID, hits: Sequence[Hit], model_id: int) 
 
 
 def _drop_equal_texts(hits: Iterable[Hit]) -> list[Hit]:
-    """Drop hits whose text equals, letter by letter, that of a better one.
+    """Drop hits whose text equals that of a better one, except in spacing, case or a full stop.
 
-    Two texts that differ in one word may state the opposite, so the comparison is exact.
+    Two texts that differ in one word or sign may state the opposite: 1.5 mg is not 15 mg.
     """
     hits_by_text: dict[str, Hit] = {}
     for hit in hits:
-        hits_by_text.setdefault(
-            _NON_LETTERS.sub("", hit.entry.content).casefold() or str(hit.entry.pk), hit
-        )
+        text = normalize_for_comparison(hit.entry.content)
+        hits_by_text.setdefault(text or str(hit.entry.pk), hit)
     return list(hits_by_text.values())
 
 

@@ -1,6 +1,7 @@
 """Backtests of a rule on recorded decisions, in steps with progress."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from uuid import UUID
 
 from django.utils import timezone
@@ -9,18 +10,21 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7
 from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.registry import PermanentFailure
 from rules.actions.decisions import load_feedback_counts
 from rules.actions.rules import build_draft, get_rule
 from rules.editing.rule_input import validate_rule
 from rules.evaluation.compiled_rules import build_definition, load_rules
 from rules.evaluation.evaluate import FeedbackCounts, Observation, SelectionRequest, observe_rule
 from rules.evaluation.matching import CompiledRule, RuleSet, Viewer, compile_rule
+from rules.evaluation.time_limit import TooSlow, limit_time
 from rules.models import RuleBacktest, RuleDecision
 from rules.promotion.evidence import list_audience_decisions
 
 BACKTEST = "rules.backtest"
 MAX_DECISIONS = 10_000  # decisions of one backtest
 BATCH_SIZE = 500  # decisions of one transaction
+BATCH_SECONDS = 60.0  # processor time of one transaction
 MAX_EXAMPLES = 20
 
 
@@ -61,10 +65,19 @@ def run_backtest(account_id: UUID, backtest_id: UUID) -> None:
         shadow = compile_rule(build_definition(backtest.rule, live=False))
         backtest.begin(total=len(ids), done=0, seen=0, matched=0, changed=0, examples=[])
     for start in range(0, len(ids), BATCH_SIZE):
-        with acting(account_id):
+        with acting(account_id), _limit_batch_time():
             _evaluate_batch(backtest, shadow, ids[start : start + BATCH_SIZE])
     with acting(account_id):
         backtest.end()
+
+
+@contextmanager
+def _limit_batch_time() -> Iterator[None]:
+    try:
+        with limit_time(BATCH_SECONDS):
+            yield
+    except TooSlow as error:
+        raise PermanentFailure("The conditions take too long for these contexts.") from error
 
 
 def _evaluate_batch(backtest: RuleBacktest, shadow: CompiledRule, ids: Sequence[UUID]) -> None:

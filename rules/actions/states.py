@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.redacted_text import redact_reason
+from kmapp.accounts.scopes import Scope
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import encode_canonical
@@ -40,14 +41,26 @@ class StateChange:
     seen: str = ""  # `digest_reviewed_content` of the rule and its active edition; empty: any
     reason: str = ""
     may_override: bool = False  # pass the evidence gate without enough evidence
-    may_change_active: bool = True  # activate and deactivate rules, as admins and keys may
+    # Activate and deactivate rules, as admins and keys with the scope rules:override may.
+    may_change_active: bool = True
 
     def redacted_reason(self) -> str:
         return redact_reason(self.account_id, self.reason)
 
     def check_permission(self, rule: Rule, to: str = "") -> None:
-        if State.ACTIVE in (rule.state, to) and not self.may_change_active:
-            raise Denied(_("Only an admin of this account can promote or change active rules."))
+        if State.ACTIVE not in (rule.state, to) or self.may_change_active:
+            return
+        if self.actor.kind == "key":
+            raise Denied(
+                _(
+                    "Only an admin of this account or a key with the scope rules:override can "
+                    "promote or change active rules. Use such a key, or ask an admin to decide on "
+                    "the page of the rule."
+                ),
+                code="missing_scope",
+                details={"scope": Scope.RULES_OVERRIDE.value},
+            )
+        raise Denied(_("Only an admin of this account can promote or change active rules."))
 
     def lock_editions(self) -> tuple[Rule, list[Rule]]:
         """Return the rule and its editions, locked until the transaction ends."""
@@ -81,7 +94,7 @@ def change_state(change: StateChange, to: str) -> StateChangeResult:
         return StateChangeResult(
             rule=rule, commit=Commit.objects.of(rule.account_id).get(pk=rule.commit_id)
         )
-    change.check_permission(rule, to)
+    change.check_permission(rule)
     check_transition(rule, to)
     if to == State.ACTIVE:
         if load_settings(change.account_id).second_person:
@@ -122,11 +135,14 @@ def check_transition(rule: Rule, to: str) -> None:
 
 
 def promote_rule(change: StateChange, rule: Rule, editions: Sequence[Rule]) -> StateChangeResult:
-    """Activate a shadow rule instead of its active edition, if it passes the evidence gate."""
+    """Activate a shadow rule instead of its active edition, if it passes the evidence gate.
+
+    The gate alone is not enough: an agent can create all evidence for a rule of its own.
+    """
     check_transition(rule, State.ACTIVE)
-    change.check_permission(rule, State.ACTIVE)
     validate_rule(build_draft(rule))
     gate = check_gate(change, rule)
+    change.check_permission(rule, State.ACTIVE)
     reason = change.redacted_reason()
     active = _find_active_edition(editions)
     values = {"promote": str(rule.pk), "past_the_gate": not gate.is_open}

@@ -132,18 +132,21 @@ def build_node_rule(data: Mapping[str, Any]) -> NewRule:
     )
 
 
+def check_context_size(value: Mapping[str, Any]) -> None:
+    """Refuse a large context, because every rule is matched against it."""
+    if len(encode_canonical(value)) > MAX_CONTEXT:
+        raise serializers.ValidationError(f"Send at most {MAX_CONTEXT} bytes of context.")
+
+
 class ContextInput(Scoped):
     """A context and its user, agent and app, whose IDs may also be in the context."""
 
-    context = serializers.DictField()  # type: ignore[assignment]  # a field here
+    context = serializers.DictField(  # type: ignore[assignment]  # a field here
+        validators=[check_context_size]
+    )
     user_id = IdField()
     agent_id = IdField()
     app_id = IdField()
-
-    def validate_context(self, value: dict[str, Any]) -> dict[str, Any]:
-        if len(encode_canonical(value)) > MAX_CONTEXT:
-            raise serializers.ValidationError(f"Send at most {MAX_CONTEXT} bytes of context.")
-        return value
 
 
 class EvaluateInput(ContextInput):

@@ -124,7 +124,13 @@ class OneRule(AgentView):
 
 def _parse_decision(view: AgentView, request: Request, pk: UUID) -> StateChange:
     data = parse(Undoing, request)
-    return StateChange(account_id=view.account, rule_id=pk, actor=view.actor, **data)
+    return StateChange(
+        account_id=view.account,
+        rule_id=pk,
+        actor=view.actor,
+        may_change_active=view.request.auth.may(Scope.RULES_OVERRIDE),
+        **data,
+    )
 
 
 class Schemas(AgentView):
@@ -142,6 +148,7 @@ class State(AgentView):
 
     `input_text` is the reason. A rule must be in shadow before it becomes active, and its evidence
     must pass the account's gate, unless a key with the scope rules:override sends a reason.
+    Without this scope, a key can neither activate a rule nor change the state of an active one.
     """
 
     scopes = {"POST": Scope.RULES_WRITE}
@@ -151,13 +158,15 @@ class State(AgentView):
         data = parse(StateInput, request)
         text = data.get("input_text") or ""
         digest = data.get("input_sha256") or ""
+        may_override = self.request.auth.may(Scope.RULES_OVERRIDE)
         decision = StateChange(
             account_id=self.account,
             rule_id=data["rule_node_id"],
             actor=self.actor,
             version=data.get("version"),
             reason=text or (f"sha256:{digest}" if digest else ""),
-            may_override=bool(text) and self.request.auth.may(Scope.RULES_OVERRIDE),
+            may_override=bool(text) and may_override,
+            may_change_active=may_override,
         )
         with acting(self.account):
             result = change_state(decision, data["state"])

@@ -7,14 +7,16 @@ must all be in the context's list). Types never convert: 1 is not true and not "
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import re2
 
+from rules.evaluation.equality import MISSING, equality_key, is_equal, is_scalar, scalar_key
+from rules.evaluation.time_limit import check_time
+
 MAX_PATTERN_LENGTH = 256
 MAX_PROGRAM_SIZE = 1 << 20  # bytes that a compiled pattern may take
-SCALARS = (str, int, float, bool, type(None))
-MISSING: Final = object()  # no value at a path; null is a value
+
 Test = Callable[[Any], bool]
 
 
@@ -55,17 +57,6 @@ def _find_child(container: Any, step: str) -> Any:
     return MISSING
 
 
-def is_equal(left: Any, right: Any) -> bool:
-    """Return whether both are equal as JSON: true is not 1, but 1.0 is."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and all(is_equal(left[key], right[key]) for key in left)
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(is_equal, left, right))
-    return left is not MISSING and right is not MISSING and bool(left == right)
-
-
 def is_operator(key: str) -> bool:
     return key.startswith("$")
 
@@ -96,31 +87,29 @@ def _compile_value(expected: Any) -> Test:
         test = _compile_object(expected)
         return lambda value: isinstance(value, Mapping) and test(value)
     if isinstance(expected, list):
-        if all(map(_is_scalar, expected)):
-            return _compile_contains_scalars(expected)
+        if all(map(is_scalar, expected)):
+            return _compile_contains_all(expected)
         items = [_compile_value(item) for item in expected]
         return lambda value: (
-            isinstance(value, list) and all(any(item(one) for one in value) for item in items)
+            isinstance(value, list) and all(_matches_any(item, value) for item in items)
         )
     return lambda value: is_equal(value, expected)
 
 
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, SCALARS)
+def _matches_any(item: Test, values: Iterable[Any]) -> bool:
+    check_time()
+    return any(item(one) for one in values)
 
 
-def _scalar_key(scalar: Any) -> tuple[bool, Any]:
-    """Return a key that is equal for equal scalars: true is not 1."""
-    return isinstance(scalar, bool), scalar
+def _compile_contains_all(expected: Iterable[Any]) -> Test:
+    """Test whether a list contains all of these values, in linear time."""
+    keys = frozenset(map(equality_key, expected))
 
+    def test(value: Any) -> bool:
+        check_time()
+        return isinstance(value, list) and keys.issubset(map(equality_key, value))
 
-def _compile_contains_scalars(expected: Iterable[Any]) -> Test:
-    """Test whether a list contains all of these scalars, in linear time."""
-    keys = frozenset(map(_scalar_key, expected))
-    return lambda value: (
-        isinstance(value, list)
-        and keys.issubset(_scalar_key(one) for one in value if _is_scalar(one))
-    )
+    return test
 
 
 def _match_nothing(value: Any) -> bool:
@@ -174,9 +163,9 @@ def _find_order_type(value: Any) -> type | None:
 def _compile_in(expected: Any) -> Test:
     if not isinstance(expected, list):
         return _match_nothing
-    if all(map(_is_scalar, expected)):
-        keys = frozenset(map(_scalar_key, expected))
-        return lambda value: _is_scalar(value) and _scalar_key(value) in keys
+    if all(map(is_scalar, expected)):
+        keys = frozenset(map(scalar_key, expected))
+        return lambda value: is_scalar(value) and scalar_key(value) in keys
     return lambda value: any(is_equal(value, one) for one in expected)
 
 
@@ -186,21 +175,10 @@ def _compile_not_in(expected: Any) -> Test:
 
 
 def _compile_contains(expected: Any) -> Test:
-    items = expected if isinstance(expected, list) else [expected]
-    in_list = (
-        _compile_contains_scalars(items)
-        if all(map(_is_scalar, items))
-        else _compile_contains_all(items)
-    )
+    in_list = _compile_contains_all(expected if isinstance(expected, list) else [expected])
     if not isinstance(expected, str):
         return in_list
     return lambda value: expected in value if isinstance(value, str) else in_list(value)
-
-
-def _compile_contains_all(items: list[Any]) -> Test:
-    return lambda value: (
-        isinstance(value, list) and all(any(is_equal(one, item) for one in value) for item in items)
-    )
 
 
 def _compile_exists(expected: Any) -> Test:
@@ -214,7 +192,12 @@ def _compile_regex(expected: Any) -> Test:
     pattern = compile_safe_pattern(expected)
     if pattern is None:
         return _match_nothing
-    return lambda value: isinstance(value, str) and pattern.search(value) is not None
+
+    def test(value: Any) -> bool:
+        check_time()
+        return isinstance(value, str) and pattern.search(value) is not None
+
+    return test
 
 
 def compile_safe_pattern(expected: Any) -> Any:

@@ -1,11 +1,13 @@
 """Selection of tools by a rule set, with and without one more rule. Pure."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from rules.evaluation.matching import CompiledRule, MatchResult, RuleSet, Viewer
+from rules.evaluation.matching import SHADOW_SECONDS, CompiledRule, MatchResult, RuleSet, Viewer
 from rules.evaluation.policy import Policy, merge_effects
+from rules.evaluation.time_limit import TooSlow, limit_time
 
 FeedbackCounts = Mapping[str, tuple[int, int]]  # by rule: good and bad feedback
 
@@ -135,14 +137,18 @@ def observe_rules(
     question: SelectionRequest,
     feedback_counts: FeedbackCounts,
 ) -> list[Observation]:
+    """Return the observations of shadow rules, without those for which no time is left."""
     editions = rules.live_editions
     shadow_editions = [
         one
         for one in rules.shadow_editions
         if one not in matched.shadow and editions[one.rule.lineage] in matched.live
     ]
-    observations = (
-        observe_rule(one, question, matched.live, editions.get(one.rule.lineage), feedback_counts)
-        for one in (*matched.shadow, *shadow_editions)
-    )
-    return [one for one in observations if one]
+    observations = []
+    with limit_time(SHADOW_SECONDS), suppress(TooSlow):
+        for one in (*matched.shadow, *shadow_editions):
+            live_edition = editions.get(one.rule.lineage)
+            observation = observe_rule(one, question, matched.live, live_edition, feedback_counts)
+            if observation:
+                observations.append(observation)
+    return observations

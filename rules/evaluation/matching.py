@@ -6,6 +6,7 @@ the context has the text there; the others are tried one by one.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -13,6 +14,9 @@ from uuid import UUID
 
 from rules.evaluation.conditions import Condition, compile_condition, find_value
 from rules.evaluation.policy import Rank, RankedEffect
+from rules.evaluation.time_limit import TooSlow, check_time, limit_time
+
+SHADOW_SECONDS = 1.0  # processor time that the shadow rules may take for one context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,11 +110,11 @@ class RuleSet:
 
     def match(self, context: Any, viewer: Viewer) -> MatchResult:
         candidates = [self.rules[position] for position in sorted(self._candidates(context))]
-        matching = [one for one in candidates if one.applies_to(viewer) and one.matches(context)]
+        candidates = [one for one in candidates if one.applies_to(viewer)]
         return MatchResult(
             considered=self.considered(viewer),
-            live=tuple(one for one in matching if one.rule.live),
-            shadow=tuple(one for one in matching if not one.rule.live),
+            live=tuple(one for one in candidates if one.rule.live and one.matches(context)),
+            shadow=tuple(_match_shadow(candidates, context)),
         )
 
     def considered(self, viewer: Viewer) -> int:
@@ -126,6 +130,20 @@ class RuleSet:
             text = find_value(context, path)
             if isinstance(text, str) and text in by_text:
                 yield from by_text[text]
+
+
+def _match_shadow(candidates: Iterable[CompiledRule], context: Any) -> list[CompiledRule]:
+    """Return the matching shadow rules, without those for which no time is left.
+
+    They have no effect, and any agent may write them, so no request waits long for them.
+    """
+    matching = []
+    with limit_time(SHADOW_SECONDS), suppress(TooSlow):
+        for one in candidates:
+            check_time()
+            if not one.rule.live and one.matches(context):
+                matching.append(one)
+    return matching
 
 
 def build_rule_set(rules: Iterable[CompiledRule]) -> RuleSet:

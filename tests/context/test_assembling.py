@@ -7,9 +7,11 @@ import pytest
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 from pytest_django import Settings
 
+from context.assembly.retrieval_requests import RetrievalRequest
 from context.models import ContextSummary, ToolResultArchive
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.providers.errors import ProviderTimeout
 from memory.models import Extraction
 from tests import makers
 from tests.agent import Agent
@@ -223,6 +225,25 @@ def test_slow_source_is_left_out(agent: Agent, monkeypatch: pytest.MonkeyPatch) 
     messages = [{"role": "user", "content": "Where?"}]
     answer = assemble(agent, messages, sources=["lore"], policy={"retrieval_ms": 200})
     assert actions(answer) == ["km_timeout"]
+
+
+def test_failing_source_of_one_account_is_queried_for_others(
+    agent: Agent, acme: Account, rival: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(request: RetrievalRequest, _results: Any) -> None:
+        if request.account_id == acme.pk:
+            raise ProviderTimeout("Too slow.")
+
+    monkeypatch.setattr("context.assembly.sources.SOURCES", {"lore": fail})
+    call: dict[str, Any] = {
+        "messages": [{"role": "user", "content": "Where?"}],
+        "sources": ["lore"],
+    }
+    for _each in range(6):  # the caller's own deadline
+        assert actions(assemble(agent, **call, policy={"retrieval_ms": 100})) == ["km_timeout"]
+    results = [actions(assemble(agent, **call)) for _each in range(6)]
+    assert results == [["km_timeout"]] * 5 + [["km_circuit_open"]]
+    assert actions(assemble(makers.agent(rival), **call)) == []
 
 
 def test_sources_need_their_scopes(agent: Agent, acme: Account) -> None:

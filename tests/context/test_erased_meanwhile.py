@@ -6,11 +6,17 @@ from typing import Any
 import pytest
 
 from context.actions.archives import erase_archives
-from context.actions.assemble import PreparedCall, prepare_call, store_call
+from context.actions.assemble import PreparedCall, assemble_call, prepare_call, store_call
 from context.actions.prepare_messages import prepare_messages
 from context.assembly.sources import retrieve
 from context.assembly.stages import Request
-from context.models import ContextBody, ContextCostReport, ContextInput, ToolResultArchive
+from context.models import (
+    ContextBody,
+    ContextCostReport,
+    ContextInput,
+    ContextSummary,
+    ToolResultArchive,
+)
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -25,7 +31,11 @@ from memory.actions.erasure import OPERATION, erase_entries
 from memory.models import MemoryEntry
 from tests import makers
 from tests.agent import Agent
+from tests.context.builders import talk
 from tests.context.test_archives import LONG
+from tests.context.test_erased_results import SECRET as RESULT
+from tests.context.test_erased_results import archive_result, erase_all
+from tests.context.test_erased_results import conversation as result_conversation
 from tests.context.test_preparing import conversation, texts
 from tests.race import run_concurrently
 
@@ -137,6 +147,50 @@ def test_call_does_not_wait_for_an_erasure(
         return [snippet.text for snippet in recorded.assembled.draft.snippets]
 
     assert SECRET not in run_concurrently(acme, lambda: erase(acme), record)
+
+
+@pytest.fixture
+def summarised(agent: Agent, acme: Account) -> PreparedCall:
+    """A call that is not recorded yet, with a stored summary of a tool result."""
+    request = Request(
+        account_id=acme.pk,
+        actor=SYSTEM,
+        messages=[*result_conversation(RESULT)[:-1], *talk(6, characters=600)],
+        window=1_000,
+        reserve=100,
+        within=ArchiveScope(conversation_id="c1"),
+        policy={"least_turns": 6, "summary_tokens": 100, "prune": []},
+    )
+    assemble_call(request)
+    makers.update(ContextSummary, acme, {}, text="The bird is in a nest.", summary_by="talker")
+    archive_result(agent)
+    call = prepare_call(request)
+    summary = call.assembled.draft.compacted
+    assert summary
+    assert "nest" in summary.text
+    return call
+
+
+def test_summary_erased_before_its_call_is_recorded_is_left_out(
+    acme: Account, summarised: PreparedCall
+) -> None:
+    erase_all(acme)
+    with acting(acme):
+        recorded = store_call(summarised)
+        assert not ContextInput.objects.of(acme).filter(rest__has_key="compacted").exists()
+    assert {"action": "drop_erased", "texts": 1} in recorded.report["decisions"]
+    summary = recorded.assembled.draft.compacted
+    assert summary
+    assert "nest" not in summary.text
+
+
+def test_erasure_of_a_summary_waits_for_its_call(
+    committed: str, acme: Account, summarised: PreparedCall
+) -> None:
+    run_concurrently(acme, lambda: store_call(summarised), lambda: erase_all(acme))
+    assert makers.count(ContextCostReport, acme) == 2
+    assert makers.count(ContextSummary, acme) == 0
+    assert makers.count(ContextInput, acme, rest__has_key="compacted") == 0
 
 
 def test_stored_response_is_erased_with_lore(agent: Agent, acme: Account) -> None:

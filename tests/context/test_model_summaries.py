@@ -7,18 +7,24 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
+from context.actions.assemble import prepare_call, store_call
+from context.assembly.stages import Recorded, Request
 from context.models import ContextSummary, ToolResultArchive
+from context.models.archives import ArchiveScope
 from context.summaries.model_summaries import GAP, MAX_SOURCE_LENGTH, take_excerpt
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.verify import verify_account
 from kmapp.outbox.models import OutboxEvent
 from kmapp.providers import breaker
+from memory.models import Extraction
 from tests import makers
 from tests.agent import Agent
 from tests.context.builders import call, talk
 from tests.fake_provider import FakeProvider
 from tests.memory.chat_model import configure_chat, run_due_jobs
+from tests.race import run_concurrently
 
 pytestmark = pytest.mark.usefixtures("low_threshold")
 FILLER = "The garden has many plants, and somebody waters them every morning at six. " * 15
@@ -155,6 +161,46 @@ def test_conversation_is_summarised_for_the_next_call(acme: Account, chat: FakeP
     assert (step["summary_by"], step["reused"]) == ("talker", True)
     prompt = next(b for b in chat.seen if "<conversation>" in b["messages"][1]["content"])
     assert "How is the kiln 0?" in prompt["messages"][1]["content"]
+
+
+SMALL: dict[str, Any] = {
+    "window": 1_000,
+    "reserve": 100,
+    "policy": {"least_turns": 6, "summary_tokens": 100, "prune": []},
+    "may_flush": True,
+}
+
+
+def test_call_without_conversation_sends_nothing_to_memory(acme: Account) -> None:
+    within = ArchiveScope(user_id="u")
+    recorded = call(acme, talk(6, characters=600), within=within, **SMALL)
+    [step] = [e for e in recorded.report["decisions"] if e["action"] == "memory_flush"]
+    assert "conversation_id" in step["skipped"]
+    assert makers.count(Extraction, acme) == 0
+
+
+@pytest.mark.parametrize("users", [("u", "u"), ("u", "v")])
+def test_messages_of_each_user_are_sent_to_memory_once(acme: Account, users: Any) -> None:
+    for user in users:
+        within = ArchiveScope(conversation_id="c1", user_id=user)
+        call(acme, talk(6, characters=600), within=within, **SMALL)
+    assert makers.count(Extraction, acme) == makers.count(ContextSummary, acme) == len(set(users))
+
+
+def test_concurrent_calls_send_messages_to_memory_once(committed: str, acme: Account) -> None:
+    within = ArchiveScope(conversation_id="c1")
+    messages = talk(6, characters=600)
+    request = Request(account_id=acme.pk, actor=SYSTEM, messages=messages, within=within, **SMALL)
+    first, second = prepare_call(request), prepare_call(request)
+
+    def record_second() -> Recorded:
+        with acting(acme):
+            return store_call(second)
+
+    recorded = run_concurrently(acme, lambda: store_call(first), record_second)
+    [step] = [e for e in recorded.report["decisions"] if e["action"] == "memory_flush"]
+    assert "another call" in step["skipped"]
+    assert makers.count(Extraction, acme) == makers.count(ContextSummary, acme) == 1
 
 
 def test_long_text_is_sampled_evenly() -> None:

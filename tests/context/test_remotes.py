@@ -9,7 +9,7 @@ import pytest
 from pytest_django import Settings
 
 from context.actions.settings import change_settings
-from context.models import ContextSettings
+from context.models import ContextCostReport, ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
@@ -162,6 +162,39 @@ def test_remote_answer_is_validated(
         )
         report = call(acme, MESSAGES, sources=("memory",), **LONG_DEADLINES).report
         assert decision(report, "km_fallback_local")["code"] == "km_provider_error", wrong
+
+
+def test_remote_citation_cannot_fail_the_call(
+    acme: Account, provider: FakeProvider, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.REMOTE_BASE_URLS = ["http://far.example"]
+    use_remote(acme, "http://far.example")
+    deep: dict[str, Any] = {}
+    for _each in range(3_000):
+        deep = {"a": deep}
+    text = "Escapes such as \\u0000"
+    for citation, locator in (
+        ({"headings": [text, "a\x00b", "\ud800"]}, {"headings": [text, "a�b", "?"]}),
+        ({"score": float("inf")}, None),
+        (deep, None),
+    ):
+        result = {"id": str(acme.pk), "text": "At 900.", "score": 0.9, "citations": [citation]}
+        monkeypatch.setattr(
+            "context.assembly.remotes.post_json", lambda *_, one=result: {"results": [one]}
+        )
+        recorded = call(acme, MESSAGES, sources=("memory",), **LONG_DEADLINES)
+        [cited] = makers.get(ContextCostReport, acme, pk=recorded.report_id).report["citations"]
+        assert cited.get("locator") == locator
+
+
+def test_failing_remote_search_falls_back_to_local(
+    acme: Account, provider: FakeProvider, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.REMOTE_BASE_URLS = ["http://far.example"]
+    use_remote(acme, "http://far.example")
+    monkeypatch.setattr("context.assembly.sources.search_remote", lambda *_: 1 / 0)
+    report = call(acme, MESSAGES, sources=("memory",), **LONG_DEADLINES).report
+    assert decision(report, "km_fallback_local")["code"] == "retrieval_failed"
 
 
 def test_remote_url_must_be_allowed_and_its_key_is_secret(

@@ -66,3 +66,9 @@ def test_other_rules_cost_nothing(agent: Agent, rules: dict[str, Any]) -> None:
 def test_rules_apply_in_their_scope_only(agent: Agent, rules: dict[str, Any]) -> None:
     answer = assemble(agent, rules_context=REFUND, scope="x")
     assert [each["function"]["name"] for each in answer["tools"]] == ["search", "pay"]
+
+
+def test_rejects_a_large_context_of_rules(agent: Agent) -> None:
+    body = {"messages": MESSAGES, "rules_context": {"text": "x" * 64_001}}
+    refused = agent.post("context/assemble", body, 400)
+    assert "at most 64000 bytes" in str(refused["issues"])

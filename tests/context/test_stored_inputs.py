@@ -20,11 +20,14 @@ from context.models import (
 )
 from context.models.archives import ArchiveScope
 from context.reports.stored_inputs import body_digest, encode_json, salted_digest
+from context.views.calls import citation_url
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from knowledge.actions.erasure import erase_document
-from knowledge.models import KnowledgeDocument
+from knowledge.actions.erasure import erase_document, erase_source
+from knowledge.actions.lore import create_lorebook
+from knowledge.actions.sources import NewSource
+from knowledge.models import KnowledgeDocument, KnowledgeSource
 from rules.models import RuleDecision, RuleFeedback
 from tests import makers
 from tests.agent import Agent
@@ -130,6 +133,30 @@ def test_inputs_of_cited_objects_are_found_by_an_index(agent: Agent, acme: Accou
         plan = "\n".join(row[0] for row in cursor.fetchall())
     assert "one_citation_per_call" in plan
     assert "Seq Scan" not in plan
+
+
+def test_report_keeps_only_ids_of_erased_objects(agent: Agent, acme: Account) -> None:
+    title, body = "Mira's kiln", "# Mira's kiln\n\n## Mira's pond\n\nThe kiln fires at six."
+    agent.store("Tea is served at nine.", user_id="u")
+    memory = agent.store("The kiln is by the pond.", title=title, user_id="u")
+    document = {"ref": "mira.md", "text": body}
+    agent.post("knowledge/ingest", {"source": {"name": "mira"}, "documents": [document]}, 201)
+    entry = {"name": title, "keys": ["kiln"], "content": "The kiln is older than the house."}
+    with acting(acme):
+        create_lorebook(acme.pk, SYSTEM, NewSource(name="mira's", kind="lorebook"), [entry])
+    call = assemble(agent, [{"role": "user", "content": "Where is the kiln?"}], user_id="u")
+    path, before = f"context/reports/{call['report_id']}", call["context_cost"]["citations"]
+    titles = {each["source"]: each["title"] for each in before if each["ref"] != memory}
+    assert {"knowledge": title, "lore": title}.items() <= titles.items()
+    erase(agent, ids=[memory])
+    with acting(acme):
+        for source in KnowledgeSource.objects.of(acme):
+            erase_source(acme.pk, source.pk, SYSTEM)
+    report = agent.get(path, 200)
+    assert "mira" not in str(report).lower()
+    citations = makers.get(ContextCostReport, acme).report["citations"]
+    assert [each["ref"] for each in citations] == [each["ref"] for each in before]
+    assert all(map(citation_url, citations))
 
 
 RETAINED_MODELS = (ToolResultArchive, ContextCostReport, ContextSummary, RuleDecision)

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
+from interop import key_value_memory
+from interop.key_value_memory import KeyedMemory
+from kmapp.accounts.models import Account
+from memory.models import MemoryEntry
+from tests import makers
 from tests.interop.conftest import Run
 
 # Published tests that do not hold, with the reason.
@@ -73,6 +79,52 @@ def test_malformed_memories_are_no_items(agent: Client, metadata: dict[str, Any]
     post("/v1/memory/update", id=item["id"], metadata=malformed)
     got = agent.get("/store/items", {"namespace": "users.ann", "key": "tea"})
     assert (got.status_code, got.json()) == (200, None)
+
+
+ITEM: dict[str, Any] = {"namespace": ["users", "ann"], "key": "tea"}
+
+
+def put_item(agent: Client, text: str, **more: Any) -> None:
+    body = {**ITEM, "value": {"text": text}, **more}
+    assert agent.put("/store/items", body, "application/json").status_code == 204
+
+
+def get_item(agent: Client) -> Any:
+    item = agent.get("/store/items", {"namespace": "users.ann", "key": "tea"}).json()
+    return item and item["value"]["text"]
+
+
+def test_expiring_item_is_replaced_in_place(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_value_memory, "MAX_GENERATIONS", 2)
+    for number in range(4):
+        put_item(agent, f"Tea {number}.", ttl=5)
+        assert get_item(agent) == f"Tea {number}."
+        if number > 1:
+            makers.update(MemoryEntry, acme, {}, expires_at=timezone.now())
+            assert get_item(agent) is None
+    put_item(agent, "Tea forever.")
+    assert get_item(agent) == "Tea forever."
+    assert makers.get(MemoryEntry, acme).expires_at is None
+
+
+def test_items_put_at_the_same_time_are_one_item(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_item(agent, "First.")
+    list_generations = KeyedMemory._generations  # noqa: SLF001
+    before: list[Any] = [[]]  # what the second request read before the first one stored the item
+
+    def list_earlier(keyed: KeyedMemory) -> Any:
+        return before.pop() if before else list_generations(keyed)
+
+    monkeypatch.setattr(KeyedMemory, "_generations", list_earlier)
+    put_item(agent, "Second.")
+    assert get_item(agent) == "Second."
+    assert makers.count(MemoryEntry, acme, status="active") == 1
+    assert agent.delete("/store/items", ITEM, "application/json").status_code == 204
+    assert get_item(agent) is None
 
 
 def test_published_integration_tests(run_suite: Run) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import quote
 
 import httpcore2
@@ -18,6 +19,7 @@ from django.utils import translation
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.errors import ReadOnly
 from kmapp.security.egress import allowed_addresses
 from knowledge.actions import page_fetches, prepare_delivery
 from knowledge.actions.parse_documents import retry_document
@@ -110,10 +112,8 @@ def test_no_hostile_url_reaches_the_canary(
     every += [f"http://{site.netloc}/to/{quote(each, safe='')}" for each in REDIRECT_TARGETS]
     assert len(every) == 40
     hosts = {each.lower().strip("[]").removesuffix(".") for each in (*NUMBERS, *NAMES)}
-    settings.KNOWLEDGE_FETCH_HOSTS = [
-        *hosts,
-        "tea.test",
-    ]  # otherwise the list of hosts would reject them
+    # Otherwise the list of hosts would reject them.
+    settings.KNOWLEDGE_FETCH_HOSTS = [*hosts, "tea.test"]
     settings.KNOWLEDGE_FETCH_PRIVATE = [site.netloc]
     accepted = 0
     for i, url in enumerate(every):
@@ -289,3 +289,11 @@ def test_reviewer_fetches_a_page(
     with acting(acme):
         document = KnowledgeDocument.objects.of(acme).get()
     assert (document.ref, document.url, document.state) == (url, url, "ready")
+
+
+def test_read_only_ledger_postpones_fetching(
+    fetch_page: FetchPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse = Mock(side_effect=ReadOnly("Its checkpoint is missing.", retry_after=60))
+    monkeypatch.setattr(page_fetches, "ingest_deliveries", refuse)
+    assert fetch_page("/page").state == "pending"

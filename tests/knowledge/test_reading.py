@@ -7,14 +7,19 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryFile
+from unittest.mock import Mock
 
 import docx
 import openpyxl
 import pptx
 import pytest
+from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.errors import ReadOnly
+from kmapp.outbox.models import Delivery
+from knowledge.actions import parse_documents
 from knowledge.actions.parse_documents import retry_document
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
 from knowledge.parsing import sandbox
@@ -199,3 +204,15 @@ def test_pdf_of_images_fails(acme: Account) -> None:
     deliver(acme, {"a.pdf": pdf("")})
     settle()
     assert "images" in makers.get(KnowledgeDocument, acme).error
+
+
+def test_read_only_ledger_postpones_parsing(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse = Mock(side_effect=ReadOnly("Its checkpoint is missing.", retry_after=60))
+    deliver(acme, {"a.pdf": pdf("One.")})
+    with monkeypatch.context() as patched:
+        patched.setattr(parse_documents, "recording", refuse)
+        settle()
+    assert makers.get(KnowledgeDocument, acme).state == "pending"
+    makers.update(Delivery, acme, {"reason": "read-only ledger"}, due_at=Now())
+    settle()
+    assert makers.get(KnowledgeDocument, acme).state == "ready"

@@ -1,5 +1,6 @@
 """New titles, addresses and revisions of unchanged files."""
 
+from base64 import b64encode
 from typing import Any
 
 from kmapp.accounts.acting import acting
@@ -59,6 +60,23 @@ def test_files_of_an_unchanged_archive_get_its_revision(acme: Account) -> None:
         (ref, "r2", "ready") for ref in ("repo.zip", "repo/a.md", "repo/b.md")
     }
     assert {each.version for each in documents} == {0, 1}
+
+
+def test_complete_delivery_keeps_files_of_its_archives(agent: Agent, acme: Account) -> None:
+    data = b64encode(zip_archive({"tea.md": GUIDE.encode()})).decode()
+
+    def deliver_archives(*names: str) -> Any:
+        documents = [{"ref": name, "content_base64": data} for name in names]
+        body = {"source": {"name": "docs"}, "documents": documents, "complete": True}
+        return agent.post("knowledge/ingest", body)
+
+    deliver_archives("a.zip", "b.zip")
+    settle()
+    again = deliver_archives("a.zip")
+    assert (again["unchanged"], sorted(again["removed"])) == (["a.zip"], ["b.zip", "b/tea.md"])
+    settle()
+    results = agent.post("knowledge/search", {"query": "hill 3"}, 200)["results"]
+    assert {each["citations"][0]["locator"]["path"] for each in results} == {"a/tea.md"}
 
 
 def test_file_waits_for_its_parser_with_new_metadata(acme: Account) -> None:

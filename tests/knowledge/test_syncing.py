@@ -67,6 +67,16 @@ def test_unchanged_tree_is_not_embedded_again(
     assert (refs(acme), provider.requests) == (every, requests)
 
 
+def test_files_stay_whatever_the_name_of_their_archive(acme: Account, folder: Path) -> None:
+    for name in ("UPPER.ZIP", "notes.txt"):  # the second is recognised by its first bytes
+        (folder / name).write_bytes(zip_archive({"inside.md": b"# Inside"}))
+    sync(folder, acme)
+    every = refs(acme)
+    assert {"UPPER/inside.md", "notes/inside.md"} < every
+    sync(folder, acme)
+    assert refs(acme) == every
+
+
 def test_deleted_files_are_removed_and_changes_detected(acme: Account, folder: Path) -> None:
     sync(folder, acme)
     before = compute_signature(folder)

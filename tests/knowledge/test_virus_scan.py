@@ -10,15 +10,19 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db.models.functions import Now
 from django.test import Client
 from pytest_django import Settings
 
 from kmapp.accounts.models import Account
+from kmapp.outbox.models import Delivery
 from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeImage, KnowledgeSource
 from knowledge.parsing.virus_scan import CHUNK_SIZE, ScanFailed, scan_file
 from tests import makers
 from tests.agent import Agent
-from tests.knowledge.deliveries import draw_image
+from tests.knowledge.bombs import zip_archive
+from tests.knowledge.deliveries import deliver, draw_image
+from tests.makers import settle
 from tests.web.pages import page
 
 VIRUS = b"X5O!-TEST-FILE"
@@ -118,6 +122,34 @@ def test_without_its_scanner_nothing_is_stored(
     answer = ingest(agent, "Clean.", 503)
     assert answer["error"] == "scanner_unavailable"
     assert makers.rows(KnowledgeSource, acme) == []
+
+
+@pytest.fixture
+def archive(acme: Account, settings: Settings, scanner: Clamd) -> None:
+    """An archive that was delivered, but not unpacked yet."""
+    address, settings.CLAMD_SOCKET = settings.CLAMD_SOCKET, ""
+    deliver(acme, {"repo.zip": zip_archive({"a.md": b"# A"})})
+    settings.CLAMD_SOCKET = address
+
+
+@pytest.mark.usefixtures("archive")
+def test_archive_waits_for_its_scanner(acme: Account, settings: Settings, scanner: Clamd) -> None:
+    address, settings.CLAMD_SOCKET = settings.CLAMD_SOCKET, "/nobody"
+    settle()
+    assert makers.get(KnowledgeDocument, acme).state == "pending"
+    settings.CLAMD_SOCKET = address
+    makers.update(Delivery, acme, {"reason": "scanner_unavailable"}, due_at=Now())
+    settle()
+    assert scanner.files == [b"# A"]
+    assert {each.state for each in makers.rows(KnowledgeDocument, acme)} == {"ready"}
+
+
+@pytest.mark.usefixtures("archive")
+def test_archive_fails_if_a_file_cannot_be_scanned(acme: Account, scanner: Clamd) -> None:
+    scanner.most = 2
+    settle()
+    document = makers.get(KnowledgeDocument, acme)
+    assert (document.state, "scanner" in document.error) == ("failed", True)
 
 
 def test_scanner_on_a_port_limits_files() -> None:

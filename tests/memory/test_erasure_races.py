@@ -13,6 +13,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.accounts.personal_data import erase_copies
+from kmapp.api.models import IdempotentRequest
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording
 from memory.actions import erasure
@@ -125,6 +126,44 @@ def test_edges_and_erasures_wait_for_each_other(committed: str, acme: Account) -
     run_concurrently(acme, lambda: write_edge(other, third), lambda: erase(third))
     assert makers.count(MemoryEdge, acme) == 0
     check_ledger()
+
+
+RETRY = {"Idempotency-Key": "one"}
+
+
+def test_erased_memory_is_not_in_the_response_of_a_repeated_write(
+    committed: str, acme: Account
+) -> None:
+    agent, body = makers.agent(acme), {"text": "Ann drinks tea.", "user_id": "ann"}
+    agent.post("memory/store", body, 201)
+    [entry] = makers.rows(MemoryEntry, acme)
+    again = run_concurrently(
+        acme, lambda: erase(entry), lambda: agent.post("memory/store", body, 201, **RETRY)
+    )
+    assert UUID(again["id"]) == makers.get(MemoryEntry, acme).pk != entry.pk
+    named = {"client_id": "tea", **body}
+    stored = agent.post("memory/store", named, 201)
+    entry = makers.get(MemoryEntry, acme, pk=stored["id"])
+    refused = run_concurrently(
+        acme,
+        lambda: erase(entry),
+        lambda: agent.post("memory/store", named, 410, **{"Idempotency-Key": "two"}),
+    )
+    assert refused["error"] == "client_id_erased"
+    assert not makers.count(IdempotentRequest, acme, answer__contains=str(entry.pk))
+
+
+def test_erased_memory_is_not_in_the_response_of_a_repeated_forgetting(
+    committed: str, acme: Account
+) -> None:
+    agent = makers.agent(acme)
+    forget = {"id": agent.store("Ann drinks tea.", user_id="ann")}
+    agent.post("memory/forget", forget, 200)
+    [entry] = makers.rows(MemoryEntry, acme)
+    run_concurrently(
+        acme, lambda: erase(entry), lambda: agent.post("memory/forget", forget, 410, **RETRY)
+    )
+    assert not makers.count(IdempotentRequest, acme, answer__contains="tea")
 
 
 def test_topic_grows_without_an_erased_memory(committed: str, acme: Account) -> None:

@@ -41,12 +41,10 @@ def check_order(
 def propose(old: MemoryEntry) -> MemoryEntry:
     """Propose a change, so that the proposal supersedes the memory when it is approved."""
     with acting(old.account_id):
-        proposal = propose_update(makers.decision(old), {"content": f"Not {old.content}"})
-        MemoryEntry.objects.filter(pk=proposal.pk).update(status="proposed")
-    return makers.reload(proposal)
+        return propose_update(makers.decision(old), {"content": f"Not {old.content}"})
 
 
-def test_decisions_lock_in_order(committed: str, acme: Account) -> None:
+def test_approval_and_undo_lock_in_order(committed: str, acme: Account) -> None:
     [old] = makers.write(acme, "Ann drinks tea.")
     proposal = propose(old)
     check_order(acme, [old, proposal], lambda: review.approve(makers.decision(proposal)))
@@ -54,8 +52,13 @@ def test_decisions_lock_in_order(committed: str, acme: Account) -> None:
     check_order(acme, [old, proposal], lambda: review.undo(makers.decision(proposal)))
     assert makers.reload(old).status == "active"
 
+
+def test_bulk_approval_locks_in_order(committed: str, acme: Account) -> None:
+    [old] = makers.write(acme, "Ann drinks tea.")
+    proposal = propose(old)
+
     def approve() -> None:
-        chosen = [(proposal.pk, makers.reload(proposal).version)]
+        chosen = [(proposal.pk, proposal.version)]
         bulk_review.start_run(acme.pk, SYSTEM, BulkRun.Operation.APPROVE, chosen, "")
 
     check_order(acme, [old, proposal], approve)

@@ -97,3 +97,20 @@ def test_turns_of_a_run_are_linked(agent: Agent, acme: Account) -> None:
         edges = MemoryEdge.objects.filter(type="next").select_related("src", "dst")
         pairs = {(e.src.content, e.dst.content) for e in edges}
     assert pairs == {("One.", "Two."), ("Two.", "Three.")}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The dose is 1.5 mg.", "The dose is 15 mg."),
+        ("Dose: -5 °C", "Dose: 5 °C"),
+        ("A dose if x < 5", "A dose if x > 5"),
+        ("The dose in C", "The dose in C++"),
+    ],
+)
+def test_texts_that_differ_in_a_sign_are_returned(agent: Agent, one: str, other: str) -> None:
+    again = f" {one.upper()}  "
+    write(agent, one, other, again, user_id="u")
+    results = agent.search("dose", user_id="u")
+    assert other in {each["text"] for each in results}
+    assert len(results) == 2, "equal but for case and spacing"

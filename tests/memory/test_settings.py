@@ -162,6 +162,14 @@ def test_change_to_a_reviewed_kind_is_proposed(agent: Agent, acme: Account) -> N
     assert answer["supersedes"] == new
 
 
+def test_change_from_a_reviewed_kind_is_proposed(agent: Agent, acme: Account) -> None:
+    new = agent.store("Ring twice.", user_id="ada", kind="procedure")
+    makers.set_policy(acme, {"review_kinds": ["procedure"]})
+    answer = agent.post("memory/update", {"id": new, "kind": "fact", "text": "Never ring."}, 202)
+    assert (answer["supersedes"], answer["status"]) == (new, "proposed")
+    assert [each["text"] for each in agent.search("ring", user_id="ada")] == ["Ring twice."]
+
+
 def notes(number: int, **more: Any) -> dict[str, Any]:
     return {"nodes": [{"text": f"Note {n} {more}.", **more} for n in range(number)]}
 

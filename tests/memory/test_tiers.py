@@ -8,6 +8,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
+from memory.actions.retention import apply_retention
 from memory.actions.tiers import HALF_LIFE_DAYS, demote_unused_entries, flush_access_counts
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.access_counters import count_accesses
@@ -93,3 +94,16 @@ def test_cold_memory_is_not_embedded(agent: Agent, acme: Account) -> None:
     pk = store(agent, tier="cold")
     assert vectors(acme, pk) == 0
     assert agent.get("health")["pending_embeddings"] == 0
+
+
+def test_cooling_does_not_renew_the_retention(agent: Agent, acme: Account) -> None:
+    pk = store(agent, kind="event")
+    makers.set_policy(acme, {"forget_after": {"event": 365}})
+    age(acme, 366)
+    then = timezone.now() - timedelta(days=366)
+    makers.update(MemoryEntry, acme, {"pk": pk}, updated_at=then)
+    assert (demote_unused_entries(acme.pk), tier(acme, pk)) == (1, "warm")
+    assert makers.get(MemoryEntry, acme, pk=pk).updated_at == then
+    assert makers.get(MemoryVersion, acme, entry_id=pk, version=2).created_at > then
+    assert apply_retention(acme.pk) == 1
+    assert makers.get(MemoryEntry, acme, pk=pk).status == "forgotten"

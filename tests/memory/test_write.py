@@ -225,6 +225,21 @@ def test_batch_is_deduplicated_on_request(agent: Agent, acme: Account) -> None:
     assert count(acme) == 4
 
 
+def test_repeated_text_of_a_batch_is_stored_once(agent: Agent, acme: Account) -> None:
+    nodes = [TRAIN, {"text": "New.", "user_id": "ann"}, TRAIN]
+    batches = [
+        agent.post("memory/write", {"nodes": nodes, "dedupe": True, "force_reembed": True}, status)
+        for status in (201, 200, 200)
+    ]
+    assert count(acme) == 2
+    for batch in batches:
+        first, new, again = [node["id"] for node in batch["nodes"]]
+        assert first == again != new
+        assert batch["nodes"] == batches[0]["nodes"]
+    agent.post("memory/write", {"nodes": [{**TRAIN, "client_id": "a"}, TRAIN]}, 201)
+    assert count(acme) == 4, "on request, and without ids, only"
+
+
 def test_similar_text_is_stored_and_reported(agent: Agent, acme: Account) -> None:
     existing = agent.post("memory/store", TRAIN, 201)["id"]
     near = {**TRAIN, "text": "Ann takes the train to Ostrey on Fridays."}

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from rules.evaluation.conditions import compile_condition
+from rules.evaluation.time_limit import TooSlow, limit_time
 from tests.timing import assert_linear
 
 CONTEXT: dict[str, Any] = {
@@ -151,6 +152,11 @@ CASES: list[tuple[dict[str, Any], bool]] = [
     ({"mixed": {"$contains": 1}}, True),
     ({"mixed": {"$contains": {"k": 1}}}, True),
     ({"mixed": {"$contains": {"k": 2}}}, False),
+    ({"mixed": {"$contains": [{"k": 1.0}, ["x"], True, None]}}, True),
+    ({"mixed": {"$contains": [{"k": True}]}}, False),
+    ({"mixed": {"$contains": [["x", "x"]]}}, False),
+    ({"tools": {"$contains": [{"cost": 5, "name": "curl"}]}}, True),
+    ({"tools": {"$contains": [{"name": "curl"}]}}, False),
     ({"text": {"$contains": "production"}}, True),
     ({"text": {"$contains": "发布"}}, True),
     ({"text": {"$contains": "staging"}}, False),
@@ -265,3 +271,25 @@ def test_hostile_pattern_takes_linear_time(pattern: str) -> None:
 def test_long_lists_take_linear_time(values: list[Any], operator: str) -> None:
     test = compile_condition({"tags": {operator: values} if operator else values})
     assert_linear(lambda size: test.matches({"tags": values[:-1] * (size // 199)}), 20_000)
+
+
+def test_contained_objects_take_linear_time() -> None:
+    def match(size: int) -> bool:
+        objects = [{"n": n} for n in range(size)]
+        condition = compile_condition({"tags": {"$contains": objects}})
+        return condition.matches({"tags": objects[::-1]})
+
+    assert match(3)
+    assert_linear(match, 2_000)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [{"n": [{"a": 1}]}, {"n": [1]}, {"n": {"$contains": {"a": 1}}}, {"text": {"$regex": "a"}}],
+)
+def test_time_of_long_values_is_limited(condition: dict[str, Any]) -> None:
+    test, context = compile_condition(condition), {"n": [{"a": 1}, 1], "text": "a"}
+    assert test.matches(context)
+    with limit_time(-1.0), pytest.raises(TooSlow):
+        test.matches(context)
+    assert test.matches(context)

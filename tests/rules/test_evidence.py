@@ -101,6 +101,18 @@ def test_aborted_backtest_is_failed(acme: Account, monkeypatch: pytest.MonkeyPat
     assert run.finished_at
 
 
+def test_slow_backtest_is_failed(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    created = rule(acme, "Tried", when={"tags": ["a"]})
+    select(acme, {"tags": ["a"]})
+    with acting(acme):
+        run = create_backtest(acme.pk, SYSTEM, created.pk)
+    monkeypatch.setattr(backtests, "BATCH_SECONDS", -1.0)
+    deliver_due("default", seconds=30)
+    with acting(acme):
+        run.refresh_from_db()
+    assert run.status == "failed"
+
+
 def test_invalid_rule_has_no_backtest(acme: Account) -> None:
     wrong = rule(acme, "wrong", then={"output": {"format": "xml"}})
     with acting(acme), pytest.raises(Invalid):

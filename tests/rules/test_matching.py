@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from rules.evaluation import matching
 from rules.evaluation.evaluate import SelectionRequest, build_policy, observe_rule
 from rules.evaluation.matching import (
     CompiledRule,
@@ -125,3 +126,10 @@ def test_shadow_edition_replaces_its_active_edition() -> None:
     assert same
     assert (same.matched, same.changed) == (True, False)
     assert build_policy([live], {}).values == JSON
+
+
+def test_only_shadow_rules_have_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "SHADOW_SECONDS", -1.0)
+    matched = build_rule_set(RULES).match({"intent": "json"}, Viewer())
+    assert [one.rule.name for one in matched.live] == ["any", "json", "except"]
+    assert matched.shadow == ()

@@ -957,6 +957,7 @@ export interface paths {
          *
          *     `input_text` is the reason. A rule must be in shadow before it becomes active, and its evidence
          *     must pass the account's gate, unless a key with the scope rules:override sends a reason.
+         *     Without this scope, a key can neither activate a rule nor change the state of an active one.
          *
          *     Needs the scope `rules:write`.
          */
