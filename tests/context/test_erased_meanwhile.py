@@ -227,7 +227,7 @@ def test_response_with_an_erased_tool_result_is_not_stored(
     assert again["loaded"][0]["part"] == "missing"
 
 
-RESULT = {"tool_name": "search_manual", "result": SECRET, "threshold": 0}
+TOOL_RESULT = {"tool_name": "search_manual", "result": SECRET, "threshold": 0}
 
 
 def erase_results(account: Account) -> None:
@@ -238,24 +238,24 @@ def erase_results(account: Account) -> None:
 
 def test_result_that_is_being_erased_is_archived_anew(committed: str, acme: Account) -> None:
     agent = makers.agent(acme)
-    erased = agent.post("tool-results", RESULT, 201)["archive"]["uuid"]
+    erased = agent.post("tool-results", TOOL_RESULT, 201)["archive"]["uuid"]
     again = run_concurrently(
         acme,
         lambda: erase_results(acme),
-        lambda: agent.post("tool-results", RESULT, 201, **RETRY),
+        lambda: agent.post("tool-results", TOOL_RESULT, 201, **RETRY),
     )
     assert again["archive"]["uuid"] == erased
     assert makers.get(ToolResultArchive, acme).result_full == SECRET
-    assert agent.post("tool-results", RESULT, 201, **RETRY) == again
+    assert agent.post("tool-results", TOOL_RESULT, 201, **RETRY) == again
 
 
 def test_erasure_waits_for_the_response_with_an_equal_result(committed: str, acme: Account) -> None:
     agent = makers.agent(acme)
-    agent.post("tool-results", RESULT, 201)
+    agent.post("tool-results", TOOL_RESULT, 201)
     run_concurrently(
         acme,
-        lambda: agent.post("tool-results", RESULT, 200, **RETRY),
+        lambda: agent.post("tool-results", TOOL_RESULT, 200, **RETRY),
         lambda: erase_results(acme),
     )
     assert makers.count(ToolResultArchive, acme) == 0
-    agent.post("tool-results", RESULT, 410, **RETRY)
+    agent.post("tool-results", TOOL_RESULT, 410, **RETRY)

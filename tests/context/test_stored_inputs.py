@@ -148,7 +148,7 @@ def test_report_keeps_only_ids_of_erased_objects(agent: Agent, acme: Account) ->
     path, before = f"context/reports/{call['report_id']}", call["context_cost"]["citations"]
     titles = {each["source"]: each["title"] for each in before if each["ref"] != memory}
     assert {"knowledge": title, "lore": title}.items() <= titles.items()
-    erase(agent, ids=[memory])
+    agent.erase(ids=[memory])
     with acting(acme):
         for source in KnowledgeSource.objects.of(acme):
             erase_source(acme.pk, source.pk, SYSTEM)

@@ -63,11 +63,12 @@ def elsewhere(committed: str) -> Iterator[str]:
 
 
 def test_export_and_import_preserve_everything(
-    committed: str, elsewhere: str, written: None, acme: Account, agent: Agent, tmp_path: Path
+    elsewhere: str, acme: Account, agent: Agent, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     turn = {"user_id": "v", "run_id": "turns", "observed_at": "2026-01-01T00:00:00Z"}
     for text in ("One.", "Two.", "Three."):  # of one instant: only the ledger knows their order
         agent.store(text, **turn)
+    request.getfixturevalue("written")
     out, again = tmp_path / "out.jsonl", tmp_path / "again.jsonl"
     command("export", str(out))
     use_database(elsewhere)
