@@ -66,6 +66,12 @@ def test_files_are_short_and_have_descriptive_names() -> None:
     assert [path for path in SOURCES if VAGUE_NAMES & set(path.parts)] == []
 
 
+def test_pages_name_commands_by_the_setting() -> None:
+    """An installed wheel has no manage.py; its command is in `settings.COMMAND`."""
+    templates = (settings.BASE_DIR / "templates").rglob("*.html")
+    assert [path for path in templates if "manage.py" in path.read_text(encoding="utf-8")] == []
+
+
 SIGNALS = {"receiver", "Signal", "post_save", "pre_save", "GenericForeignKey"}
 
 
