@@ -28,6 +28,16 @@ def test_every_process_has_a_unit() -> None:
     assert processes == PROCFILE.keys() - {"release"}
 
 
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
+def test_units_name_the_folders_that_they_write_to(unit: Path) -> None:
+    lines = unit.read_text().splitlines()
+    assert "StateDirectory=kmapp" in lines
+    assert "ReadWritePaths=-/var/backups/kmapp -/srv/kmapp" in lines
+    if unit.stem != "kmapp":  # `kmapp up` sets it
+        assert "Environment=PROMETHEUS_MULTIPROC_DIR=/run/kmapp-metrics" in lines
+        assert {"RuntimeDirectory=kmapp-metrics", "RuntimeDirectoryPreserve=yes"} <= {*lines}
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
 def test_units_are_valid(tmp_path: Path) -> None:
     for unit in UNITS:
