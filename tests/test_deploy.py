@@ -56,5 +56,7 @@ def test_compose_names_existing_variables_and_services() -> None:
     product = services["kmapp"]
     documented = (settings.BASE_DIR / "docs" / "operations.md").read_text()
     assert all(f"`{name}`" in documented for name in product["environment"])
+    settable = {"BEHIND_TLS", "NUM_PROXIES", "PUBLIC_URL", "EMAIL_HOST", "EMAIL_HOST_PASSWORD"}
+    assert settable <= product["environment"].keys()
     assert product["depends_on"].keys() == services.keys() - {"kmapp"}
     assert (DEPLOY / product["build"]["context"] / product["build"]["dockerfile"]).exists()
