@@ -10,8 +10,8 @@ export type Issue = { path: string; message: string };
 export interface Options {
   /** Attempts in all, by default four: the first, and three after a failed connection, the status
    * 429, 502, 503 or 504, or while the
-   * 429, 502, 503 or 504, or while the first request with the same key is handled. */
   /** Used in place of the global `fetch`. */
+  attempts?: number;
   fetch?: typeof fetch;
 }
 
