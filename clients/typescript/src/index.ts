@@ -9,9 +9,9 @@ export type Issue = { path: string; message: string };
 
 export interface Options {
   /** Attempts in all, by default four: the first, and three after a failed connection, the status
-   * 429, 502, 503 or 504, or while the
-  /** Used in place of the global `fetch`. */
+   * 429, 502, 503 or 504, or while the first request with the same key is handled. */
   attempts?: number;
+  /** Used in place of the global `fetch`. */
   fetch?: typeof fetch;
 }
 
