@@ -28,7 +28,7 @@ GROUP BY object_type ORDER BY object_type
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoredState:
     heads: Mapping[UUID, Head]
-    access: Mapping[str, str]  # the state of each user, member, key and invitation
+    access: dict[str, str]  # the state of each user, member, key and invitation
 
 
 def load_restored_state() -> RestoredState:
