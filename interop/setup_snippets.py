@@ -73,7 +73,8 @@ with Client("{addresses.api}", api_key="{key}") as kmapp:
     kmapp.store("Mira prefers e-mail to phone calls.", user_id="mira")
     print(kmapp.search("How to contact Mira?", user_id="mira"))
 '''
-    return [SetupSnippet("pip install kmapp-client", code)]
+    install = SetupSnippet(_("Install (in a checkout of kmapp)"), "pip install clients/python")
+    return [install, SetupSnippet("Python", code)]
 
 
 def _mem0(addresses: Addresses, key: str) -> list[SetupSnippet]:

@@ -17,8 +17,8 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     ),
     "Operate": ("doctor", "outbox", "embedding_models", "memories", "knowledge"),
     "Measure": (
-        *("perf", "retrieval", "knowledge_perf", "context_perf", "context_scenario"),
-        *("rules_perf", "interop_perf"),
+        *("perf", "retrieval", "knowledge_perf", "context_perf", "context_evidence"),
+        *("context_scenario", "rules_perf", "interop_perf"),
     ),
 }
 USAGE = """\

@@ -28,6 +28,16 @@ def test_every_process_has_a_unit() -> None:
     assert processes == PROCFILE.keys() - {"release"}
 
 
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
+def test_units_name_the_folders_that_they_write_to(unit: Path) -> None:
+    lines = unit.read_text().splitlines()
+    assert "StateDirectory=kmapp" in lines
+    assert "ReadWritePaths=-/var/backups/kmapp -/srv/kmapp" in lines
+    if unit.stem != "kmapp":  # `kmapp up` sets it
+        assert "Environment=PROMETHEUS_MULTIPROC_DIR=/run/kmapp-metrics" in lines
+        assert {"RuntimeDirectory=kmapp-metrics", "RuntimeDirectoryPreserve=yes"} <= {*lines}
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
 def test_units_are_valid(tmp_path: Path) -> None:
     for unit in UNITS:
@@ -46,5 +56,7 @@ def test_compose_names_existing_variables_and_services() -> None:
     product = services["kmapp"]
     documented = (settings.BASE_DIR / "docs" / "operations.md").read_text()
     assert all(f"`{name}`" in documented for name in product["environment"])
+    settable = {"BEHIND_TLS", "NUM_PROXIES", "PUBLIC_URL", "EMAIL_HOST", "EMAIL_HOST_PASSWORD"}
+    assert settable <= product["environment"].keys()
     assert product["depends_on"].keys() == services.keys() - {"kmapp"}
     assert (DEPLOY / product["build"]["context"] / product["build"]["dockerfile"]).exists()

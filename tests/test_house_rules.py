@@ -7,9 +7,11 @@ from pathlib import Path
 from django.apps import apps
 from django.conf import settings
 from django.contrib.postgres.operations import AddIndexConcurrently
+from django.core.management import get_commands
 from django.db.migrations import AddField, AddIndex, CreateModel
 from django.db.migrations.loader import MigrationLoader
 
+from kmapp.__main__ import SECTIONS
 from kmapp.api.errors import is_api
 from tests.routes import ALL_ROUTES
 
@@ -64,6 +66,19 @@ def test_files_are_short_and_have_descriptive_names() -> None:
     too_long = {path for path, lines in lengths.items() if lines > MAX_LINES}
     assert too_long - {Path("kmapp/settings.py")} == set()
     assert [path for path in SOURCES if VAGUE_NAMES & set(path.parts)] == []
+
+
+def test_overview_lists_every_command_for_people() -> None:
+    packages = {*OURS, "interop"}
+    own = {name for name, app in get_commands().items() if app.partition(".")[0] in packages}
+    listed = {name for names in SECTIONS.values() for name in names}
+    assert listed == own - {"prepare"}  # which `up` runs
+
+
+def test_pages_name_commands_by_the_setting() -> None:
+    """An installed wheel has no manage.py; its command is in `settings.COMMAND`."""
+    templates = (settings.BASE_DIR / "templates").rglob("*.html")
+    assert [path for path in templates if "manage.py" in path.read_text(encoding="utf-8")] == []
 
 
 SIGNALS = {"receiver", "Signal", "post_save", "pre_save", "GenericForeignKey"}

@@ -8,6 +8,7 @@ class Scope(models.TextChoices):
     """Permissions, named `<source>:<operation>`. `admin` implies all of them.
 
     `strict` permits nothing: requests with this key are refused if they have unknown fields.
+    `debug` permits nothing either: previews of embeddings need `admin`. Only older keys have it.
     """
 
     MEMORY_READ = "memory:read", _("Read memories")
@@ -22,13 +23,14 @@ class Scope(models.TextChoices):
     CONTEXT_READ = "context:read", _("Read context reports")
     CONTEXT_WRITE = "context:write", _("Assemble context")
     LEDGER_COUNTERSIGN = "ledger:countersign", _("Store checkpoints of another kmapp")
-    DEBUG = "debug", _("View debug details")
+    DEBUG = "debug", _("No effect (older keys only)")
     ADMIN = "admin", _("Full access")
     STRICT = "strict", _("Refuse requests with unknown fields")
 
     @property
     def only_reads(self) -> bool:
-        return self.value.endswith(":read") or self is Scope.DEBUG
+        return self.value.endswith(":read")
 
 
+GRANTABLE_SCOPES = tuple(each for each in Scope if each is not Scope.DEBUG)
 READ_AND_WRITE_SCOPES = tuple(each for each in Scope if each.value.endswith((":read", ":write")))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
@@ -52,9 +53,9 @@ class ChainDeviation:
         )
         remedy = _(
             "The account is read-only until the newest copy is back, or an admin accepts this "
-            "state on the page Ledger (or with manage.py accept_ledger)."
+            "state on the page Ledger (or with %(command)s accept_ledger)."
         )
-        return f"{cause % numbers} {remedy}"
+        return f"{cause % numbers} {remedy % {'command': settings.COMMAND}}"
 
     def error(self) -> ReadOnly:
         facts = {"signed": self.signed_seq, "ends": self.last_seq}

@@ -34,7 +34,10 @@ def chrome(request: HttpRequest, *, use_user: bool = True) -> Chrome:
 
 def base_template(request: HttpRequest) -> dict[str, Any]:
     """Return the context of base.html. The values are lazy, because partials need none of them."""
-    context: dict[str, Any] = {"chrome": SimpleLazyObject(partial(chrome, request))}
+    context: dict[str, Any] = {
+        "chrome": SimpleLazyObject(partial(chrome, request)),
+        "kmapp_command": settings.COMMAND,
+    }
     if hasattr(request, "access"):
         page_request = as_web_request(request)
         context |= {

@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Membership, User
-from kmapp.accounts.scopes import Scope
+from kmapp.accounts.scopes import GRANTABLE_SCOPES, Scope
 from kmapp.errors import DomainError
 from kmapp.notifications.webhooks.changes import list_event_types
 from kmapp.notifications.webhooks.payloads import NATIVE
@@ -86,7 +86,7 @@ class KeyForm(Styled):
     )
     scopes = forms.MultipleChoiceField(
         label=_("Permissions"),
-        choices=Scope.choices,
+        choices=[(scope.value, scope.label) for scope in GRANTABLE_SCOPES],
         widget=forms.CheckboxSelectMultiple,
         initial=[Scope.MEMORY_READ, Scope.MEMORY_WRITE],
     )

@@ -44,7 +44,7 @@ def _refuse_writes(settings: MemorySettings, actor: Actor, number: int) -> None:
     if cached_count[0] + number > limit:
         raise OverBudget(
             f"This key has written {cached_count[0]} memories today; its daily limit is {limit}. "
-            "Write fewer memories, or ask an admin to raise the limit under Memory → Policy.",
+            "Write fewer memories, or ask an admin to raise the limit under Settings → Policy.",
             code="daily_quota",
             retry_after=HOUR,
             details={"limit": limit, "written": cached_count[0]},
@@ -62,7 +62,7 @@ def _refuse_proposals(settings: MemorySettings, actor: Actor, number: int) -> No
         raise Conflict(
             f"This key has {waiting} pending proposals; its limit is {limit}. Wait until some are "
             "reviewed, write memories that do not need review, or ask an admin to raise the "
-            "limit under Memory → Policy.",
+            "limit under Settings → Policy.",
             code=TOO_MANY,
             details={"limit": limit, "waiting": waiting},
         )

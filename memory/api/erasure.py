@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -26,7 +27,7 @@ MAX_NAMED_IDS = 1_000
 OTHER_FIELDS = {"user_id", "confirm_token", "reason"}
 ON_DISK_NOTE = (
     "Queries no longer find it. Database files may still contain it until an operator "
-    "runs manage.py scrub; existing backups and exports are unchanged."
+    f"runs {settings.COMMAND} scrub; existing backups and exports are unchanged."
 )
 
 

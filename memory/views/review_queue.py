@@ -46,7 +46,7 @@ TEMPLATE = "memory/review/index.html"
 # A command for an empty queue.
 EXAMPLE_COMMAND = (
     "curl -s %s -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' "
-    """-d '{"nodes": [{"kind": "preference", "text": "Our reports go out on Friday."}]}'"""
+    """-d '{"kind": "preference", "text": "Our reports go out on Friday."}'"""
 )
 
 
@@ -153,7 +153,7 @@ def render_workbench(
         "waiting": format_count(sum(tally.values())),
         "at_page": queue_query(request),
         "and_page": queue_query(request).replace("?", "&", 1),
-        "command": EXAMPLE_COMMAND % request.build_absolute_uri(reverse("memory:api_write")),
+        "command": EXAMPLE_COMMAND % request.build_absolute_uri(reverse("memory:api_store")),
         "home": reverse("web:home"),
     }
     answer = render_part(request, TEMPLATE, "workbench", context, status=status)

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.conf import settings as django_settings
 from django.test import Client
 from pytest_django import Settings
 
@@ -36,6 +37,12 @@ def test_snippets_hold_the_new_key_once(client: str, admin: Client, acme: Accoun
     agent = Client(headers={"Authorization": f"Bearer {secret}"})
     assert agent.post("/v1/memory/search", {"query": "tea"}, "application/json").status_code == 200
     assert "The first call arrived" in admin.get(status).text
+
+
+def test_python_client_is_installed_from_a_checkout(admin: Client) -> None:
+    page = admin.get("/connect/?client=python").text
+    [path] = set(re.findall(r"pip install ([\w/]+)", page))
+    assert (django_settings.BASE_DIR / path / "pyproject.toml").exists()
 
 
 def test_reviewers_see_snippets_but_create_no_key(acme: Account, alice: User) -> None:

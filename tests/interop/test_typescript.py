@@ -39,6 +39,7 @@ const fine = new Response("{}", { status: 201 });
 console.log(await count(answer(503, "busy"), answer(409, "idempotency_in_flight"), fine));
 console.log(await count(answer(409, "version_conflict"), fine));
 console.log(await count(answer(429, "daily_quota", { "Retry-After": "3600" }), fine));
+console.log(await count(...[1, 2, 3, 4, 5].map(() => answer(503, "busy"))));
 """
 CONSOLE = "declare const console: { log(...values: unknown[]): void };\n"
 COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
@@ -90,4 +91,5 @@ def test_repeats_requests_that_may_succeed(package: Path) -> None:
         "3 requests, 1 keys, error none",
         "1 requests, 1 keys, error version_conflict",
         "1 requests, 1 keys, error daily_quota",
+        "4 requests, 1 keys, error busy",
     ]

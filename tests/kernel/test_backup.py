@@ -200,6 +200,7 @@ def test_rehearsal_compares_and_drops_its_database(
     assert "NOT OK" not in output
     assert "3 of 3 equal" in output
     assert "finds 100.0% of these, the live one 100.0%" in output
+    assert "All checks passed: this backup can be restored." in output
     write_texts(filled_account, "Written since.")
     makers.settle()
     output = run("rehearse_restore", file)

@@ -20,6 +20,8 @@ from django.db import connections
 from pytest_django import DjangoDbBlocker, Settings
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actions import revoke_key
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.management.doctor import storage
 from kmapp.runtime import embedded
@@ -120,8 +122,11 @@ def test_restores_a_moment(server: Postgres) -> None:
     run("checkpoint")
     assert "older ones deleted: 0" in run("base_backup")
     makers.write(account, "Coffee at ten.")
+    key, _secret = makers.key(account)
     moment = now(server)
     makers.write(account, "A mistake at eleven.")
+    with acting(account):
+        revoke_key(key, actor=SYSTEM)
     assert next(iter(storage.check_archive())).level == "OK"
     with pytest.raises(CommandError, match="still runs"):
         run("restore", until="latest")
@@ -138,6 +143,7 @@ def test_restores_a_moment(server: Postgres) -> None:
     assert "all as sealed" in output
     [former] = Path(project.DATA_DIR).glob("postgres.before-*")
     assert str(former) in output
+    assert f"acme: API key test key (km_{key.prefix}_…): in use again, was revoked" in output
     with running(server):
         assert texts(account) == {"Tea at nine.", "Coffee at ten."}
 

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -14,8 +15,10 @@ from threading import Thread
 from urllib.parse import urlsplit
 
 import pytest
+from django.conf import settings as project
 from pytest_django import Settings
 
+from kmapp.management.commands.up import GREETING
 from kmapp.runtime import embedded, stack
 from kmapp.runtime.processes import CannotStart
 
@@ -34,6 +37,12 @@ def own_folder(
         monkeypatch.delenv(name, raising=False)
     yield
     shutil.rmtree(embedded.get_runtime_dir(tmp_path), ignore_errors=True)
+
+
+def test_greeting_stores_a_memory_like_the_readme() -> None:
+    path = "/v1/memory/store"
+    assert path in (project.BASE_DIR / "README.md").read_text(encoding="utf-8")
+    assert path in GREETING.format_map(defaultdict(int))
 
 
 def test_services_are_embedded_unless_configured(

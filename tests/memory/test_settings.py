@@ -180,7 +180,7 @@ def test_daily_writes_are_limited_per_key(agent: Agent, acme: Account) -> None:
     refused = agent.post("memory/write", notes(2, user_id="v"), 429)
     assert refused["error"] == "daily_quota"
     assert refused["details"] == {"limit": 5, "written": 4}
-    assert "Memory → Policy" in refused["message"]
+    assert "Settings → Policy" in refused["message"]
     agent.post("memory/store", {"text": "The fifth.", "user_id": "u"}, 201)
     agent.post("memory/store", {"text": "The sixth.", "user_id": "u"}, 429)
     makers.agent(acme).post("memory/store", {"text": "Another's first.", "user_id": "u"}, 201)

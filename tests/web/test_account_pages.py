@@ -35,6 +35,16 @@ def test_new_key_is_shown_once_and_works(admin: Client) -> None:
     assert secret not in admin.get("/keys/").content.decode()
 
 
+def test_debug_scope_is_for_older_keys_only(admin: Client, acme: Account) -> None:
+    assert 'value="debug"' not in admin.get("/keys/new/").content.decode()
+    form = {"name": "support bot", "scopes": ["memory:read", "debug"], "expires": ""}
+    assert admin.post("/keys/new/", form).status_code == 422
+    key, _secret = makers.key(acme, ["memory:read", "debug"])
+    assert admin.post(f"/keys/{key.pk}/rotate/").status_code == 200
+    with acting(acme):
+        assert ApiKey.objects.exclude(pk=key.pk).get().scopes == key.scopes
+
+
 def test_rotated_key_is_replaced(admin: Client, acme: Account) -> None:
     key, old = makers.key(acme)
     page = admin.post(f"/keys/{key.pk}/rotate/").content.decode()

@@ -81,7 +81,11 @@ def test_person_connects_a_login_which_then_opens_this_account_only(
     assert "The owner of this installation" in page(company.sign_in(Client(), "al"), 403)
     User.objects.filter(pk=alice.pk).update(is_superuser=False)
 
-    assert reviewer.post("/security/company/disconnect/").status_code == 302
+    path = "/security/company/disconnect/"
+    assert f'href="{path}"' in page(reviewer.get("/security/"))
+    assert "can connect your login again" in page(reviewer.get(path))
+    assert makers.count(CompanyIdentity, acme) == 1, "the page only asks"
+    assert reviewer.post(path).status_code == 302
     assert makers.count(CompanyIdentity, acme) == 0
     company.put("al", email="alice@acme.test", groups=["staff"])
     company.sign_in(Client(), "al")

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
@@ -40,6 +41,12 @@ def test_ledger_is_verified_on_its_page(reviewer: Client, acme: Account) -> None
     with acting(acme):
         first = acme_commit(acme)
     assert reviewer.get(f"/ledger/{first}/").status_code == 200
+
+
+def test_page_names_the_command_of_the_installation(reviewer: Client, settings: Settings) -> None:
+    settings.COMMAND = "kmapp"
+    page = reviewer.get("/ledger/summary/", headers=HTMX).content.decode()
+    assert "Run kmapp checkpoint to create one." in page
 
 
 def test_long_ledger_is_verified_from_the_checkpoint(

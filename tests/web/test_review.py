@@ -255,12 +255,12 @@ def test_similar_entries_are_shown(reviewer: Client, acme: Account) -> None:
 
 
 def test_empty_queue_shows_a_command(reviewer: Client, acme: Account) -> None:
-    assert "/v1/memory/write" in html(reviewer.get("/review/"))
+    assert "/v1/memory/store" in html(reviewer.get("/review/"))
     [entry] = propose(acme, "First words.")
     submit(reviewer, "approve", entry)
     done = html(reviewer.get("/review/"))
     assert "decided 1 proposal today" in done
-    assert "/v1/memory/write" not in done
+    assert "/v1/memory/store" not in done
 
 
 def test_queue_is_paginated(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:

@@ -23,7 +23,7 @@ class Retry:
     A response whose Retry-After is longer than `longest_wait` is an error at once.
     """
 
-    attempts: int = 3  # after the first one
+    attempts: int = 3  # after the first one: four in all, as in the TypeScript client
     first_delay: float = 0.2
     longest_delay: float = 10.0
     longest_wait: float = 60.0

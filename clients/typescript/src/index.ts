@@ -8,8 +8,8 @@ export type { components, paths };
 export type Issue = { path: string; message: string };
 
 export interface Options {
-  /** Attempts in all, after a failed connection, the status 429, 502, 503 or 504, or while the
-   * first request with the same key is handled. */
+  /** Attempts in all, by default four: the first, and three after a failed connection, the status
+   * 429, 502, 503 or 504, or while the first request with the same key is handled. */
   attempts?: number;
   /** Used in place of the global `fetch`. */
   fetch?: typeof fetch;
@@ -38,7 +38,7 @@ const IDEMPOTENCY_KEY = "Idempotency-Key";
 
 /** Create a client. Every call throws KmappError for an error response. */
 export function createClient(baseUrl: string, apiKey: string, options: Options = {}): Client<paths> {
-  const { attempts = 3, fetch: send = fetch } = options;
+  const { attempts = 4, fetch: send = fetch } = options;
   const client = createFetchClient<paths>({
     baseUrl: baseUrl.replace(/\/$/, ""),
     headers: { Authorization: `Bearer ${apiKey}` },

@@ -151,7 +151,7 @@ def _require_empty_database(server: psycopg.Connection[Any]) -> None:
         )
     [(vector,)] = server.execute(COUNT_VECTOR_EXTENSION_SQL).fetchall()
     if not vector:
-        raise BackupError(f"The database {name} is not provisioned: run manage.py provision first.")
+        raise BackupError(f"The database {name} is not provisioned: run `provision` first.")
 
 
 def restore_checkpoints(path: Path, *, checkpoints_path: Path, keys_path: Path) -> bool:

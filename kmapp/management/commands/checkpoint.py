@@ -35,5 +35,5 @@ class Command(BaseCommand):
             self.stdout.write("Every head was signed before.")
         if broken:
             raise CommandError(
-                f"{len(broken)} chains are broken and were not signed: run manage.py fsck."
+                f"{len(broken)} chains are broken and were not signed: run {settings.COMMAND} fsck."
             )

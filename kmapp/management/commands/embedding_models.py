@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.errors import DomainError
@@ -90,7 +91,7 @@ class Command(BaseCommand):
         model_switch.add_model(model)
         self.stdout.write(
             f"{model} was added: new texts now get its vectors too.\nTo embed existing texts, run: "
-            f"manage.py embedding_models backfill {model.pk}"
+            f"{settings.COMMAND} embedding_models backfill {model.pk}"
         )
 
     def backfill(self, **options: Any) -> None:
@@ -130,7 +131,7 @@ class Command(BaseCommand):
             model_switch.activate_model(model, allow_incomplete=options["force"])
         except DomainError as refusal:
             help_ = (
-                f"\nFill it: manage.py embedding_models backfill {model.pk}"
+                f"\nFill it: {settings.COMMAND} embedding_models backfill {model.pk}"
                 "\nOr switch although they are missing: --force"
             )
             incomplete = refusal.code == "model_incomplete"
@@ -176,5 +177,7 @@ def _add_model_options(parser: ArgumentParser) -> None:
 def _get_model(number: int) -> EmbeddingModel:
     model_row = EmbeddingModel.objects.filter(pk=number).first()
     if model_row is None:
-        raise CommandError(f"Model {number} does not exist. See manage.py embedding_models list.")
+        raise CommandError(
+            f"Model {number} does not exist. See {settings.COMMAND} embedding_models list."
+        )
     return model_row

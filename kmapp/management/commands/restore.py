@@ -1,5 +1,6 @@
 """manage.py restore: restore a backup into an empty database, or a moment from the archive."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connections
+from django.db import DatabaseError, connections
 
 from kmapp.database.backup import BackupError
 from kmapp.database.backup.dump import restore_backup, restore_checkpoints
@@ -16,7 +17,13 @@ from kmapp.ledger.signing import get_public_keys_path
 from kmapp.management.commands.backup import KILOBYTE
 from kmapp.management.database import get_owner_address
 from kmapp.management.progress import Progress
+from kmapp.management.undone_changes import (
+    RestoredState,
+    list_undone_changes,
+    load_restored_state,
+)
 from kmapp.runtime import env, stack
+from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.recovery import recover
 from kmapp.runtime.processes import CannotStart
 
@@ -26,8 +33,15 @@ The ledger of this state ends before its last checkpoint, which is what you aske
 are read-only until you accept it. Start kmapp, look at the data, then:
 
   {command} accept_ledger --all --reason "restored to an earlier time"
+"""
+REPEAT = """
+Every change after this time is undone. Repeat those that protect people and data:
 
-Repeat the erasures after this time."""
+- erasures of memories, documents, tool results and everything of a person; forgotten memories
+- revoked and rotated API keys, revoked invitations
+- removed members, changed roles, deactivated users
+- new passwords, removed second factors, disconnected logins, settings of company sign-in
+- deleted webhooks, disabled rules, archived accounts, changes at Settings → Policy"""
 SECOND = """
 If the original of this installation still runs, unset CHECKPOINT_PEER_URL and CHECKPOINT_COPY_FILE
 here before you start: the checkpoints of this one would make the original read-only."""
@@ -91,7 +105,7 @@ class Command(BaseCommand):
         connections.close_all()  # of the former server
         with stack.database_server():
             call_command("migrate", database="owner", interactive=False, verbosity=0)
-            older = bool(list_deviations())
+            older, restored = bool(list_deviations()), load_restored_state()
             try:
                 call_command("fsck", stdout=self.stdout)
             except CommandError:
@@ -101,6 +115,27 @@ class Command(BaseCommand):
                 connections.close_all()
         if older:
             self.stdout.write(OLDER.format(command=settings.COMMAND))
+        former = recovered.former if until else None  # the last moment undoes nothing
+        differences = _describe_differences(server, former, restored)
+        if older or differences:
+            self.stdout.write("\n\n".join(filter(None, [REPEAT, differences])))
+
+
+def _describe_differences(server: Postgres, former: Path | None, restored: RestoredState) -> str:
+    """Run the server once more with the former data, without archiving, and compare both states."""
+    if former is None:
+        return ""
+    log = server.log.with_name("postgres-former.log")
+    newer = replace(server, data=former, log=log, archive=None)
+    try:
+        with stack.locked_data_folder(), newer:
+            try:
+                changes = list_undone_changes(restored)
+            finally:
+                connections.close_all()  # of the former data
+    except (CannotStart, DatabaseError, OSError) as reason:
+        return f"The former data, which would tell what was changed, cannot be read: {reason}"
+    return "\n".join(["The former data differ from these:", *changes]) if changes else ""
 
 
 def parse_time(text: str) -> datetime:

@@ -25,12 +25,10 @@ kmapp is ready after {seconds:.0f} s.
   MCP       {mcp}
   Logs      {logs}
 
-Write a first memory, then review it on the page:
+Store a first memory, then review it on the page:
 
-  curl -s {url}/v1/memory/write -H 'Authorization: Bearer {api_key}' \\
-    -H 'Content-Type: application/json' \\
-    -d '{{"input_text": "first steps",
-         "nodes": [{{"type": "event", "text": "The tea room opens at nine."}}]}}'
+  curl -s {url}/v1/memory/store -H 'Authorization: Bearer {api_key}' \\
+    -H 'Content-Type: application/json' -d '{{"text": "The tea room opens at nine."}}'
 
 Ctrl-C stops everything.
 """

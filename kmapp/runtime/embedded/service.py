@@ -52,7 +52,7 @@ class Part(ABC):
 def package(name: str) -> Path:
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
-        raise CannotStart(f"The package {name} is not installed. Run make up again.")
+        raise CannotStart(f"The package {name} is not installed. Install kmapp again.")
     return Path(spec.submodule_search_locations[0])
 
 

@@ -52,8 +52,10 @@ def end_others(request: WebRequest) -> HttpResponse:
     return redirect_with_notice(request, text % {"n": number}, "mfa_index")
 
 
-@page_view("POST", needs=Permission.READ, own_login=True)
+@page_view("GET", "POST", needs=Permission.READ, own_login=True)
 def disconnect_company(request: WebRequest) -> HttpResponse:
+    if request.method != "POST":
+        return render(request, "web/security/disconnect.html")
     disconnect(request.account_id, request.user, actor=request.actor)
     key = request.session.session_key
     end_company_sessions(request.account_id, [request.user.pk], except_key=key)

@@ -5,6 +5,7 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.accounts.acting import acting
@@ -204,6 +205,6 @@ def _chosen(slug: str | None) -> list[Account]:
     result = [a for a in list_all_accounts() if a.slug == slug or (not slug and PREFIX in a.slug)]
     if not result:
         raise CommandError(
-            "Account not found. Create synthetic accounts with: manage.py perf seed 10000"
+            f"Account not found. Create synthetic accounts with: {settings.COMMAND} perf seed 10000"
         )
     return result

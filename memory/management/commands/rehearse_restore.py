@@ -53,7 +53,7 @@ class Command(BaseCommand):
             raise CommandError(str(reason)) from reason
         if self.wrong:
             raise CommandError(f"{self.wrong} of these checks failed.")
-        self.stdout.write("The backup restores to the same truth.")
+        self.stdout.write("All checks passed: this backup can be restored.")
 
     def _rehearse(self, path: Path, recalls: int, superuser_url: str) -> None:
         with rehearse.create_scratch_database(superuser_url) as name:

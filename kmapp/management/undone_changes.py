@@ -1,0 +1,93 @@
+"""Changes that a restore to an earlier time undoes, for the person who has to repeat them.
+
+After a restore, a revoked key works again, a removed member is back, and erased rows are too. Both
+states are databases of the same server, which runs with one of them at a time.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, ApiKey, Invitation, Membership, User
+from kmapp.database.cursors import fetch_all
+from kmapp.ledger.chain import Head
+from kmapp.ledger.checkpoint_status import load_heads
+from kmapp.management.accounts import list_all_accounts
+
+REMOVED = "removed"
+ERASED_SQL = """
+SELECT split_part(change->>'object', ':', 1) AS object_type,
+       string_agg(split_part(change->>'object', ':', 2), ' ' ORDER BY seq)
+FROM ledger_commit, jsonb_array_elements(diff) AS change
+WHERE account_id = %s AND seq > %s AND change->>'op' = 'ERASE'
+GROUP BY object_type ORDER BY object_type
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoredState:
+    heads: Mapping[UUID, Head]
+    access: dict[str, str]  # the state of each user, member, key and invitation
+
+
+def load_restored_state() -> RestoredState:
+    return RestoredState(heads=load_heads(), access=_load_access())
+
+
+def list_undone_changes(restored: RestoredState) -> list[str]:
+    """Return one line for each difference of the connected, newer, database."""
+    newer, older = _load_access(), restored.access
+    changed = [subject for subject in older | newer if older.get(subject) != newer.get(subject)]
+    lines = [_describe(subject, older.get(subject), newer.get(subject)) for subject in changed]
+    return [*lines, *_list_erasures(restored.heads)]
+
+
+def _describe(subject: str, restored: str | None, newer: str | None) -> str:
+    if restored is None:
+        return f"{subject}: missing, was {newer}"
+    return f"{subject}: {restored} again, was {newer or REMOVED}"
+
+
+def _load_access() -> dict[str, str]:
+    access = {f"user {user.username}": _describe_user(user) for user in User.objects.all()}
+    for account in list_all_accounts():
+        with acting(account):
+            states = dict(_list_states(account))
+        access |= {f"{account.slug}: {subject}": state for subject, state in states.items()}
+    return access
+
+
+def _describe_user(user: User) -> str:
+    rights = " owner of the installation" if user.manages_installation else ""
+    return f"{'active' if user.is_active else 'deactivated'}{rights}"
+
+
+def _list_states(account: Account) -> Iterator[tuple[str, str]]:
+    yield "account", "archived" if account.archived_at else "in use"
+    for member in Membership.objects.of(account).select_related("user"):
+        yield f"member {member.user.username}", member.role
+    for key in ApiKey.objects.of(account):
+        label = f"API key {key.name} (km_{key.prefix}_…)"
+        yield label, "revoked" if key.revoked_at else "in use"
+    # The last invitation of an address counts.
+    for invitation in Invitation.objects.of(account).order_by("created_at"):
+        yield f"invitation of {invitation.email}", _describe_invitation(invitation)
+
+
+def _describe_invitation(invitation: Invitation) -> str:
+    if invitation.accepted_at:
+        return "accepted"
+    return "revoked" if invitation.revoked_at else "open"
+
+
+def _list_erasures(heads: Mapping[UUID, Head]) -> Iterator[str]:
+    """Yield what commits after the heads erased. Members are part of the access."""
+    for account in list_all_accounts():
+        if account.pk not in heads:
+            continue
+        with acting(account):
+            rows = fetch_all(ERASED_SQL, [account.pk, heads[account.pk].seq])
+        for object_type, ids in rows:
+            if object_type != Membership._meta.label_lower:
+                yield f"{account.slug}: {object_type} back, was erased: {ids}"
