@@ -121,10 +121,3 @@ def test_event_of_another_area_needs_its_scope(
 ) -> None:
     refused = makers.agent(acme, [scope]).get(f"events/{knowledge_event}", 403)
     assert refused["error"] == "missing_scope"
-
-
-def test_event_of_another_account_returns_404(client: Client, rival: Account, event: UUID) -> None:
-    foreign_headers = {"X-Api-Key": makers.key(rival)[1]}
-    for unknown in (event, uuid4()):
-        answer = client.get(f"/v1/events/{unknown}", headers=foreign_headers)
-        assert (answer.status_code, answer.json()["error"]) == (404, "not_found")

@@ -17,14 +17,6 @@ from kmapp.outbox.models import Delivery
 from tests import makers
 from tests.makers import PASSWORD
 
-PAGES = ["/keys/", "/keys/new/", "/members/", "/members/new/"]
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_only_admins_manage_keys_and_members(reviewer: Client, admin: Client, path: str) -> None:
-    assert reviewer.get(path).status_code == 403
-    assert admin.get(path).status_code == 200
-
 
 def test_new_key_is_shown_once_and_works(admin: Client) -> None:
     form = {"name": "support bot", "scopes": ["memory:read"], "expires": "30"}
@@ -67,12 +59,6 @@ def test_revoked_key_cannot_be_revoked_again(admin: Client, acme: Account) -> No
     listed = [each.pk for each in admin.get("/keys/").context["page"]]
     assert (listed[0], listed[-1]) == (newest.pk, key.pk), "revoked keys come last"
     assert admin.post(f"/keys/{key.pk}/revoke/").status_code == 409
-
-
-def test_cannot_revoke_other_accounts_key(admin: Client, rival: Account) -> None:
-    key, _secret = makers.key(rival)
-    assert admin.post(f"/keys/{key.pk}/revoke/").status_code == 404
-    assert makers.get(ApiKey, rival, pk=key.pk).revoked_at is None
 
 
 def test_new_member_can_sign_in(admin: Client) -> None:

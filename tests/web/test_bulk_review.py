@@ -178,10 +178,3 @@ def test_those_who_may_forget_undo_a_bulk_forget(acme: Account) -> None:
 def test_rejects_invalid_forms(reviewer: Client, form: dict[str, str]) -> None:
     form = {name: value.encode("utf-8", "replace").decode() for name, value in form.items()}
     assert reviewer.post(BULK, form).status_code == 400
-
-
-def test_cannot_decide_other_accounts(reviewer: Client, rival: Account) -> None:
-    [secret] = propose(rival, "Rival's plan")
-    form = {"pick": mark(secret), "deed": "approve", "which": "marked"}
-    assert "0 approved" in html(reviewer.post(BULK, form, headers=REVIEW))
-    assert reload(secret).status == "proposed"

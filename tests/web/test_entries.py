@@ -129,13 +129,6 @@ def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -
         assert reviewer.get(here).status_code == 200
 
 
-def test_cannot_see_other_accounts_memory(reviewer: Client, rival: Account) -> None:
-    [entry] = remember(rival, "Secret plan.")
-    assert reviewer.get(f"/memory/{entry.pk}/").status_code == 404
-    assert reviewer.post(f"/memory/{entry.pk}/pin/", {"version": "1"}).status_code == 404
-    assert "Secret" not in html(reviewer.get("/memory/", {"q": "secret"}))
-
-
 @pytest.mark.parametrize("odd", ["²", "x", "-1", "9" * 5000, ""])
 def test_rejects_invalid_versions(reviewer: Client, acme: Account, odd: str) -> None:
     [entry] = remember(acme, "The gate opens at nine.")

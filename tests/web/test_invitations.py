@@ -186,15 +186,6 @@ def test_former_admin_leaves_no_open_invitations(
     assert sealed == {f"accounts.invitation:{row.pk}", f"accounts.membership:{member.pk}"}
 
 
-def test_only_admins_invite(reviewer: Client, acme: Account) -> None:
-    row = makers.invitation(acme, ADDRESS)
-    form = {"email": "x@example.test", "role": "admin", "language": "en"}
-    assert reviewer.post("/members/invitations/new/", form).status_code == 403
-    for act in ("resend", "revoke"):
-        assert reviewer.post(f"/members/invitations/{row.pk}/{act}/").status_code == 403
-    assert mail.outbox == []
-
-
 def test_messages_of_an_account_are_limited(admin: Client, settings: Any) -> None:
     settings.THROTTLES = settings.THROTTLES | {"invitation": 1}
     invite(admin)

@@ -166,13 +166,6 @@ def test_expired_entry_can_be_restored_alone(acme: Account) -> None:
         assert MemoryEntry.objects.get(pk=other.pk).status == "forgotten"
 
 
-def test_policy_of_other_accounts_is_unchanged(admin: Client, rival: Account) -> None:
-    makers.key(rival)
-    form = {"section": "use", "version": "0", "store_threshold": "1", "inject_max_memories": "1"}
-    assert admin.post("/policy/set/", {**form, "min_score": "1"}).status_code == 302
-    assert settings_of(rival).version == 0
-
-
 def test_setting_is_on_the_policy_page(acme: Account, ada: User, alice: User) -> None:
     admin, page, save = (
         makers.signed_in(ada),

@@ -21,42 +21,6 @@ from tests.makers import missing, reload
 from tests.web.pages import HTMX, html, page
 from tests.web.proposals import AGENT, REVIEW, entry_url, opened_id, propose, submit, version_form
 
-# --- Who may --------------------------------------------------------------------------------------
-
-DECISIONS = ("approve", "reject", "review_pin", "review_edit", "undo")
-
-
-def test_anonymous_user_is_sent_to_sign_in(client: Client, acme: Account) -> None:
-    [entry] = propose(acme, "Lunch is at noon.")
-    for address in ("/review/", entry_url("approve", entry), entry_url("undo", entry)):
-        answer = client.post(address) if address != "/review/" else client.get(address)
-        assert answer.headers["Location"].startswith("/sign-in/")
-    assert reload(entry).status == "proposed"
-
-
-def test_cannot_decide_other_accounts_proposal(reviewer: Client, rival: Account) -> None:
-    [secret] = propose(rival, "Rival's plan")
-    assert reviewer.get(f"/review/?at={secret.pk}").status_code == 404
-    for action in DECISIONS:
-        form = version_form(secret, content="ours now", kind="fact")
-        assert reviewer.post(f"{entry_url(action, secret)}?version=1", form).status_code == 404, (
-            action
-        )
-    assert "Rival" not in html(reviewer.get("/review/"))
-    assert (reload(secret).status, reload(secret).version) == ("proposed", 1)
-
-
-def test_every_action_needs_a_csrf_token(alice: User, acme: Account) -> None:
-    [entry] = propose(acme, "Lunch is at noon.")
-    forged = Client(enforce_csrf_checks=True)
-    forged.force_login(alice)
-    for action in DECISIONS:
-        assert forged.post(entry_url(action, entry), version_form(entry)).status_code == 403, action
-        assert forged.get(entry_url(action, entry)).status_code == (
-            200 if action == "reject" else 405
-        )
-    assert reload(entry).version == 1
-
 
 def test_decision_opens_the_next_proposal(reviewer: Client, acme: Account) -> None:
     first, second = propose(acme, "First words.", "Second words.")

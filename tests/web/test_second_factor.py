@@ -202,12 +202,6 @@ def test_admin_who_requires_a_factor_needs_one_too(admin: Client, acme: Account)
         assert Account.objects.get(pk=acme.pk).require_second_factor
 
 
-def test_only_admins_set_the_requirement(reviewer: Client, acme: Account) -> None:
-    assert reviewer.post("/members/second-factor/", {"required": "yes"}).status_code == 403
-    with acting(acme):
-        assert not Account.objects.get(pk=acme.pk).require_second_factor
-
-
 def test_page_counts_members_with_a_factor(admin: Client, alice_client: Client) -> None:
     add_app(alice_client)
     assert "<strong>1 of 2</strong>" in html(admin.get("/members/second-factor/"))

@@ -51,9 +51,3 @@ def test_the_page_says_that_webhooks_are_off(admin: Client, settings: Settings) 
     answer = admin.post("/webhooks/new/", FORM)
     assert answer.status_code == 422
     assert "This installation sends no webhooks" in answer.text
-
-
-def test_reviewers_have_no_webhooks(alice: User, acme: Account) -> None:
-    reviewer = makers.signed_in(alice)
-    assert reviewer.get("/webhooks/").status_code == 403
-    assert "/webhooks/" not in reviewer.get("/").text
