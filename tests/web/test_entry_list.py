@@ -30,7 +30,7 @@ def test_search_by_words_in_both_languages(reviewer: Client, acme: Account) -> N
     assert "林喜欢" in listed(reviewer, q="乌龙茶")
 
 
-def test_search_by_meaning(committed: str, reviewer: Client, acme: Account) -> None:
+def test_search_by_meaning(reviewer: Client, acme: Account) -> None:
     remember(acme, "The dog barked all night and nobody slept.", "Invoices are due on Friday.")
     makers.settle()
     text = listed(reviewer, q="a noisy puppy kept everyone awake")

@@ -55,7 +55,7 @@ def test_cells_are_not_formulas(value: Any, text: str) -> None:
     assert format_cell(value) == text
 
 
-def test_csv_contains_filtered_entries(committed: str, reviewer: Client, acme: Account) -> None:
+def test_csv_contains_filtered_entries(reviewer: Client, acme: Account) -> None:
     odd = '=cmd|"/c calc"!A1, 茶\nsecond line'
     remember(acme, odd, "A fact.", kind="fact", tags=["@tag"], metadata={"a": 1})
     remember(acme, "An event.", kind="event")

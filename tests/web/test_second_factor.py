@@ -115,10 +115,11 @@ def test_change_needs_a_recent_password(reviewer: Client, alice: User) -> None:
 
 
 def test_first_factor_ends_other_sessions_and_is_notified(
-    committed: str, alice_client: Client, alice: User
+    alice_client: Client, alice: User, django_capture_on_commit_callbacks: Any
 ) -> None:
     elsewhere = makers.signed_in(alice)
-    add_app(alice_client)
+    with django_capture_on_commit_callbacks(execute=True):
+        add_app(alice_client)
     assert elsewhere.get("/").status_code == 302
     assert alice_client.get("/").status_code == 200
     assert [message.to for message in mail.outbox] == [[alice.email]]
