@@ -156,7 +156,7 @@ def test_request_with_an_expired_lease_changes_nothing(
 
 
 def test_concurrent_requests_with_one_key_run_once(
-    committed: str, agent: Client, acme: Account
+    module_commits: None, agent: Client, acme: Account
 ) -> None:
     barrier = threading.Barrier(20)
 
@@ -176,7 +176,7 @@ def test_concurrent_requests_with_one_key_run_once(
 
 
 def test_key_released_during_the_request_returns_409(
-    committed: str, agent: Client, acme: Account
+    module_commits: None, agent: Client, acme: Account
 ) -> None:
     """The first request fails while the second one waits for its row."""
     _post(agent, "/v1/rename", {})
