@@ -120,7 +120,8 @@ def test_group_decision_needs_the_current_count(reviewer: Client, acme: Account)
     answer = reviewer.post(f"{BULK}?need=new", form, headers=REVIEW)
     assert (answer.status_code, answer.headers["HX-Retarget"]) == (409, "#dialog")
     typed = ('name="reason" value="Checked."', 'value="all" checked', 'value="marked">')
-    assert missing(html(answer), 'name="expected" value="3"', *typed) == []
+    message = "The number of proposals changed"
+    assert missing(html(answer), 'name="expected" value="3"', message, *typed) == []
     assert set(statuses(acme)) == {"proposed"}
     reviewer.post(f"{BULK}?need=new", {**form, "expected": "3"}, headers=REVIEW)
     assert statuses(acme) == ["active", "proposed", "active", "active"]
