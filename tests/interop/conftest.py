@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,17 +36,10 @@ SUITES = {
 
 
 @pytest.fixture
-def server(committed: str) -> Iterator[str]:
-    """Return the URL of the product, on a free port with a database of its own."""
-    with served() as url:
-        yield url
-
-
-@pytest.fixture
-def run_client(server: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
+def run_client(module_commits: None, site: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
     """Run a script of `clients` with an official client; return what it printed as JSON."""
 
-    def run(script: str, *arguments: str, url: str = server, secret: str = key[1]) -> Any:
+    def run(script: str, *arguments: str, url: str = site, secret: str = key[1]) -> Any:
         return run_script([script, url, secret, *arguments], tmp_path)
 
     return run
@@ -87,7 +80,7 @@ def product_environment(database: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def run_suite(committed: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
+def run_suite(module_commits: None, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
     """Run published tests of a client against a server; return the summary.
 
     These tests send no key, so the server adds one, as a proxy would.
