@@ -175,19 +175,13 @@ def test_gate_is_read_and_set_with_a_reason(agent: Client, acme: Account) -> Non
     assert change(agent, decision_days=None, reason="Keep them.").json()["decision_days"] is None
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"min_seen": -1},
-        {"max_against": 1.5},
-        {"max_against": "most"},
-        {"decision_days": 0},
-        {"min_changed": 10**9},
-    ],
-)
-def test_rejects_invalid_gates(agent: Client, acme: Account, body: dict[str, Any]) -> None:
-    assert change(agent, **body, reason="Why not.").status_code == 400
+def test_rejects_invalid_gates(agent: Client, acme: Account) -> None:
+    invalid: list[dict[str, Any]] = [
+        *({}, {"min_seen": -1}, {"max_against": 1.5}, {"max_against": "most"}),
+        *({"decision_days": 0}, {"min_changed": 10**9}),
+    ]
+    for body in invalid:
+        assert change(agent, **body, reason="Why not.").status_code == 400, body
     assert agent.get("/v1/rules/gate").json()["min_seen"] == 100
 
 

@@ -10,7 +10,7 @@ from kmapp.accounts.models import Account
 from rules.models import Rule, RuleDecision, RuleFeedback
 from tests import makers
 from tests.makers import missing, settle
-from tests.rules.builders import HOSTILE, fill_rules, go, rate, rule, select
+from tests.rules.builders import fill_rules, go, rate, rule, select
 from tests.web.pages import page
 
 
@@ -146,11 +146,8 @@ def test_rating_on_the_page_counts_once(
     assert "Too slow." in only
 
 
-@pytest.mark.parametrize("number", [2, 10])
-def test_log_query_count(
-    reviewer: Client, acme: Account, number: int, max_queries: MaxQueries
-) -> None:
-    watching = fill_rules(acme, number)
+def test_log_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:
+    watching = fill_rules(acme, 10)
     last = select(acme, {"n": 0, "word": ""})
     for path, most in (
         ("decisions/", 18),
@@ -179,16 +176,3 @@ def test_draft_is_backtested_on_the_page(
     assert missing(page(done), "on the last 4 decisions", "<dd>4</dd>", "<dd>2</dd>", "<ins>") == []
     again = reviewer.get(f"{here}backtest/progress/", headers={"If-None-Match": done["ETag"]})
     assert again.status_code == 304
-
-
-def test_agent_input_is_escaped(reviewer: Client, acme: Account) -> None:
-    rule(acme, HOSTILE, "active", when={}, then={"tool": {"prefer": [HOSTILE, "bash"]}})
-    rule(acme, HOSTILE, "active", when={}, then={"tool": {"deny": [HOSTILE, "curl"]}})
-    rule(acme, HOSTILE, "shadow", when={}, then={"tool": {"prefer": ["grep"]}})
-    created = select(acme, {"x": HOSTILE}, run_id=HOSTILE, agent_id=HOSTILE, user_id=HOSTILE)
-    here = f"/rules/decisions/{created.decision.pk}/"
-    reviewer.post(f"{here}rate/", {"outcome": "negative", "note": HOSTILE})
-    for path in ("/rules/decisions/", here, "/rules/conflicts/", "/rules/feedback/"):
-        body = page(reviewer.get(path)).partition("<body")[2]
-        for markup in ("<script>alert", "<img src=x", "\u202e"):
-            assert markup not in body, path
