@@ -100,24 +100,14 @@ def knowledge_event(acme: Account, errors: HandlerErrors) -> UUID:
         return publish(acme.pk, topic, [Task(job_key="a:1", payload={})])["a:1"]
 
 
-@pytest.mark.parametrize(
-    ("scope", "result"),
-    [
+def test_event_is_visible_to_keys_of_its_area(acme: Account, knowledge_event: UUID) -> None:
+    path = f"events/{knowledge_event}"
+    for scope, result in (
         ("memory:read", {"text": "Tea."}),
         ("knowledge:read", {"text": "Tea."}),
         ("knowledge:write", None),
-    ],
-)
-def test_event_is_visible_to_keys_of_its_area(
-    acme: Account, knowledge_event: UUID, scope: str, result: Any
-) -> None:
-    event = makers.agent(acme, [scope]).get(f"events/{knowledge_event}", 200)
-    assert (event["state"], event["result"]) == ("PENDING", result)
-
-
-@pytest.mark.parametrize("scope", ["memory:write", "context:read", "debug"])
-def test_event_of_another_area_needs_its_scope(
-    acme: Account, knowledge_event: UUID, scope: str
-) -> None:
-    refused = makers.agent(acme, [scope]).get(f"events/{knowledge_event}", 403)
-    assert refused["error"] == "missing_scope"
+    ):
+        event = makers.agent(acme, [scope]).get(path, 200)
+        assert (event["state"], event["result"]) == ("PENDING", result), scope
+    for scope in ("memory:write", "context:read", "debug"):
+        assert makers.agent(acme, [scope]).get(path, 403)["error"] == "missing_scope", scope
