@@ -167,15 +167,11 @@ def test_those_who_may_forget_undo_a_bulk_forget(acme: Account) -> None:
     assert statuses(acme) == ["active"] * 2
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        {"deed": "approve", "which": "marked"},
-        {"deed": "erase", "which": "marked", "pick": "01a20137-786a-77d4-8a00-7ff0a052d54d:1"},
-        {"deed": "approve", "which": "marked", "pick": "nonsense:1"},
-        {"deed": "approve", "which": "marked", "pick": "\x00:\ud800"},
-    ],
-)
-def test_rejects_invalid_forms(reviewer: Client, form: dict[str, str]) -> None:
-    form = {name: value.encode("utf-8", "replace").decode() for name, value in form.items()}
-    assert reviewer.post(BULK, form).status_code == 400
+def test_rejects_invalid_forms(reviewer: Client) -> None:
+    for form in (
+        {"deed": "approve"},
+        {"deed": "erase", "pick": "01a20137-786a-77d4-8a00-7ff0a052d54d:1"},
+        {"deed": "approve", "pick": "nonsense:1"},
+        {"deed": "approve", "pick": "\x00:?"},
+    ):
+        assert reviewer.post(BULK, {"which": "marked", **form}).status_code == 400, form

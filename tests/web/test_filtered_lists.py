@@ -1,6 +1,5 @@
 """What surrounds a filtered list and follows its filters."""
 
-import pytest
 from django.test import Client
 
 from kmapp.accounts.models import Account
@@ -31,6 +30,6 @@ def test_states_of_rules_keep_the_filters(reviewer: Client, acme: Account) -> No
     assert missing(states, OUTSIDE, polled, 'href="?q=tea&amp;state=shadow"') == []
 
 
-@pytest.mark.parametrize("path", ["/calls/", "/tool-results/", "/sessions/"])
-def test_filters_can_be_cleared_after_filtering(reviewer: Client, path: str, acme: Account) -> None:
-    assert f'href="{path}">Clear</a>' in page(reviewer.get(path))
+def test_filters_can_be_cleared_after_filtering(reviewer: Client) -> None:
+    for path in ("/calls/", "/tool-results/", "/sessions/"):
+        assert f'href="{path}">Clear</a>' in page(reviewer.get(path))

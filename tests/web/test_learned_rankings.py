@@ -85,15 +85,16 @@ def test_person_judges_a_memory_in_a_call(
     assert PRESSED_BUTTON in page(reviewer.get(path))
 
 
-@pytest.mark.parametrize(
-    ("values", "status"),
-    [({"question": " \x00 "}, 400), ({"label": "good"}, 400), ({"entry": uuid4()}, 404)],
-)
 def test_invalid_judgements_are_refused(
-    reviewer: Client, acme: Account, entry: MemoryEntry, values: dict[str, Any], status: int
+    reviewer: Client, acme: Account, entry: MemoryEntry
 ) -> None:
-    answer = reviewer.post(reverse("memory:judge"), judgement(entry, **values))
-    assert (answer.status_code, makers.count(Judgement, acme)) == (status, 0)
+    invalid: tuple[tuple[dict[str, Any], int], ...] = (
+        *(({"question": " \x00 "}, 400), ({"label": "good"}, 400)),
+        ({"entry": uuid4()}, 404),
+    )
+    for values, status in invalid:
+        answer = reviewer.post(reverse("memory:judge"), judgement(entry, **values))
+        assert (answer.status_code, makers.count(Judgement, acme)) == (status, 0), values
 
 
 def test_empty_page_says_what_is_missing(reviewer: Client) -> None:
@@ -117,18 +118,17 @@ def test_judgements_are_exported_and_imported(
     assert makers.get(Judgement, acme, source="import").label == "not_relevant"
 
 
-@pytest.mark.parametrize(
-    "line", [b"no", b"[]", b'{"question": "\\u0000", "memory_id": "x", "relevant": true}', b"\xff"]
-)
 def test_file_with_an_invalid_line_changes_nothing(
-    reviewer: Client, acme: Account, entry: MemoryEntry, line: bytes
+    reviewer: Client, acme: Account, entry: MemoryEntry
 ) -> None:
     good = {"question": QUESTION, "memory_id": str(entry.pk), "relevant": True}
-    file = SimpleUploadedFile("judgements.jsonl", json.dumps(good).encode() + b"\n" + line)
-    answer = reviewer.post(reverse("memory:judgements_import"), {"file": file})
-    assert answer.status_code == 400
-    assert "Line 2" in html(answer)
-    assert makers.count(Judgement, acme) == 0
+    nul = b'{"question": "\\u0000", "memory_id": "x", "relevant": true}'
+    for line in (b"no", b"[]", nul, b"\xff"):
+        file = SimpleUploadedFile("judgements.jsonl", json.dumps(good).encode() + b"\n" + line)
+        answer = reviewer.post(reverse("memory:judgements_import"), {"file": file})
+        assert answer.status_code == 400, line
+        assert "Line 2" in html(answer), line
+        assert makers.count(Judgement, acme) == 0, line
 
 
 def test_admin_promotes_on_evidence_and_rolls_back(

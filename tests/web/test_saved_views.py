@@ -4,7 +4,6 @@ import re
 from io import StringIO
 from typing import Any
 
-import pytest
 from django.core.management import call_command
 from django.test import Client
 
@@ -68,9 +67,10 @@ def test_user_sees_own_and_shared_views(reviewer: Client, acme: Account, ada: Us
     assert admin.post(f"/memory/views/{shared.pk}/delete/").status_code == 302
 
 
-@pytest.mark.parametrize("name", ["", " ", "\x00"])
-def test_view_needs_a_name(reviewer: Client, name: str) -> None:
-    assert reviewer.post("/memory/views/", {"name": name, "query": ""}).status_code == 400
+def test_view_needs_a_name(reviewer: Client) -> None:
+    for name in ("", " ", "\x00"):
+        answer = reviewer.post("/memory/views/", {"name": name, "query": ""})
+        assert answer.status_code == 400, name
 
 
 def test_erased_user_leaves_views_and_exports(acme: Account, alice: User, ada: User) -> None:

@@ -147,6 +147,6 @@ def test_a_session_takes_few_queries_however_many_items(
         assert reviewer.get(LIST).status_code == 200
 
 
-@pytest.mark.parametrize("query", ["before=x", "before=2026-99-99", "q=%00", "before=2026-01-01"])
-def test_bad_parameters_show_the_first_page(reviewer: Client, query: str) -> None:
-    assert reviewer.get(f"{LIST}?{query}").status_code == 200
+def test_bad_parameters_show_the_first_page(reviewer: Client) -> None:
+    for query in ("before=x", "before=2026-99-99", "q=%00", "before=2026-01-01"):
+        assert reviewer.get(f"{LIST}?{query}").status_code == 200, query

@@ -33,13 +33,12 @@ def test_pages_use_the_chosen_zone(reviewer: Client, alice: User, entry: MemoryE
     assert "2026-03-01 18:30:00 EST" in page(reviewer.get(path))
 
 
-@pytest.mark.parametrize("zone", ["Mars/Olympus", "../../etc/passwd", "<b>"])
-def test_unknown_zones_are_ignored_or_refused(
-    reviewer: Client, entry: MemoryEntry, zone: str
-) -> None:
-    reviewer.cookies["kmapp_zone"] = zone
-    assert "2026-03-01 23:30:00 UTC" in page(reviewer.get(f"/memory/{entry.pk}/"))
-    assert reviewer.post("/preferences/time-zone/", {"time_zone": zone}).status_code == 422
+def test_unknown_zones_are_ignored_or_refused(reviewer: Client, entry: MemoryEntry) -> None:
+    for zone in ("Mars/Olympus", "../../etc/passwd", "<b>"):
+        reviewer.cookies["kmapp_zone"] = zone
+        assert "2026-03-01 23:30:00 UTC" in page(reviewer.get(f"/memory/{entry.pk}/")), zone
+        answer = reviewer.post("/preferences/time-zone/", {"time_zone": zone})
+        assert answer.status_code == 422, zone
 
 
 def test_api_and_exports_stay_in_utc(
