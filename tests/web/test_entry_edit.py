@@ -89,7 +89,7 @@ def test_rejects_invalid_forms(reviewer: Client, acme: Account, entry: MemoryEnt
     assert now(acme, entry).version == 1
 
 
-def test_row_edit_returns_the_row(reviewer: Client, entry: MemoryEntry) -> None:
+def test_edit_returns_the_row_or_leads_to_the_page(reviewer: Client, entry: MemoryEntry) -> None:
     here = {**HTMX, "HX-Current-URL": "http://testserver/memory/?column=importance"}
     address = f"/memory/{entry.pk}/edit/?row"
     query = html(reviewer.get(address, headers=here))
@@ -101,10 +101,7 @@ def test_row_edit_returns_the_row(reviewer: Client, entry: MemoryEntry) -> None:
     assert 'data-label="Importance"' in text
     assert 'data-label="Status"' not in text
     assert missing(text, "at ten.", "Undo") == []
-
-
-def test_page_edit_redirects_to_the_page(reviewer: Client, entry: MemoryEntry) -> None:
-    answer = reviewer.post(f"/memory/{entry.pk}/edit/", form("Else."), headers=HTMX)
+    answer = reviewer.post(f"/memory/{entry.pk}/edit/", form("Else.", 2), headers=HTMX)
     assert answer.headers["HX-Redirect"] == f"/memory/{entry.pk}/"
 
 

@@ -83,9 +83,6 @@ def test_sign_in_is_throttled_and_logged(client: Client, alice: User, settings: 
 
 def test_anonymous_user_returns_after_sign_in(client: Client) -> None:
     assert client.get("/tells/?x=1").headers["Location"] == "/sign-in/?next=/tells/%3Fx%3D1"
-
-
-def test_htmx_request_redirects_to_sign_in(client: Client) -> None:
     here = {"HX-Current-URL": "http://testserver/memory/?q=a"}
     answer = client.get("/tells/", headers=HTMX | here)
     assert answer.status_code == 401
@@ -130,19 +127,14 @@ def test_theme_is_set_in_the_html(client: Client, db: None) -> None:
 
 
 def test_preferences_are_stored_with_the_user(reviewer: Client) -> None:
-    reviewer.post("/preferences/", {"language": "zh-hans"})
-    reviewer.post("/preferences/", {"theme": "dark"})
+    assert 'data-keys="on"' in html(reviewer.get("/"))
+    for preference in ({"language": "zh-hans"}, {"keyboard": "off"}, {"theme": "dark"}):
+        reviewer.post("/preferences/", preference)
     other = Client()
     other.post("/sign-in/", {"username": "alice", "password": PASSWORD})
-    assert '<html lang="zh-hans" data-bs-theme="dark">' in html(other.get("/"))
-
-
-def test_keyboard_shortcuts_can_be_disabled(reviewer: Client) -> None:
-    assert 'data-keys="on"' in html(reviewer.get("/"))
-    reviewer.post("/preferences/", {"keyboard": "off"})
-    assert 'data-keys="off"' in html(reviewer.get("/"))
-    reviewer.post("/preferences/", {"theme": "dark"})
-    assert 'data-keys="off"' in html(reviewer.get("/"))
+    for client in (reviewer, other):
+        text = html(client.get("/"))
+        assert missing(text, '<html lang="zh-hans" data-bs-theme="dark">', 'data-keys="off"') == []
 
 
 def test_navigation_links_work(reviewer: Client) -> None:
@@ -152,15 +144,12 @@ def test_navigation_links_work(reviewer: Client) -> None:
     assert all(reviewer.get(url).status_code == 200 for url in set(page))
 
 
-def test_notice_comes_with_a_fragment(reviewer: Client) -> None:
+def test_notices_and_errors_come_with_a_page_or_a_part(reviewer: Client) -> None:
     answer = html(reviewer.get("/tells/", headers=HTMX))
     assert answer.startswith("<p>part</p>")
     assert 'hx-swap-oob="beforeend:#notices"' in answer
     assert missing(answer, "Approved &lt;i&gt;it&lt;/i&gt;.", 'hx-post="/undo/"') == []
     assert "Approved" not in html(reviewer.get("/"))
-
-
-def test_error_is_a_page_or_a_notice(reviewer: Client) -> None:
     assert "Someone &lt;b&gt;approved&lt;/b&gt; it first." in page(reviewer.get("/refuses/"), 409)
     part = reviewer.get("/refuses/", headers=HTMX)
     assert (part.status_code, part.headers["HX-Retarget"]) == (409, "#notices")
@@ -239,16 +228,14 @@ def test_database_overload_responds_503(client: Client) -> None:
     assert "Temporarily unavailable" in html(answer)
 
 
-def test_pages_are_not_cached_by_proxies(reviewer: Client) -> None:
-    answer = reviewer.get("/")
-    assert "private" in answer.headers["Cache-Control"]
-    assert "HX-Request" in answer.headers["Vary"]
-
-
-def test_pages_are_compressed_and_api_responses_are_not(reviewer: Client, agent: Client) -> None:
+def test_pages_are_private_and_compressed_and_api_responses_are_not(
+    reviewer: Client, agent: Client
+) -> None:
     headers = {"accept-encoding": "gzip"}
-    whole = len(reviewer.get("/memory/").content)
+    plain = reviewer.get("/memory/")
+    assert "private" in plain.headers["Cache-Control"]
+    assert "HX-Request" in plain.headers["Vary"]
     answer = reviewer.get("/memory/", headers=headers)
     assert answer.headers["Content-Encoding"] == "gzip"
-    assert len(answer.content) < whole / 3
+    assert len(answer.content) < len(plain.content) / 3
     assert "Content-Encoding" not in agent.get("/v1/schema", headers=headers).headers
