@@ -102,8 +102,8 @@ def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -
 
 def test_comparison_is_started_followed_and_shown(reviewer: Client, acme: Account) -> None:
     [entry] = makers.write(acme, "The kiln is <b>by</b> the pond.", user_id="u")
-    for _ in range(2):
-        new = call(acme, talk(1), sources=("memory",), within=ArchiveScope(user_id="u"))
+    more: Any = {"sources": ("memory",), "within": ArchiveScope(user_id="u")}
+    _first, new = (call(acme, talk(1), **more) for _ in range(2))
     retrieved = (f"/memory/{entry.pk}/", "The kiln is &lt;b&gt;by&lt;/b&gt; the pond.")
     assert missing(html(reviewer.get(f"/calls/{new.report_id}/")), *retrieved) == []
     form = {"calls": "100", "right-snippet_tokens": "0", "right-most_snippet_tokens": "0"}

@@ -40,7 +40,8 @@ def test_checkpoint_warning_is_accessible(visitor: Visitor, acme: Account, ada: 
 def test_docs_are_accessible_and_an_endpoint_can_be_tried(
     visitor: Visitor, key: tuple[ApiKey, str]
 ) -> None:
-    page, errors = visitor.page, []
+    page = visitor.page
+    errors = []
     for theme in ("light", "dark"):
         visitor.prefers(theme=theme, language="en")
         visitor.go("/v1/docs")
@@ -130,7 +131,8 @@ def test_knowledge_pages_are_accessible_and_a_question_is_compared(
         entry = {"content": f"Dragons. {LONG}", "keys": ["dragon", LONG], "name": LONG[:150]}
         [lore] = add_entries(book, SYSTEM, [entry])
     visitor.sign_in(ada)
-    page, errors = visitor.page, []
+    page = visitor.page
+    errors = []
     for path in (
         *("/knowledge/", "/knowledge/upload/", "/knowledge/failures/", "/knowledge/comparison/"),
         *("/knowledge/comparison/?left=v1&right=v3", f"/knowledge/sources/{source}/"),
@@ -196,7 +198,8 @@ def test_proposal_is_announced_and_choices_are_saved(
     settle()
     visitor.sign_in(ada)
     visitor.go("/")
-    page, errors = visitor.page, []
+    page = visitor.page
+    errors = []
     bell = page.locator(".bell")
     expect(bell).to_contain_text("1")
     bell.click()
