@@ -26,7 +26,6 @@ from tests.knowledge.deliveries import deliver, fill_knowledge
 from tests.rules.builders import rule
 from tests.sealed_reads import EDITS, QUERY, assert_withheld, edited, read, read_everywhere, reasons
 
-# From the third test on, rows and jobs are left that `settle` may fail on.
 pytestmark = pytest.mark.usefixtures("module_commits")
 
 TEXT = "The spare key of the workshop is in the blue box."
@@ -165,8 +164,11 @@ def test_row_beside_the_ledger_and_revived_memory_are_withheld(
         assert_withheld(read(agent, pk, OWNER), pk, TEXT)
         assert reasons(acme) == {str(pk): "outdated"}
         # Had the second seal never been, the row would be as it was sealed.
+        seals = "SELECT * FROM ledger_seal WHERE object_id = %s AND op = 'FORGET'"
+        intruder.run(f"CREATE TEMP TABLE removed AS {seals}", pk)
         intruder.run("DELETE FROM ledger_seal WHERE object_id = %s AND op = 'FORGET'", pk)
         assert agent.post("memory/get", {"id": str(pk), **OWNER}, 200)["text"] == TEXT
+        intruder.run("INSERT INTO ledger_seal SELECT * FROM removed")
 
 
 def test_memory_as_of_a_time_is_verified_too(
@@ -252,6 +254,7 @@ def test_mismatch_is_counted_reported_and_shown(
     [mismatch] = makers.rows(Mismatch, acme)
     [event] = makers.rows(OutboxEvent, acme, topic="webhooks.send")
     assert event.payload["reference"] == str(mismatch.pk)
+    intruder.run("DELETE FROM outbox_delivery WHERE event_id = %s", event.pk)  # nobody would answer
     admin = makers.signed_in(ada)
     for name in ("web:operations", "web:ledger"):
         page = admin.get(reverse(name)).content.decode()
