@@ -82,13 +82,6 @@ def test_move_is_recorded_and_verified(reviewer: Client, acme: Account) -> None:
     assert "Broken" in page(reviewer.get(here))
 
 
-def test_move_cannot_activate(admin: Client, acme: Account) -> None:
-    target = rule(acme, "Moves", "shadow")
-    for to in ("active", "", "nowhere"):
-        answer = admin.post(f"/rules/{target.pk}/move/", {"to": to, "version": target.version})
-        assert (answer.status_code, now(target).state) == (400, "shadow"), to
-
-
 def test_reviewer_cannot_change_active_rules(reviewer: Client, acme: Account) -> None:
     live, watching = rule(acme, "Live", "active"), watched(acme)
     for path, form in (
@@ -158,8 +151,11 @@ def test_change_of_an_active_rule_asks_for_confirmation(
     assert "no longer active" in page(admin.get(f"{here}rollback/"), 409)
 
 
-def test_override_needs_a_reason(admin: Client, acme: Account) -> None:
+def test_move_cannot_activate_and_an_override_needs_a_reason(admin: Client, acme: Account) -> None:
     target = rule(acme, "New", "shadow")
+    for to in ("active", "", "nowhere"):
+        answer = admin.post(f"/rules/{target.pk}/move/", {"to": to, "version": target.version})
+        assert (answer.status_code, now(target).state) == (400, "shadow"), to
     assert "Not enough evidence" in page(promote(admin, target), 409)
     assert "Enter a reason" in page(promote(admin, target, override="yes", reason=""), 400)
     assert promote(admin, target, override="yes").status_code == 302
