@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ import pytest
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey
+from kmapp.outbox.models import Delivery
 from kmapp.runtime import embedded
 from tests import makers
 from tests.web.browser import served
@@ -36,13 +38,17 @@ SUITES = {
 
 
 @pytest.fixture
-def run_client(module_commits: None, site: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
+def run_client(
+    module_commits: None, site: str, acme: Account, key: tuple[ApiKey, str], tmp_path: Path
+) -> Iterator[Run]:
     """Run a script of `clients` with an official client; return what it printed as JSON."""
 
     def run(script: str, *arguments: str, url: str = site, secret: str = key[1]) -> Any:
         return run_script([script, url, secret, *arguments], tmp_path)
 
-    return run
+    yield run
+    with acting(acme):  # no other test of the module runs its jobs
+        Delivery.objects.of(acme).delete()
 
 
 def run_script(arguments: Sequence[str], home: Path) -> Any:
@@ -80,7 +86,7 @@ def product_environment(database: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def run_suite(module_commits: None, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
+def run_suite(committed: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
     """Run published tests of a client against a server; return the summary.
 
     These tests send no key, so the server adds one, as a proxy would.

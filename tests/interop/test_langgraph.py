@@ -3,10 +3,12 @@
 import re
 from typing import Any
 
+import pytest
 from django.test import Client
 
 from tests.interop.conftest import Run
 
+pytestmark = pytest.mark.usefixtures("module_commits")
 # Published tests that do not hold, with the reason.
 ONLY_RELEVANT = "A search with a query returns relevant items, not every item of the namespace."
 EXCEPTIONS = {
