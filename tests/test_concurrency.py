@@ -98,7 +98,7 @@ def test_feedback_waits_for_the_erasure_of_its_decision(acme: Account) -> None:
 
     with pytest.raises(NotFound, match="Decision not found"):
         run_concurrently(acme, erase, rate)
-    call_command("fsck", stdout=io.StringIO())
+    call_command("fsck", account=acme.slug, stdout=io.StringIO())
 
 
 def test_concurrent_member_creation_adds_one_member(acme: Account) -> None:
