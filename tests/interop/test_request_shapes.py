@@ -58,22 +58,16 @@ def test_lore_of_messages_with_text(agent: Agent, acme: Account) -> None:
         assert answer["issues"][0]["path"].startswith("messages.1"), invalid
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
+def test_tool_results_as_messages(agent: Agent) -> None:
+    block = {"type": "text", "text": TEXT}
+    messages: tuple[dict[str, Any], ...] = (
         {"role": "tool", "tool_call_id": "c1", "name": "read", "content": TEXT},
-        {"type": "function_call_output", "call_id": "c1", "tool_name": "read", "output": TEXT},
-        {
-            "type": "tool_result",
-            "tool_use_id": "c1",
-            "name": "read",
-            "content": [{"type": "text", "text": TEXT}],
-        },
-    ],
-)
-def test_tool_results_as_messages(agent: Agent, message: dict[str, Any]) -> None:
-    answer = agent.post("tool-results", {**message, "threshold": 5}, 201)
-    assert answer["archive"]["tool_call_id"] == "c1"
-    assert "warnings" not in answer
-    loaded = agent.get(f"tool-results/{answer['archive']['uuid']}")
-    assert loaded["content"] == TEXT
+        {"type": "function_call_output", "call_id": "c2", "tool_name": "read", "output": TEXT},
+        {"type": "tool_result", "tool_use_id": "c3", "name": "read", "content": [block]},
+    )
+    for number, message in enumerate(messages, 1):
+        answer = agent.post("tool-results", {**message, "threshold": 5}, 201)
+        assert answer["archive"]["tool_call_id"] == f"c{number}"
+        assert "warnings" not in answer, message
+        loaded = agent.get(f"tool-results/{answer['archive']['uuid']}")
+        assert loaded["content"] == TEXT, message

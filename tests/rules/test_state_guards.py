@@ -184,22 +184,18 @@ def test_new_rule_is_always_a_draft(people: People, acme: Account) -> None:
     assert posted.json()["state"] == "draft"
 
 
-@pytest.mark.parametrize(
-    ("node", "audience"),
-    [
+def test_batch_owner_is_the_audience_of_its_rules(people: People, acme: Account) -> None:
+    nodes: list[tuple[dict[str, str], tuple[str, str]]] = [
         ({}, ("user", "ada")),
         ({"run_id": "r"}, ("user", "ada")),
         ({"agent_id": "bot"}, ("agent", "bot")),
-    ],
-)
-def test_batch_owner_is_the_audience_of_its_rules(
-    people: People, acme: Account, node: dict[str, str], audience: tuple[str, str]
-) -> None:
-    rule_node = {"type": "rule", "title": "One", "slots": {"then": NO_CURL}, **node}
-    body = {"user_id": "ada", "run_id": "s", "visibility": "user", "nodes": [rule_node]}
-    assert post(people.may, "memory/write", body).status_code == 201
-    with acting(acme):
-        assert Rule.objects.values_list("audience", "audience_id").get() == audience
+    ]
+    for node, audience in nodes:
+        rule_node = {"type": "rule", "title": "One", "slots": {"then": NO_CURL}, **node}
+        body = {"user_id": "ada", "run_id": "s", "visibility": "user", "nodes": [rule_node]}
+        [written] = post(people.may, "memory/write", body).json()["nodes"]
+        row = makers.get(Rule, acme, pk=written["id"])
+        assert (row.audience, row.audience_id) == audience, node
 
 
 STALE: dict[str, Attempt] = {
