@@ -102,7 +102,7 @@ def tea(
     return names
 
 
-def test_lab_search_matches_the_api(acme: Account, tea: dict[str, MemoryEntry]) -> None:
+def test_lab_matches_the_api(acme: Account, tea: dict[str, MemoryEntry]) -> None:
     query = SearchRequest(query="when is tea served", viewer=Viewer(user_id="ada"), limit=2)
     trial = run_trial(acme.pk, LabQuery(search=query, max_results=2))
     result = [(one.hit.entry.pk, one.hit.score) for one in trial.hits]
@@ -119,9 +119,6 @@ def test_lab_search_matches_the_api(acme: Account, tea: dict[str, MemoryEntry]) 
     alone = run_trial(acme.pk, LabQuery(search=words))
     assert alone.hits == []
     assert alone.missed[0].hit.parts["dense"] == 0
-
-
-def test_lab_endpoints_match_the_api(acme: Account, tea: dict[str, MemoryEntry]) -> None:
     noon, far = (EdgeEnd(id=tea[name].pk) for name in ("noon", "far"))
     makers.write(acme, edges=[NewEdge(type="related_to", src=noon, dst=far, weight=1)])
     query = SearchRequest(query="when is tea served", viewer=Viewer(user_id="ada"))
@@ -153,7 +150,7 @@ def sums(text: str) -> Sequence[tuple[float, float]]:
 
 
 def test_page_shows_results_their_scores_and_the_endpoint(
-    reviewer: Client, tea: dict[str, MemoryEntry]
+    reviewer: Client, tea: dict[str, MemoryEntry], max_queries: MaxQueries
 ) -> None:
     query = {"query": "when is tea served", "user_id": "ada"}
     text = html(reviewer.get("/lab/", query))
@@ -174,16 +171,12 @@ def test_page_shows_results_their_scores_and_the_endpoint(
         answer = reviewer.get("/lab/", {**query, "door": endpoint, "meaning": "off"})
         assert answer.status_code == 400, endpoint
 
-
-def test_two_queries_are_compared(
-    reviewer: Client, tea: dict[str, MemoryEntry], max_queries: MaxQueries
-) -> None:
-    query = {"query": "when is tea served", "user_id": "ada", "limit": "1", "compare": "on"}
-    first = html(reviewer.get("/lab/", query))
+    both = {**query, "limit": "1", "compare": "on"}
+    first = html(reviewer.get("/lab/", both))
     assert 'name="b-user_id" value="ada"' in first, "at first both ways are the same"
     # Six searches: each way as agents ask, further down, and over what is kept back.
     with max_queries(100):
-        other = html(reviewer.get("/lab/", {**query, "b-user_id": "lin", "b-limit": "3"}))
+        other = html(reviewer.get("/lab/", {**both, "b-user_id": "lin", "b-limit": "3"}))
     assert "A · 1 memory returned" in other
     assert missing(other, "B · 1 memory returned", "<small>new</small>") == []
 
