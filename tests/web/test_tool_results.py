@@ -31,6 +31,7 @@ def saved(account: Account, *texts: str, **more: Any) -> list[ToolResultArchive]
 
 
 def test_list_is_filtered(admin: Client, acme: Account) -> None:
+    assert "/v1/tool-results" in html(admin.get("/tool-results/"))
     saved(acme, "The kiln is hot.")
     saved(acme, "The gate is shut.", tool_name="ask", conversation_id="c2")
     for query, page, hidden in (
@@ -44,11 +45,9 @@ def test_list_is_filtered(admin: Client, acme: Account) -> None:
     assert "Nothing matches" in html(admin.get("/tool-results/", {"thread_id": "x"}))
 
 
-def test_empty_list_shows_the_first_command(admin: Client) -> None:
-    assert "/v1/tool-results" in html(admin.get("/tool-results/"))
-
-
-def test_result_is_shown_whole_and_by_passage(admin: Client, acme: Account) -> None:
+def test_result_is_shown_whole_and_by_passage_and_erased_after_confirmation(
+    admin: Client, acme: Account
+) -> None:
     [row] = saved(acme, "<b>The kiln</b> fires at 1280 degrees.\n" + "The gate is shut. " * 90)
     content = html(admin.get(f"/tool-results/{row.pk}/", {"about": "kiln degrees"}))
     assert "&lt;b&gt;The kiln&lt;/b&gt;" in content
@@ -56,10 +55,6 @@ def test_result_is_shown_whole_and_by_passage(admin: Client, acme: Account) -> N
         missing(content, "characters 0 to", f"load_tool_history(uuid=&quot;{row.pk}&quot;)") == []
     )
     assert "No passage" in html(admin.get(f"/tool-results/{row.pk}/", {"about": "zebra"}))
-
-
-def test_erasing_needs_confirmation(admin: Client, acme: Account) -> None:
-    [row] = saved(acme, "The kiln is hot.")
     assert "Erase this tool result?" in html(admin.get(f"/tool-results/{row.pk}/erase/"))
     assert admin.post(f"/tool-results/{row.pk}/erase/", {"reason": "old"}).status_code == 302
     assert admin.get(f"/tool-results/{row.pk}/").status_code == 404
@@ -79,16 +74,13 @@ def test_retention_that_erases_needs_confirmation(admin: Client, acme: Account) 
     assert "will be erased within the hour" in html(admin.get("/tool-results/"))
 
 
-def test_rejects_invalid_settings(admin: Client) -> None:
+def test_thresholds_per_tool_are_saved(admin: Client, acme: Account) -> None:
     for field, value in (
         *(("archive_threshold", "-1"), ("retention_days", "0"), ("tool_thresholds", "look")),
         *(("tool_thresholds", "look 99999999999"), ("language", "fr")),
     ):
         answer = admin.post("/tool-results/keeping/set/", {**FORM, field: value})
         assert answer.status_code == 422, (field, value)
-
-
-def test_thresholds_per_tool_are_saved(admin: Client, acme: Account) -> None:
     form = {**FORM, "tool_thresholds": "look 900\n\nask me 20"}
     assert admin.post("/tool-results/keeping/set/", form).status_code == 302
     with acting(acme):
