@@ -19,10 +19,10 @@ RECORDED = {"v1/memory/tools/select"}  # reads, and records its decision
 
 
 # Endpoints that translate another protocol: tests/interop checks that each requires a key.
-PATHS = [
-    each.path
+ROUTES = [
+    (each.path, each.pattern)
     for each in ALL_ROUTES
-    if is_api(f"/{each.path}") and not issubclass(each.view_class, ProtocolView)
+    if not issubclass(each.view_class, ProtocolView)
 ]
 VIEWS: dict[str, type[AgentView]] = {
     each.path: each.view_class for each in ALL_ROUTES if issubclass(each.view_class, AgentView)
@@ -30,7 +30,7 @@ VIEWS: dict[str, type[AgentView]] = {
 
 
 def test_every_api_route_requires_a_key_except_public_ones() -> None:
-    for path in PATHS:
+    for path in (path for path, _ in ROUTES if is_api("/" + path)):
         assert (path in VIEWS) != (path in OPEN), path
         assert not path.endswith("/"), path
 
