@@ -173,9 +173,15 @@ def max_queries(django_assert_max_num_queries: DjangoAssertNumQueries) -> Django
 
 @pytest.fixture
 def committed(
-    django_db_setup: None, worker_database: str, django_db_blocker: DjangoDbBlocker
+    request: pytest.FixtureRequest,
+    django_db_setup: None,
+    worker_database: str,
+    django_db_blocker: DjangoDbBlocker,
 ) -> Iterator[str]:
     """Use a database of this test's own, with real commits; yield its name."""
+    if "module_commits" in request.fixturenames:
+        yield str(settings.DATABASES["default"]["NAME"])
+        return
     with temporary_database(f"{worker_database}_own") as name, django_db_blocker.unblock():
         yield name
 
@@ -186,6 +192,13 @@ def module_database(
 ) -> Iterator[None]:
     """Use a database for rows that fixtures of module scope commit; tests roll back their own."""
     with temporary_database(f"{worker_database}_module"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def module_commits(module_database: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Share one clone among tests that commit; each has accounts of its own."""
+    with django_db_blocker.unblock():
         yield
 
 
@@ -204,29 +217,35 @@ def temporary_database(name: str) -> Iterator[str]:
 
 @pytest.fixture
 def acme(request: pytest.FixtureRequest) -> Account:
-    _require_database(request)
-    return makers.account("Acme")
+    return _create_account(request, "Acme")
 
 
 @pytest.fixture
 def rival(request: pytest.FixtureRequest) -> Account:
-    _require_database(request)
-    return makers.account("Rival")
+    return _create_account(request, "Rival")
 
 
-def _require_database(request: pytest.FixtureRequest) -> None:
+def _create_account(request: pytest.FixtureRequest, name: str) -> Account:
+    if "module_commits" in request.fixturenames:  # other tests have created accounts
+        return makers.account(name, slug=f"{name.lower()}-{uuid4().hex[:8]}")
     if "committed" not in request.fixturenames:
         request.getfixturevalue("db")
+    return makers.account(name)
 
 
 @pytest.fixture
 def alice(acme: Account) -> User:
-    return makers.member(acme, "alice", role="editor")
+    return _create_member(acme, "alice", role="editor")
 
 
 @pytest.fixture
 def ada(acme: Account) -> User:
-    return makers.member(acme, "ada", role="admin")
+    return _create_member(acme, "ada", role="admin")
+
+
+def _create_member(acme: Account, name: str, *, role: str) -> User:
+    """Create a person; the login ends as the short name of the account does."""
+    return makers.member(acme, name, role=role, login=f"{name}{acme.slug.removeprefix('acme')}")
 
 
 @pytest.fixture

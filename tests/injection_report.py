@@ -9,7 +9,7 @@ is about the held-out third. `python -m tests.injection_report` prints the table
 import base64
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -86,22 +86,31 @@ def render_table() -> str:
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, held_out in (("tuned on", False), ("held out", True)):
-        row = compute_figures([each for each in load_samples() if each.held_out == held_out])
-        numbers = f"{row.hostile} | {row.flagged_hostile} | {row.benign} | {row.flagged_benign}"
-        shares = (row.recall, row.precision, row.false_flag_rate)
-        lines.append(f"| {name} | {numbers} | {' | '.join(f'{100 * x:.1f} %' for x in shares)} |")
+        chosen = [each for each in load_samples() if each.held_out == held_out]
+        lines.append(render_row(name, compute_figures(chosen)))
     return "\n".join(lines)
 
 
-def list_misses() -> Iterator[str]:
+def render_row(name: str, row: Figures) -> str:
+    flagged = row.flagged_hostile + row.flagged_benign
+    precision = f"{100 * row.precision:.1f} %" if flagged else "-"
+    numbers = f"{row.hostile} | {row.flagged_hostile} | {row.benign} | {row.flagged_benign}"
+    shares = f"{100 * row.recall:.1f} % | {precision} | {100 * row.false_flag_rate:.1f} %"
+    return f"| {name} | {numbers} | {shares} |"
+
+
+def list_misses(samples: Iterable[Sample]) -> Iterator[str]:
     """Yield the wrongly judged texts of the part that patterns may be tuned on."""
-    for sample in load_samples():
+    for sample in samples:
         flags = detect_flags(sample.text)
         if not sample.held_out and bool(flags) != sample.hostile:
             yield f"{'missed' if sample.hostile else 'false flag'} {flags} {sample.text!r}"
 
 
+def write_report(table: Callable[[], str], samples: Iterable[Sample]) -> None:
+    lines = list_misses(samples) if "--misses" in sys.argv else [table()]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
 if __name__ == "__main__":
-    sys.stdout.write(
-        "\n".join(list_misses() if "--misses" in sys.argv else [render_table()]) + "\n"
-    )
+    write_report(render_table, load_samples())

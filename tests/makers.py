@@ -34,13 +34,14 @@ M = TypeVar("M", bound=Model)
 PASSWORD = "correct horse battery"
 
 
-def account(name: str) -> Account:
-    return create_account(name=name)
+def account(name: str, slug: str = "") -> Account:
+    return create_account(name=name, slug=slug)
 
 
-def member(account: Account, name: str, *, role: str) -> User:
+def member(account: Account, name: str, *, role: str, login: str = "") -> User:
+    login = login or name
     user = User.objects.create_user(
-        username=name, email=f"{name}@example.test", password=PASSWORD, first_name=name.title()
+        username=login, email=f"{login}@example.test", password=PASSWORD, first_name=name.title()
     )
     with acting(account):
         add_member(account_id=account.pk, user=user, role=role, actor=SYSTEM)

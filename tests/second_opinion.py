@@ -7,12 +7,9 @@ the errors in the open half.
 """
 
 import json
-import sys
-from collections.abc import Iterator
 from hashlib import sha256
 
-from kmapp.security.prompt_injection import detect_flags
-from tests.injection_report import DATA, Sample, compute_figures
+from tests.injection_report import DATA, Sample, compute_figures, render_row, write_report
 
 FOLDER = DATA / "second_opinion"
 LANGUAGES = {"en": "English", "zh": "Chinese", "other": "German, French, Spanish, Italian"}
@@ -38,24 +35,9 @@ def render_second() -> str:
         samples = load_second(language)
         parts = {"all": samples, "held out": [each for each in samples if each.held_out]}
         for part, chosen in parts.items():
-            row = compute_figures(chosen)
-            numbers = f"{row.hostile} | {row.flagged_hostile} | {row.benign} | {row.flagged_benign}"
-            flagged = row.flagged_hostile + row.flagged_benign
-            precision = f"{100 * row.precision:.1f} %" if flagged else "-"
-            shares = f"{100 * row.recall:.1f} % | {precision} | {100 * row.false_flag_rate:.1f} %"
-            lines.append(f"| {name} | {part} | {numbers} | {shares} |")
+            lines.append(render_row(f"{name} | {part}", compute_figures(chosen)))
     return "\n".join(lines)
 
 
-def list_misses() -> Iterator[str]:
-    """Yield the wrongly judged texts of the open half, in the languages of the patterns."""
-    for sample in (*load_second("en"), *load_second("zh")):
-        flags = detect_flags(sample.text)
-        if not sample.held_out and bool(flags) != sample.hostile:
-            yield f"{'missed' if sample.hostile else 'false flag'} {flags} {sample.text!r}"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(
-        "\n".join(list_misses() if "--misses" in sys.argv else [render_second()]) + "\n"
-    )
+if __name__ == "__main__":  # the misses in the languages of the patterns
+    write_report(render_second, (*load_second("en"), *load_second("zh")))

@@ -20,7 +20,7 @@ from tests.agent import Agent
 from tests.kernel.fsck.tampering import Intruder
 from tests.sealed_reads import EDITS, assert_withheld, edited, read_bank
 
-pytestmark = pytest.mark.usefixtures("committed")
+pytestmark = pytest.mark.usefixtures("module_commits")
 
 TEXT = "The spare key of the workshop is in the blue box."
 OWNER = {"user_id": "ana"}

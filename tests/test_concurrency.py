@@ -27,6 +27,7 @@ from tests.makers import PASSWORD
 from tests.race import run_concurrently
 from tests.rules.builders import TOOLS, select
 
+pytestmark = pytest.mark.usefixtures("module_commits")
 DOCS = NewSource(name="docs", kind="file_set")
 
 
@@ -39,7 +40,7 @@ def post_during_creation(account: Account, agent: Client, path: str, body: dict[
     )
 
 
-def test_concurrent_creation_makes_one_source(committed: str, acme: Account, agent: Client) -> None:
+def test_concurrent_creation_makes_one_source(acme: Account, agent: Client) -> None:
     body = {"name": "docs", "kind": "file_set", "revision": "r2"}
     answer = post_during_creation(acme, agent, "sources", body)
     assert answer.status_code == 200
@@ -47,9 +48,7 @@ def test_concurrent_creation_makes_one_source(committed: str, acme: Account, age
         assert KnowledgeSource.objects.of(acme).get().revision == "r2"
 
 
-def test_concurrent_first_delivery_makes_one_source(
-    committed: str, acme: Account, agent: Client
-) -> None:
+def test_concurrent_first_delivery_makes_one_source(acme: Account, agent: Client) -> None:
     documents = [{"ref": "tea.md", "text": "Oolong is partly oxidised."}]
     body = {"source": {"name": "docs"}, "documents": documents}
     answer = post_during_creation(acme, agent, "ingest", body)
@@ -59,7 +58,7 @@ def test_concurrent_first_delivery_makes_one_source(
         assert KnowledgeDocument.objects.of(acme).get().source_id == source.pk
 
 
-def test_concurrent_source_name_keeps_its_first_kind(committed: str, acme: Account) -> None:
+def test_concurrent_source_name_keeps_its_first_kind(acme: Account) -> None:
     def create_lorebook() -> None:
         with acting(acme):
             ensure_source(acme.pk, SYSTEM, NewSource(name="docs", kind="lorebook"))
@@ -68,7 +67,7 @@ def test_concurrent_source_name_keeps_its_first_kind(committed: str, acme: Accou
         run_concurrently(acme, lambda: ensure_source(acme.pk, SYSTEM, DOCS), create_lorebook)
 
 
-def test_concurrent_feedback_without_a_decision_counts_once(committed: str, acme: Account) -> None:
+def test_concurrent_feedback_without_a_decision_counts_once(acme: Account) -> None:
     verdict = Verdict(account_id=acme.pk, actor=SYSTEM, outcome="positive", run_id="run-1")
     question = SelectionRequest(
         context={"intent": "fetch"}, viewer=Viewer(), candidates=("bash", "curl")
@@ -84,7 +83,7 @@ def test_concurrent_feedback_without_a_decision_counts_once(committed: str, acme
         assert RuleFeedback.objects.of(acme).get().decision == RuleDecision.objects.of(acme).get()
 
 
-def test_feedback_waits_for_the_erasure_of_its_decision(committed: str, acme: Account) -> None:
+def test_feedback_waits_for_the_erasure_of_its_decision(acme: Account) -> None:
     decision = select(acme, {"intent": "fetch"}, user_id="ann").decision
 
     def erase() -> None:
@@ -99,11 +98,11 @@ def test_feedback_waits_for_the_erasure_of_its_decision(committed: str, acme: Ac
 
     with pytest.raises(NotFound, match="Decision not found"):
         run_concurrently(acme, erase, rate)
-    call_command("fsck", stdout=io.StringIO())
+    call_command("fsck", account=acme.slug, stdout=io.StringIO())
 
 
-def test_concurrent_member_creation_adds_one_member(committed: str, acme: Account) -> None:
-    user = User.objects.create_user("new@example.test", "new@example.test", PASSWORD)
+def test_concurrent_member_creation_adds_one_member(acme: Account) -> None:
+    user = User.objects.create_user("newer@example.test", "newer@example.test", PASSWORD)
 
     def add() -> None:
         with acting(acme):
@@ -115,9 +114,7 @@ def test_concurrent_member_creation_adds_one_member(committed: str, acme: Accoun
         assert Membership.objects.of(acme).count() == 1
 
 
-def test_concurrent_member_addition_reports_a_conflict(
-    committed: str, acme: Account, ada: User
-) -> None:
+def test_concurrent_member_addition_reports_a_conflict(acme: Account, ada: User) -> None:
     client, email = Client(), "new@example.test"
     client.force_login(ada)
     form = {"email": email, "name": "New", "role": "reviewer", "password": PASSWORD}
@@ -132,7 +129,7 @@ def test_concurrent_member_addition_reports_a_conflict(
     assert User.objects.filter(email=email).count() == 1
 
 
-def test_concurrent_outcomes_are_both_stored(committed: str, acme: Account) -> None:
+def test_concurrent_outcomes_are_both_stored(acme: Account) -> None:
     pk = call(acme, talk(1)).report_id
 
     def report_usage() -> None:

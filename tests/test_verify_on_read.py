@@ -24,17 +24,9 @@ from tests.agent import Agent
 from tests.kernel.fsck.tampering import Intruder
 from tests.knowledge.deliveries import deliver, fill_knowledge
 from tests.rules.builders import rule
-from tests.sealed_reads import (
-    EDITS,
-    QUERY,
-    assert_withheld,
-    edited,
-    read,
-    read_everywhere,
-    reasons,
-)
+from tests.sealed_reads import EDITS, QUERY, assert_withheld, edited, read, read_everywhere, reasons
 
-pytestmark = pytest.mark.usefixtures("committed")
+pytestmark = pytest.mark.usefixtures("module_commits")
 
 TEXT = "The spare key of the workshop is in the blue box."
 OWNER = {"user_id": "ana"}
@@ -84,86 +76,6 @@ def test_changed_memory_is_withheld_from_every_answer(
                 assert other in json.dumps(answers["search"])  # the others are returned
     assert "withheld" not in agent.post("memory/search", {"query": QUERY, **OWNER})
     assert reasons(acme) == {pk: "changed"}
-
-
-def test_row_beside_the_ledger_and_revived_memory_are_withheld(
-    acme: Account, agent: Agent, intruder: Intruder
-) -> None:
-    pk = UUID(agent.store(TEXT, **OWNER))
-    makers.settle()
-    # A copy beside the ledger has the words of the original, so that searches find it.
-    twin = uuid4()
-    columns = ", ".join(set(intruder.columns("memory_memoryentry")) - {"id", "client_id"})
-    intruder.run(
-        f"INSERT INTO memory_memoryentry (id, {columns})"  # noqa: S608
-        f" SELECT %s, {columns} FROM memory_memoryentry WHERE id = %s",
-        twin,
-        pk,
-    )
-    intruder.run("UPDATE search_indexeddocument SET document = %s WHERE document = %s", twin, pk)
-    agent.post("memory/forget", {"id": str(pk), **OWNER})
-    assert_withheld(read(agent, twin, OWNER), twin)
-    assert reasons(acme) == {str(twin): "unsealed"}
-    intruder.run("DELETE FROM memory_memoryentry WHERE id = %s", twin)
-    intruder.run("UPDATE search_indexeddocument SET document = %s WHERE document = %s", pk, twin)
-    # Only the status: the row differs from its last seal.
-    with edited(intruder, "memory_memoryentry", pk, "status = 'active'"):
-        assert_withheld(read(agent, pk, OWNER), pk, TEXT)
-        assert reasons(acme) == {str(pk): "changed"}
-    # The whole row as it was before: it matches its first seal, but not its last one.
-    was = "status = 'active', version = 1, commit_id = written_in, updated_at = created_at"
-    with edited(intruder, "memory_memoryentry", pk, was):
-        assert_withheld(read(agent, pk, OWNER), pk, TEXT)
-        assert reasons(acme) == {str(pk): "outdated"}
-        # Had the second seal never been, the row would be as it was sealed.
-        intruder.run("DELETE FROM ledger_seal WHERE object_id = %s AND op = 'FORGET'", pk)
-        assert agent.post("memory/get", {"id": str(pk), **OWNER}, 200)["text"] == TEXT
-
-
-def test_memory_as_of_a_time_is_verified_too(
-    acme: Account, agent: Agent, intruder: Intruder
-) -> None:
-    pk = agent.store(TEXT, **OWNER)
-    [version] = makers.rows(MemoryEntry, acme)
-    then = {"as_of": version.created_at.isoformat(), **OWNER}
-    agent.post("memory/update", {"id": pk, "text": "The spare key is lost.", **OWNER}, 200)
-    assert agent.post("memory/get", {"id": pk, **then}, 200)["text"] == TEXT
-    assert agent.post("memory/list", then, 200)["results"][0]["text"] == TEXT
-    spoil = 'UPDATE memory_memoryversion SET state = state || \'{"content": "Sold."}\''
-    intruder.run(f"{spoil} WHERE version = 1")
-    assert agent.post("memory/get", {"id": pk, **then}, 404)["error"] == "withheld"
-    list_results = agent.post("memory/list", then, 200)
-    assert (list_results["results"], list_results["withheld"]) == ([], 1)
-
-
-def test_change_between_two_statements_is_no_mismatch(acme: Account, agent: Agent) -> None:
-    """A row that was read before a change is as its own commit sealed it."""
-    pk = agent.store(TEXT, **OWNER)
-    with acting(acme):
-        rows = list(MemoryEntry.objects.of(acme).with_verify_on_read(acme.pk))
-    agent.post("memory/update", {"id": pk, "text": "The spare key is lost.", **OWNER}, 200)
-    with acting(acme):
-        assert withhold_mismatches(acme.pk, rows) == rows
-        rows[0].content = "Sold."
-        assert withhold_mismatches(acme.pk, rows) == []
-
-
-def test_edited_commit_and_commit_beside_the_chain_prove_nothing(
-    acme: Account, agent: Agent, intruder: Intruder
-) -> None:
-    pk = agent.store(TEXT, **OWNER)
-    commit_cache.clear()  # as in a new process
-    with edited(
-        intruder,
-        "ledger_commit",
-        makers.get(MemoryEntry, acme, pk=pk).commit_id,
-        "parent_hash = repeat('a', 64)",
-    ):
-        answer = agent.post("memory/search", {"query": QUERY, **OWNER}, 200)
-        assert (answer["results"], answer["withheld"]) == ([], 1)
-        [mismatch] = makers.rows(Mismatch, acme)
-        assert mismatch.reason == "commit"
-    assert agent.search(QUERY, **OWNER)
 
 
 def test_changed_knowledge_is_withheld(acme: Account, agent: Agent, intruder: Intruder) -> None:
@@ -222,6 +134,89 @@ def test_changed_knowledge_is_withheld(acme: Account, agent: Agent, intruder: In
         assert (answer["results"], answer["withheld"]) == ([], 1)
 
 
+def test_row_beside_the_ledger_and_revived_memory_are_withheld(
+    acme: Account, agent: Agent, intruder: Intruder
+) -> None:
+    pk = UUID(agent.store(TEXT, **OWNER))
+    makers.settle()
+    # A copy beside the ledger has the words of the original, so that searches find it.
+    twin = uuid4()
+    columns = ", ".join(set(intruder.columns("memory_memoryentry")) - {"id", "client_id"})
+    intruder.run(
+        f"INSERT INTO memory_memoryentry (id, {columns})"  # noqa: S608
+        f" SELECT %s, {columns} FROM memory_memoryentry WHERE id = %s",
+        twin,
+        pk,
+    )
+    intruder.run("UPDATE search_indexeddocument SET document = %s WHERE document = %s", twin, pk)
+    agent.post("memory/forget", {"id": str(pk), **OWNER})
+    assert_withheld(read(agent, twin, OWNER), twin)
+    assert reasons(acme) == {str(twin): "unsealed"}
+    intruder.run("DELETE FROM memory_memoryentry WHERE id = %s", twin)
+    intruder.run("UPDATE search_indexeddocument SET document = %s WHERE document = %s", pk, twin)
+    # Only the status: the row differs from its last seal.
+    with edited(intruder, "memory_memoryentry", pk, "status = 'active'"):
+        assert_withheld(read(agent, pk, OWNER), pk, TEXT)
+        assert reasons(acme) == {str(pk): "changed"}
+    # The whole row as it was before: it matches its first seal, but not its last one.
+    was = "status = 'active', version = 1, commit_id = written_in, updated_at = created_at"
+    with edited(intruder, "memory_memoryentry", pk, was):
+        assert_withheld(read(agent, pk, OWNER), pk, TEXT)
+        assert reasons(acme) == {str(pk): "outdated"}
+        # Had the second seal never been, the row would be as it was sealed.
+        seals = "SELECT * FROM ledger_seal WHERE object_id = %s AND op = 'FORGET'"
+        intruder.run(f"CREATE TEMP TABLE removed AS {seals}", pk)
+        intruder.run("DELETE FROM ledger_seal WHERE object_id = %s AND op = 'FORGET'", pk)
+        assert agent.post("memory/get", {"id": str(pk), **OWNER}, 200)["text"] == TEXT
+        intruder.run("INSERT INTO ledger_seal SELECT * FROM removed")
+
+
+def test_memory_as_of_a_time_is_verified_too(
+    acme: Account, agent: Agent, intruder: Intruder
+) -> None:
+    pk = agent.store(TEXT, **OWNER)
+    [version] = makers.rows(MemoryEntry, acme)
+    then = {"as_of": version.created_at.isoformat(), **OWNER}
+    agent.post("memory/update", {"id": pk, "text": "The spare key is lost.", **OWNER}, 200)
+    assert agent.post("memory/get", {"id": pk, **then}, 200)["text"] == TEXT
+    assert agent.post("memory/list", then, 200)["results"][0]["text"] == TEXT
+    spoil = 'UPDATE memory_memoryversion SET state = state || \'{"content": "Sold."}\''
+    intruder.run(f"{spoil} WHERE version = 1 AND entry_id = %s", pk)
+    assert agent.post("memory/get", {"id": pk, **then}, 404)["error"] == "withheld"
+    list_results = agent.post("memory/list", then, 200)
+    assert (list_results["results"], list_results["withheld"]) == ([], 1)
+
+
+def test_change_between_two_statements_is_no_mismatch(acme: Account, agent: Agent) -> None:
+    """A row that was read before a change is as its own commit sealed it."""
+    pk = agent.store(TEXT, **OWNER)
+    with acting(acme):
+        rows = list(MemoryEntry.objects.of(acme).with_verify_on_read(acme.pk))
+    agent.post("memory/update", {"id": pk, "text": "The spare key is lost.", **OWNER}, 200)
+    with acting(acme):
+        assert withhold_mismatches(acme.pk, rows) == rows
+        rows[0].content = "Sold."
+        assert withhold_mismatches(acme.pk, rows) == []
+
+
+def test_edited_commit_and_commit_beside_the_chain_prove_nothing(
+    acme: Account, agent: Agent, intruder: Intruder
+) -> None:
+    pk = agent.store(TEXT, **OWNER)
+    commit_cache.clear()  # as in a new process
+    with edited(
+        intruder,
+        "ledger_commit",
+        makers.get(MemoryEntry, acme, pk=pk).commit_id,
+        "parent_hash = repeat('a', 64)",
+    ):
+        answer = agent.post("memory/search", {"query": QUERY, **OWNER}, 200)
+        assert (answer["results"], answer["withheld"]) == ([], 1)
+        [mismatch] = makers.rows(Mismatch, acme)
+        assert mismatch.reason == "commit"
+    assert agent.search(QUERY, **OWNER)
+
+
 def test_changed_rule_is_withheld(acme: Account, agent: Agent, intruder: Intruder) -> None:
     written = rule(acme, "No curl", "active")
     selection = {"context": {"intent": "fetch"}, "candidates": ["bash", "curl"]}
@@ -249,7 +244,8 @@ def test_mismatch_is_counted_reported_and_shown(
 ) -> None:
     pk = agent.store(TEXT, **OWNER)
     makers.webhook(acme, "alerts")
-    intruder.run("UPDATE webhooks_webhook SET is_active = true, event_types = '{ledger.mismatch}'")
+    subscribe = "UPDATE webhooks_webhook SET is_active = true, event_types = '{ledger.mismatch}'"
+    intruder.run(f"{subscribe} WHERE account_id = %s", acme.pk)
     before = WITHHELD_ROWS.labels("memory.memoryentry", "changed")._value.get()  # noqa: SLF001
     with edited(intruder, "memory_memoryentry", pk, "content = 'The spare key was sold.'"):
         for _ in range(2):
@@ -258,6 +254,7 @@ def test_mismatch_is_counted_reported_and_shown(
     [mismatch] = makers.rows(Mismatch, acme)
     [event] = makers.rows(OutboxEvent, acme, topic="webhooks.send")
     assert event.payload["reference"] == str(mismatch.pk)
+    intruder.run("DELETE FROM outbox_delivery WHERE event_id = %s", event.pk)  # nobody would answer
     admin = makers.signed_in(ada)
     for name in ("web:operations", "web:ledger"):
         page = admin.get(reverse(name)).content.decode()

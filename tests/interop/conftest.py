@@ -12,7 +12,9 @@ import pytest
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey
+from kmapp.outbox.models import Delivery
 from kmapp.runtime import embedded
 from tests import makers
 from tests.web.browser import served
@@ -36,20 +38,17 @@ SUITES = {
 
 
 @pytest.fixture
-def server(committed: str) -> Iterator[str]:
-    """Return the URL of the product, on a free port with a database of its own."""
-    with served() as url:
-        yield url
-
-
-@pytest.fixture
-def run_client(server: str, key: tuple[ApiKey, str], tmp_path: Path) -> Run:
+def run_client(
+    module_commits: None, site: str, acme: Account, key: tuple[ApiKey, str], tmp_path: Path
+) -> Iterator[Run]:
     """Run a script of `clients` with an official client; return what it printed as JSON."""
 
-    def run(script: str, *arguments: str, url: str = server, secret: str = key[1]) -> Any:
+    def run(script: str, *arguments: str, url: str = site, secret: str = key[1]) -> Any:
         return run_script([script, url, secret, *arguments], tmp_path)
 
-    return run
+    yield run
+    with acting(acme):  # no other test of the module runs its jobs
+        Delivery.objects.of(acme).delete()
 
 
 def run_script(arguments: Sequence[str], home: Path) -> Any:

@@ -12,6 +12,8 @@ from kmapp.providers.embedding import OpenAIEmbedder
 from memory.models import MemoryEntry
 from tests import makers
 
+pytestmark = pytest.mark.usefixtures("module_commits")
+
 NUTS = {
     "client_id": "nuts",
     "type": "event",
@@ -32,8 +34,8 @@ READER = {"scope": "default", "consumer_agent_id": "bot-7"}
 
 
 @pytest.fixture
-def client(server: str, key: tuple[ApiKey, str]) -> Any:
-    return AionisClient(base_url=server, api_key=key[1])
+def client(site: str, key: tuple[ApiKey, str]) -> Any:
+    return AionisClient(base_url=site, api_key=key[1])
 
 
 @pytest.fixture

@@ -85,17 +85,14 @@ def test_a_retained_document_replaces_the_earlier_one(agent: Client) -> None:
     retain(agent, {"content": "Milk.", "document_id": "d", "update_mode": "append"})
     assert document_text(agent) == "Coffee.\nMilk."
 
-
-def test_a_refused_retain_leaves_the_document(agent: Client) -> None:
-    retain(agent, {"content": "Tea.", "document_id": "d"})
-    refused = retain(
-        agent, {"content": "x" * 50_001, "document_id": "d"}, {"content": "y", "timestamp": "soon"}
-    )
-    assert {issue["path"] for issue in refused["issues"]} == {
-        "items.0.content",
-        "items.1.timestamp",
-    }
-    assert document_text(agent) == "Tea."
+    long, undated = {"content": "x" * 50_001, "document_id": "d"}, {"content": "y"}
+    refused = retain(agent, long, {**undated, "timestamp": "soon"})
+    paths = {issue["path"] for issue in refused["issues"]}
+    assert paths == {"items.0.content", "items.1.timestamp"}
+    assert agent.delete("/v1/default/banks/b/documents/*").status_code == 400
+    refused = retain(agent, {"content": "Coffee.", "document_id": "*"})
+    assert refused["issues"][0]["path"] == "document_id"
+    assert document_text(agent) == "Coffee.\nMilk.", "what is refused changes nothing"
 
 
 @pytest.mark.parametrize(
@@ -147,14 +144,6 @@ def test_a_proposed_text_replaces_proposed_ones_only(
     )
 
 
-def test_asterisk_is_no_document_id(agent: Client) -> None:
-    retain(agent, {"content": "Tea.", "document_id": "d"})
-    assert agent.delete("/v1/default/banks/b/documents/*").status_code == 400
-    refused = retain(agent, {"content": "Coffee.", "document_id": "*"})
-    assert refused["issues"][0]["path"] == "document_id"
-    assert document_text(agent) == "Tea."
-
-
 @pytest.fixture
 def reflect(agent: Client, chat: FakeProvider) -> Iterator[Callable[..., Any]]:
     """Return a function that asks a bank whose mission and memories attack the prompt."""
@@ -191,21 +180,17 @@ def test_reflection_fences_mission_and_memories(
     assert question.endswith("What about Mira and tea?\n\nContext: Mira visits.")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("context", "x" * 20_001),
-        ("context", ["x"]),
-        ("response_schema", {"description": "x" * 20_000}),
-        ("response_schema", ["x"]),
-    ],
-)
 def test_reflection_limits_what_the_model_is_sent(
-    reflect: Callable[..., Any], chat: FakeProvider, name: str, value: Any
+    reflect: Callable[..., Any], chat: FakeProvider
 ) -> None:
     sent = chat.requests
-    answer = reflect(**{name: value})
-    assert (answer.status_code, answer.json()["issues"][0]["path"]) == (400, name)
+    for name, values in (
+        ("context", ("x" * 20_001, ["x"])),
+        ("response_schema", ({"description": "x" * 20_000}, ["x"])),
+    ):
+        for value in values:
+            answer = reflect(**{name: value})
+            assert (answer.status_code, answer.json()["issues"][0]["path"]) == (400, name), name
     assert chat.requests == sent
 
 

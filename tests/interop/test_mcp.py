@@ -3,7 +3,6 @@
 import hashlib
 import json
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import httpx2
 import pytest
 import uvicorn
 from django.core.cache import cache
+from django.core.management import CommandError, call_command
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from pytest_django import Settings
@@ -29,9 +29,11 @@ from kmapp.accounts.models import Account, ApiKey
 from kmapp.settings import BASE_DIR
 from knowledge.models import KnowledgeChunk
 from tests import makers
-from tests.interop.conftest import Run, product_environment
+from tests.interop.conftest import Run
 from tests.kernel.test_api_routes import VIEWS
 from tests.knowledge.deliveries import deliver
+
+pytestmark = pytest.mark.usefixtures("module_commits")
 
 
 @contextmanager
@@ -57,21 +59,21 @@ def mcp_url(committed: str, settings: Settings) -> Iterator[str]:
 
 
 def check_session(seen: dict[str, Any]) -> None:
-    assert set(seen["tools"]) == set(BEHAVIOURS)
+    assert set(seen["tools"]) == {*seen["called"], "knowledge_get"} == set(BEHAVIOURS)
     search = seen["tools"]["memory_search"]
     assert search["annotations"]["readOnlyHint"] is True
     assert search["inputSchema"]["required"] == ["query"]
     assert search["inputSchema"]["additionalProperties"] is False
     assert seen["tools"]["memory_forget"]["annotations"]["destructiveHint"] is True
     assert seen["found"] == ["Ann is allergic to peanuts."]
-    assert seen["read"] == "Ann is allergic to peanuts."
+    assert seen["got"] == seen["read"] == "Ann is allergic to peanuts."
     assert len(seen["templates"]) == 5
     assert seen["prompts"] == ["assemble_context"]
     assert "allergic to peanuts" in "".join(seen["prompt"])
-    assert seen["archived"] is True
+    assert seen["archived"] is seen["loaded"] is True
     assert seen["updated"] == "Ann may eat no nuts at all."
     assert "no nuts" in seen["injected"]
-    assert seen["rules"] == 0
+    assert (seen["knowledge"], seen["rules"]) == ([], 0)
     assert seen["selected"] == ["bash", "search"]
     assert seen["forgotten"] == "forgotten"
     assert seen["errors"]["bad_argument"] == [True, "Unknown arguments: colour."]
@@ -202,7 +204,7 @@ def test_reports_the_progress_of_a_long_call(
 
 
 def test_a_cancelled_call_returns_at_once(
-    committed: str, key: tuple[ApiKey, str], blocked_calls: threading.Event
+    key: tuple[ApiKey, str], blocked_calls: threading.Event
 ) -> None:
     async def cancel() -> bool:
         with anyio.move_on_after(0.05) as scope:
@@ -276,19 +278,13 @@ def test_lists_only_tools_that_the_key_may_use(mcp_url: str, reader: str) -> Non
     assert list_tool_names(mcp_url, reader) == {"memory_search", "memory_get", "memory_inject"}
 
 
-def test_stdio_without_a_key_says_what_to_do(committed: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "manage.py", "mcp"],
-        cwd=BASE_DIR,
-        env=product_environment(committed) | {"KMAPP_API_KEY": ""},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "Set KMAPP_API_KEY" in done.stderr
-    assert not done.stdout
+def test_stdio_without_a_key_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KMAPP_API_KEY", "")
+    with pytest.raises(CommandError, match="Set KMAPP_API_KEY"):
+        call_command("mcp")
+    assert capsys.readouterr().out == ""
 
 
 def test_stdio_session(run_client: Run) -> None:

@@ -25,14 +25,15 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey
 from memory.models import MemoryEntry
 
+pytestmark = pytest.mark.usefixtures("module_commits")
 QUICK = Retry(first_delay=0.001)
 UNKNOWN = "0190a7a0-0000-7000-8000-000000000000"
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
 @pytest.fixture
-def client(server: str, key: tuple[ApiKey, str]) -> Iterator[Client]:
-    with Client(server, key[1]) as connected:
+def client(site: str, key: tuple[ApiKey, str]) -> Iterator[Client]:
+    with Client(site, key[1]) as connected:
         yield connected
 
 
@@ -90,7 +91,7 @@ def test_results_have_the_whole_response(client: Client) -> None:
     assert hits.response["warnings"][0]["path"] == "limits"
 
 
-def test_errors_are_exceptions_with_code_and_issues(client: Client, server: str) -> None:
+def test_errors_are_exceptions_with_code_and_issues(client: Client, site: str) -> None:
     with pytest.raises(NotFound) as missing:
         client.get(UNKNOWN)
     assert missing.value.code == "not_found"
@@ -98,12 +99,12 @@ def test_errors_are_exceptions_with_code_and_issues(client: Client, server: str)
     with pytest.raises(InvalidRequest) as invalid:
         client.search("")
     assert invalid.value.issues[0]["path"] == "query"
-    with Client(server, "km_00000000_nothing") as other, pytest.raises(Unauthorized):
+    with Client(site, "km_00000000_nothing") as other, pytest.raises(Unauthorized):
         other.search("x")
 
 
-def test_a_key_without_the_scope_is_forbidden(server: str, reader: str) -> None:
-    with Client(server, reader) as client, pytest.raises(Forbidden) as refused:
+def test_a_key_without_the_scope_is_forbidden(site: str, reader: str) -> None:
+    with Client(site, reader) as client, pytest.raises(Forbidden) as refused:
         client.store("Tea.")
     assert refused.value.code == "missing_scope"
 
@@ -178,9 +179,9 @@ def test_waits_as_long_as_the_server_asks() -> None:
     assert Retry().delay(20, None) <= 10
 
 
-def test_the_asynchronous_client(server: str, key: tuple[ApiKey, str], acme: Account) -> None:
+def test_the_asynchronous_client(site: str, key: tuple[ApiKey, str], acme: Account) -> None:
     async def use() -> list[Any]:
-        async with AsyncClient(server, key[1]) as client:
+        async with AsyncClient(site, key[1]) as client:
             for number in range(3):
                 await client.store(f"Note {number}.", user_id="zoe")
             hits = await client.search("note", user_id="zoe")

@@ -14,13 +14,13 @@ from tests.makers import settle
 
 
 def test_rankings_are_those_of_the_native_search(
-    server: str, key: tuple[ApiKey, str], settings: Settings
+    site: str, key: tuple[ApiKey, str], settings: Settings
 ) -> None:
     settings.ALLOWED_HOSTS = ["127.0.0.1"]
     texts, questions = read_pairs()
     with ExitStack() as stack:
         mcp_url = stack.enter_context(serve(application()))
-        connection = stack.enter_context(connect(Product(server, mcp_url, key[1]), "ann"))
+        connection = stack.enter_context(connect(Product(site, mcp_url, key[1]), "ann"))
         connection.store(texts[::8])
         settle()
         assert connection.send("GET", "/v1/health")["pending_embeddings"] == 0

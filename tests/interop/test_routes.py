@@ -1,8 +1,8 @@
 """What holds for every endpoint of another product's protocol."""
 
 import re
+from itertools import product
 
-import pytest
 from django.test import Client
 
 from interop.protocol_view import ProtocolView
@@ -34,25 +34,21 @@ def url(path: str) -> str:
     return "/" + re.sub(r"<.*?>", str(uuid7()), path)
 
 
-@pytest.mark.parametrize("path", ROUTES)
-def test_every_route_answers_in_json_and_requires_a_key(
-    path: str, client: Client, ada: User
-) -> None:
+def test_every_route_answers_in_json_and_requires_a_key(client: Client, ada: User) -> None:
     client.force_login(ada)
-    assert is_api(url(path))
-    for method in METHODS:
-        body = b'{"filters": {"user_id": "a"}, "query": "x", "user_id": "a", "messages": "x"}'
+    body = b'{"filters": {"user_id": "a"}, "query": "x", "user_id": "a", "messages": "x"}'
+    for path, method in product(ROUTES, METHODS):
+        assert is_api(url(path))
         answer = client.generic(method, url(path), body, content_type="application/json")
         assert answer.status_code in (400, 401, 405), (method, path)
-        assert answer["Content-Type"] == "application/json"
+        assert answer["Content-Type"] == "application/json", (method, path)
 
 
-@pytest.mark.parametrize("path", ROUTES)
-def test_hostile_bodies_are_refused(path: str, acme: Account) -> None:
+def test_hostile_bodies_are_refused(acme: Account) -> None:
     agent = Client(headers={"Authorization": f"Token {makers.key(acme)[1]}"})
-    for method in METHODS:
-        for body in HOSTILE:
-            answer = agent.generic(
-                method, url(path) + "?filters=(1,2&user_id=%00", body, "application/json"
-            )
-            assert answer.status_code < 500 or answer.status_code == 501, (method, body)
+    for path, method, body in product(ROUTES, METHODS, HOSTILE):
+        answer = agent.generic(
+            method, url(path) + "?filters=(1,2&user_id=%00", body, "application/json"
+        )
+        assert answer.status_code < 500 or answer.status_code == 501, (method, path, body)
+        assert answer.status_code != 429, "which would test nothing"

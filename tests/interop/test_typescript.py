@@ -10,6 +10,7 @@ from django.conf import settings
 
 from kmapp.accounts.models import ApiKey
 from tests.interop.conftest import NODE, NODE_PACKAGES
+from tests.web.browser import served
 
 SOURCE: Path = settings.BASE_DIR / "clients" / "typescript"
 RETRIES = """
@@ -61,9 +62,10 @@ def run(package: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_types_match_the_schema(package: Path, server: str) -> None:
+def test_types_match_the_schema(package: Path) -> None:
     """Run `npm run generate` against a running product after a change of the API."""
-    run(package, "generate.mjs", f"{server}/v1/schema", "generated.ts")
+    with served() as site:  # without a database
+        run(package, "generate.mjs", f"{site}/v1/schema", "generated.ts")
     generated, committed = (
         COMMENT.sub("", path.read_text())
         for path in (package / "generated.ts", SOURCE / "src" / "schema.ts")
@@ -71,22 +73,20 @@ def test_types_match_the_schema(package: Path, server: str) -> None:
     assert generated == committed
 
 
-def test_example_of_the_readme(package: Path, server: str, key: tuple[ApiKey, str]) -> None:
+def test_example_of_the_readme_and_retries(
+    package: Path, site: str, key: tuple[ApiKey, str]
+) -> None:
     [example] = re.findall(r"```ts\n(.*?)```", (package / "README.md").read_text(), re.DOTALL)
-    replaced = {"kmapp-client": "./index.js", "http://localhost:8000": server, "km_…": key[1]}
+    replaced = {"kmapp-client": "./index.js", "http://localhost:8000": site, "km_…": key[1]}
     for old, new in replaced.items():
         assert old in example
         example = example.replace(old, new)
-    (package / "src" / "example.ts").write_text(CONSOLE + example)
+    for name, program in {"example": example, "retries": RETRIES}.items():
+        (package / "src" / f"{name}.ts").write_text(CONSOLE + program)
     run(package, "node_modules/.bin/tsc", "-p", ".")
     hit, refusal = run(package, "dist/example.js").splitlines()
     assert re.fullmatch(r"0\.\d+ Mira prefers e-mail to phone calls\.", hit)
     assert refusal == "invalid_request text"
-
-
-def test_repeats_requests_that_may_succeed(package: Path) -> None:
-    (package / "src" / "retries.ts").write_text(CONSOLE + RETRIES)
-    run(package, "node_modules/.bin/tsc", "-p", ".")
     assert run(package, "dist/retries.js").splitlines() == [
         "3 requests, 1 keys, error none",
         "1 requests, 1 keys, error version_conflict",

@@ -18,23 +18,14 @@ NOTE = {"text": "The kettle is blue."}
 Key = tuple[ApiKey, str]
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        ("Authorization", "Bearer {}"),
-        ("Authorization", "bearer  {} "),
-        ("Authorization", "Token {}"),
-        ("Authorization", "Api-Key {}"),
-        ("X-Api-Key", "{}"),
-    ],
-)
-def test_key_is_accepted_in_every_supported_header(
-    client: Client, key: Key, header: tuple[str, str]
-) -> None:
-    name, form = header
-    headers = {name: form.format(key[1])}
-    answer = client.post("/v1/notes", NOTE, content_type="application/json", headers=headers)
-    assert answer.status_code == 201
+def test_key_is_accepted_in_every_supported_header(client: Client, key: Key) -> None:
+    for name, form in (
+        *(("Authorization", "Bearer {}"), ("Authorization", "bearer  {} ")),
+        *(("Authorization", "Token {}"), ("Authorization", "Api-Key {}"), ("X-Api-Key", "{}")),
+    ):
+        headers = {name: form.format(key[1])}
+        answer = client.post("/v1/notes", NOTE, content_type="application/json", headers=headers)
+        assert answer.status_code == 201, form
 
 
 def test_x_api_key_is_used_when_authorization_is_unsupported(client: Client, key: Key) -> None:
@@ -42,34 +33,26 @@ def test_x_api_key_is_used_when_authorization_is_unsupported(client: Client, key
     assert client.get("/v1/notes?text=a", headers=headers).status_code == 200
 
 
-@pytest.mark.parametrize("wrong", ["", "unknown", "secret", "expired", "revoked", "shape", "bytes"])
-def test_every_invalid_key_returns_the_same_401(client: Client, acme: Account, wrong: str) -> None:
+def test_every_invalid_key_returns_the_same_401(client: Client, acme: Account) -> None:
     secret = makers.key(acme)[1]
     expired = makers.key(acme, expires_at=timezone.now() - timedelta(seconds=1))[1]
     revoked = makers.key(acme)
     with acting(acme):
         revoke_key(revoked[0], actor=SYSTEM)
-    sent = {
-        "": "",
-        "unknown": "km_aaaaaaaaaa_" + "b" * 43,
-        "secret": secret[:-1] + ("a" if secret[-1] != "a" else "b"),
-        "expired": expired,
-        "revoked": revoked[1],
-        "shape": "' OR 1=1",
-        "bytes": "km_\xff\xfe",
-    }[wrong]
-    headers = {"Authorization": f"Bearer {sent}"}
-    answer = client.get("/v1/notes?text=a", headers=headers)
-    assert answer.status_code == 401
-    assert answer.headers["WWW-Authenticate"].startswith("Bearer")
-    assert answer.json() == {
-        "status": 401,
-        "error": "unauthorized",
-        "message": "This API key is not valid.",
-        "detail": "This API key is not valid.",
-        "details": {},
-        "issues": [],
-    }
+    wrong_secret = secret[:-1] + ("a" if secret[-1] != "a" else "b")
+    unknown = "km_aaaaaaaaaa_" + "b" * 43
+    for sent in ("", unknown, wrong_secret, expired, revoked[1], "' OR 1=1", "km_\xff\xfe"):
+        answer = client.get("/v1/notes?text=a", headers={"Authorization": f"Bearer {sent}"})
+        assert answer.status_code == 401, sent
+        assert answer.headers["WWW-Authenticate"].startswith("Bearer"), sent
+        assert answer.json() == {
+            "status": 401,
+            "error": "unauthorized",
+            "message": "This API key is not valid.",
+            "detail": "This API key is not valid.",
+            "details": {},
+            "issues": [],
+        }, sent
 
 
 def test_missing_key_returns_401_with_instructions(client: Client, acme: Account) -> None:
@@ -92,28 +75,24 @@ def test_view_without_scopes_denies_admin_keys(agent: Client) -> None:
     assert agent.post("/v1/silent", {}, content_type="application/json").status_code == 403
 
 
-@pytest.mark.parametrize("method", ["put", "delete", "patch", "options", "trace"])
-def test_unsupported_method_returns_405(agent: Client, method: str) -> None:
-    answer = getattr(agent, method)("/v1/notes")
-    assert answer.status_code == 405
-    assert answer.headers["Allow"] == "GET, HEAD, POST"
+def test_only_the_own_account_may_be_named(agent: Client, acme: Account, rival: Account) -> None:
+    def send(field: str, value: Any) -> Any:
+        return agent.post("/v1/notes", {**NOTE, field: value}, content_type="application/json")
+
+    for field in ("account_id", "tenant_id"):
+        for own in (str(acme.pk), str(acme.pk).upper(), acme.slug, "default", None):
+            assert send(field, own).status_code == 201, own
+        for other in (str(rival.pk), "rival", "", 7, ["x"], {}):
+            answer = send(field, other)
+            assert (answer.status_code, answer.json()["error"]) == (403, "identity_mismatch"), other
+        assert agent.get(f"/v1/notes?text=a&{field}={rival.pk}").status_code == 403
 
 
-@pytest.mark.parametrize("field", ["account_id", "tenant_id"])
-def test_naming_another_account_returns_403(agent: Client, rival: Account, field: str) -> None:
-    others: list[Any] = [str(rival.pk), "rival", "", 7, ["x"], {}]
-    for other in others:
-        body = {**NOTE, field: other}
-        answer = agent.post("/v1/notes", body, content_type="application/json")
-        assert (answer.status_code, answer.json()["error"]) == (403, "identity_mismatch"), other
-    assert agent.get(f"/v1/notes?text=a&{field}={rival.pk}").status_code == 403
-
-
-@pytest.mark.parametrize("field", ["account_id", "tenant_id"])
-def test_naming_the_own_account_is_accepted(agent: Client, acme: Account, field: str) -> None:
-    for own in (str(acme.pk), str(acme.pk).upper(), acme.slug, "default", None):
-        body = {**NOTE, field: own}
-        assert agent.post("/v1/notes", body, content_type="application/json").status_code == 201
+def test_unsupported_method_returns_405(agent: Client) -> None:
+    for method in ("put", "delete", "patch", "options", "trace"):
+        answer = getattr(agent, method)("/v1/notes")
+        assert answer.status_code == 405, method
+        assert answer.headers["Allow"] == "GET, HEAD, POST", method
 
 
 def test_last_used_at_is_updated_once_a_minute(agent: Client, key: Key, acme: Account) -> None:

@@ -96,27 +96,22 @@ def test_invalid_content_length_is_a_client_error(client: Client, length: str) -
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("path", ["/v1/notes", "/v1/notes/", "/health", "/health/"])
-def test_api_accepts_an_optional_trailing_slash(agent: Client, path: str) -> None:
-    assert agent.get(path, {"text": "a"}).status_code == 200
+def test_api_accepts_an_optional_trailing_slash(agent: Client) -> None:
+    for path in ("/v1/notes", "/v1/notes/", "/health", "/health/"):
+        assert agent.get(path, {"text": "a"}).status_code == 200, path
 
 
 def test_pages_redirect_to_a_trailing_slash(client: Client) -> None:
     assert client.get("/sign-in").headers["Location"] == "/sign-in/"
 
 
-@pytest.mark.parametrize(
-    "sane", ["0193e0a0-7d51-7c3c-9c50-6d0b3c3f2a11", "a", "run/7:retry=2", "x" * 128]
-)
-def test_valid_request_id_is_returned(client: Client, sane: str) -> None:
-    answer = client.get("/health", headers={"X-Request-Id": sane})
-    assert answer.headers["X-Request-Id"] == sane
-
-
-@pytest.mark.parametrize("odd", ["", "x" * 129, 'a"b', "a b", "文", "a\x1b[31m"])
-def test_invalid_request_id_is_replaced(client: Client, odd: str) -> None:
-    answer = client.get("/health", headers={"X-Request-Id": odd})
-    assert uuid.UUID(answer.headers["X-Request-Id"]).version == 7
+def test_request_id_is_returned_or_replaced_if_it_is_not_valid(client: Client) -> None:
+    for sane in ("0193e0a0-7d51-7c3c-9c50-6d0b3c3f2a11", "a", "run/7:retry=2", "x" * 128):
+        answer = client.get("/health", headers={"X-Request-Id": sane})
+        assert answer.headers["X-Request-Id"] == sane
+    for odd in ("", "x" * 129, 'a"b', "a b", "文", "a\x1b[31m"):
+        answer = client.get("/health", headers={"X-Request-Id": odd})
+        assert uuid.UUID(answer.headers["X-Request-Id"]).version == 7, odd
 
 
 @pytest.fixture

@@ -78,17 +78,16 @@ def test_replay_asks_for_confirmation_and_retries(
         command("replay", "--yes")
 
 
-def test_one_failed_delivery_is_replayed_by_id(acme: Account, fail: None) -> None:
+def test_replay_is_limited_to_the_account_or_the_delivery(
+    acme: Account, rival: Account, fail: None
+) -> None:
+    with pytest.raises(CommandError, match="No failed job matches"):
+        command("replay", "--account=rival", "--yes")
     with acting(acme):
         one = Delivery.objects.of(acme).dead()[0]
     command("replay", str(one.pk), "--yes")
     with acting(acme):
         assert Delivery.objects.of(acme).dead().count() == 1
-
-
-def test_replay_is_limited_to_the_account(acme: Account, rival: Account, fail: None) -> None:
-    with pytest.raises(CommandError, match="No failed job matches"):
-        command("replay", "--account=rival", "--yes")
 
 
 def test_purge_deletes_old_finished_events(

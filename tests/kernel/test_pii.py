@@ -23,22 +23,21 @@ from tests.timing import assert_linear
 MARKED = [(kind, text) for kind, texts in MARKED_SAMPLES.items() for text in texts]
 
 
-@pytest.mark.parametrize(("kind", "marked"), MARKED, ids=range(len(MARKED)))
-def test_finds_exactly_the_marked_part(kind: str, marked: str) -> None:
-    before, secret, after = re.split("[«»]", marked)
-    text = before + secret + after
-    assert find_pii(text) == [Finding(kind, len(before), len(before) + len(secret))], text
-    assert redact(text)[0] == f"{before}[{kind}]{after}"
+def test_finds_exactly_the_marked_part() -> None:
+    for kind, marked in MARKED:
+        before, secret, after = re.split("[«»]", marked)
+        text = before + secret + after
+        assert find_pii(text) == [Finding(kind, len(before), len(before) + len(secret))], text
+        assert redact(text)[0] == f"{before}[{kind}]{after}", text
 
 
-@pytest.mark.parametrize("text", UNMARKED_TEXTS)
-def test_leaves_other_numbers(text: str) -> None:
-    assert redact(text) == (text, [])
+def test_leaves_other_numbers() -> None:
+    assert [text for text in UNMARKED_TEXTS if redact(text) != (text, [])] == []
 
 
-@pytest.mark.parametrize("word", ["pın", "pİn", "PIN", "PWD", "paſſword", "PASSWORD"])
-def test_case_of_key_words_does_not_matter(word: str) -> None:
-    assert redact(f"My {word}: 47110")[0] == f"My {word}: [secret]"
+def test_case_of_key_words_does_not_matter() -> None:
+    for word in ("pın", "pİn", "PIN", "PWD", "paſſword", "PASSWORD"):
+        assert redact(f"My {word}: 47110")[0] == f"My {word}: [secret]"
 
 
 def test_maps_findings_to_full_width_text() -> None:

@@ -1,6 +1,7 @@
 """Provisioning: roles, their privileges, and refusals."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import psycopg
@@ -45,22 +46,34 @@ def server() -> Iterator[psycopg.Connection]:
         yield connection
 
 
-@pytest.fixture
-def site(server: psycopg.Connection, worker_database: str) -> Iterator[Site]:
-    name = f"site_{worker_database}"
+@contextmanager
+def temporary_site(name: str) -> Iterator[Site]:
     yield Site(name, Login(f"{name}_owner", "o'p\\w"), Login(f"{name}_app"))
-    server.execute(SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(Identifier(name)))
-    for role in (f"{name}_owner", f"{name}_app", f"{name}_admin"):
-        server.execute(SQL("DROP ROLE IF EXISTS {}").format(Identifier(role)))
+    with psycopg.connect(embedded.server_url(settings.DATA_DIR), autocommit=True) as server:
+        server.execute(SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(Identifier(name)))
+        for role in (f"{name}_owner", f"{name}_app", f"{name}_admin"):
+            server.execute(SQL("DROP ROLE IF EXISTS {}").format(Identifier(role)))
 
 
-def test_app_role_uses_objects_of_the_owner_and_creates_none(site: Site) -> None:
-    site.prepare()
-    site.prepare()  # a second time changes nothing
-    with site.connect(site.owner) as owner:
+@pytest.fixture
+def site(worker_database: str) -> Iterator[Site]:
+    with temporary_site(f"site_{worker_database}") as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def prepared(worker_database: str) -> Iterator[Site]:
+    with temporary_site(f"prepared_{worker_database}") as site:
+        site.prepare()
+        site.prepare()  # a second time changes nothing
+        yield site
+
+
+def test_app_role_uses_objects_of_the_owner_and_creates_none(prepared: Site) -> None:
+    with prepared.connect(prepared.owner) as owner:
         owner.execute("CREATE TABLE entry (id int GENERATED ALWAYS AS IDENTITY, at vector(2))")
         owner.execute("CREATE FUNCTION seven() RETURNS int LANGUAGE sql AS 'SELECT 7'")
-    with site.connect(site.app) as app:
+    with prepared.connect(prepared.app) as app:
         app.execute("INSERT INTO entry (at) VALUES ('[1,2]')")
         assert app.execute("SELECT id, seven() FROM entry").fetchone() == (1, 7)
         for refused in ("CREATE TABLE mine ()", "TRUNCATE entry", "DROP TABLE entry"):
@@ -68,44 +81,42 @@ def test_app_role_uses_objects_of_the_owner_and_creates_none(site: Site) -> None
                 app.execute(refused)
 
 
-def test_sessions_of_the_app_role_have_its_settings_without_sending_them(site: Site) -> None:
-    site.prepare()
-    with site.connect(site.app) as app:
+def test_sessions_of_the_app_role_have_its_settings_without_sending_them(prepared: Site) -> None:
+    with prepared.connect(prepared.app) as app:
         app.execute("SELECT '[1]'::vector")
         for name, value in settings.DATABASE_SESSION.items():
             assert app.execute("SELECT current_setting(%s)", [name]).fetchone() == (value,)
-    with site.connect(site.owner) as owner:
+    with prepared.connect(prepared.owner) as owner:
         assert owner.execute("SHOW lock_timeout").fetchone() == ("0",)
 
 
-def test_other_roles_cannot_connect_or_execute(site: Site, server: psycopg.Connection) -> None:
-    site.prepare()
-    with site.connect(site.owner) as owner:
-        owner.execute("CREATE FUNCTION seven() RETURNS int LANGUAGE sql AS 'SELECT 7'")
-        granted = "SELECT has_function_privilege('public', 'seven()', 'EXECUTE')"
+def test_other_roles_cannot_connect_or_execute(prepared: Site, server: psycopg.Connection) -> None:
+    with prepared.connect(prepared.owner) as owner:
+        owner.execute("CREATE FUNCTION eight() RETURNS int LANGUAGE sql AS 'SELECT 8'")
+        granted = "SELECT has_function_privilege('public', 'eight()', 'EXECUTE')"
         assert owner.execute(granted).fetchone() == (False,)
-    other = Login(f"{site.database}_admin")
+    other = Login(f"{prepared.database}_admin")
     create_role(server, other)
     with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
-        site.connect(other)
+        prepared.connect(other)
 
 
-def test_neither_role_escapes_row_level_security(site: Site, server: psycopg.Connection) -> None:
-    site.prepare()
+def test_neither_role_escapes_row_level_security(
+    prepared: Site, server: psycopg.Connection
+) -> None:
     rows = server.execute(
         "SELECT rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb, rolcanlogin"
         " FROM pg_roles WHERE rolname IN (%s, %s)",
-        [site.owner.name, site.app.name],
+        [prepared.owner.name, prepared.app.name],
     ).fetchall()
     assert rows == [(False, True), (False, True)]
 
 
-def test_password_is_stored_hashed(site: Site, server: psycopg.Connection) -> None:
-    site.prepare()
+def test_password_is_stored_hashed(prepared: Site, server: psycopg.Connection) -> None:
     query = "SELECT rolpassword FROM pg_authid WHERE rolname = %s"
-    (secret,) = server.execute(query, [site.owner.name]).fetchone() or ("",)
+    (secret,) = server.execute(query, [prepared.owner.name]).fetchone() or ("",)
     assert secret.startswith("SCRAM-SHA-256$")
-    assert server.execute(query, [site.app.name]).fetchone() == (None,)
+    assert server.execute(query, [prepared.app.name]).fetchone() == (None,)
 
 
 def test_role_that_bypasses_rls_is_refused(site: Site, server: psycopg.Connection) -> None:

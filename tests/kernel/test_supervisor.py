@@ -120,19 +120,24 @@ def test_stops_programs_in_reverse_order(drive: Callable[..., Driver], tmp_path:
     assert not (tmp_path / "up.pid").exists()
 
 
-def test_kills_orphaned_grandchildren(drive: Callable[..., Driver], tmp_path: Path) -> None:
-    driver = drive("parent")
-    driver.hear("up\n")
-    grandchild = int((tmp_path / "grandchild").read_text())
-    assert get_start_time(grandchild)
-    driver.end(signal.SIGINT)
-    assert wait_until(lambda: not get_start_time(grandchild), PATIENCE)
-
-
-def test_restarts_a_program_that_exits(drive: Callable[..., Driver]) -> None:
-    driver = drive("base")
-    driver.hear("up\n")
+def test_holds_its_folder_and_restarts_a_program_that_exits(
+    drive: Callable[..., Driver], tmp_path: Path
+) -> None:
+    with subprocess.Popen(["sleep", "1000"]) as stranger:
+        entry = {"name": "web", "pid": stranger.pid, "started": "long ago"}
+        entry |= {"stop_signal": signal.SIGKILL, "grace": 1}
+        (tmp_path / "up.pid").write_text(json.dumps({"children": [entry]}))
+        driver = drive("base")
+        driver.hear("up\n")
+        assert stranger.poll() is None, "a process with the number of an earlier child"
+        stranger.kill()
+    with (
+        pytest.raises(CannotStart, match=rf"already runs .*process {driver.process.pid}, since"),
+        Supervisor(tmp_path, print).holding(),
+    ):
+        pass
     first = driver.child("base")
+    assert first.alive()
     os.kill(first.pid, signal.SIGKILL)
     assert "SIGKILL" in driver.hear("base ended")
     assert wait_until(lambda: driver.child("base").pid != first.pid, PATIENCE)
@@ -145,17 +150,20 @@ def test_restart_delay_increases(drive: Callable[..., Driver]) -> None:
     assert "(exit 3), starting it again in 2 s" in driver.hear("brief ended")
 
 
-def test_kills_a_program_after_the_grace_period(drive: Callable[..., Driver]) -> None:
-    driver = drive("stubborn")
-    driver.hear("up\n")
-    child = driver.child("stubborn")
-    assert "stubborn did not stop by itself" in driver.end(signal.SIGTERM)
-    assert not child.alive()
-
-
-def test_second_interrupt_kills_programs_without_data(
-    drive: Callable[..., Driver],
+def test_kills_orphaned_grandchildren_and_programs_after_the_grace_period(
+    drive: Callable[..., Driver], tmp_path: Path
 ) -> None:
+    driver = drive("parent", "stubborn")
+    driver.hear("up\n")
+    grandchild = int((tmp_path / "grandchild").read_text())
+    assert get_start_time(grandchild)
+    child = driver.child("stubborn")
+    assert "stubborn did not stop by itself" in driver.end(signal.SIGINT)
+    assert not child.alive()
+    assert wait_until(lambda: not get_start_time(grandchild), PATIENCE)
+
+
+def test_second_interrupt_kills_programs_without_data(drive: Callable[..., Driver]) -> None:
     driver = drive("ledger", "patient")
     driver.hear("up\n")
     ledger = driver.child("ledger")
@@ -167,54 +175,19 @@ def test_second_interrupt_kills_programs_without_data(
     assert not ledger.alive()
 
 
-@pytest.mark.skipif(
-    sys.platform != "linux", reason="only Linux tells a child of its parent's death"
-)
-def test_children_stop_when_the_supervisor_is_killed(
-    drive: Callable[..., Driver], tmp_path: Path
-) -> None:
-    driver = drive("base", "upper")
+def test_programs_of_a_killed_supervisor_end(drive: Callable[..., Driver], tmp_path: Path) -> None:
+    driver = drive("base", "upper", "stubborn")
     driver.hear("up\n")
-    children = [driver.child("base"), driver.child("upper")]
+    children, left = [driver.child("base"), driver.child("upper")], driver.child("stubborn")
     driver.end(signal.SIGKILL)
-    assert wait_until(lambda: not any(child.alive() for child in children), PATIENCE)
-    assert sorted((tmp_path / "stopped").read_text().split()) == ["base", "upper"]
-
-
-def test_ends_programs_of_a_killed_supervisor(drive: Callable[..., Driver]) -> None:
-    driver = drive("stubborn")
-    driver.hear("up\n")
-    left = driver.child("stubborn")
-    driver.end(signal.SIGKILL)
+    if sys.platform == "linux":  # only Linux tells a child of its parent's death
+        assert wait_until(lambda: not any(child.alive() for child in children), PATIENCE)
+        assert sorted((tmp_path / "stopped").read_text().split()) == ["base", "upper"]
     assert left.alive()
     second = drive("base")
     second.hear(f"ending stubborn of an earlier run (process {left.pid})")
     second.hear("up\n")
     assert not left.alive()
-
-
-def test_spares_a_process_with_a_reused_pid(drive: Callable[..., Driver], tmp_path: Path) -> None:
-    with subprocess.Popen(["sleep", "1000"]) as stranger:
-        entry = {"name": "web", "pid": stranger.pid, "started": "long ago"}
-        entry |= {"stop_signal": signal.SIGKILL, "grace": 1}
-        (tmp_path / "up.pid").write_text(json.dumps({"children": [entry]}))
-        driver = drive("base")
-        driver.hear("up\n")
-        assert stranger.poll() is None
-        stranger.kill()
-
-
-def test_second_supervisor_reports_the_lock_holder(
-    drive: Callable[..., Driver], tmp_path: Path
-) -> None:
-    driver = drive("base")
-    driver.hear("up\n")
-    with (
-        pytest.raises(CannotStart, match=rf"already runs .*process {driver.process.pid}, since"),
-        Supervisor(tmp_path, print).holding(),
-    ):
-        pass
-    assert driver.child("base").alive()
 
 
 def test_failed_program_is_reported_with_its_output(tmp_path: Path) -> None:

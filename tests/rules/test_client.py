@@ -13,6 +13,7 @@ from kmapp.accounts.models import Account, ApiKey
 from memory.models import MemoryEntry
 from tests import makers
 
+pytestmark = pytest.mark.usefixtures("module_commits")
 TOOLS = ["bash", "curl", "grep"]
 CONTEXT = {"intent": "fetch", "agent": {"id": "bot-7"}}
 NODE = {

@@ -10,7 +10,7 @@ from kmapp.accounts.models import Account
 from rules.models import Rule, RuleDecision, RuleFeedback
 from tests import makers
 from tests.makers import missing, settle
-from tests.rules.builders import HOSTILE, fill_rules, go, rate, rule, select
+from tests.rules.builders import fill_rules, go, rate, rule, select
 from tests.web.pages import page
 
 
@@ -78,16 +78,6 @@ def test_log_is_paginated(reviewer: Client, acme: Account, monkeypatch: pytest.M
         assert str(created[4].pk) in page(reviewer.get("/rules/decisions/", {"before": odd}))
 
 
-def test_log_of_a_rule_lists_its_decisions(
-    reviewer: Client, acme: Account, decided: dict[str, Any]
-) -> None:
-    created = decided["conflicts"].evaluation.matched.live[0].rule
-    body = page(reviewer.get("/rules/decisions/", {"rule": created.id}))
-    assert str(decided["conflicts"].decision.pk) in body
-    assert str(decided["plain"].decision.pk) not in body
-    assert created.name in body
-
-
 def test_log_of_a_shadow_rule_lists_changes(
     reviewer: Client, acme: Account, decided: dict[str, Any]
 ) -> None:
@@ -104,35 +94,20 @@ def test_log_of_a_shadow_rule_lists_changes(
     assert "Nothing matches" in page(reviewer.get("/rules/decisions/", nobody))
 
 
-def test_decision_page_explains_the_result(
-    reviewer: Client, acme: Account, decided: dict[str, Any]
-) -> None:
-    body = page(reviewer.get(f"/rules/decisions/{decided['conflicts'].decision.pk}/"))
-    assert (
-        missing(
-            body, "Prefer curl", "No curl", "tool.curl", "denied by a rule", "&quot;clash&quot;"
-        )
-        == []
-    )
-    watched = page(reviewer.get(f"/rules/decisions/{decided['differs'].decision.pk}/"))
-    assert "would change" in watched
-    assert "Watch" in watched
-
-
-def test_conflicts_are_counted_by_winner(
-    reviewer: Client, acme: Account, decided: dict[str, Any]
-) -> None:
-    select(acme, {"intent": "fetch", "clash": True})
-    body = page(reviewer.get("/rules/conflicts/"))
-    assert missing(body, "No curl", "Prefer curl", 'data-label="Count">2<') == []
-    other = rule(acme, "Innocent", "active", when={"z": 1})
-    assert "No conflicts" in page(reviewer.get("/rules/conflicts/", {"rule": str(other.pk)}))
-
-
-def test_rating_on_the_page_counts_once(
+def test_decision_is_explained_and_rated_once_and_conflicts_are_counted(
     reviewer: Client, acme: Account, decided: dict[str, Any]
 ) -> None:
     here = f"/rules/decisions/{decided['conflicts'].decision.pk}/"
+    words = ("Prefer curl", "No curl", "tool.curl", "denied by a rule", "&quot;clash&quot;")
+    assert missing(page(reviewer.get(here)), *words) == []
+    watched = page(reviewer.get(f"/rules/decisions/{decided['differs'].decision.pk}/"))
+    assert missing(watched, "would change", "Watch") == []
+    created = decided["conflicts"].evaluation.matched.live[0].rule
+    body = page(reviewer.get("/rules/decisions/", {"rule": created.id}))
+    assert str(decided["conflicts"].decision.pk) in body, "the log of a rule has its decisions"
+    assert str(decided["plain"].decision.pk) not in body
+    assert created.name in body
+
     assert reviewer.post(f"{here}rate/", {"outcome": "great"}).status_code == 400
     for _each in range(2):
         answer = reviewer.post(f"{here}rate/", {"outcome": "negative", "note": "Too slow."})
@@ -145,12 +120,15 @@ def test_rating_on_the_page_counts_once(
     only = page(reviewer.get("/rules/feedback/", {"rule": str(rating.rule_ids[0])}))
     assert "Too slow." in only
 
+    select(acme, {"intent": "fetch", "clash": True})
+    body = page(reviewer.get("/rules/conflicts/"))
+    assert missing(body, "No curl", "Prefer curl", 'data-label="Count">2<') == []
+    other = rule(acme, "Innocent", "active", when={"z": 1})
+    assert "No conflicts" in page(reviewer.get("/rules/conflicts/", {"rule": str(other.pk)}))
 
-@pytest.mark.parametrize("number", [2, 10])
-def test_log_query_count(
-    reviewer: Client, acme: Account, number: int, max_queries: MaxQueries
-) -> None:
-    watching = fill_rules(acme, number)
+
+def test_log_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:
+    watching = fill_rules(acme, 10)
     last = select(acme, {"n": 0, "word": ""})
     for path, most in (
         ("decisions/", 18),
@@ -179,16 +157,3 @@ def test_draft_is_backtested_on_the_page(
     assert missing(page(done), "on the last 4 decisions", "<dd>4</dd>", "<dd>2</dd>", "<ins>") == []
     again = reviewer.get(f"{here}backtest/progress/", headers={"If-None-Match": done["ETag"]})
     assert again.status_code == 304
-
-
-def test_agent_input_is_escaped(reviewer: Client, acme: Account) -> None:
-    rule(acme, HOSTILE, "active", when={}, then={"tool": {"prefer": [HOSTILE, "bash"]}})
-    rule(acme, HOSTILE, "active", when={}, then={"tool": {"deny": [HOSTILE, "curl"]}})
-    rule(acme, HOSTILE, "shadow", when={}, then={"tool": {"prefer": ["grep"]}})
-    created = select(acme, {"x": HOSTILE}, run_id=HOSTILE, agent_id=HOSTILE, user_id=HOSTILE)
-    here = f"/rules/decisions/{created.decision.pk}/"
-    reviewer.post(f"{here}rate/", {"outcome": "negative", "note": HOSTILE})
-    for path in ("/rules/decisions/", here, "/rules/conflicts/", "/rules/feedback/"):
-        body = page(reviewer.get(path)).partition("<body")[2]
-        for markup in ("<script>alert", "<img src=x", "\u202e"):
-            assert markup not in body, path

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
@@ -17,17 +16,7 @@ from rules.jobs.tasks import delete_expired_decisions
 from rules.models import Rule, RulePromotion
 from tests import makers
 from tests.makers import missing
-from tests.rules.builders import (
-    HOSTILE,
-    fill_rules,
-    gate,
-    go,
-    now,
-    rate,
-    rule,
-    select,
-    watched,
-)
+from tests.rules.builders import HOSTILE, fill_rules, gate, go, now, rate, rule, select, watched
 from tests.web.pages import page
 
 LIN = Actor("user", uuid7())
@@ -63,9 +52,8 @@ def test_rules_are_listed_and_counted_by_state(reviewer: Client, acme: Account) 
     assert again.status_code == 304
 
 
-@pytest.mark.parametrize("number", [2, 10])
-def test_query_count(reviewer: Client, acme: Account, number: int, max_queries: MaxQueries) -> None:
-    target = fill_rules(acme, number)
+def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:
+    target = fill_rules(acme, 10)
     for path, most in (
         ("", 18),
         ("counts/", 12),
@@ -92,13 +80,6 @@ def test_move_is_recorded_and_verified(reviewer: Client, acme: Account) -> None:
     with acting(acme):
         now(target).versions.filter(version=2).update(state={"name": "Forged"})
     assert "Broken" in page(reviewer.get(here))
-
-
-@pytest.mark.parametrize("to", ["active", "", "nowhere"])
-def test_move_cannot_activate(admin: Client, acme: Account, to: str) -> None:
-    target = rule(acme, "Moves", "shadow")
-    answer = admin.post(f"/rules/{target.pk}/move/", {"to": to, "version": target.version})
-    assert (answer.status_code, now(target).state) == (400, "shadow")
 
 
 def test_reviewer_cannot_change_active_rules(reviewer: Client, acme: Account) -> None:
@@ -170,19 +151,15 @@ def test_change_of_an_active_rule_asks_for_confirmation(
     assert "no longer active" in page(admin.get(f"{here}rollback/"), 409)
 
 
-def test_override_needs_a_reason(admin: Client, acme: Account) -> None:
+def test_move_cannot_activate_and_an_override_needs_a_reason(admin: Client, acme: Account) -> None:
     target = rule(acme, "New", "shadow")
+    for to in ("active", "", "nowhere"):
+        answer = admin.post(f"/rules/{target.pk}/move/", {"to": to, "version": target.version})
+        assert (answer.status_code, now(target).state) == (400, "shadow"), to
     assert "Not enough evidence" in page(promote(admin, target), 409)
     assert "Enter a reason" in page(promote(admin, target, override="yes", reason=""), 400)
     assert promote(admin, target, override="yes").status_code == 302
     assert now(target).state == "active"
-
-
-def test_draft_cannot_be_promoted(admin: Client, acme: Account) -> None:
-    target = rule(acme, "A draft")
-    form = {"version": target.version, "override": "yes", "reason": "Now."}
-    answer = admin.post(f"/rules/{target.pk}/promotion/", form)
-    assert (answer.status_code, now(target).state) == (409, "draft")
 
 
 def test_second_promotion_is_a_conflict(admin: Client, acme: Account) -> None:
@@ -271,7 +248,7 @@ def test_expired_decisions_without_feedback_are_deleted(admin: Client, acme: Acc
         assert [each.pk for each in rows.all()] == [rated.decision.pk]
 
 
-def test_rule_text_is_escaped(admin: Client, acme: Account) -> None:
+def test_texts_of_rules_and_agents_are_escaped(admin: Client, acme: Account) -> None:
     target = rule(
         acme,
         HOSTILE,
@@ -280,17 +257,21 @@ def test_rule_text_is_escaped(admin: Client, acme: Account) -> None:
         then={"tool": {"deny": [HOSTILE]}, "extensions": {HOSTILE: HOSTILE}},
         exceptions=[{"x": HOSTILE}],
     )
-    live = rule(acme, HOSTILE, "active", when={}, then={"tool": {"prefer": [HOSTILE]}})
+    rule(acme, HOSTILE, "shadow", when={}, then={"tool": {"prefer": ["grep"]}})
+    rule(acme, HOSTILE, "active", when={}, then={"tool": {"deny": [HOSTILE, "curl"]}})
+    live = rule(acme, HOSTILE, "active", when={}, then={"tool": {"prefer": [HOSTILE, "bash"]}})
     with acting(acme):
         newer = update_rule(acme.pk, LIN, live.pk, {"when": {"y": HOSTILE}, "summary": HOSTILE})
     go(acme, newer, "shadow")
-    for _each in range(3):
-        decided = select(acme, {"intent": "fetch"}, run_id=HOSTILE)
-        rate(acme, decided, "negative")
-    for path in (
-        "",
-        *(f"{one.pk}/{tail}" for one in (target, newer) for tail in ("", "promotion/")),
-    ):
+    ids = dict.fromkeys(("run_id", "agent_id", "user_id"), HOSTILE)
+    decided = [select(acme, {"intent": "fetch", "x": HOSTILE}, **ids) for _each in range(3)]
+    for each in decided:
+        rate(acme, each, "negative")
+    here = f"decisions/{decided[0].decision.pk}/"
+    note = {"outcome": "negative", "note": HOSTILE}
+    assert admin.post(f"/rules/{here}rate/", note).status_code == 302
+    rules = [f"{one.pk}/{tail}" for one in (target, newer) for tail in ("", "promotion/")]
+    for path in ("", *rules, "decisions/", here, "conflicts/", "feedback/"):
         body = page(admin.get(f"/rules/{path}")).partition("<body")[2]
         for markup in ("<script>alert", "<img src=x", "\u202e"):
             assert markup not in body, path

@@ -155,10 +155,7 @@ ACTIVE: dict[str, Any] = {
                 ("ins", "If", 1, 'intent is "refund"'),
             ],
         ),
-        (
-            {"exceptions": [{"user.role": "staff"}]},
-            [("ins", "Unless", 0, 'user.role is "staff"')],
-        ),
+        ({"exceptions": [{"user.role": "staff"}]}, [("ins", "Unless", 0, 'user.role is "staff"')]),
         (
             {"then": {"tool": {"prefer": ["a", "b"]}}},
             [("del", "Then", 0, "denies refund"), ("ins", "Then", 0, "prefers a, b")],

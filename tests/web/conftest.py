@@ -1,4 +1,4 @@
-"""A browser for each module of browser tests, a site and a visitor for each test; staff."""
+"""A browser for each module of browser tests, a visitor for each test; staff."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from pytest_django import Settings
 from kmapp.accounts.models import Account, User
 from tests import makers
 from tests.identity_provider import IdentityProvider, identity_provider
-from tests.web.browser import Visitor, launched, served, visiting
+from tests.web.browser import Visitor, launched, visiting
 from tests.web.company_pages import SETTINGS, sign_in_form
 from tests.web.staff import staff
 
@@ -31,13 +31,6 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def site(committed: str) -> Iterator[str]:
-    """The address of a server over its own database."""
-    with served() as base:
-        yield base
-
-
-@pytest.fixture
 def visitor(browser: Browser, site: str) -> Iterator[Visitor]:
     with visiting(browser, site) as visitor:
         yield visitor
@@ -49,16 +42,6 @@ def visitor(browser: Browser, site: str) -> Iterator[Visitor]:
 def reviewer_visitor(visitor: Visitor, alice: User) -> Visitor:
     visitor.sign_in(alice)
     return visitor
-
-
-@pytest.fixture
-def reviewer(alice: User) -> Client:
-    return makers.signed_in(alice)
-
-
-@pytest.fixture
-def admin(ada: User) -> Client:
-    return makers.signed_in(ada)
 
 
 @pytest.fixture

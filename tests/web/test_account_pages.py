@@ -2,7 +2,7 @@
 
 import re
 
-import pytest
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries as MaxQueries
@@ -16,20 +16,13 @@ from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery
 from tests import makers
 from tests.makers import PASSWORD
-
-PAGES = ["/keys/", "/keys/new/", "/members/", "/members/new/"]
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_only_admins_manage_keys_and_members(reviewer: Client, admin: Client, path: str) -> None:
-    assert reviewer.get(path).status_code == 403
-    assert admin.get(path).status_code == 200
+from tests.web.pages import page
 
 
 def test_new_key_is_shown_once_and_works(admin: Client) -> None:
     form = {"name": "support bot", "scopes": ["memory:read"], "expires": "30"}
-    page = admin.post("/keys/new/", form).content.decode()
-    [secret] = set(re.findall(r"km_[a-z0-9]+_[\w-]{20,}", page))
+    text = page(admin.post("/keys/new/", form))
+    [secret] = set(re.findall(r"km_[a-z0-9]+_[\w-]{20,}", text))
     health = Client(headers={"authorization": f"Bearer {secret}"}).get("/v1/health")
     assert "pending_embeddings" in health.json()
     assert secret not in admin.get("/keys/").content.decode()
@@ -45,20 +38,15 @@ def test_debug_scope_is_for_older_keys_only(admin: Client, acme: Account) -> Non
         assert ApiKey.objects.exclude(pk=key.pk).get().scopes == key.scopes
 
 
-def test_rotated_key_is_replaced(admin: Client, acme: Account) -> None:
-    key, old = makers.key(acme)
-    page = admin.post(f"/keys/{key.pk}/rotate/").content.decode()
-    [new] = set(re.findall(r"km_[a-z0-9]+_[\w-]{20,}", page))
+def test_rotated_key_is_replaced_once_in_one_commit(admin: Client, acme: Account) -> None:
+    key, old_secret = makers.key(acme)
+    text = page(admin.post(f"/keys/{key.pk}/rotate/"))
+    [new] = set(re.findall(r"km_[a-z0-9]+_[\w-]{20,}", text))
     ask = {"query": "tea"}
-    for secret, status in ((old, 401), (new, 200)):
+    for secret, status in ((old_secret, 401), (new, 200)):
         agent = Client(headers={"authorization": f"Bearer {secret}"})
         answer = agent.post("/v1/memory/search", ask, content_type="application/json")
         assert answer.status_code == status
-
-
-def test_key_is_rotated_once_in_one_commit(admin: Client, acme: Account) -> None:
-    key, _secret = makers.key(acme)
-    admin.post(f"/keys/{key.pk}/rotate/")
     with acting(acme):
         old = ApiKey.objects.get(pk=key.pk)
         diff = Commit.objects.of(acme).get(pk=old.commit_id).diff
@@ -79,46 +67,29 @@ def test_revoked_key_cannot_be_revoked_again(admin: Client, acme: Account) -> No
     assert admin.post(f"/keys/{key.pk}/revoke/").status_code == 409
 
 
-def test_cannot_revoke_other_accounts_key(admin: Client, rival: Account) -> None:
-    key, _secret = makers.key(rival)
-    assert admin.post(f"/keys/{key.pk}/revoke/").status_code == 404
-    assert makers.get(ApiKey, rival, pk=key.pk).revoked_at is None
-
-
 def test_new_member_can_sign_in(admin: Client) -> None:
     form = {"email": "noor@example.test", "role": "reviewer", "name": "Noor", "password": PASSWORD}
     assert admin.post("/members/new/", form).status_code == 302
     assert Client().login(username="noor@example.test", password=PASSWORD)
 
 
-def test_rejects_a_long_email_address(admin: Client) -> None:
-    email = f"noor@{'n' * 60}.{'o' * 60}.{'r' * 60}.test"
-    form = {"email": email, "role": "reviewer", "password": PASSWORD}
-    answer = admin.post("/members/new/", form)
-    assert answer.status_code == 422
-    assert list(answer.context["form"].errors) == ["email"]
-
-
-def test_new_user_needs_a_password(admin: Client) -> None:
-    answer = admin.post("/members/new/", {"email": "new@example.test", "role": "reviewer"})
-    assert answer.status_code == 422
-    assert "initial password" in answer.content.decode()
-
-
-def test_existing_user_needs_no_password(admin: Client, acme: Account, rival: Account) -> None:
+def test_rejects_invalid_new_members(admin: Client, acme: Account, rival: Account) -> None:
     rita = makers.member(rival, "rita", role="editor")
     rival_admin = makers.member(rival, "rex", role="admin")
     stray = User.objects.create_user("stray@example.test", "stray@example.test", PASSWORD)
+    message = "This is a new user. Enter an initial password."
     for email in (rita.email, rival_admin.email, stray.email, "new@example.test"):
-        form = {"email": email, "role": "reviewer"}
-        answer = admin.post("/members/new/", form)
-        assert answer.context["form"].errors == {
-            "password": ["This is a new user. Enter an initial password."]
-        }
+        answer = admin.post("/members/new/", {"email": email, "role": "reviewer"})
+        assert answer.context["form"].errors == {"password": [message]}, email
+        assert message in page(answer, 422)
     for user in (rita, stray):
         form = {"email": user.email.upper(), "role": "admin", "password": PASSWORD}
         assert admin.post("/members/new/", form).status_code == 422
         assert not makers.rows(Membership, acme, user=user)
+    form = {"email": f"noor@{'n' * 60}.{'o' * 60}.{'r' * 60}.test", "role": "reviewer"}
+    answer = admin.post("/members/new/", form | {"password": PASSWORD})
+    assert answer.status_code == 422
+    assert list(answer.context["form"].errors) == ["email"]
 
 
 def test_admin_of_both_accounts_adds_member(
@@ -140,13 +111,12 @@ def test_user_changes_own_password_and_stays_signed_in(reviewer: Client) -> None
     assert Client().login(username="alice", password=new)
 
 
-def test_rejects_unknown_roles(admin: Client, acme: Account, alice: User) -> None:
+def test_unknown_roles_and_changes_of_the_last_admin_are_refused(
+    admin: Client, acme: Account, ada: User, alice: User
+) -> None:
     member = makers.get(Membership, acme, user=alice)
     for form in ({}, {"role": "owner"}):
         assert admin.post(f"/members/{member.pk}/role/", form).status_code == 400
-
-
-def test_last_admin_cannot_be_removed(admin: Client, acme: Account, ada: User) -> None:
     own = makers.get(Membership, acme, user=ada)
     assert admin.post(f"/members/{own.pk}/remove/").status_code == 409
     assert admin.post(f"/members/{own.pk}/role/", {"role": "reviewer"}).status_code == 409
@@ -178,9 +148,10 @@ def test_failed_job_is_shown_and_retried(admin: Client, reviewer: Client, acme: 
     assert makers.get(Delivery, acme).failed_at is None
 
 
-@pytest.mark.parametrize("path", ["/ledger/", "/operations/", "/keys/", "/members/"])
-def test_query_count(admin: Client, acme: Account, path: str, max_queries: MaxQueries) -> None:
+def test_query_count(admin: Client, acme: Account, max_queries: MaxQueries) -> None:
     for _each in range(5):
         makers.key(acme)
-    with max_queries(20):
-        assert admin.get(path).status_code == 200
+    for path in ("/ledger/", "/operations/", "/keys/", "/members/"):
+        cache.clear()
+        with max_queries(20):
+            assert admin.get(path).status_code == 200, path

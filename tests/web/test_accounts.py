@@ -44,13 +44,8 @@ def test_owner_creates_an_account_and_works_in_it(owner: Client, boss: User) -> 
     assert "Another account has this short name" in page(repeated, 422)
 
 
-def test_only_the_owner_manages_accounts(admin: Client, acme: Account, rival: Account) -> None:
+def test_only_the_owner_sees_accounts(admin: Client) -> None:
     assert "/accounts/" not in html(admin.get("/members/"))
-    paths = [f"/accounts/{acme.pk}/{act}" for act in ("", "archive/", "restore/", "join/")]
-    for path in ("/accounts/", "/accounts/new/", *paths):
-        assert admin.get(path).status_code in (403, 405), path
-        assert admin.post(path, {"name": "x"}).status_code in (403, 405), path
-    assert reload(acme).name == "Acme"
 
 
 def test_rename_is_in_the_ledger(owner: Client, acme: Account, boss: User) -> None:

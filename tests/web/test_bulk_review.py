@@ -120,7 +120,8 @@ def test_group_decision_needs_the_current_count(reviewer: Client, acme: Account)
     answer = reviewer.post(f"{BULK}?need=new", form, headers=REVIEW)
     assert (answer.status_code, answer.headers["HX-Retarget"]) == (409, "#dialog")
     typed = ('name="reason" value="Checked."', 'value="all" checked', 'value="marked">')
-    assert missing(html(answer), 'name="expected" value="3"', *typed) == []
+    message = "The number of proposals changed"
+    assert missing(html(answer), 'name="expected" value="3"', message, *typed) == []
     assert set(statuses(acme)) == {"proposed"}
     reviewer.post(f"{BULK}?need=new", {**form, "expected": "3"}, headers=REVIEW)
     assert statuses(acme) == ["active", "proposed", "active", "active"]
@@ -166,22 +167,11 @@ def test_those_who_may_forget_undo_a_bulk_forget(acme: Account) -> None:
     assert statuses(acme) == ["active"] * 2
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        {"deed": "approve", "which": "marked"},
-        {"deed": "erase", "which": "marked", "pick": "01a20137-786a-77d4-8a00-7ff0a052d54d:1"},
-        {"deed": "approve", "which": "marked", "pick": "nonsense:1"},
-        {"deed": "approve", "which": "marked", "pick": "\x00:\ud800"},
-    ],
-)
-def test_rejects_invalid_forms(reviewer: Client, form: dict[str, str]) -> None:
-    form = {name: value.encode("utf-8", "replace").decode() for name, value in form.items()}
-    assert reviewer.post(BULK, form).status_code == 400
-
-
-def test_cannot_decide_other_accounts(reviewer: Client, rival: Account) -> None:
-    [secret] = propose(rival, "Rival's plan")
-    form = {"pick": mark(secret), "deed": "approve", "which": "marked"}
-    assert "0 approved" in html(reviewer.post(BULK, form, headers=REVIEW))
-    assert reload(secret).status == "proposed"
+def test_rejects_invalid_forms(reviewer: Client) -> None:
+    for form in (
+        {"deed": "approve"},
+        {"deed": "erase", "pick": "01a20137-786a-77d4-8a00-7ff0a052d54d:1"},
+        {"deed": "approve", "pick": "nonsense:1"},
+        {"deed": "approve", "pick": "\x00:?"},
+    ):
+        assert reviewer.post(BULK, {"which": "marked", **form}).status_code == 400, form

@@ -21,8 +21,17 @@ from tests.web.pages import html, page
 pytestmark = pytest.mark.usefixtures("tokenizer")
 
 
-def test_empty_list_shows_the_first_command(reviewer: Client) -> None:
+def test_pages_without_calls(reviewer: Client, acme: Account) -> None:
     assert "/v1/context/assemble" in html(reviewer.get("/calls/"))
+    assert "No comparisons yet" in page(reviewer.get("/calls/comparisons/"))
+    form = {"calls": "100", "left-protected_turns": "0", "right-min_score": "2"}
+    assert page(reviewer.post("/calls/comparisons/new/", form), 422).count("field-error") == 2
+    assert not makers.rows(ContextComparison, acme)
+    assert "No calls in this period" in page(reviewer.get("/calls/costs/"))
+    assert "field-error" in page(reviewer.get("/calls/costs/", {"days": "13"}))
+    for language, text in (("en", "30 days"), ("zh-hans", "30 天")):
+        reviewer.cookies["django_language"] = language
+        assert text in page(reviewer.get("/calls/costs/"))
 
 
 def test_list_is_filtered(reviewer: Client, acme: Account) -> None:
@@ -62,14 +71,6 @@ def test_call_page_shows_decisions(reviewer: Client, acme: Account) -> None:
     assert "And the kiln0 now?" not in text
 
 
-def test_retrieved_text_is_shown(reviewer: Client, acme: Account) -> None:
-    [entry] = makers.write(acme, "The kiln is <b>by</b> the pond.", user_id="u")
-    new = call(acme, talk(1), sources=("memory",), within=ArchiveScope(user_id="u"))
-    text = html(reviewer.get(f"/calls/{new.report_id}/"))
-    assert f"/memory/{entry.pk}/" in text
-    assert "The kiln is &lt;b&gt;by&lt;/b&gt; the pond." in text
-
-
 def test_excerpt_of_a_document_is_shown_with_its_tokens(reviewer: Client, acme: Account) -> None:
     rest = " ".join(f"Shelf {number} holds old rope and dust." for number in range(60))
     deliver(acme, {"kiln.md": f"# Kiln\n\n{rest} The kiln reaches 1,280 degrees. {rest}"})
@@ -99,14 +100,12 @@ def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -
         assert reviewer.get(f"/calls/{new[-1].report_id}/").status_code == 200
 
 
-def test_empty_list_explains_comparisons(reviewer: Client) -> None:
-    assert "No comparisons yet" in page(reviewer.get("/calls/comparisons/"))
-
-
 def test_comparison_is_started_followed_and_shown(reviewer: Client, acme: Account) -> None:
-    [entry] = makers.write(acme, "The kiln is by the pond.", user_id="u")
-    for _ in range(2):
-        call(acme, talk(1), sources=("memory",), within=ArchiveScope(user_id="u"))
+    [entry] = makers.write(acme, "The kiln is <b>by</b> the pond.", user_id="u")
+    more: Any = {"sources": ("memory",), "within": ArchiveScope(user_id="u")}
+    _first, new = (call(acme, talk(1), **more) for _ in range(2))
+    retrieved = (f"/memory/{entry.pk}/", "The kiln is &lt;b&gt;by&lt;/b&gt; the pond.")
+    assert missing(html(reviewer.get(f"/calls/{new.report_id}/")), *retrieved) == []
     form = {"calls": "100", "right-snippet_tokens": "0", "right-most_snippet_tokens": "0"}
     answer = reviewer.post("/calls/comparisons/new/", form)
     assert answer.status_code == 302
@@ -125,18 +124,6 @@ def test_comparison_is_started_followed_and_shown(reviewer: Client, acme: Accoun
     assert place in page(reviewer.get("/calls/comparisons/"))
 
 
-def test_invalid_fields_are_reported(reviewer: Client, acme: Account) -> None:
-    form = {"calls": "100", "left-protected_turns": "0", "right-min_score": "2"}
-    assert page(reviewer.post("/calls/comparisons/new/", form), 422).count("field-error") == 2
-    assert not makers.rows(ContextComparison, acme)
-
-
-def test_empty_period(reviewer: Client, acme: Account) -> None:
-    assert "No calls in this period" in page(reviewer.get("/calls/costs/"))
-    call(acme, talk(1), agent_id="shop")
-    assert "Nothing matches" in page(reviewer.get("/calls/costs/", {"agent_id": "desk"}))
-
-
 def test_every_breakdown_is_shown(reviewer: Client, acme: Account) -> None:
     set_prices(acme, small={"input": 2})
     call(acme, talk(1), agent_id="<shop>", model="small", tools=[tool("read_file")])
@@ -148,30 +135,19 @@ def test_every_breakdown_is_shown(reviewer: Client, acme: Account) -> None:
         ("variant", "v1"),
     ):
         assert text in page(reviewer.get("/calls/costs/", {"by": by}))
+    assert "Nothing matches" in page(reviewer.get("/calls/costs/", {"agent_id": "desk"}))
 
 
-def test_agents_are_paginated(reviewer: Client, acme: Account) -> None:
+def test_savings_are_listed_and_agents_paginated(reviewer: Client, acme: Account) -> None:
     for number in range(52):
-        call(acme, talk(1), agent_id=f"agent-{number}")
+        more = {"agent_id": f"agent-{number}", "tools": [tool("dig")]}
+        call(acme, talk(1), within=ArchiveScope(conversation_id=f"c{number}"), **more)
+        if number == 19:
+            text = page(reviewer.get("/calls/costs/"))
+            assert "Offered in 20 calls but never called." in text
     text = page(reviewer.get("/calls/costs/", {"by": "agent"}))
     assert missing(text, "1 to 50 of 52", "all others") == []
     assert "51 to 52 of 52" in page(reviewer.get("/calls/costs/", {"by": "agent", "page": "2"}))
-
-
-def test_savings_are_listed(reviewer: Client, acme: Account) -> None:
-    for number in range(20):
-        call(acme, talk(1), within=ArchiveScope(conversation_id=f"c{number}"), tools=[tool("dig")])
-    assert "Offered in 20 calls but never called." in page(reviewer.get("/calls/costs/"))
-
-
-def test_rejects_an_invalid_period(reviewer: Client) -> None:
-    assert "field-error" in page(reviewer.get("/calls/costs/", {"days": "13"}))
-
-
-def test_period_is_translated(reviewer: Client) -> None:
-    for language, text in (("en", "30 days"), ("zh-hans", "30 天")):
-        reviewer.cookies["django_language"] = language
-        assert text in page(reviewer.get("/calls/costs/"))
 
 
 def stored(account: Account) -> ContextSettings:

@@ -19,7 +19,7 @@ from tests import makers
 from tests.context.builders import call, fill_calls, set_prices, talk, tool
 from tests.web.browser import Visitor
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("module_commits")]
 TOOL = {
     "type": "function",
     "function": {"name": "read_file", "parameters": {"type": "object", "properties": {}}},
@@ -43,48 +43,39 @@ def test_call_pages_are_accessible(visitor: Visitor, acme: Account, alice: User)
     visitor.shoot(calls="/calls/", call=path)
 
 
-def test_cost_pages_are_accessible(visitor: Visitor, acme: Account, alice: User) -> None:
-    visitor.sign_in(alice)
-    assert visitor.inspect("/calls/costs/") == []
+def test_pages_about_many_calls_are_accessible(visitor: Visitor, acme: Account, ada: User) -> None:
+    visitor.sign_in(ada)
+    errors = []
+    for path in ("costs/", "comparisons/", "variants/"):  # without calls
+        errors += visitor.inspect(f"/calls/{path}")
     visitor.shoot(costs_empty="/calls/costs/")
-    fill_days(acme)
-    for by in ("section", "agent", "tool"):
-        assert visitor.inspect(f"/calls/costs/?by={by}") == []
-    visitor.shoot(costs="/calls/costs/", costs_of_agents="/calls/costs/?by=agent")
-
-
-def test_comparison_pages_are_accessible(visitor: Visitor, acme: Account, alice: User) -> None:
-    visitor.sign_in(alice)
-    assert visitor.inspect("/calls/comparisons/") == []
     fill_days(acme)
     right = Changes(policy={"head": 200, "tail": 0}, window=2_500, reserve=100)
     with acting(acme):
         new = start_comparison(
             acme.pk, SYSTEM, ComparisonRequest(left=NO_CHANGES, right=right, calls=100)
         )
-    path = f"/calls/comparisons/{new.pk}/"
-    assert visitor.inspect(path) == []
+    errors += visitor.inspect(f"/calls/comparisons/{new.pk}/")
     run_comparison(acme.pk, new.pk)
-    assert visitor.inspect(path) == []
-    assert visitor.inspect("/calls/comparisons/") == []
-    assert visitor.inspect("/calls/comparisons/new/") == []
-    visitor.shoot(
-        comparison=path, comparisons="/calls/comparisons/", compare="/calls/comparisons/new/"
-    )
-
-
-def test_settings_pages_are_accessible(visitor: Visitor, acme: Account, ada: User) -> None:
-    visitor.sign_in(ada)
-    assert visitor.inspect("/calls/variants/") == []
-    fill_days(acme)
     with acting(acme):
         change_settings(acme.pk, {"variants": {"v1": 60, "v3": 40}}, actor=SYSTEM, reason="Try.")
         for at, row in enumerate(ContextCostReport.objects.of(acme)):
             result = {"success": at % 5 > 0, "latency_ms": 700 + 31 * at}
             record_outcome(acme.pk, row.pk, result)
-    assert visitor.inspect("/calls/variants/") == []
-    assert visitor.inspect("/calls/settings/") == []
-    visitor.shoot(variants="/calls/variants/", settings="/calls/settings/")
+    pages = {
+        "costs": "costs/?by=section",
+        "costs_of_agents": "costs/?by=agent",
+        "costs_of_tools": "costs/?by=tool",
+        "comparison": f"comparisons/{new.pk}/",
+        "comparisons": "comparisons/",
+        "compare": "comparisons/new/",
+        "variants": "variants/",
+        "settings": "settings/",
+    }
+    for path in pages.values():
+        errors += visitor.inspect(f"/calls/{path}")
+    assert errors == []
+    visitor.shoot(**{name: f"/calls/{path}" for name, path in pages.items()})
 
 
 def fill_days(account: Account) -> None:

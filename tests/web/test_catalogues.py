@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import polib
@@ -21,6 +22,7 @@ PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w*\}")
 SOURCES = ("kmapp", "memory", "knowledge", "rules", "context", "interop", "templates")
 
 
+@cache
 def catalogue(locale: str) -> polib.POFile:
     return polib.pofile(str(settings.LOCALE_PATHS[0] / locale / "LC_MESSAGES" / "django.po"))
 

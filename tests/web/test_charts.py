@@ -19,7 +19,6 @@ from kmapp.web.statistics.demo import load_demo
 from kmapp.web.statistics.system import take_sample
 from kmapp.web.statistics.system_charts import PERIODS, build_system_charts
 from tests import makers
-from tests.web.browser import Visitor
 
 TODAY = datetime.now(UTC).date()
 
@@ -163,24 +162,3 @@ def test_trends_take_few_queries(reviewer: Client, acme: Account, max_queries: A
     record_days(acme.pk)
     with max_queries(10):
         assert reviewer.get(reverse("web:trends")).status_code == 200
-
-
-@pytest.mark.browser
-def test_a_chart_has_a_tooltip_and_a_legend_that_hides_series(
-    reviewer_visitor: Visitor, acme: Account
-) -> None:
-    page = reviewer_visitor.page
-    makers.write(acme, "The tea room opens at nine.", user_id="mira")
-    record_days(acme.pk)
-    reviewer_visitor.go(reverse("web:trends"))
-    figure = page.locator("#chart-memories")
-    figure.locator("svg").focus()
-    page.keyboard.press("ArrowLeft")
-    assert "added 1" in figure.locator(".chart-tip").inner_text()
-    assert figure.locator(".chart-marks rect").count() == 1
-    figure.get_by_role("button", name="added").click()
-    assert figure.locator(".chart-marks rect").count() == 0
-    figure.get_by_role("button", name="added").click()
-    assert figure.locator(".chart-marks rect").count() == 1
-    figure.get_by_text("Show as a table").click()
-    assert figure.get_by_role("cell", name="1", exact=True).count() == 1

@@ -1,13 +1,21 @@
 """Forms that are filled and sent in a browser."""
 
 import pytest
-from playwright.sync_api import Dialog, Locator, Route, expect
+from playwright.sync_api import Dialog, Route, expect
 
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actions import add_member
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, User
 from tests import makers
 from tests.web.browser import Visitor
+from tests.web.test_page_account import REFUSAL
 
-pytestmark = [pytest.mark.browser, pytest.mark.urls("tests.web.urls")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.urls("tests.web.urls"),
+    pytest.mark.usefixtures("module_commits"),
+]
 
 
 @pytest.fixture
@@ -17,27 +25,7 @@ def client(visitor: Visitor, ada: User) -> Visitor:
     return visitor
 
 
-@pytest.fixture
-def words(client: Visitor) -> Locator:
-    """The field of an open dialog."""
-    client.page.locator("#open").click()
-    words = client.page.get_by_label("Words")
-    expect(words).to_be_visible()
-    return words
-
-
-def test_selection_that_ends_outside_keeps_the_dialog(client: Visitor, words: Locator) -> None:
-    words.hover()
-    mouse = client.page.mouse
-    mouse.down()
-    mouse.move(5, 5, steps=5)
-    mouse.up()
-    expect(words).to_be_visible()
-    mouse.click(5, 5)
-    expect(words).to_be_hidden()
-
-
-def test_typed_words_are_discarded_on_confirmation(client: Visitor, words: Locator) -> None:
+def test_dialog_stays_for_selections_and_asks_before_words_are_discarded(client: Visitor) -> None:
     page = client.page
     questions: list[str] = []
 
@@ -45,6 +33,18 @@ def test_typed_words_are_discarded_on_confirmation(client: Visitor, words: Locat
         questions.append(dialog.message)
         dialog.dismiss()
 
+    page.locator("#open").click()
+    words = page.get_by_label("Words")
+    words.hover()
+    page.mouse.down()  # a selection that ends outside
+    page.mouse.move(5, 5, steps=5)
+    page.mouse.up()
+    expect(words).to_be_visible()
+    page.mouse.click(5, 5)
+    expect(words).to_be_hidden()
+
+    page.locator("#open").click()
+    expect(words).to_be_visible()
     words.clear()
     words.press_sequentially("coffee")
     for _each in range(3):  # browsers ignore the refusal of a second one in a row
@@ -64,15 +64,26 @@ def test_typed_words_are_discarded_on_confirmation(client: Visitor, words: Locat
     expect(words).to_be_hidden()
 
 
-def test_double_click_creates_one_key(client: Visitor, acme: Account) -> None:
+def test_form_is_sent_once_and_is_not_busy_when_it_comes_back(
+    client: Visitor, acme: Account
+) -> None:
+    page = client.page
     client.go("/keys/new/")
-    client.page.locator("[name=name]").fill("support bot")
-    client.page.locator("form.narrow [type=submit]").dblclick()
-    expect(client.page.get_by_role("heading", name="Your new API key")).to_be_visible()
+    page.locator("[name=name]").fill("support bot")
+    page.locator("form.narrow [type=submit]").dblclick()
+    expect(page.get_by_role("heading", name="Your new API key")).to_be_visible()
     assert makers.count(ApiKey, acme) == 1
+    client.go("/keys/new/")
+    page.evaluate("window.addEventListener('submit', (event) => event.preventDefault())")  # stay
+    page.locator("[name=name]").fill("support bot")
+    page.locator("form.narrow [type=submit]").click()
+    form = page.locator("form.narrow")
+    expect(form).to_have_attribute("aria-busy", "true")
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
+    expect(form).not_to_have_attribute("aria-busy", "true")
 
 
-def test_form_is_busy_until_the_answer(client: Visitor) -> None:
+def test_form_is_busy_until_the_answer_or_its_timeout(client: Visitor) -> None:
     page = client.page
     held: list[Route] = []
 
@@ -90,18 +101,10 @@ def test_form_is_busy_until_the_answer(client: Visitor) -> None:
     expect(form).not_to_have_attribute("aria-busy", "true")
     page.wait_for_timeout(200)
     assert len(held) == 1
-
-
-def test_page_that_comes_back_is_not_busy(client: Visitor) -> None:
-    page = client.page
-    client.go("/keys/new/")
-    page.evaluate("window.addEventListener('submit', (event) => event.preventDefault())")  # stay
-    page.locator("[name=name]").fill("support bot")
-    page.locator("form.narrow [type=submit]").click()
-    form = page.locator("form.narrow")
-    expect(form).to_have_attribute("aria-busy", "true")
-    page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
-    expect(form).not_to_have_attribute("aria-busy", "true")
+    page.evaluate("htmx.config.timeout = 100")
+    page.get_by_role("button", name="Send").click()  # no answer comes
+    # It does not say that nothing was sent.
+    expect(page.get_by_role("alert")).to_contain_text("No answer yet. Your change may be saved")
 
 
 def test_download_can_be_repeated(client: Visitor) -> None:
@@ -113,9 +116,23 @@ def test_download_can_be_repeated(client: Visitor) -> None:
             page.get_by_role("button", name="CSV").click()
 
 
-def test_timeout_does_not_say_that_nothing_was_sent(client: Visitor) -> None:
-    page = client.page
-    page.route("**/rows/", lambda route: None)  # no answer comes
-    page.evaluate("htmx.config.timeout = 100")
-    page.get_by_role("button", name="Send").click()
-    expect(page.get_by_role("alert")).to_contain_text("No answer yet. Your change may be saved")
+def test_tab_that_was_left_open_changes_nothing(
+    client: Visitor, ada: User, acme: Account, rival: Account
+) -> None:
+    with acting(rival):
+        add_member(account_id=rival.pk, user=ada, role="admin", actor=SYSTEM)
+    form, listing, other = client.page, *(client.page.context.new_page() for _ in range(2))
+    client.go("/keys/new/")
+    listing.goto(f"{client.base}/memory/")
+    other.goto(client.base)
+    other.locator(".rail-foot summary[title=Account]").click()
+    other.locator(".rail-foot").get_by_role("button", name="Rival").click()
+    expect(other.locator(".rail-foot summary[title=Account]")).to_contain_text("Rival")
+    listing.select_option("#id_kind", "fact")
+    expect(listing.get_by_role("alert")).to_contain_text(REFUSAL)
+    form.locator("[name=name]").fill("support bot")
+    form.locator("form.narrow [type=submit]").click()
+    expect(form.get_by_text(REFUSAL)).to_be_visible()
+    assert makers.count(ApiKey, acme) == makers.count(ApiKey, rival) == 0
+    for tab in (listing, other):
+        tab.close()

@@ -23,7 +23,7 @@ PANELS = (
 
 
 def panel(reviewer: Client) -> str:
-    return str(reviewer.get("/memory/summary/", headers=HTMX).content.decode())
+    return page(reviewer.get("/memory/summary/", headers=HTMX))
 
 
 def test_every_panel_is_polled(reviewer: Client) -> None:
@@ -83,29 +83,27 @@ def test_figures_of_large_tables_are_bounded(
     assert "oldest:" not in memories + operations
 
 
-@pytest.mark.parametrize("number", [1, 20])
-def test_rule_panel_counts(
-    reviewer: Client, acme: Account, number: int, max_queries: MaxQueries
-) -> None:
-    assert (
-        "No rules need your attention"
-        in reviewer.get("/rules/summary/", headers=HTMX).content.decode()
-    )
-    fill_rules(acme, number)
+def test_rule_panel_counts(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:
+    address = "/rules/summary/"
+    assert "No rules need your attention" in page(reviewer.get(address, headers=HTMX))
+    fill_rules(acme, 20)
     with max_queries(14):
-        displayed = reviewer.get("/rules/summary/", headers=HTMX).content.decode()
-    assert f'<a href="/rules/">{number}</a>' in displayed
-    assert f'<a href="/rules/?suggestion=promote">{number}</a>' in displayed
+        displayed = page(reviewer.get(address, headers=HTMX))
+    assert '<a href="/rules/">20</a>' in displayed
+    assert '<a href="/rules/?suggestion=promote">20</a>' in displayed
     assert "rules performing poorly" not in displayed, "what is nothing takes no place"
 
 
-@pytest.mark.parametrize("address", PANELS)
-def test_unchanged_panel_responds_304(reviewer: Client, acme: Account, address: str) -> None:
-    first = reviewer.get(address, headers=HTMX)
-    tag = {"If-None-Match": first.headers["ETag"]}
-    again = reviewer.get(address, headers=HTMX | tag)
-    assert (again.status_code, again.content) == (304, b"")
+def test_unchanged_panels_respond_304(reviewer: Client, acme: Account) -> None:
+    headers = {
+        path: HTMX | {"If-None-Match": reviewer.get(path, headers=HTMX).headers["ETag"]}
+        for path in PANELS
+    }
+    for path in PANELS:
+        again = reviewer.get(path, headers=headers[path])
+        assert (again.status_code, again.content) == (304, b""), path
     fill_rules(acme, 1)
     makers.write(acme, "News.", user_id="ada")
     deliver(acme, {"a.bin": b"\x00"})  # fails
-    assert reviewer.get(address, headers=HTMX | tag).status_code == 200
+    for path in PANELS:
+        assert reviewer.get(path, headers=headers[path]).status_code == 200, path

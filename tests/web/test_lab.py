@@ -102,7 +102,7 @@ def tea(
     return names
 
 
-def test_lab_search_matches_the_api(acme: Account, tea: dict[str, MemoryEntry]) -> None:
+def test_lab_matches_the_api(acme: Account, tea: dict[str, MemoryEntry]) -> None:
     query = SearchRequest(query="when is tea served", viewer=Viewer(user_id="ada"), limit=2)
     trial = run_trial(acme.pk, LabQuery(search=query, max_results=2))
     result = [(one.hit.entry.pk, one.hit.score) for one in trial.hits]
@@ -119,9 +119,6 @@ def test_lab_search_matches_the_api(acme: Account, tea: dict[str, MemoryEntry]) 
     alone = run_trial(acme.pk, LabQuery(search=words))
     assert alone.hits == []
     assert alone.missed[0].hit.parts["dense"] == 0
-
-
-def test_lab_endpoints_match_the_api(acme: Account, tea: dict[str, MemoryEntry]) -> None:
     noon, far = (EdgeEnd(id=tea[name].pk) for name in ("noon", "far"))
     makers.write(acme, edges=[NewEdge(type="related_to", src=noon, dst=far, weight=1)])
     query = SearchRequest(query="when is tea served", viewer=Viewer(user_id="ada"))
@@ -142,28 +139,6 @@ def test_lab_endpoints_match_the_api(acme: Account, tea: dict[str, MemoryEntry])
     assert tea["far"].pk in reached
 
 
-def test_query_as_of_an_instant(reviewer: Client, tea: dict[str, MemoryEntry]) -> None:
-    then = timezone.localtime() - DAY
-    query = {"query": "when is tea served", "user_id": "ada"}
-    now = html(reviewer.get("/lab/", query))
-    before = html(reviewer.get("/lab/", {**query, "as_of": f"{then:%Y-%m-%dT%H:%M}"}))
-    assert "3 memories returned" in now
-    assert "No results" in before
-    assert "as_of" in before.split("Same query through the API")[1]
-
-
-@pytest.mark.parametrize("endpoint", ["recall", "inject"])
-def test_page_offers_endpoints(
-    reviewer: Client, tea: dict[str, MemoryEntry], endpoint: str
-) -> None:
-    query = {"query": "when is tea served", "user_id": "ada", "door": endpoint}
-    text = html(reviewer.get("/lab/", query))
-    assert "Tea is served at noon." in text
-    assert ("Prompt block" in text) == (endpoint == "inject")
-    assert f"/v1/memory/{endpoint}" in text
-    assert reviewer.get("/lab/", {**query, "meaning": "off"}).status_code == 400
-
-
 def sums(text: str) -> Sequence[tuple[float, float]]:
     """Each score of a page, and the sum of its parts."""
     bars = [
@@ -174,39 +149,45 @@ def sums(text: str) -> Sequence[tuple[float, float]]:
     return list(zip(scores, bars, strict=True))
 
 
-def test_score_parts_on_the_page_add_up(reviewer: Client, tea: dict[str, MemoryEntry]) -> None:
-    text = html(reviewer.get("/lab/", {"query": "when is tea served", "user_id": "ada"}))
-    assert len(sums(text)) == len(tea)
-    assert all(score == pytest.approx(total, abs=1e-6) for score, total in sums(text))
-    for words in (
-        "3 memories returned",
-        "Near misses",
-        "not visible to this user, agent or run",
-        "tokens",
-    ):
-        assert words in text
-    assert "Rival" not in text
-
-
-def test_two_queries_are_compared(
+def test_page_shows_results_their_scores_and_the_endpoint(
     reviewer: Client, tea: dict[str, MemoryEntry], max_queries: MaxQueries
 ) -> None:
-    query = {"query": "when is tea served", "user_id": "ada", "limit": "1", "compare": "on"}
-    first = html(reviewer.get("/lab/", query))
+    query = {"query": "when is tea served", "user_id": "ada"}
+    text = html(reviewer.get("/lab/", query))
+    assert len(sums(text)) == len(tea)
+    assert all(score == pytest.approx(total, abs=1e-6) for score, total in sums(text))
+    words = ("Near misses", "not visible to this user, agent or run", "tokens")
+    assert missing(text, "3 memories returned", *words) == []
+    assert "Rival" not in text
+    then = timezone.localtime() - DAY
+    before = html(reviewer.get("/lab/", {**query, "as_of": f"{then:%Y-%m-%dT%H:%M}"}))
+    assert "No results" in before
+    assert "as_of" in before.split("Same query through the API")[1]
+    for endpoint in ("recall", "inject"):
+        text = html(reviewer.get("/lab/", {**query, "door": endpoint}))
+        assert "Tea is served at noon." in text
+        assert ("Prompt block" in text) == (endpoint == "inject")
+        assert f"/v1/memory/{endpoint}" in text
+        answer = reviewer.get("/lab/", {**query, "door": endpoint, "meaning": "off"})
+        assert answer.status_code == 400, endpoint
+
+    both = {**query, "limit": "1", "compare": "on"}
+    first = html(reviewer.get("/lab/", both))
     assert 'name="b-user_id" value="ada"' in first, "at first both ways are the same"
     # Six searches: each way as agents ask, further down, and over what is kept back.
     with max_queries(100):
-        other = html(reviewer.get("/lab/", {**query, "b-user_id": "lin", "b-limit": "3"}))
+        other = html(reviewer.get("/lab/", {**both, "b-user_id": "lin", "b-limit": "3"}))
     assert "A · 1 memory returned" in other
     assert missing(other, "B · 1 memory returned", "<small>new</small>") == []
 
 
-@pytest.mark.parametrize(
-    "content",
-    [{"limit": "0"}, {"limit": "9999"}, {"min_score": "2"}, {"min_score": "nan"}, {"kind": "x"}],
-)
-def test_rejects_invalid_queries(reviewer: Client, content: dict[str, str]) -> None:
-    assert reviewer.get("/lab/", {"query": "tea", **content}).status_code == 400
+def test_rejects_invalid_queries(reviewer: Client) -> None:
+    for invalid in (
+        *({"limit": "0"}, {"limit": "9999"}, {"min_score": "2"}, {"min_score": "nan"}),
+        {"kind": "x"},
+    ):
+        answer = reviewer.get("/lab/", {"query": "tea", **invalid})
+        assert answer.status_code == 400, invalid
 
 
 def test_query_text_is_escaped(reviewer: Client, provider: FakeProvider) -> None:

@@ -85,22 +85,28 @@ def test_person_judges_a_memory_in_a_call(
     assert PRESSED_BUTTON in page(reviewer.get(path))
 
 
-@pytest.mark.parametrize(
-    ("values", "status"),
-    [({"question": " \x00 "}, 400), ({"label": "good"}, 400), ({"entry": uuid4()}, 404)],
-)
-def test_invalid_judgements_are_refused(
-    reviewer: Client, acme: Account, entry: MemoryEntry, values: dict[str, Any], status: int
+def test_invalid_judgements_and_files_are_refused(
+    reviewer: Client, acme: Account, entry: MemoryEntry
 ) -> None:
-    answer = reviewer.post(reverse("memory:judge"), judgement(entry, **values))
-    assert (answer.status_code, makers.count(Judgement, acme)) == (status, 0)
-
-
-def test_empty_page_says_what_is_missing(reviewer: Client) -> None:
     text = page(reviewer.get(reverse("memory:ranking")))
     assert "20 more questions are needed" in text
     assert "Learn a ranking" not in text
     assert reviewer.post(reverse("memory:ranking_learn")).status_code == 409
+    invalid: tuple[tuple[dict[str, Any], int], ...] = (
+        *(({"question": " \x00 "}, 400), ({"label": "good"}, 400)),
+        ({"entry": uuid4()}, 404),
+    )
+    for values, status in invalid:
+        answer = reviewer.post(reverse("memory:judge"), judgement(entry, **values))
+        assert (answer.status_code, makers.count(Judgement, acme)) == (status, 0), values
+    good = {"question": QUESTION, "memory_id": str(entry.pk), "relevant": True}
+    nul = b'{"question": "\\u0000", "memory_id": "x", "relevant": true}'
+    for line in (b"no", b"[]", nul, b"\xff"):
+        file = SimpleUploadedFile("judgements.jsonl", json.dumps(good).encode() + b"\n" + line)
+        answer = reviewer.post(reverse("memory:judgements_import"), {"file": file})
+        assert answer.status_code == 400, line
+        assert "Line 2" in html(answer), line
+        assert makers.count(Judgement, acme) == 0, line
 
 
 def test_judgements_are_exported_and_imported(
@@ -115,20 +121,6 @@ def test_judgements_are_exported_and_imported(
     file = SimpleUploadedFile("judgements.jsonl", json.dumps(line).encode() + b"\n\n")
     reviewer.post(reverse("memory:judgements_import"), {"file": file})
     assert makers.get(Judgement, acme, source="import").label == "not_relevant"
-
-
-@pytest.mark.parametrize(
-    "line", [b"no", b"[]", b'{"question": "\\u0000", "memory_id": "x", "relevant": true}', b"\xff"]
-)
-def test_file_with_an_invalid_line_changes_nothing(
-    reviewer: Client, acme: Account, entry: MemoryEntry, line: bytes
-) -> None:
-    good = {"question": QUESTION, "memory_id": str(entry.pk), "relevant": True}
-    file = SimpleUploadedFile("judgements.jsonl", json.dumps(good).encode() + b"\n" + line)
-    answer = reviewer.post(reverse("memory:judgements_import"), {"file": file})
-    assert answer.status_code == 400
-    assert "Line 2" in html(answer)
-    assert makers.count(Judgement, acme) == 0
 
 
 def test_admin_promotes_on_evidence_and_rolls_back(
@@ -181,18 +173,14 @@ def test_promotion_without_evidence_needs_a_confirmation(
     assert status_of(acme, ranking) == "active"
 
 
-def test_editors_do_not_promote(reviewer: Client, acme: Account, entry: MemoryEntry) -> None:
-    ranking = shadow_ranking(acme, entry, low=0.1)
-    assert send_move(reviewer, ranking, "active").status_code == 403
-    assert status_of(acme, ranking) == "shadow"
-    send_move(reviewer, ranking, "draft")
-    assert status_of(acme, ranking) == "draft"
-
-
-def test_changes_are_shown_question_by_question(
+def test_editors_see_changes_by_question_and_do_not_promote(
     reviewer: Client, acme: Account, entry: MemoryEntry
 ) -> None:
     ranking = shadow_ranking(acme, entry, low=0.1)
     path = reverse("memory:ranking_detail", args=[ranking.pk])
     text = page(reviewer.get(path, {"origin": "held_out"}, headers=HTMX))
     assert entry.content in text
+    assert send_move(reviewer, ranking, "active").status_code == 403
+    assert status_of(acme, ranking) == "shadow"
+    send_move(reviewer, ranking, "draft")
+    assert status_of(acme, ranking) == "draft"

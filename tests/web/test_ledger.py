@@ -128,9 +128,9 @@ def test_verification_holds_no_transaction(
     assert inside == [False, False]
 
 
-@pytest.mark.parametrize("below", ["²", "x", "9" * 30, "-1"])
-def test_invalid_page_number_is_ignored(reviewer: Client, below: str) -> None:
-    assert reviewer.get("/ledger/", {"below": below}).status_code == 200
+def test_invalid_page_number_is_ignored(reviewer: Client) -> None:
+    for below in ("²", "x", "9" * 30, "-1"):
+        assert reviewer.get("/ledger/", {"below": below}).status_code == 200, below
 
 
 def test_changes_are_counted_in_the_list_and_paged_on_the_page_of_the_commit(

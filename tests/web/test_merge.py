@@ -39,7 +39,18 @@ def form(existing: MemoryEntry, new: MemoryEntry, **picks: str) -> dict[str, str
     return {"with": str(existing.pk), **versions, **picks}
 
 
-def test_merge_undo(reviewer: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]) -> None:
+def test_merge_shows_labels_of_stored_values(
+    reviewer: Client, pair: tuple[MemoryEntry, MemoryEntry]
+) -> None:
+    chinese = {"accept-language": "zh-hans"}
+    text = page(reviewer.get(entry_url("review_merge", pair[1]), headers=chinese))
+    assert missing(text, ">事实</bdi>", ">偏好</bdi></span>", ">偏好</bdi></dd>") == []
+    assert ">preference</bdi>" not in text
+
+
+def test_merge_is_undone_and_refused_if_stale_or_of_another_audience(
+    reviewer: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]
+) -> None:
     existing, new = pair
     assert "do-merge" in html(reviewer.get(f"/review/?at={new.pk}"))
     assert "Contact" in html(reviewer.get(entry_url("review_merge", new)))
@@ -66,36 +77,18 @@ def test_merge_undo(reviewer: Client, acme: Account, pair: tuple[MemoryEntry, Me
         events = MemoryVersion.objects.filter(entry=new).order_by("version")
         assert list(events.values_list("event", flat=True))[-2:] == ["MERGE", "UNDO"]
 
-
-def test_merge_shows_labels_of_stored_values(
-    reviewer: Client, pair: tuple[MemoryEntry, MemoryEntry]
-) -> None:
-    chinese = {"accept-language": "zh-hans"}
-    text = page(reviewer.get(entry_url("review_merge", pair[1]), headers=chinese))
-    assert missing(text, ">事实</bdi>", ">偏好</bdi></span>", ">偏好</bdi></dd>") == []
-    assert ">preference</bdi>" not in text
-
-
-def test_stale_merge_is_refused(reviewer: Client, pair: tuple[MemoryEntry, MemoryEntry]) -> None:
-    existing, new = pair
     stale = form(existing, new, content="known", reason="The same.")
     address = f"{entry_url('review_merge', new)}?need=new&page=2"
-    reviewer.post(f"/memory/{existing.pk}/pin/", {"version": str(existing.version)})
+    reviewer.post(f"/memory/{existing.pk}/pin/", {"version": stale["known_version"]})
     cancel = f'href="/review/?at={new.pk}&amp;need=new&amp;page=2"'
     text = page(reviewer.post(address, stale), 409)
     assert missing(text, "Nothing was merged", 'value="The same."', cancel) == []
     assert (reload(new).status, reload(existing).content) == ("proposed", existing.content)
 
-
-def test_cannot_merge_audiences(
-    reviewer: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]
-) -> None:
-    _, new = pair
-    makers.update(MemoryEntry, acme, {"pk": pair[0].pk}, visibility="user", user_id="maren")
-    assert (
-        reviewer.get(entry_url("review_merge", new), {"with": str(pair[0].pk)}).status_code == 400
-    )
-    assert reviewer.get(entry_url("review_merge", new), {"with": str(new.pk)}).status_code == 400
+    makers.update(MemoryEntry, acme, {"pk": existing.pk}, visibility="user", user_id="maren")
+    for other_audience_or_itself in (existing, new):
+        query = {"with": str(other_audience_or_itself.pk)}
+        assert reviewer.get(entry_url("review_merge", new), query).status_code == 400
 
 
 def test_merge_needs_a_similar_own_entry(reviewer: Client, acme: Account, rival: Account) -> None:

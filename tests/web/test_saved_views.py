@@ -4,7 +4,6 @@ import re
 from io import StringIO
 from typing import Any
 
-import pytest
 from django.core.management import call_command
 from django.test import Client
 
@@ -46,7 +45,12 @@ def test_view_is_saved_changed_and_deleted(reviewer: Client, acme: Account) -> N
     assert not makers.rows(SavedView, acme)
 
 
-def test_view_names_ignored_parameters(reviewer: Client, acme: Account, alice: User) -> None:
+def test_view_needs_a_name_and_names_ignored_parameters(
+    reviewer: Client, acme: Account, alice: User
+) -> None:
+    for name in ("", " ", "\x00"):
+        answer = reviewer.post("/memory/views/", {"name": name, "query": ""})
+        assert answer.status_code == 400, name
     remember(acme, "A fact.")
     view = view_of(acme, alice, "Old", query="kind=fact&mood=good&column=gone")
     link = f"/memory/?{view.query}&view={view.pk}"
@@ -66,11 +70,6 @@ def test_user_sees_own_and_shared_views(reviewer: Client, acme: Account, ada: Us
     admin = Client()
     admin.force_login(makers.member(acme, "adam", role="admin"))
     assert admin.post(f"/memory/views/{shared.pk}/delete/").status_code == 302
-
-
-@pytest.mark.parametrize("name", ["", " ", "\x00"])
-def test_view_needs_a_name(reviewer: Client, name: str) -> None:
-    assert reviewer.post("/memory/views/", {"name": name, "query": ""}).status_code == 400
 
 
 def test_erased_user_leaves_views_and_exports(acme: Account, alice: User, ada: User) -> None:

@@ -41,56 +41,24 @@ def alice_client(alice: User) -> Client:
     return sign_in(alice)[0]
 
 
-def test_code_is_asked_after_the_password(alice_client: Client, alice: User) -> None:
+def enter_code(client: Client, code: str) -> Any:
+    return client.post("/sign-in/second-factor/", {"code": code})
+
+
+def test_code_is_asked_once_after_the_password(alice_client: Client, alice: User) -> None:
+    alice_client.get(ADD)
+    assert alice_client.post(ADD, {"code": "000000"}).status_code == 422
+    assert not Authenticator.objects.filter(user=alice).exists()
     secret, _codes = add_app(alice_client)
     client, answer = sign_in(alice, next="/memory/")
     assert answer.headers["Location"] == "/sign-in/second-factor/"
     assert SESSION_KEY not in client.session
     assert client.get("/memory/").status_code == 302
-    assert client.post("/sign-in/second-factor/", {"code": "000000"}).status_code == 422
-    answer = client.post("/sign-in/second-factor/", {"code": code_of(secret)})
-    assert answer.headers["Location"] == "/memory/"
+    assert enter_code(client, "000000").status_code == 422
+    assert enter_code(Client(), code_of(secret)).headers["Location"] == "/sign-in/"
+    assert enter_code(client, code_of(secret)).headers["Location"] == "/memory/"
     assert client.session[SESSION_KEY] == str(alice.pk)
-
-
-def test_code_works_once(alice_client: Client, alice: User) -> None:
-    secret, _codes = add_app(alice_client)
-    for status in (302, 422):
-        client, _answer = sign_in(alice)
-        answer = client.post("/sign-in/second-factor/", {"code": code_of(secret)})
-        assert answer.status_code == status
-
-
-def test_recovery_code_works_once(alice_client: Client, alice: User) -> None:
-    _secret, codes = add_app(alice_client)
-    for status in (302, 422):
-        client, _answer = sign_in(alice)
-        answer = client.post("/sign-in/second-factor/", {"code": codes[0]})
-        assert answer.status_code == status
-    assert "9 unused codes" in html(alice_client.get("/security/"))
-    assert codes[1] not in html(alice_client.get("/security/recovery-codes/")), "shown only once"
-
-
-def test_guesses_of_codes_are_limited_and_logged(alice_client: Client, alice: User) -> None:
-    secret, _codes = add_app(alice_client)
-    client, _answer = sign_in(alice)
-    with capture_logs() as logs:
-        for _ in range(5):
-            client.post("/sign-in/second-factor/", {"code": "000000"})
-        answer = client.post("/sign-in/second-factor/", {"code": code_of(secret)})
-    assert answer.status_code == 422
-    assert "Too many attempts" in html(answer)
-    assert [log["event"] for log in logs].count("sign_in_failed") == 6
-
-
-def test_second_step_needs_the_first(client: Client, alice_client: Client) -> None:
-    secret, _codes = add_app(alice_client)
-    answer = client.post("/sign-in/second-factor/", {"code": code_of(secret)})
-    assert answer.headers["Location"] == "/sign-in/"
-
-
-def test_secrets_are_encrypted_at_rest(alice_client: Client, alice: User) -> None:
-    secret, _codes = add_app(alice_client)
+    assert enter_code(sign_in(alice)[0], code_of(secret)).status_code == 422, "a code works once"
     app = Authenticator.objects.get(user=alice, type="totp")
     codes = Authenticator.objects.get(user=alice, type="recovery_codes")
     assert secret not in str(app.data)
@@ -98,10 +66,29 @@ def test_secrets_are_encrypted_at_rest(alice_client: Client, alice: User) -> Non
     assert len(decrypt_text(codes.data["seed"])) == 80
 
 
-def test_wrong_code_adds_no_app(alice_client: Client, alice: User) -> None:
-    alice_client.get(ADD)
-    assert alice_client.post(ADD, {"code": "000000"}).status_code == 422
-    assert not Authenticator.objects.filter(user=alice).exists()
+def test_recovery_code_works_once_and_until_there_are_new_ones(
+    alice_client: Client, alice: User
+) -> None:
+    _secret, codes = add_app(alice_client)
+    for status in (302, 422):
+        assert enter_code(sign_in(alice)[0], codes[0]).status_code == status
+    assert "9 unused codes" in html(alice_client.get("/security/"))
+    assert codes[1] not in html(alice_client.get("/security/recovery-codes/")), "shown only once"
+    answer = alice_client.post("/security/recovery-codes/new/", follow=True)
+    assert codes[1] not in html(answer)
+    assert enter_code(sign_in(alice)[0], codes[1]).status_code == 422
+
+
+def test_guesses_of_codes_are_limited_and_logged(alice_client: Client, alice: User) -> None:
+    secret, _codes = add_app(alice_client)
+    client, _answer = sign_in(alice)
+    with capture_logs() as logs:
+        for _ in range(5):
+            enter_code(client, "000000")
+        answer = enter_code(client, code_of(secret))
+    assert answer.status_code == 422
+    assert "Too many attempts" in html(answer)
+    assert [log["event"] for log in logs].count("sign_in_failed") == 6
 
 
 def test_change_needs_a_recent_password(reviewer: Client, alice: User) -> None:
@@ -115,27 +102,14 @@ def test_change_needs_a_recent_password(reviewer: Client, alice: User) -> None:
 
 
 def test_first_factor_ends_other_sessions_and_is_notified(
-    committed: str, alice_client: Client, alice: User
+    alice_client: Client, alice: User, django_capture_on_commit_callbacks: Any
 ) -> None:
     elsewhere = makers.signed_in(alice)
-    add_app(alice_client)
+    with django_capture_on_commit_callbacks(execute=True):
+        add_app(alice_client)
     assert elsewhere.get("/").status_code == 302
     assert alice_client.get("/").status_code == 200
     assert [message.to for message in mail.outbox] == [[alice.email]]
-
-
-def test_person_removes_the_app(alice_client: Client, alice: User) -> None:
-    add_app(alice_client)
-    assert alice_client.post("/security/app/remove/").status_code == 302
-    assert sign_in(alice)[1].headers["Location"] == "/"
-
-
-def test_new_codes_replace_the_old_ones(alice_client: Client, alice: User) -> None:
-    _secret, codes = add_app(alice_client)
-    answer = alice_client.post("/security/recovery-codes/new/", follow=True)
-    assert codes[0] not in html(answer)
-    client, _answer = sign_in(alice)
-    assert client.post("/sign-in/second-factor/", {"code": codes[0]}).status_code == 422
 
 
 # --- Accounts that require a second factor --------------------------------------------------------
@@ -169,6 +143,7 @@ def test_required_factor_cannot_be_removed(alice_client: Client, alice: User, ad
     assert Authenticator.objects.filter(user=alice, type="totp").exists()
     require(admin, "no")
     assert alice_client.post("/security/app/remove/").status_code == 302
+    assert sign_in(alice)[1].headers["Location"] == "/"
 
 
 def test_requirement_applies_to_its_account_only(
@@ -182,7 +157,9 @@ def test_requirement_applies_to_its_account_only(
     assert alice_client.get("/").status_code == 200
 
 
-def test_requirement_is_in_the_ledger(admin: Client, ada: User, acme: Account) -> None:
+def test_requirement_is_in_the_ledger_and_holds_for_the_admin(
+    admin: Client, ada: User, acme: Account
+) -> None:
     require(admin)
     commit = max(makers.rows(Commit, acme), key=lambda each: each.seq)
     assert commit.actor == f"user:{ada.pk}"
@@ -190,27 +167,11 @@ def test_requirement_is_in_the_ledger(admin: Client, ada: User, acme: Account) -
         (f"accounts.account:{acme.pk}", "UPDATE")
     ]
     before = makers.count(Commit, acme)
-    Client().post("/members/second-factor/", {"required": "no"})
+    form = {"required": "no"}
+    Client().post("/members/second-factor/", form)
+    assert admin.post("/members/second-factor/", form).headers["Location"] == "/security/"
     assert makers.count(Commit, acme) == before
-
-
-def test_admin_who_requires_a_factor_needs_one_too(admin: Client, acme: Account) -> None:
-    require(admin)
-    answer = admin.post("/members/second-factor/", {"required": "no"})
-    assert answer.headers["Location"] == "/security/"
-    with acting(acme):
-        assert Account.objects.get(pk=acme.pk).require_second_factor
-
-
-def test_only_admins_set_the_requirement(reviewer: Client, acme: Account) -> None:
-    assert reviewer.post("/members/second-factor/", {"required": "yes"}).status_code == 403
-    with acting(acme):
-        assert not Account.objects.get(pk=acme.pk).require_second_factor
-
-
-def test_page_counts_members_with_a_factor(admin: Client, alice_client: Client) -> None:
-    add_app(alice_client)
-    assert "<strong>1 of 2</strong>" in html(admin.get("/members/second-factor/"))
+    assert makers.get(Account, acme, pk=acme.pk).require_second_factor
 
 
 # --- A lost device --------------------------------------------------------------------------------
@@ -224,6 +185,7 @@ def test_admin_removes_a_lost_factor(
     django_capture_on_commit_callbacks: Any,
 ) -> None:
     add_app(alice_client)
+    assert "<strong>1 of 2</strong>" in html(admin.get("/members/second-factor/"))
     member = makers.get(Membership, acme, user=alice)
     assert admin.get(f"/members/{member.pk}/second-factor/").status_code == 200
     with django_capture_on_commit_callbacks(execute=True):

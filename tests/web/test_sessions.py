@@ -2,7 +2,6 @@
 
 import runpy
 import time
-from typing import Any
 
 import pytest
 from django.conf import settings
@@ -75,19 +74,6 @@ def test_deactivated_user_is_signed_out(acme: Account, client: Client) -> None:
     user.is_active = False
     user.save()
     assert not is_in(client)
-
-
-def test_throttled_sign_in_is_logged(acme: Account, client: Client, settings: Any) -> None:
-    settings.THROTTLES = {**settings.THROTTLES, "sign_in": 3}
-    guess = {"username": staff(acme, "boss").username, "password": "guess"}
-    with capture_logs() as logs:
-        answers = [client.post(SIGN_IN, guess) for _ in range(4)]
-    assert [answer.status_code for answer in answers] == [422, 422, 422, 429]
-    assert int(answers[-1].headers["Retry-After"]) > 0
-    assert [log["event"] for log in logs if log["log_level"] == "warning"] == [
-        *["sign_in_failed"] * 3,
-        "sign_in_throttled",
-    ]
 
 
 def test_session_cookie_is_protected(acme: Account, client: Client) -> None:

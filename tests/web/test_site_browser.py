@@ -1,7 +1,5 @@
 """Shortcuts, notices and dialogs in a browser."""
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -11,7 +9,11 @@ from tests import makers
 from tests.makers import PASSWORD
 from tests.web.browser import Visitor
 
-pytestmark = [pytest.mark.browser, pytest.mark.urls("tests.web.urls")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.urls("tests.web.urls"),
+    pytest.mark.usefixtures("module_commits"),
+]
 NOTE_PRESSES = """
 window.presses = [];
 document.addEventListener("click", ({target}) => {
@@ -29,104 +31,84 @@ def client(visitor: Visitor, alice: User) -> Visitor:
     return visitor
 
 
-def presses(page: Page) -> Any:
-    return page.evaluate("window.presses")
+def presses(page: Page) -> list[str]:
+    """Return the buttons that were pressed since the last call."""
+    names: list[str] = page.evaluate("window.presses.splice(0)")
+    return names
 
 
-def test_shortcut_presses_its_button(client: Visitor) -> None:
-    client.page.keyboard.press("a")
-    client.page.keyboard.press("x")  # hidden: not pressed
-    assert presses(client.page) == ["page"]
-
-
-def test_shortcut_is_off_while_typing(client: Visitor) -> None:
-    client.page.locator("#text").focus()
-    client.page.keyboard.press("a")
-    assert presses(client.page) == []
-    expect(client.page.locator("#text")).to_have_value("a")
-
-
-def test_modifiers_disable_shortcuts(client: Visitor) -> None:
+def test_shortcut_presses_its_button_unless_someone_types(client: Visitor) -> None:
+    page = client.page
+    page.keyboard.press("a")
+    page.keyboard.press("x")  # hidden: not pressed
+    assert presses(page) == ["page"]
     for modifier in ("Control", "Alt", "Meta"):
-        client.page.keyboard.press(f"{modifier}+a")
-    assert presses(client.page) == []
-
-
-def test_composition_and_key_repeat_are_ignored(client: Visitor) -> None:
+        page.keyboard.press(f"{modifier}+a")
+    assert presses(page) == []
+    dispatch = "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', bubbles: true"
     for how in ("isComposing: true", "keyCode: 229", "repeat: true"):
-        event = f"new KeyboardEvent('keydown', {{key: 'a', bubbles: true, {how}}})"
-        client.page.evaluate(f"document.body.dispatchEvent({event})")
-    assert presses(client.page) == []
-    client.page.evaluate(
-        "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', bubbles: true}))"
-    )
-    assert presses(client.page) == ["page"]
+        page.evaluate(f"{dispatch}, {how}}}))")
+        assert presses(page) == [], how
+    page.evaluate(f"{dispatch}}}))")
+    assert presses(page) == ["page"]
+    page.locator("#text").focus()
+    page.keyboard.press("a")
+    assert presses(page) == []
+    expect(page.locator("#text")).to_have_value("a")
 
 
-def test_shortcut_is_off_behind_a_dialog(client: Visitor) -> None:
-    client.page.keyboard.press("?")
-    expect(client.page.locator("#keys-sheet")).to_be_visible()
-    client.page.keyboard.press("a")
-    assert presses(client.page) == []
-    client.page.keyboard.press("Escape")
-    expect(client.page.locator("#keys-sheet")).to_be_hidden()
-
-
-def test_disabled_shortcuts_are_not_announced(client: Visitor, alice: User) -> None:
-    approve = client.page.get_by_role("button", name="Approve all")
-    expect(approve).to_have_attribute("aria-keyshortcuts", "a")
-    User.objects.filter(pk=alice.pk).update(keyboard_shortcuts=False)
-    client.go("/rows/")
-    client.page.keyboard.press("a")
-    assert presses(client.page) == []
-    expect(approve).not_to_have_attribute("aria-keyshortcuts", "a")
-
-
-def test_shortcut_list_shows_the_page_shortcuts(client: Visitor) -> None:
-    client.page.keyboard.press("?")
-    sheet = client.page.locator("#keys-sheet")
+def test_shortcuts_are_listed_and_can_be_disabled(client: Visitor, alice: User) -> None:
+    page = client.page
+    page.keyboard.press("?")
+    sheet = page.locator("#keys-sheet")
+    expect(sheet).to_be_visible()
     terms = sheet.locator("dt").all_inner_texts()
     assert {"Next and previous row", "Approve all", "Pin", "Drop", "Send"} <= set(terms)
     assert "Hidden" not in terms
+    page.keyboard.press("a")
+    assert presses(page) == [], "a dialog is open"
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+    approve = page.get_by_role("button", name="Approve all")
+    expect(approve).to_have_attribute("aria-keyshortcuts", "a")
+    User.objects.filter(pk=alice.pk).update(keyboard_shortcuts=False)
+    client.go("/rows/")
+    page.keyboard.press("a")
+    assert presses(page) == []
+    expect(approve).not_to_have_attribute("aria-keyshortcuts", "a")
 
 
-def test_j_and_k_move_between_rows(client: Visitor) -> None:
+def test_keys_move_between_rows_and_submit_the_form(client: Visitor) -> None:
     page = client.page
     page.keyboard.press("p")  # no row yet
     for key in ("j", "j", "p", "k", "p"):
         page.keyboard.press(key)
     assert presses(page) == ["pin-2", "pin-1"]
-
-
-def test_control_enter_submits_the_form(client: Visitor) -> None:
-    client.page.locator("#note").fill("because")
-    client.page.keyboard.press("Control+Enter")
-    assert presses(client.page) == ["sent"]
-
-
-def test_keys_during_htmx_settling_go_to_the_field(client: Visitor) -> None:
-    settling = "document.querySelector('#row-1').classList.{}('htmx-settling')"
-    client.page.evaluate(settling.format("add"))
-    client.page.keyboard.press("a")  # a key waits
-    client.page.keyboard.press("/")
-    client.page.keyboard.type("apple pie")
-    expect(client.page.get_by_label("Search everything").first).to_have_value("apple pie")
-    assert presses(client.page) == []
-    client.page.evaluate(settling.format("remove"))
-    for _each in range(50):  # a page of ours evaluates no text that it would wait by
-        if presses(client.page):
-            break
-        client.page.wait_for_timeout(100)
-    assert len(presses(client.page)) == 1
-
-
-def test_next_row_gets_the_focus(client: Visitor) -> None:
-    page = client.page
-    page.keyboard.press("j")
     page.keyboard.press("j")
     page.keyboard.press("d")
     expect(page.locator("#row-2")).to_have_count(0)
     expect(page.locator("#row-3 a")).to_be_focused()
+    page.locator("#note").fill("because")
+    page.keyboard.press("Control+Enter")
+    assert presses(page) == ["sent"]
+
+
+def test_keys_during_htmx_settling_go_to_the_field(client: Visitor) -> None:
+    page = client.page
+    settling = "document.querySelector('#row-1').classList.{}('htmx-settling')"
+    page.evaluate(settling.format("add"))
+    page.keyboard.press("a")  # a key waits
+    page.keyboard.press("/")
+    page.keyboard.type("apple pie")
+    expect(page.get_by_label("Search everything").first).to_have_value("apple pie")
+    assert presses(page) == []
+    page.evaluate(settling.format("remove"))
+    pressed: list[str] = []
+    for _each in range(50):  # a page of ours evaluates no text that it would wait by
+        if pressed := presses(page):
+            break
+        page.wait_for_timeout(100)
+    assert len(pressed) == 1
 
 
 def test_notice_offers_undo_and_disappears(client: Visitor) -> None:
@@ -145,8 +127,13 @@ def test_notice_offers_undo_and_disappears(client: Visitor) -> None:
     expect(undo).to_have_count(0)
 
 
-def test_errors_stay_visible(client: Visitor) -> None:
+def test_dialog_returns_the_focus_and_errors_stay_visible(client: Visitor) -> None:
     page = client.page
+    page.locator("#open").click()
+    expect(page.locator("#dialog")).to_be_visible()
+    page.locator("#dialog [data-close]").click()
+    expect(page.locator("#dialog")).to_be_hidden()
+    expect(page.locator("#open")).to_be_focused()
     page.locator("#refuse").click()
     expect(page.get_by_role("alert")).to_contain_text("Someone <b>approved</b> it first.")
     page.get_by_role("button", name="Close").click()
@@ -158,15 +145,6 @@ def test_errors_stay_visible(client: Visitor) -> None:
     page.route("**/breaks/", lambda route: route.abort())
     page.locator("#fail").click()
     expect(page.get_by_role("alert")).to_contain_text("Cannot reach the server")
-
-
-def test_dialog_returns_the_focus(client: Visitor) -> None:
-    page = client.page
-    page.locator("#open").click()
-    expect(page.locator("#dialog")).to_be_visible()
-    page.locator("#dialog [data-close]").click()
-    expect(page.locator("#dialog")).to_be_hidden()
-    expect(page.locator("#open")).to_be_focused()
 
 
 def test_collapsed_group_stays_collapsed(client: Visitor) -> None:
@@ -193,18 +171,27 @@ def test_long_titles_wrap(client: Visitor, acme: Account) -> None:
         assert not client.page.evaluate(cut)
 
 
-def test_sign_in_needs_no_javascript(browser: Browser, site: str, alice: User) -> None:
+def test_sign_in_and_search_need_no_javascript(
+    browser: Browser, site: str, alice: User, acme: Account
+) -> None:
+    [entry] = makers.write(acme, "The kettle sings.")
     page = browser.new_page(java_script_enabled=False)
     page.goto(f"{site}/tells/")
-    page.get_by_label("Name or e-mail").fill("alice")
+    page.get_by_label("Name or e-mail").fill(alice.username)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("status", name="Notifications")).to_contain_text("Approved")
+    page.goto(f"{site}/lore/")
+    page.get_by_role("searchbox", name="Search everything").fill("kettles")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="The kettle sings.").click()
+    page.wait_for_url(f"**/memory/{entry.pk}/")
     page.close()
 
 
-@pytest.mark.parametrize("path", ["/sign-in/", "/", "/rows/", "/refuses/", "/nowhere/"])
-def test_pages_are_accessible(visitor: Visitor, alice: User, path: str) -> None:
-    if path not in ("/sign-in/", "/nowhere/"):
-        visitor.sign_in(alice)
-    assert visitor.inspect(path) == []
+def test_pages_are_accessible(visitor: Visitor, alice: User) -> None:
+    errors = [*visitor.inspect("/sign-in/"), *visitor.inspect("/nowhere/")]
+    visitor.sign_in(alice)
+    for path in ("/", "/rows/", "/refuses/"):
+        errors += visitor.inspect(path)
+    assert errors == []

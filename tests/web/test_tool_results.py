@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries as MaxQueries
@@ -13,7 +14,7 @@ from context.models import ContextSettings, ToolResultArchive
 from context.models.archives import NewResult
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.models import Account, User
+from kmapp.accounts.models import Account
 from tests.makers import missing
 from tests.web.pages import html
 
@@ -30,6 +31,7 @@ def saved(account: Account, *texts: str, **more: Any) -> list[ToolResultArchive]
 
 
 def test_list_is_filtered(admin: Client, acme: Account) -> None:
+    assert "/v1/tool-results" in html(admin.get("/tool-results/"))
     saved(acme, "The kiln is hot.")
     saved(acme, "The gate is shut.", tool_name="ask", conversation_id="c2")
     for query, page, hidden in (
@@ -43,11 +45,9 @@ def test_list_is_filtered(admin: Client, acme: Account) -> None:
     assert "Nothing matches" in html(admin.get("/tool-results/", {"thread_id": "x"}))
 
 
-def test_empty_list_shows_the_first_command(admin: Client) -> None:
-    assert "/v1/tool-results" in html(admin.get("/tool-results/"))
-
-
-def test_result_is_shown_whole_and_by_passage(admin: Client, acme: Account) -> None:
+def test_result_is_shown_whole_and_by_passage_and_erased_after_confirmation(
+    admin: Client, acme: Account
+) -> None:
     [row] = saved(acme, "<b>The kiln</b> fires at 1280 degrees.\n" + "The gate is shut. " * 90)
     content = html(admin.get(f"/tool-results/{row.pk}/", {"about": "kiln degrees"}))
     assert "&lt;b&gt;The kiln&lt;/b&gt;" in content
@@ -55,10 +55,6 @@ def test_result_is_shown_whole_and_by_passage(admin: Client, acme: Account) -> N
         missing(content, "characters 0 to", f"load_tool_history(uuid=&quot;{row.pk}&quot;)") == []
     )
     assert "No passage" in html(admin.get(f"/tool-results/{row.pk}/", {"about": "zebra"}))
-
-
-def test_erasing_needs_confirmation(admin: Client, acme: Account) -> None:
-    [row] = saved(acme, "The kiln is hot.")
     assert "Erase this tool result?" in html(admin.get(f"/tool-results/{row.pk}/erase/"))
     assert admin.post(f"/tool-results/{row.pk}/erase/", {"reason": "old"}).status_code == 302
     assert admin.get(f"/tool-results/{row.pk}/").status_code == 404
@@ -78,21 +74,13 @@ def test_retention_that_erases_needs_confirmation(admin: Client, acme: Account) 
     assert "will be erased within the hour" in html(admin.get("/tool-results/"))
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("archive_threshold", "-1"),
-        ("retention_days", "0"),
-        ("tool_thresholds", "look"),
-        ("tool_thresholds", "look 99999999999"),
-        ("language", "fr"),
-    ],
-)
-def test_rejects_invalid_settings(admin: Client, field: str, value: str) -> None:
-    assert admin.post("/tool-results/keeping/set/", {**FORM, field: value}).status_code == 422
-
-
 def test_thresholds_per_tool_are_saved(admin: Client, acme: Account) -> None:
+    for field, value in (
+        *(("archive_threshold", "-1"), ("retention_days", "0"), ("tool_thresholds", "look")),
+        *(("tool_thresholds", "look 99999999999"), ("language", "fr")),
+    ):
+        answer = admin.post("/tool-results/keeping/set/", {**FORM, field: value})
+        assert answer.status_code == 422, (field, value)
     form = {**FORM, "tool_thresholds": "look 900\n\nask me 20"}
     assert admin.post("/tool-results/keeping/set/", form).status_code == 302
     with acting(acme):
@@ -102,16 +90,9 @@ def test_thresholds_per_tool_are_saved(admin: Client, acme: Account) -> None:
     assert admin.post("/tool-results/keeping/set/", form).status_code == 409
 
 
-def test_reviewer_cannot_change_settings(client: Client, alice: User, acme: Account) -> None:
-    client.force_login(alice)
-    [row] = saved(acme, "The kiln is hot.")
-    assert "disabled" in html(client.get("/tool-results/keeping/"))
-    assert client.post("/tool-results/keeping/set/", FORM).status_code == 403
-    assert client.post(f"/tool-results/{row.pk}/erase/").status_code == 403
-
-
-@pytest.mark.parametrize("path", ["/tool-results/", "/tool-results/keeping/"])
-def test_query_count(admin: Client, acme: Account, path: str, max_queries: MaxQueries) -> None:
+def test_query_count(admin: Client, acme: Account, max_queries: MaxQueries) -> None:
     saved(acme, *(f"Result {n}." for n in range(30)))
-    with max_queries(18):
-        assert admin.get(path).status_code == 200
+    for path in ("/tool-results/", "/tool-results/keeping/"):
+        cache.clear()
+        with max_queries(18):
+            assert admin.get(path).status_code == 200, path

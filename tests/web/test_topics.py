@@ -63,13 +63,6 @@ def test_topic_page_shows_its_map(
     assert missing(displayed, f"/topics/{bike.pk}/", "Tea memory 3") == []
 
 
-def test_entry_that_is_no_topic_redirects(reviewer: Client, acme: Account) -> None:
-    tea = topic(acme, "Tea", 3)
-    with acting(acme):
-        fact = member_edges(acme.pk, tea.pk)[0].src_id
-    assert reviewer.get(f"/topics/{fact}/").headers["Location"] == f"/memory/{fact}/"
-
-
 def test_topic_actions_and_undo(reviewer: Client, acme: Account) -> None:
     small, large = topic(acme, "Oolong", 3), topic(acme, "Tea", 6)
     renamed = reviewer.post(
@@ -118,12 +111,16 @@ def test_suggestions_are_accepted_and_declined(reviewer: Client, acme: Account) 
     assert "Suggested" not in page(reviewer, "/topics/")
 
 
-def test_topic_needs_no_vector(reviewer: Client, acme: Account) -> None:
-    topic(acme, "Tea", 3)
+def test_topic_needs_no_vector_and_its_memory_has_another_page(
+    reviewer: Client, acme: Account
+) -> None:
+    tea = topic(acme, "Tea", 3)
     with acting(acme):
+        fact = member_edges(acme.pk, tea.pk)[0].src_id
         Vector.objects.of(acme).filter(
             object_id__in=MemoryEntry.objects.of(acme).filter(kind="topic").values("pk")
         ).delete()
+    assert reviewer.get(f"/topics/{fact}/").headers["Location"] == f"/memory/{fact}/"
     displayed = page(reviewer, "/memory/", kind="topic")
     assert "Keywords only" in displayed
     assert "Tea · Tea" not in displayed

@@ -15,16 +15,20 @@ url, key, *rest = sys.argv[1:]
 
 
 async def use(client):
-    seen = {}
     tools = (await client.list_tools()).tools
+    seen = {"called": [], "errors": {}}
     seen["tools"] = {tool.name: tool.model_dump(by_alias=True, mode="json") for tool in tools}
-    stored = await client.call_tool(
-        "memory_store", {"text": "Ann is allergic to peanuts.", "user_id": "ann"}
-    )
-    seen["stored"] = stored.structured_content
-    memory_id = stored.structured_content["id"]
-    results = await client.call_tool("memory_search", {"query": "peanuts", "user_id": "ann"})
-    seen["found"] = [hit["text"] for hit in results.structured_content["results"]]
+
+    async def call(tool, **arguments):
+        """Call a tool; the client checks the result against the schema of the tool."""
+        seen["called"].append(tool)
+        return (await client.call_tool(tool, arguments)).structured_content
+
+    stored = await call("memory_store", text="Ann is allergic to peanuts.", user_id="ann")
+    memory_id = stored["id"]
+    results = await call("memory_search", query="peanuts", user_id="ann")
+    seen["found"] = [hit["text"] for hit in results["results"]]
+    seen["got"] = (await call("memory_get", id=memory_id))["text"]
     read = await client.read_resource(f"km://memory/{memory_id}")
     seen["read"] = json.loads(read.contents[0].text)["text"]
     seen["templates"] = [
@@ -35,31 +39,24 @@ async def use(client):
         "assemble_context", {"question": "What may Ann not eat?", "user_id": "ann"}
     )
     seen["prompt"] = [message.content.text for message in prompt.messages]
-    archived = await client.call_tool(
-        "archive_tool_result",
-        {"tool_name": "crawl", "result": "A long page. " * 2000, "conversation_id": "c1"},
-    )
-    seen["archived"] = archived.structured_content["archived"]
-    updated = await client.call_tool(
-        "memory_update", {"id": memory_id, "text": "Ann may eat no nuts at all."}
-    )
-    seen["updated"] = updated.structured_content["text"]
-    injected = await client.call_tool("memory_inject", {"query": "nuts", "user_id": "ann"})
-    seen["injected"] = injected.structured_content["text"]
-    rules = await client.call_tool("rules_evaluate", {"context": {"intent": "json"}})
-    seen["rules"] = rules.structured_content["matched"]
-    selected = await client.call_tool(
-        "tools_select", {"context": {"intent": "json"}, "candidates": ["bash", "search"]}
-    )
-    seen["selected"] = selected.structured_content["selection"]["allowed"]
-    forgotten = await client.call_tool("memory_forget", {"id": memory_id})
-    seen["forgotten"] = forgotten.structured_content["status"]
+    page = {"tool_name": "crawl", "result": "A long page. " * 2000, "conversation_id": "c1"}
+    archived = await call("archive_tool_result", **page)
+    seen["archived"] = archived["archived"]
+    seen["loaded"] = bool(await call("load_tool_history", uuid=archived["archive"]["uuid"]))
+    updated = await call("memory_update", id=memory_id, text="Ann may eat no nuts at all.")
+    seen["updated"] = updated["text"]
+    seen["injected"] = (await call("memory_inject", query="nuts", user_id="ann"))["text"]
+    seen["knowledge"] = (await call("knowledge_search", query="tea"))["results"]
+    seen["rules"] = (await call("rules_evaluate", context={"intent": "json"}))["matched"]
+    candidates = ["bash", "search"]
+    selected = await call("tools_select", context={"intent": "json"}, candidates=candidates)
+    seen["selected"] = selected["selection"]["allowed"]
+    seen["forgotten"] = (await call("memory_forget", id=memory_id))["status"]
     errors = {
         "bad_argument": ("memory_search", {"query": "x", "colour": "red"}),
         "missing": ("memory_get", {"id": "0190a7a0-0000-7000-8000-000000000000"}),
         "blank": ("memory_store", {"text": ""}),
     }
-    seen["errors"] = {}
     for name, (tool, arguments) in errors.items():
         result = await client.call_tool(tool, arguments)
         seen["errors"][name] = [result.is_error, result.content[0].text]

@@ -1,6 +1,7 @@
 """fsck reports wrong vectors, postings and references."""
 
-import pytest
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from kmapp.accounts.acting import acting
 from kmapp.search.packing import pack_recent
@@ -8,15 +9,19 @@ from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 from tests import makers
 from tests.kernel.fsck.fixtures import Ledger
+from tests.kernel.fsck.tampering import Intruder
 
 
 def list_bad_postings(ledger: Ledger) -> dict[str, str]:
     return {p["object"]: p["message"] for p in ledger.problems() if p["kind"] == "posting"}
 
 
-def test_ready_vectors_without_values_are_reported(ledger: Ledger) -> None:
+def test_missing_codes_and_ready_vectors_without_values_are_reported(ledger: Ledger) -> None:
     makers.settle()
     assert ledger.problems() == []
+    ledger.intruder.run("UPDATE search_indexeddocument SET coding = 0")
+    message = "its vectors have no codes, and it does not wait for them"
+    assert {*list_bad_postings(ledger).values()} == {message}
     one, two = ledger.ids("search_vector")[:2]
     ledger.intruder.run("UPDATE search_vector SET embedding = NULL WHERE id = %s", one)
     names = ledger.intruder.run("SELECT indexname FROM pg_indexes WHERE indexdef LIKE '%%hnsw%%'")
@@ -30,38 +35,51 @@ def test_ready_vectors_without_values_are_reported(ledger: Ledger) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("statement", "message"),
-    [
-        ("DELETE FROM search_indexeddocument WHERE document = %s", "its words are not indexed"),
-        (
-            "UPDATE search_indexeddocument SET length = length + 1 WHERE document = %s",
-            "its terms do not add up to its length",
-        ),
-    ],
-)
-def test_missing_words_are_reported(ledger: Ledger, statement: str, message: str) -> None:
+def test_missing_words_are_reported(ledger: Ledger) -> None:
     with acting(ledger.account):
-        entry = MemoryEntry.objects.of(ledger.account).first()
-    assert entry is not None
-    ledger.intruder.run(statement, entry.pk)
-    assert list_bad_postings(ledger)[f"memory.memoryentry:{entry.pk}"] == message
+        one, two = MemoryEntry.objects.of(ledger.account).order_by("pk")[:2]
+    indexed = "search_indexeddocument"
+    ledger.intruder.run(f"DELETE FROM {indexed} WHERE document = %s", one.pk)  # noqa: S608
+    ledger.intruder.run(f"UPDATE {indexed} SET length = length + 1 WHERE document = %s", two.pk)  # noqa: S608
+    bad = list_bad_postings(ledger)
+    assert bad[f"memory.memoryentry:{one.pk}"] == "its words are not indexed"
+    assert bad[f"memory.memoryentry:{two.pk}"] == "its terms do not add up to its length"
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "DELETE FROM search_packedpostings WHERE term = %s",
-        "UPDATE search_packedpostings SET postings = postings || postings WHERE term = %s",
-        "UPDATE search_packedpostings SET term = term || 'x' WHERE term = %s",
-    ],
-)
-def test_wrong_packed_postings_are_reported(ledger: Ledger, statement: str) -> None:
+@contextmanager
+def restored(intruder: Intruder, table: str) -> Iterator[None]:
+    """Restore the rows of a table afterwards."""
+    intruder.run(f"CREATE TEMP TABLE saved AS TABLE {table}")
+    yield
+    intruder.run(f"DELETE FROM {table}")  # noqa: S608
+    intruder.run(f"INSERT INTO {table} TABLE saved")
+    intruder.run("DROP TABLE saved")
+
+
+def test_wrong_packed_postings_and_reader_groups_are_reported(ledger: Ledger) -> None:
     pack_recent(ledger.account.pk, COLLECTION, at_least=1)
     assert list_bad_postings(ledger) == {}
-    term = ledger.intruder.one("SELECT term FROM search_packedpostings LIMIT 1")
-    ledger.intruder.run(statement, term)
-    assert f"{COLLECTION}:{term}" in list_bad_postings(ledger)
+    postings, groups = "search_packedpostings", "search_packedreadergroup"
+    term = ledger.intruder.one(f"SELECT term FROM {postings} LIMIT 1")  # noqa: S608
+    for change in (
+        f"DELETE FROM {postings}",  # noqa: S608
+        f"UPDATE {postings} SET postings = postings || postings",  # noqa: S608
+        f"UPDATE {postings} SET term = term || 'x'",  # noqa: S608
+    ):
+        with restored(ledger.intruder, postings):
+            ledger.intruder.run(f"{change} WHERE term = %s", term)
+            assert f"{COLLECTION}:{term}" in list_bad_postings(ledger), change
+    group = ledger.intruder.one(f"SELECT reader_group FROM {groups} LIMIT 1")  # noqa: S608
+    message = "its packed numbers are not those of its documents"
+    for change in (
+        f"DELETE FROM {groups}",  # noqa: S608
+        f"UPDATE {groups} SET numbers = numbers || '\\x00001000'",  # noqa: S608
+        f"UPDATE {groups} SET reader_group = 'user:x'",  # noqa: S608
+    ):
+        with restored(ledger.intruder, groups):
+            ledger.intruder.run(f"{change} WHERE reader_group = %s", group)
+            assert list_bad_postings(ledger)[f"{COLLECTION}:{group}"] == message, change
+    assert list_bad_postings(ledger) == {}
 
 
 def test_edge_into_another_account_is_reported(ledger: Ledger) -> None:
@@ -77,29 +95,3 @@ def test_edge_into_another_account_is_reported(ledger: Ledger) -> None:
     assert [p["message"] for p in results] == [
         "dst_id names no row of memory_memoryentry in this account"
     ]
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "DELETE FROM search_packedreadergroup WHERE reader_group = %s",
-        "UPDATE search_packedreadergroup SET numbers = numbers || '\\x00001000'"
-        " WHERE reader_group = %s",
-        "UPDATE search_packedreadergroup SET reader_group = 'user:x' WHERE reader_group = %s",
-    ],
-)
-def test_wrong_reader_groups_are_reported(ledger: Ledger, statement: str) -> None:
-    pack_recent(ledger.account.pk, COLLECTION, at_least=1)
-    assert list_bad_postings(ledger) == {}
-    reader_group = ledger.intruder.one("SELECT reader_group FROM search_packedreadergroup LIMIT 1")
-    ledger.intruder.run(statement, reader_group)
-    message = "its packed numbers are not those of its documents"
-    assert list_bad_postings(ledger)[f"{COLLECTION}:{reader_group}"] == message
-
-
-def test_documents_without_codes_are_reported(ledger: Ledger) -> None:
-    makers.settle()
-    assert list_bad_postings(ledger) == {}
-    ledger.intruder.run("UPDATE search_indexeddocument SET coding = 0")
-    message = "its vectors have no codes, and it does not wait for them"
-    assert {*list_bad_postings(ledger).values()} == {message}

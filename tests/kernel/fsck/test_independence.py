@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from django.apps import apps
 
 import kmapp.ledger.fsck
@@ -45,18 +44,15 @@ def test_fsck_knows_every_table_that_the_models_seal() -> None:
         assert history.table in {model._meta.db_table for model in apps.get_models()}
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_fsck_and_ledger_hash_equally() -> None:
+    salt = bytes(16)
+    values: tuple[Any, ...] = (
         *(None, True, 0, -1, 2**53 - 1, 0.1, 1e-7, 1.0, -0.0, 1e15),
         *("", "é中😀", '"\\\n', [], {}, {"b": [1.5, {"a": None}], "a": "x"}),
-    ],
-    ids=range(16),
-)
-def test_fsck_and_ledger_hash_equally(value: Any) -> None:
-    salt = bytes(16)
-    assert compute_digest(salt, parse_jsonb(json.dumps(value))) == digest(salt, value)
-    assert parse_jsonb(encode_canonical(value).decode()) == value
+    )
+    for value in values:
+        assert compute_digest(salt, parse_jsonb(json.dumps(value))) == digest(salt, value), value
+        assert parse_jsonb(encode_canonical(value).decode()) == value, value
 
 
 def test_intruder_reproduces_the_commit_hash(ledger: Ledger) -> None:
