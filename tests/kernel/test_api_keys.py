@@ -82,7 +82,8 @@ def test_only_the_own_account_may_be_named(agent: Client, acme: Account, rival: 
     for field in ("account_id", "tenant_id"):
         for own in (str(acme.pk), str(acme.pk).upper(), acme.slug, "default", None):
             assert send(field, own).status_code == 201, own
-        for other in (str(rival.pk), "rival", "", 7, ["x"], {}):
+        others: tuple[Any, ...] = (str(rival.pk), "rival", "", 7, ["x"], {})
+        for other in others:
             answer = send(field, other)
             assert (answer.status_code, answer.json()["error"]) == (403, "identity_mismatch"), other
         assert agent.get(f"/v1/notes?text=a&{field}={rival.pk}").status_code == 403

@@ -218,7 +218,8 @@ def test_condition_matches() -> None:
 
 
 def test_other_context_matches_only_the_empty_condition() -> None:
-    for context in (None, [], "json", 3, True):
+    contexts: tuple[Any, ...] = (None, [], "json", 3, True)
+    for context in contexts:
         assert not compile_condition({"intent": "json"}).matches(context), context
         assert compile_condition({}).matches(context), context
 
