@@ -143,12 +143,17 @@ class _Ingestion:
     def _has_same_content(self, existing: KnowledgeDocument, prepared: PreparedDelivery) -> bool:
         """Return whether a document need not be parsed again.
 
-        An archive with a new revision must be, because its files get that revision.
+        An archive with a new revision must be, because its files get that revision. A page with
+        another address must be fetched from there, although both have no digest yet.
         """
-        is_finished = not existing.removed_at and existing.state != State.FAILED
-        revision = self._get_revision(prepared.delivery)
+        delivery = prepared.delivery
+        if existing.removed_at or existing.state == State.FAILED:
+            return False
+        if delivery.to_fetch and existing.url != delivery.url:
+            return False
+        revision = self._get_revision(delivery)
         is_new_archive = prepared.format == ARCHIVE and existing.revision != revision
-        return is_finished and existing.sha256 == prepared.delivery.sha256 and not is_new_archive
+        return existing.sha256 == delivery.sha256 and not is_new_archive
 
     def _get_revision(self, delivery: Delivery) -> str:
         return delivery.revision or self.source.revision

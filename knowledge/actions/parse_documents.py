@@ -103,13 +103,15 @@ def _store_text(document: KnowledgeDocument, parsed: ParsedText) -> None:
 
 
 def lock_pending(document: KnowledgeDocument) -> KnowledgeDocument | None:
-    """Lock and return the document if this file is still pending.
+    """Lock and return the document if this file, or the page at this address, is still pending.
 
     A newer delivery has its own job. Returns None if the source removed the document meanwhile.
     """
     if lock_source(document.account_id, document.source_id) is None:
         return None  # erased meanwhile
     rows = KnowledgeDocument.objects.of(document.account_id).not_removed()
+    if not document.sha256:
+        rows = rows.filter(url=document.url)
     return (
         rows.select_for_update(no_key=True)
         .filter(pk=document.pk, state=State.PENDING, sha256=document.sha256)
