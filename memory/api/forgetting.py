@@ -19,6 +19,7 @@ from memory.actions import bulk_review, review
 from memory.actions.bulk_review import StartedRun, get_progress
 from memory.actions.confirmation_tickets import TICKET_LIFETIME
 from memory.actions.review import Decision
+from memory.actions.versions import lock_entry
 from memory.api import serialize
 from memory.api.lookup import filter_forgettable, get_entry
 from memory.api.request_serializers import EntryFilters, select_owner_filters
@@ -100,6 +101,8 @@ class Forget(AgentView):
         entry = get_entry(self.account, filter_forgettable(self.request.auth, data), data)
         if entry.status == MemoryEntry.Status.FORGOTTEN:
             return entry
+        # Locked, so that nobody can approve it between this check and the change.
+        entry = lock_entry(self.account, entry.pk)
         this = MemoryEntry.objects.of(self.account).filter(pk=entry.pk)
         everyones = entry.visibility == MemoryEntry.Visibility.ACCOUNT
         if everyones and bulk_review.requiring_review(self.account, self.actor, this).exists():
