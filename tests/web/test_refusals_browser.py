@@ -44,9 +44,7 @@ def test_changed_count_decides_nothing(reviewer: Visitor, acme: Account) -> None
     propose(acme, "Third words.")
     page.wait_for_load_state("networkidle")
     dialog.get_by_role("button", name="Approve").click()
-    expect(
-        page.get_by_text("The number of proposals changed after you opened this page.")
-    ).to_be_visible()
+    expect(page.get_by_text("The proposals changed after you opened this page.")).to_be_visible()
     expect(page.get_by_text("all 3 pending proposals")).to_be_visible()
     with acting(acme):
         assert MemoryEntry.objects.awaiting_review().count() == 3
