@@ -117,5 +117,5 @@ def test_reading_a_long_history(warm: Agent, max_queries: MaxQueries) -> None:
 def test_update_and_forget(warm: Agent, max_queries: MaxQueries) -> None:
     with max_queries(26):
         warm.post("memory/update", {"client_id": "warm0", "text": "Another thing."}, 200)
-    with max_queries(16):
+    with max_queries(17):
         warm.post("memory/forget", {"client_id": "warm0"})
