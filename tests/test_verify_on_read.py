@@ -129,11 +129,14 @@ def test_memory_as_of_a_time_is_verified_too(
     agent.post("memory/update", {"id": pk, "text": "The spare key is lost.", **OWNER}, 200)
     assert agent.post("memory/get", {"id": pk, **then}, 200)["text"] == TEXT
     assert agent.post("memory/list", then, 200)["results"][0]["text"] == TEXT
+    assert len(agent.get(f"memory/{pk}/history", 200, **OWNER)["versions"]) == 2
     spoil = 'UPDATE memory_memoryversion SET state = state || \'{"content": "Sold."}\''
     intruder.run(f"{spoil} WHERE version = 1")
     assert agent.post("memory/get", {"id": pk, **then}, 404)["error"] == "withheld"
     list_results = agent.post("memory/list", then, 200)
     assert (list_results["results"], list_results["withheld"]) == ([], 1)
+    history = agent.get(f"memory/{pk}/history", 200, **OWNER)
+    assert ([each["version"] for each in history["versions"]], history["withheld"]) == ([2], 1)
 
 
 def test_change_between_two_statements_is_no_mismatch(acme: Account, agent: Agent) -> None:

@@ -15,6 +15,7 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from kmapp.ledger.canonical import MAX_INTEGER
 from kmapp.ledger.models import Commit
+from kmapp.ledger.sealed_reads import Key, withhold_states
 from kmapp.ledger.verify import verify_account
 from memory.api import serialize
 from memory.api.ledger_response_types import (
@@ -23,7 +24,7 @@ from memory.api.ledger_response_types import (
     LedgerCommit,
     VerifyAnswer,
 )
-from memory.api.lookup import filter_readable
+from memory.api.lookup import filter_readable, refuse_mismatch
 from memory.api.recall import build_search_request
 from memory.api.request_serializers import OwnerIds, SearchInput
 from memory.api.response_types import SearchAnswer
@@ -80,13 +81,18 @@ class History(AgentView):
     def get(self, request: Request, pk: UUID) -> Response:
         page = parse(HistoryInput, request)
         with acting(self.account):
-            if not filter_readable(self.request.auth, page).filter(pk=pk).exists():
+            readable = filter_readable(self.request.auth, page).with_verify_on_read(self.account)
+            entry = readable.filter(pk=pk).first()
+            if entry is None:
                 raise NotFound("Memory not found.")
+            refuse_mismatch(self.account, entry)
             rows = list(
                 MemoryVersion.objects.of(self.account)
                 .filter(entry_id=pk, version__gt=page["after"])
                 .order_by("version")[: page["limit"]]
             )
+            if entry.verify_on_read:
+                rows = withhold_states(self.account, Key.of(entry), rows)
             commits = Commit.objects.of(self.account).in_bulk([row.commit_id for row in rows])
             serialized = [
                 serialize.serialize_version(row, commits.get(row.commit_id)) for row in rows
