@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
@@ -127,6 +129,28 @@ def test_command_line(run_client: Run, program: list[Path]) -> None:
     assert seen["delete"]["data"]["deleted"] is True
     assert seen["delete_all"]["status"] == "success"
     assert seen["after"]["count"] == 0
+
+
+def test_a_page_of_owners_reads_no_other_owners(agent: Client, acme: Account) -> None:
+    names = {"user": ["ann", "bob", "eve"], "agent": ["bot"], "run": ["r1", "r2"]}
+    for kind, owners in names.items():
+        for name in owners:
+            makers.write(acme, "Tea.", "Milk.", **{f"{kind}_id": name})
+    expected = [(kind, name) for kind, owners in names.items() for name in owners]
+    listed = []
+    for number in range(1, 5):
+        with CaptureQueriesContext(connection) as queries:
+            page = agent.get("/v1/entities/", {"page": number, "page_size": 2}).json()
+        entries = [each["sql"] for each in queries if "memory_memoryentry" in each["sql"]]
+        groups = [sql for sql in entries if "GROUP BY" in sql]
+        assert len(groups) <= 2
+        assert all(" LIMIT " in sql for sql in groups)
+        assert (page["count"], page["next"] is None) == (6, number >= 3)
+        totals = [page[f"total_{kind}s"] for kind in ("user", "agent", "app", "run")]
+        assert totals == [3, 1, 0, 2]
+        assert {each["total_memories"] for each in page["results"]} <= {2}
+        listed.append([(each["type"], each["name"]) for each in page["results"]])
+    assert listed == [expected[:2], expected[2:4], expected[4:], []]
 
 
 def test_webhooks_send_the_payload_of_mem0(
