@@ -2,9 +2,10 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from uuid import UUID
 
 from django.utils import timezone
@@ -102,6 +103,7 @@ class _Ingestion:
         self.texts: list[KnowledgeText] = []
         self.chunked_texts: list[ChunkedText] = []
         self.unparsed: list[tuple[KnowledgeDocument, Delivery]] = []
+        self.former_titles: dict[UUID, str] = {}  # digests, of those without a delivered title
 
     def add(self, prepared: PreparedDelivery, existing: KnowledgeDocument | None) -> None:
         delivery = prepared.delivery
@@ -139,6 +141,9 @@ class _Ingestion:
             )
         elif not prepared.error:
             self.unparsed.append((document, delivery))
+            if not delivery.title:
+                former_title = delivery.former_title or digest_title(title_before)
+                self.former_titles[document.pk] = former_title
 
     def _has_same_content(self, existing: KnowledgeDocument, prepared: PreparedDelivery) -> bool:
         """Return whether a document need not be parsed again.
@@ -212,7 +217,10 @@ class _Ingestion:
                     account_id=self.account_id, document=document, number=number, data=piece
                 ).save(force_insert=True)
         self.result.events = enqueue_parsing(
-            self.account_id, [document for document, _ in self.unparsed], self.commit.id
+            self.account_id,
+            [document for document, _ in self.unparsed],
+            self.commit.id,
+            self.former_titles,
         )
 
     def remove(self, documents: Sequence[KnowledgeDocument]) -> None:
@@ -257,13 +265,27 @@ def find_or_build_text(
     return text, True
 
 
+def digest_title(title: str) -> str:
+    return hashlib.sha256(title.encode()).hexdigest()
+
+
 def enqueue_parsing(
-    account_id: UUID, documents: Sequence[KnowledgeDocument], job: UUID
+    account_id: UUID,
+    documents: Sequence[KnowledgeDocument],
+    job: UUID,
+    former_titles: Mapping[UUID, str] = MappingProxyType({}),
 ) -> list[UUID]:
-    """Queue files for parsing and pages for fetching. Return the ids of the events, in order."""
+    """Queue files for parsing and pages for fetching. Return the ids of the events, in order.
+
+    The title that a file states replaces the one whose digest is in `former_titles`, and no title
+    that is delivered in the meantime.
+    """
     tasks: dict[str, list[Task]] = {READ: [], FETCH: []}
     for document in documents:
-        task = Task(job_key=f"{document.pk}:{job}", payload={"document": str(document.pk)})
+        payload = {"document": str(document.pk)}
+        if document.pk in former_titles:
+            payload["former_title"] = former_titles[document.pk]
+        task = Task(job_key=f"{document.pk}:{job}", payload=payload)
         tasks[READ if document.sha256 else FETCH].append(task)
     events = publish(account_id, READ, tasks[READ]) | publish(account_id, FETCH, tasks[FETCH])
     return [events[f"{document.pk}:{job}"] for document in documents]

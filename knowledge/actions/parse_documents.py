@@ -16,7 +16,13 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, DomainError, NotFound
 from kmapp.ledger.actions import recording
 from knowledge.actions.chunks import ChunkedText, replace_chunks
-from knowledge.actions.ingest import COLUMNS, enqueue_parsing, find_or_build_text, ingest_deliveries
+from knowledge.actions.ingest import (
+    COLUMNS,
+    digest_title,
+    enqueue_parsing,
+    find_or_build_text,
+    ingest_deliveries,
+)
 from knowledge.actions.prepare_delivery import (
     UNSUPPORTED_TYPE,
     Delivery,
@@ -36,8 +42,11 @@ BATCH_BYTES = 1024 * 1024
 State = KnowledgeDocument.State
 
 
-def parse_document(account_id: UUID, document_id: UUID) -> None:
-    """Parse a pending file, outside of any transaction, or store why that failed."""
+def parse_document(account_id: UUID, document_id: UUID, former_title: str = "") -> None:
+    """Parse a pending file, outside of any transaction, or store why that failed.
+
+    The file may replace the title with the digest `former_title`.
+    """
     with acting(account_id):
         rows = KnowledgeDocument.objects.of(account_id).not_removed().select_related("source")
         document = rows.filter(pk=document_id, state=State.PENDING).first()
@@ -51,7 +60,7 @@ def parse_document(account_id: UUID, document_id: UUID) -> None:
             if form == ARCHIVE:
                 unpack_archive(document, unpack_in_sandbox(file))
             else:
-                _store_text(document, _parse_file(document, form, file))
+                _store_text(document, _parse_file(document, form, file), former_title)
     except (CannotParse, DomainError) as error:
         fail_document(document, str(error))
 
@@ -74,11 +83,11 @@ def _open_original(document: KnowledgeDocument) -> Iterator[BinaryIO]:
 def _parse_file(document: KnowledgeDocument, form: Format, file: BinaryIO) -> ParsedText:
     chunk_settings = build_chunk_settings(form, document.source.index_versions)
     parsed = parse_in_sandbox(form.parser or "text", file, chunk_settings)
-    title = document.title or parsed.title or extract_title(document.ref, parsed.text, form.shape)
+    title = parsed.title or extract_title(document.ref, parsed.text, form.shape)
     return ParsedText(text=parsed.text, format=form, title=title, chunks=parsed.chunks)
 
 
-def _store_text(document: KnowledgeDocument, parsed: ParsedText) -> None:
+def _store_text(document: KnowledgeDocument, parsed: ParsedText, former_title: str) -> None:
     with acting(document.account_id):
         locked = lock_pending(document)
         if locked is None:
@@ -86,7 +95,8 @@ def _store_text(document: KnowledgeDocument, parsed: ParsedText) -> None:
         title_before = locked.title
         with recording(locked.account_id, SYSTEM) as commit:
             # A delivery may have stated a title while the file was parsed.
-            locked.title = locked.title or parsed.title
+            if not locked.title or digest_title(locked.title) == former_title:
+                locked.title = parsed.title
             locked.state, locked.error = State.READY, ""
             locked.commit_id = commit.id
             text, is_new = find_or_build_text(locked, parsed, commit)

@@ -40,6 +40,7 @@ class Delivery:
     ref: str
     pieces: Iterable[bytes]  # can be iterated more than once
     title: str = ""
+    former_title: str = ""  # digest of a title that the file may replace, if not the current one
     mime: str = ""
     url: str = ""
     revision: str = ""

@@ -17,13 +17,15 @@ PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 @on(READ, name="knowledge.handlers.read", queue="extraction", one_per_host=True)
 def read(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        parse_document(job.account_id, UUID(job.payload["document"]))
+        document, former_title = UUID(job.payload["document"]), job.payload.get("former_title", "")
+        parse_document(job.account_id, document, former_title)
 
 
 @on(FETCH, name="knowledge.handlers.fetch", queue="extraction")
 def fetch(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        fetch_document(job.account_id, UUID(job.payload["document"]))
+        document, former_title = UUID(job.payload["document"]), job.payload.get("former_title", "")
+        fetch_document(job.account_id, document, former_title)
 
 
 @on(EMBED, name="knowledge.handlers.embed", queue="embedding")

@@ -14,9 +14,12 @@ import pptx
 import pytest
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import retry_document
-from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
+from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
 from knowledge.parsing import sandbox
 from knowledge.parsing.sandbox import CannotParse, unpack_in_sandbox
 from tests import makers
@@ -99,6 +102,32 @@ def test_every_file_type_is_parsed(acme: Account, name: str, data: bytes, conten
         assert "alert" not in text
         for chunk in KnowledgeChunk.objects.of(acme):
             assert text[chunk.start : chunk.end] == chunk.text
+
+
+def titled_page(title: str) -> bytes:
+    return f"<html><head><title>{title}</title></head><body><p>Oolong.</p></body></html>".encode()
+
+
+def test_replaced_file_has_its_own_title(acme: Account) -> None:
+    for title in ("Report 2024", "Report 2025"):
+        deliver(acme, {"a.html": titled_page(title)})
+        settle()
+        assert makers.get(KnowledgeDocument, acme).title == title
+    assert makers.count(KnowledgeText, acme) == 1
+
+
+def test_title_delivered_for_a_pending_file_stays(acme: Account) -> None:
+    deliver(acme, {"a.html": titled_page("Report 2024")})
+    settle()
+    data = titled_page("Report 2025")
+    deliver(acme, {"a.html": data})
+    source = makers.get(KnowledgeSource, acme)
+    prepared = prepare_deliveries(source, [Delivery.of("a.html", data, title="Yearly report")])
+    with acting(acme):
+        ingest_deliveries(source, SYSTEM, prepared)
+    settle()
+    document = makers.get(KnowledgeDocument, acme)
+    assert (document.title, document.state) == ("Yearly report", "ready")
 
 
 def test_pdf_pages_are_separate_chunks(acme: Account) -> None:
