@@ -15,6 +15,7 @@ from django.test import Client
 from django.utils.timezone import now
 from pytest_django import Settings
 
+from interop.hindsight.memories import LIMITS
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.errors import Unavailable
 from kmapp.outbox.actions import deliver_due
@@ -152,6 +153,32 @@ def test_asterisk_is_no_document_id(agent: Client) -> None:
     refused = retain(agent, {"content": "Coffee.", "document_id": "*"})
     assert refused["issues"][0]["path"] == "document_id"
     assert document_text(agent) == "Tea."
+
+
+@pytest.mark.parametrize(
+    ("others", "matching", "condition"),
+    [
+        ({}, {"strategy": "experience"}, {"types": ["experience"]}),
+        ({"tags": ["tea"]}, {}, {"tags": [], "tags_match": "exact"}),
+        (
+            {"tags": ["tea", "black"]},
+            {"tags": ["tea"]},
+            {"tags": ["tea"], "tags_match": "exact"},
+        ),
+    ],
+    ids=["types", "no_tags", "tags"],
+)
+def test_recall_finds_matching_memories_below_the_limit(
+    agent: Client, others: dict[str, Any], matching: dict[str, Any], condition: dict[str, Any]
+) -> None:
+    texts = [f"Mira drinks tea number {number}." for number in range(LIMITS["low"] + 5)]
+    retain(agent, *({"content": text, **others} for text in texts))
+    retain(agent, *({"content": f"Tea, {name}.", **matching} for name in ("once", "twice")))
+    query = {"query": "What tea does Mira drink?", "budget": "low"}
+    everything = agent.post(f"{BANK}/memories/recall", query, "application/json").json()
+    assert len(everything["results"]) == LIMITS["low"]
+    answer = agent.post(f"{BANK}/memories/recall", {**query, **condition}, "application/json")
+    assert {each["text"] for each in answer.json()["results"]} == {"Tea, once.", "Tea, twice."}
 
 
 @pytest.fixture
