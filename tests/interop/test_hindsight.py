@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from typing import Any
 from uuid import uuid4
@@ -16,6 +17,7 @@ from django.utils.timezone import now
 from pytest_django import Settings
 
 from interop.hindsight.memories import LIMITS
+from interop.hindsight.retain import Retain
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.errors import Unavailable
 from kmapp.outbox.actions import deliver_due
@@ -28,6 +30,7 @@ from tests.injection_corpus import INJECTIONS
 from tests.interop.conftest import Run
 from tests.makers import rows, set_policy, settle, update
 from tests.memory.chat_model import configure_chat
+from tests.race import run_on_own_connection
 
 BANK = "/v1/default/banks/b"
 ANSWER = {"recommendation": "Python", "reasons": ["It is well suited."], "confidence": None}
@@ -126,6 +129,30 @@ def test_a_retry_forgets_what_the_first_attempt_could_not(
         assert retain(agent, item, **deepcopy(repeated))["error"] == "unavailable"
     assert retain(agent, item, **deepcopy(repeated))["success"]
     assert document_text(agent) == "Coffee."
+
+
+def test_concurrent_retains_leave_one_text(
+    committed: str, key: tuple[ApiKey, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients = [Client(headers={"Authorization": f"Bearer {key[1]}"}) for _ in range(2)]
+    retain(clients[0], {"content": "Tea.", "document_id": "d"})
+    both, post_native = threading.Barrier(2), Retain.post_native
+
+    def write_at_once(view: Retain, path: str, *arguments: Any, **options: Any) -> Any:
+        if path == "/v1/memory/write":
+            both.wait(timeout=60)
+        return post_native(view, path, *arguments, **options)
+
+    monkeypatch.setattr(Retain, "post_native", write_at_once)
+
+    def replace(client: Client, text: str) -> Any:
+        item = {"content": text, "document_id": "d"}
+        return run_on_own_connection(lambda: retain(client, item))
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(replace, clients, ("Coffee.", "Milk.")))
+    assert all(answer.get("success") for answer in answers), answers
+    assert document_text(clients[0]) in ("Coffee.", "Milk.")
 
 
 def refuse(*_: Any) -> None:
