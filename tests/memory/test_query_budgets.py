@@ -110,7 +110,7 @@ def test_reading_a_long_history(warm: Agent, max_queries: MaxQueries) -> None:
         assert len(warm.get(f"memory/{pk}/history")["versions"]) == 6
     with max_queries(6):
         assert len(warm.get("memory/commits")["commits"]) > 6
-    with max_queries(12):
+    with max_queries(13):
         assert warm.get("memory/verify")["ok"]
 
 
