@@ -192,3 +192,15 @@ def test_agent_input_is_escaped(reviewer: Client, acme: Account) -> None:
         body = page(reviewer.get(path)).partition("<body")[2]
         for markup in ("<script>alert", "<img src=x", "\u202e"):
             assert markup not in body, path
+
+
+def test_rules_of_the_default_scope_are_listed(acme: Account) -> None:
+    rule(acme, "Everywhere")
+    rule(acme, "In the team", scope="team")
+    agent = makers.agent(acme)
+    for scope, names in (
+        ("default", ["Everywhere"]),
+        ("", ["Everywhere"]),
+        ("team", ["In the team"]),
+    ):
+        assert [each["name"] for each in agent.get("rules", scope=scope)["rules"]] == names, scope
