@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from context.models.archives import ArchiveScope
 from context.reports.people import SOURCES, count_rows, export_person
+from context.reports.sessions import list_sessions_of
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
@@ -122,6 +123,15 @@ def test_every_table_with_the_id_of_a_person_is_exported() -> None:
         if field.attname == "user_id" and not field.is_relation
     }
     assert models <= {source.model for source in SOURCES}
+
+
+def test_sessions_of_a_person_count_no_rows_of_others(acme: Account) -> None:
+    makers.write(acme, "Mira's.", user_id="mira", run_id="r")
+    makers.write(acme, "Jonas's.", "Also his.", user_id="jonas", run_id="r")
+    with acting(acme):
+        for user_id, number in (("mira", 1), ("jonas", 2)):
+            [session] = list_sessions_of(acme.pk, user_id)
+            assert (session.user_id, session.counts) == (user_id, {"memory": number})
 
 
 def test_only_admins_export_and_only_what_exists(
