@@ -9,8 +9,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
+from interop.mem0 import memories
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from memory.actions import review
 from memory.models import MemoryEntry
 from tests import makers
 from tests.interop.conftest import NODE, NODE_PACKAGES, PYTHON, Run
@@ -151,6 +153,24 @@ def test_a_page_of_owners_reads_no_other_owners(agent: Client, acme: Account) ->
         assert {each["total_memories"] for each in page["results"]} <= {2}
         listed.append([(each["type"], each["name"]) for each in page["results"]])
     assert listed == [expected[:2], expected[2:4], expected[4:], []]
+
+
+def test_history_has_the_newest_versions(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [entry] = makers.write(acme, "Tea 0.", user_id="ann")
+    with acting(acme):
+        for number in range(1, 5):
+            review.edit(makers.decision(entry), {"content": f"Tea {number}."})
+
+    def read_texts() -> list[str]:
+        history = agent.get(f"/v1/memories/{entry.pk}/history/").json()
+        return [each["new_memory"] for each in history]
+
+    monkeypatch.setattr(memories, "VERSIONS_PAGE", 2)
+    assert read_texts() == [f"Tea {number}." for number in range(5)]
+    monkeypatch.setattr(memories, "MAX_VERSIONS", 3)
+    assert read_texts() == ["Tea 2.", "Tea 3.", "Tea 4."]
 
 
 def test_webhooks_send_the_payload_of_mem0(
