@@ -10,8 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from interop.mem0 import memories
+from interop.mem0.owner_filters import split_by_owner
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.errors import Invalid
 from memory.actions import review
 from memory.models import MemoryEntry
 from tests import makers
@@ -153,6 +155,19 @@ def test_a_page_of_owners_reads_no_other_owners(agent: Client, acme: Account) ->
         assert {each["total_memories"] for each in page["results"]} <= {2}
         listed.append([(each["type"], each["name"]) for each in page["results"]])
     assert listed == [expected[:2], expected[2:4], expected[4:], []]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"OR": [{"kind": "fact"}]}] * 2_000,
+        [*[{"OR": [{"kind": "fact"}, {"kind": "event"}]}] * 40, {"OR": []}],
+    ],
+    ids=["deep", "many"],
+)
+def test_filters_with_too_many_alternatives_are_refused(parts: list[Any]) -> None:
+    with pytest.raises(Invalid, match="too many alternatives|more than 50 conditions"):
+        split_by_owner({"AND": parts})
 
 
 def test_history_has_the_newest_versions(
