@@ -183,6 +183,28 @@ def test_archive_files_are_added_and_removed(acme: Account) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        ("说明/安装.md", "gb18030"),
+        ("朱镕基.md", "gb18030"),
+        ("说明.md", "utf-8"),
+        ("Müller.md", "cp437"),
+        ("Größe über.md", "cp437"),
+    ],
+)
+def test_names_in_archives_without_the_flag_for_utf_8(
+    acme: Account, name: str, encoding: str
+) -> None:
+    raw = name.encode(encoding)
+    placeholder = b"x" * len(raw)  # zipfile sets the flag for other names
+    archive = zip_archive({placeholder.decode(): b"# A"}).replace(placeholder, raw)
+    deliver(acme, {"repo.zip": archive})
+    settle()
+    refs = {document.ref for document in makers.rows(KnowledgeDocument, acme)}
+    assert refs == {"repo.zip", f"repo/{name}"}
+
+
+@pytest.mark.parametrize(
     ("name", "data"),
     [
         ("a.pdf", b"%PDF-1.4 nothing"),
