@@ -1,10 +1,11 @@
 """Signed checkpoints reveal a chain that was rewritten, cut or restored."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -14,6 +15,7 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import update_account
 from kmapp.accounts.actors import SYSTEM
+from kmapp.ledger import fsck
 from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
 from kmapp.ledger.models import Checkpoint
 from kmapp.management.commands.up import BEHIND
@@ -68,6 +70,22 @@ def test_restored_old_dump_is_reported(ledger: Ledger) -> None:
     )
     assert {"account", "cut"} <= ledger.kinds()
     assert later.startswith(dump)
+
+
+def test_checkpoint_signed_after_the_file_was_read_is_no_problem(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_snapshot = fsck.open_snapshot
+
+    def sign_first(address: Mapping[str, Any]) -> Any:
+        commit(ledger)
+        call_command("checkpoint", stdout=StringIO())
+        return open_snapshot(address)
+
+    monkeypatch.setattr(fsck, "open_snapshot", sign_first)
+    signed = settings.CHECKPOINT_FILE.read_bytes()
+    assert ledger.problems() == []
+    assert len(settings.CHECKPOINT_FILE.read_bytes()) > len(signed)
 
 
 def test_broken_chain_is_not_signed(ledger: Ledger) -> None:
