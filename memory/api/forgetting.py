@@ -99,10 +99,10 @@ class Forget(AgentView):
 
     def _forget_one(self, data: Mapping[str, Any]) -> MemoryEntry:
         entry = get_entry(self.account, filter_forgettable(self.request.auth, data), data)
+        # Locked, so that it is neither erased before the response is stored nor approved meanwhile.
+        entry = lock_entry(self.account, entry.pk)
         if entry.status == MemoryEntry.Status.FORGOTTEN:
             return entry
-        # Locked, so that nobody can approve it between this check and the change.
-        entry = lock_entry(self.account, entry.pk)
         this = MemoryEntry.objects.of(self.account).filter(pk=entry.pk)
         everyones = entry.visibility == MemoryEntry.Visibility.ACCOUNT
         if everyones and bulk_review.requiring_review(self.account, self.actor, this).exists():
