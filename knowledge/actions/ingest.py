@@ -2,10 +2,9 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from uuid import UUID
 
 from django.utils import timezone
@@ -14,17 +13,21 @@ from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
-from kmapp.outbox.actions import Task, publish
+from knowledge.actions.archived_files import list_archived_files
 from knowledge.actions.chunks import ChunkedText, index_titles, replace_chunks
-from knowledge.actions.prepare_delivery import Delivery, ParsedText, PreparedDelivery
+from knowledge.actions.parsing_jobs import enqueue_parsing
+from knowledge.actions.prepare_delivery import (
+    Delivery,
+    ParsedText,
+    PreparedDelivery,
+    digest_title,
+)
 from knowledge.actions.sources import lock_source
 from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource, KnowledgeText
 from knowledge.parsing.formats import ARCHIVE
 from knowledge.retrieval.cache_version import invalidate_cache
 from knowledge.retrieval.citations import find_gone_error
 
-READ = "knowledge.document.read"
-FETCH = "knowledge.document.fetch"
 State = KnowledgeDocument.State
 COLUMNS = (
     *("title", "mime", "url", "sha256", "size", "version", "revision", "state", "error"),
@@ -70,8 +73,10 @@ def ingest_deliveries(
         ingestion.write()
         # A ref may occur twice, or be delivered as well: then its document stays.
         delivered = set(refs)
-        surplus = [existing.get(ref) for ref in dict.fromkeys(remove) if ref not in delivered]
-        ingestion.remove([row for row in surplus if row and not row.removed_at])
+        removed = [existing.get(ref) for ref in dict.fromkeys(remove) if ref not in delivered]
+        surplus = [row for row in removed if row and not row.removed_at]
+        surplus += list_archived_files(rows.exclude(ref__in=[*refs, *remove]), surplus)
+        ingestion.remove(surplus)
         sources = KnowledgeSource.objects.of(account_id).filter(pk=source.pk)
         sources.update(refreshed_at=timezone.now())
     if own.diff:
@@ -263,29 +268,3 @@ def find_or_build_text(
         created_at=timezone.now(),
     )
     return text, True
-
-
-def digest_title(title: str) -> str:
-    return hashlib.sha256(title.encode()).hexdigest()
-
-
-def enqueue_parsing(
-    account_id: UUID,
-    documents: Sequence[KnowledgeDocument],
-    job: UUID,
-    former_titles: Mapping[UUID, str] = MappingProxyType({}),
-) -> list[UUID]:
-    """Queue files for parsing and pages for fetching. Return the ids of the events, in order.
-
-    The title that a file states replaces the one whose digest is in `former_titles`, and no title
-    that is delivered in the meantime.
-    """
-    tasks: dict[str, list[Task]] = {READ: [], FETCH: []}
-    for document in documents:
-        payload = {"document": str(document.pk)}
-        if document.pk in former_titles:
-            payload["former_title"] = former_titles[document.pk]
-        task = Task(job_key=f"{document.pk}:{job}", payload=payload)
-        tasks[READ if document.sha256 else FETCH].append(task)
-    events = publish(account_id, READ, tasks[READ]) | publish(account_id, FETCH, tasks[FETCH])
-    return [events[f"{document.pk}:{job}"] for document in documents]

@@ -10,9 +10,14 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.errors import Denied, DomainError, Invalid
 from kmapp.security.egress.allowed_addresses import AllowedSites, CannotReach, validate_address
-from knowledge.actions.ingest import digest_title, ingest_deliveries
+from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import fail_document, lock_pending
-from knowledge.actions.prepare_delivery import Delivery, check_quota, prepare_deliveries
+from knowledge.actions.prepare_delivery import (
+    Delivery,
+    check_quota,
+    digest_title,
+    prepare_deliveries,
+)
 from knowledge.fetching.fetch import fetch_page
 from knowledge.models import KnowledgeDocument
 from knowledge.parsing.failure_messages import translate_failure

@@ -16,19 +16,15 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, DomainError, NotFound
 from kmapp.ledger.actions import recording
 from knowledge.actions.chunks import ChunkedText, replace_chunks
-from knowledge.actions.ingest import (
-    COLUMNS,
-    digest_title,
-    enqueue_parsing,
-    find_or_build_text,
-    ingest_deliveries,
-)
+from knowledge.actions.ingest import COLUMNS, find_or_build_text, ingest_deliveries
+from knowledge.actions.parsing_jobs import enqueue_parsing
 from knowledge.actions.prepare_delivery import (
     UNSUPPORTED_TYPE,
     Delivery,
     ParsedText,
     build_chunk_settings,
     check_quota,
+    digest_title,
     prepare_deliveries,
 )
 from knowledge.actions.sources import lock_source

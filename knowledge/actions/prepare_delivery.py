@@ -94,6 +94,10 @@ class PreparedDelivery:
     error: str = ""
 
 
+def digest_title(title: str) -> str:
+    return hashlib.sha256(title.encode()).hexdigest()
+
+
 def check_quota(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
     """Refuse deliveries that exceed the limit of a file or of the account. Inside `acting`."""
     for i, each in enumerate(deliveries):

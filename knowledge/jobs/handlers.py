@@ -7,9 +7,9 @@ from kmapp.outbox.registry import Job, RetryLater, on
 from kmapp.providers.errors import Faulted, ProviderError
 from knowledge.actions.chunks import EMBED
 from knowledge.actions.embeddings import embed_chunks
-from knowledge.actions.ingest import FETCH, READ
 from knowledge.actions.page_fetches import fetch_document
 from knowledge.actions.parse_documents import parse_document
+from knowledge.actions.parsing_jobs import FETCH, READ
 
 PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 

@@ -76,6 +76,12 @@ def find_format(ref: str, mime: str = "", head: bytes = b"") -> Format | None:
     return file_format
 
 
+def get_archive_folder(ref: str) -> str:
+    """Return the folder of the files of an archive: its path without the extension."""
+    path = PurePosixPath(ref)
+    return str(path.with_suffix("") if path.name else path)
+
+
 def decode_text(data: bytes) -> str:
     """Decode bytes as Unicode or in the Chinese national encoding."""
     codecs = ["utf-16"] if data.startswith((b"\xff\xfe", b"\xfe\xff")) else ["utf-8-sig", "gb18030"]

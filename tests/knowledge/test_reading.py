@@ -182,6 +182,16 @@ def test_archive_files_are_added_and_removed(acme: Account) -> None:
         assert rows.not_removed().count() == 2
 
 
+def test_files_of_a_removed_archive_are_removed(acme: Account) -> None:
+    deliver(acme, {"repo.zip": zip_archive({"a.md": b"# A", "b.md": b"# B"}), "c.md": "# C"})
+    settle()
+    result = deliver(acme, {"repo/b.md": "# B"}, remove=["repo.zip"])
+    assert set(result.removed) == {"repo.zip", "repo/a.md"}
+    left = {document.ref for document in makers.rows(KnowledgeDocument, acme, removed_at=None)}
+    assert left == {"repo/b.md", "c.md"}
+    assert {chunk.text for chunk in makers.rows(KnowledgeChunk, acme)} == {"# B", "# C"}
+
+
 @pytest.mark.parametrize(
     ("name", "encoding"),
     [
