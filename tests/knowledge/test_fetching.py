@@ -27,7 +27,6 @@ from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from knowledge.parsing.failure_messages import translate_failure
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.knowledge import websites
 from tests.knowledge.deliveries import deliver
 from tests.knowledge.hostile_urls import NAMES, NUMBERS, ODD, PUBLIC
 from tests.knowledge.websites import PAGE, Canary, Site
@@ -111,8 +110,10 @@ def test_no_hostile_url_reaches_the_canary(
     every += [f"http://{site.netloc}/to/{quote(each, safe='')}" for each in REDIRECT_TARGETS]
     assert len(every) == 40
     hosts = {each.lower().strip("[]").removesuffix(".") for each in (*NUMBERS, *NAMES)}
-    # Otherwise the list of hosts would reject them.
-    settings.KNOWLEDGE_FETCH_HOSTS = [*hosts, "tea.test"]
+    settings.KNOWLEDGE_FETCH_HOSTS = [
+        *hosts,
+        "tea.test",
+    ]  # otherwise the list of hosts would reject them
     settings.KNOWLEDGE_FETCH_PRIVATE = [site.netloc]
     accepted = 0
     for i, url in enumerate(every):
@@ -162,14 +163,6 @@ def test_page_of_an_allowed_site_is_fetched_and_parsed(
     again = fetch_page("/page")
     assert (again.state, again.version, provider.requests) == ("ready", 1, requests)
     assert again.observed_at > document.observed_at
-
-
-def test_page_that_is_fetched_again_has_its_new_title(
-    fetch_page: FetchPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert fetch_page("/page").title == "Green tea"
-    monkeypatch.setattr(websites, "PAGE", PAGE.replace(b"Green", b"White"))
-    assert fetch_page("/page").title == "White tea"
 
 
 def test_page_removed_during_fetching_stays_removed(
