@@ -10,7 +10,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
-from memory.actions import review
+from memory.actions import review, tiers
 from memory.actions.tiers import HALF_LIFE_DAYS, demote_unused_entries, flush_access_counts
 from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion
 from memory.retrieval.access_counters import count_accesses
@@ -119,7 +119,7 @@ def test_memory_that_is_pinned_during_a_demotion_is_not_demoted_after_it(
 
     monkeypatch.setattr(EntryQuerySet, "with_verify_on_read", pin_meanwhile)
     with ThreadPoolExecutor(1) as pool:
-        assert demote_unused_entries(acme.pk) == 1
+        assert tiers._demote_batch(acme.pk, *tiers.COOLING_STEPS[0]) == 1  # noqa: SLF001
     with acting(acme):
         versions = MemoryVersion.objects.filter(entry=entry).order_by("version")
         assert list(versions.values_list("event", flat=True)) == ["ADD", "UPDATE", "PIN"]
