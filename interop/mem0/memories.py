@@ -167,7 +167,7 @@ class MemoryHistory(ProtocolView):
 
     def _list_versions(self, pk: UUID, last: int) -> list[Any]:
         """Return the newest versions, oldest first. Imported memories lack their first numbers."""
-        versions = {}
+        versions: dict[int, Any] = {}
         for after in range(max(0, last - MAX_VERSIONS), last, VERSIONS_PAGE):
             query = {"after": after, "limit": VERSIONS_PAGE}
             page = self.get_native(f"/v1/memory/{pk}/history", query)["versions"]

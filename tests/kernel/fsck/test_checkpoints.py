@@ -15,8 +15,8 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import update_account
 from kmapp.accounts.actors import SYSTEM
-from kmapp.ledger import fsck
 from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
+from kmapp.ledger.fsck.snapshot import open_snapshot
 from kmapp.ledger.models import Checkpoint
 from kmapp.management.commands.up import BEHIND
 from tests import makers
@@ -75,14 +75,12 @@ def test_restored_old_dump_is_reported(ledger: Ledger) -> None:
 def test_checkpoint_signed_after_the_file_was_read_is_no_problem(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_snapshot = fsck.open_snapshot
-
     def sign_first(address: Mapping[str, Any]) -> Any:
         commit(ledger)
         call_command("checkpoint", stdout=StringIO())
         return open_snapshot(address)
 
-    monkeypatch.setattr(fsck, "open_snapshot", sign_first)
+    monkeypatch.setattr("kmapp.ledger.fsck.open_snapshot", sign_first)
     signed = settings.CHECKPOINT_FILE.read_bytes()
     assert ledger.problems() == []
     assert len(settings.CHECKPOINT_FILE.read_bytes()) > len(signed)
