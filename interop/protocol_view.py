@@ -17,6 +17,7 @@ from kmapp.api.strict_json import Refused, parse
 from kmapp.errors import Invalid
 
 PAGE = 200  # memories; the most that a native list returns at once
+MAX_ATTEMPTS = 5  # to forget memories that others change meanwhile
 
 
 @method_decorator(csrf_exempt, name="dispatch")
@@ -104,11 +105,19 @@ class ProtocolView(View):
     def forget_owned(self, owner: Mapping[str, Any]) -> dict[str, Any]:
         """Count the memories of an owner, confirm the count, and return it with the first event.
 
-        `owner` is the body of a native request: ids, filters, or both.
+        `owner` is the body of a native request: ids, filters, or both. They are counted again if
+        another request changed them in between.
         """
-        counted = self.post_native("/v1/memory/forget", owner)
-        if not counted["count"]:
-            return {"count": 0, "event_id": None}
-        confirmed = {**owner, "confirm_token": counted["confirm_token"]}
-        done = self.post_native("/v1/memory/forget", confirmed)
-        return {"count": done["count"], "event_id": next(iter(done["event_ids"]), None)}
+        attempts = 0
+        while True:
+            counted, attempts = self.post_native("/v1/memory/forget", owner), attempts + 1
+            if not counted["count"]:
+                return {"count": 0, "event_id": None}
+            confirmed = {**owner, "confirm_token": counted["confirm_token"]}
+            try:
+                done = self.post_native("/v1/memory/forget", confirmed)
+            except NativeError as error:
+                if attempts == MAX_ATTEMPTS or error.response.data["error"] != "count_changed":
+                    raise
+            else:
+                return {"count": done["count"], "event_id": next(iter(done["event_ids"]), None)}

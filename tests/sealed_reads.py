@@ -35,6 +35,7 @@ def read(agent: Agent, pk: Any, ids: Mapping[str, str], status: int = 404) -> di
         "search": agent.post("memory/search", {"query": QUERY, **ids}, 200),
         "list": agent.post("memory/list", dict(ids), 200),
         "get": agent.post("memory/get", {"id": str(pk), **ids}, status),
+        "history": agent.get(f"memory/{pk}/history", status, **ids),
     }
 
 
@@ -78,7 +79,7 @@ def assert_withheld(answers: dict[str, Any], pk: Any, *texts: str) -> None:
         body = json.dumps(answer)
         assert answer.get("withheld") == 1, (name, body)
         assert not any(text in body for text in texts), (name, body)
-        assert name == "get" or str(pk) not in body, (name, body)
+        assert name in ("get", "history") or str(pk) not in body, (name, body)
 
 
 # Every column of a memory that an agent gets or that decides whether it gets it.

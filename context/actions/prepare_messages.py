@@ -53,11 +53,11 @@ class Preparation:
     within: ArchiveScope
     agent_id: str = ""
     keep_turns: int = 1
-    query: str = ""
+    query: str = ""  # without one, the last user message
     load: str = "none"  # none, keywords, semantic, hybrid
     load_uuids: Sequence[UUID] = ()
     load_limit: int = 1
-    max_tokens: int | None = None  # per result: passages about the query or the last user message
+    max_tokens: int | None = None  # per result: passages about the query
     language: str = ""
 
 
@@ -176,11 +176,11 @@ def _select_archives(
     selected: dict[UUID, Mapping[str, Any]] = {
         pk: {"strategy": "named"} for pk in dict.fromkeys(preparation.load_uuids)
     }
-    reference = find_back_reference(preparation.query)
+    reference = find_back_reference(question.text)
     needs_reference = preparation.load == "keywords"
-    if preparation.load == "none" or not preparation.query or (needs_reference and not reference):
+    if preparation.load == "none" or not question.text or (needs_reference and not reference):
         return selected
-    query = preparation.query.replace(reference, " ") if reference else preparation.query
+    query = question.text.replace(reference, " ") if reference else question.text
     meaning = question.meaning if preparation.load != "keywords" else None
     account_id = question.account_id
     with acting(account_id):

@@ -8,14 +8,39 @@ from uuid import UUID
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Count, Model, QuerySet, Value
+from django.db.models.expressions import RawSQL
 
-from context.models import ContextCostReport, ContextSummary, ToolResultArchive
+from context.models import (
+    ContextBody,
+    ContextCostReport,
+    ContextInput,
+    ContextSummary,
+    ToolResultArchive,
+)
 from kmapp.accounts.acting import acting
-from memory.models import MemoryEntry, MemoryRating, MemoryVersion
+from memory.models import (
+    Extraction,
+    Judgement,
+    MemoryEntry,
+    MemoryRating,
+    MemoryVersion,
+    RankingComparison,
+)
 from rules.models import RuleDecision, RuleFeedback
 
 PAGE = 200  # rows read in one transaction
-INTERNAL = {"account_id", "commit_id", "written_sha256", "sent_sha256"}
+INTERNAL = {"account_id", "commit_id", "written_sha256", "sent_sha256", "results"}
+UUID_SHAPE = "^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$"
+# The parts of calls and summaries: messages, and in `rest` tools, sections and retrieved texts.
+PARTS_SQL = """
+SELECT unnest(i.messages || i.tools || ARRAY(
+  SELECT (v #>> '{}')::uuid FROM jsonb_path_query(i.rest, '$.**') v
+   WHERE jsonb_typeof(v) = 'string' AND v #>> '{}' ~ %s))
+FROM context_contextinput i
+JOIN context_contextcostreport r ON r.account_id = i.account_id AND r.id = i.report_id
+WHERE i.account_id = %s AND r.user_id = %s
+UNION SELECT unnest(bodies) FROM context_contextsummary WHERE account_id = %s AND user_id = %s
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +58,29 @@ class Source:
         return rows
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartsSource(Source):
+    """Parts of the calls of a person, which may be parts of other calls too."""
+
+    def rows(self, account_id: UUID, user_id: str) -> "QuerySet[Any]":
+        owner = [account_id, user_id]
+        parts = RawSQL(PARTS_SQL, [UUID_SHAPE, *owner, *owner])  # noqa: S611 - a constant
+        rows: QuerySet[Any] = self.model.objects.filter(account_id=account_id, pk__in=parts)
+        return rows
+
+
+# `memory.actions.erasure` and the registered personal data handlers erase all of them.
 SOURCES = (
     Source(name="memory", model=MemoryEntry),
     Source(name="memory_version", model=MemoryVersion, lookup="entry__user_id"),
     Source(name="rating", model=MemoryRating, lookup="entry__user_id"),
+    Source(name="extraction", model=Extraction),
+    Source(name="judgement", model=Judgement),
+    Source(name="ranking_comparison", model=RankingComparison),
     Source(name="tool_result", model=ToolResultArchive),
     Source(name="call", model=ContextCostReport),
+    Source(name="call_input", model=ContextInput, lookup="report__user_id"),
+    PartsSource(name="call_part", model=ContextBody),
     Source(name="conversation_summary", model=ContextSummary),
     Source(name="rule_decision", model=RuleDecision),
     Source(name="rule_feedback", model=RuleFeedback, lookup="decision__user_id"),

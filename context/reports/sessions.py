@@ -111,7 +111,7 @@ def list_sessions_of(account_id: UUID, user_id: str) -> list[Session]:
         for run_id, moment in latest.order_by("-last")[:MAX_OF_USER]:
             newest[run_id] = max(moment, newest.get(run_id, moment))
     page = sorted(newest, key=lambda run_id: newest[run_id], reverse=True)[:MAX_OF_USER]
-    totals = load_totals(account_id, page)
+    totals = load_totals(account_id, page, user_id=user_id)
     return [totals[run_id] for run_id in page]
 
 
@@ -119,10 +119,15 @@ def _is_before(session: Session, before: datetime) -> bool:
     return session.last is not None and session.last < before
 
 
-def load_totals(account_id: UUID, run_ids: Iterable[str]) -> dict[str, Session]:
-    """Return the sessions by run, from one query over all kinds of rows."""
+def load_totals(
+    account_id: UUID, run_ids: Iterable[str], *, user_id: str = ""
+) -> dict[str, Session]:
+    """Return the sessions by run, from one query over all kinds of rows.
+
+    With `user_id`, only rows of this user count: runs of two users may have the same name.
+    """
     sessions = {run_id: Session(run_id=run_id) for run_id in run_ids}
-    first, *others = [_count(kind, account_id, list(sessions)) for kind in KINDS]
+    first, *others = [_count(kind, account_id, list(sessions), user_id) for kind in KINDS]
     for row in first.union(*others, all=True):
         session = sessions[row["run"]]
         session.counts[row["row_kind"]] = row["number"]
@@ -136,9 +141,13 @@ def load_totals(account_id: UUID, run_ids: Iterable[str]) -> dict[str, Session]:
     return sessions
 
 
-def _count(kind: Kind, account_id: UUID, run_ids: Sequence[str]) -> "QuerySet[Any, Any]":
+def _count(
+    kind: Kind, account_id: UUID, run_ids: Sequence[str], user_id: str
+) -> "QuerySet[Any, Any]":
     has_costs = kind.model is ContextCostReport
     rows = kind.rows(account_id).filter(**{f"{kind.run}__in": run_ids}).order_by()
+    if user_id:
+        rows = rows.filter(user_id=user_id)
     counted: QuerySet[Any, Any] = rows.values(run=F(kind.run), row_kind=Value(kind.name)).annotate(
         number=Count("pk"),
         first=Min("created_at"),

@@ -13,10 +13,12 @@ from interop.hindsight.memory_output import EXPERIENCE, OBSERVATION, fact_type, 
 from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.text import tokens
 from memory.api.serialize import serialize_entry
-from memory.models import EntryQuerySet
+from memory.models import EntryQuerySet, MemoryEntry
+from memory.retrieval.filters import MAX_VALUES
 
 DEFAULT_TOKENS = 4096
 LIMITS = {"low": 20, "mid": 50, "high": 200}  # memories that a budget considers
+MAX_SEARCHES = 5  # of a recall with exact tags
 
 
 class Recall(BankView):
@@ -38,7 +40,7 @@ class Recall(BankView):
 
     def recall(self, bank: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the answer of the native search. Raise NotFound if there is no such bank."""
-        conditions: list[Mapping[str, Any]] = [{"kind": {"ne": PROFILE_KIND}}]
+        conditions = [_kind_condition(read_texts(data.get("types"), "types"))]
         conditions += tag_conditions(data.get("tags"), data.get("tags_match") or "any")
         window = data.get("temporal_window")
         window = window if isinstance(window, Mapping) else {}
@@ -52,23 +54,55 @@ class Recall(BankView):
         for name, native in (("start", "observed_after"), ("end", "observed_before")):
             if window.get(name):
                 body[native] = window[name]
-        answer = self.post_native("/v1/memory/search", body)
+        names = read_texts(data.get("tags"), "tags")
+        if names and data.get("tags_match") == "exact":
+            answer = self._search_exact(body, set(names))
+        else:
+            answer = self.post_native("/v1/memory/search", body)
         if not answer["results"]:
             self.require_bank(bank)
-        types = read_texts(data.get("types"), "types")
-        hits = [hit for hit in answer["results"] if not types or fact_type(hit["kind"]) in types]
-        if data.get("tags_match") == "exact":
-            hits = [hit for hit in hits if set(hit["tags"]) == set(data.get("tags") or [])]
-        return {"results": hits, "decisions": answer["decisions"]}
+        return {"results": answer["results"], "decisions": answer["decisions"]}
+
+    def _search_exact(self, body: Mapping[str, Any], tags: set[str]) -> Mapping[str, Any]:
+        """Return the answer of the native search, with those results that have no other tags.
+
+        No filter states that. So the search is repeated without the other tags of its results.
+        """
+        excluded: set[str] = set()
+        searches = 0
+        while True:
+            conditions = [*body["filters"]["AND"], *_exclude_tags(excluded)]
+            request = {**body, "filters": {"AND": conditions}}
+            answer, searches = self.post_native("/v1/memory/search", request), searches + 1
+            others = [sorted(set(hit["tags"]) - tags) for hit in answer["results"]]
+            if searches == MAX_SEARCHES or not any(others):
+                hits = [hit for hit in answer["results"] if set(hit["tags"]) == tags]
+                return {"results": hits, "decisions": answer["decisions"]}
+            excluded |= {names[0] for names in others if names}
+
+
+def _kind_condition(types: Sequence[str]) -> Mapping[str, Any]:
+    """Return the filter for the kinds of these types, or for all but profiles."""
+    if not types:
+        return {"kind": {"ne": PROFILE_KIND}}
+    kinds = [kind for kind in MemoryEntry.Kind.values if fact_type(kind) in types]
+    return {"kind": {"in": [kind for kind in kinds if kind != PROFILE_KIND]}}
+
+
+def _exclude_tags(names: set[str]) -> list[Mapping[str, Any]]:
+    """Return the filters for memories without these tags."""
+    values = sorted(names)
+    starts = range(0, len(values), MAX_VALUES)
+    return [{"NOT": {"tags": {"in": values[start : start + MAX_VALUES]}}} for start in starts]
 
 
 def tag_conditions(tags: Any, match: Any) -> list[Mapping[str, Any]]:
     """Return the filters for tags: any or all of them, with or without untagged memories."""
     names = read_texts(tags, "tags")
-    if not names:
-        return []
-    each: list[Mapping[str, Any]] = [{"tags": name} for name in names]
     untagged = {"tags": {"eq": None}}
+    if not names:
+        return [untagged] if match == "exact" else []
+    each: list[Mapping[str, Any]] = [{"tags": name} for name in names]
     options: Mapping[str, list[Mapping[str, Any]]] = {
         "any": [{"OR": [*each, untagged]}],
         "any_strict": [{"OR": each}],

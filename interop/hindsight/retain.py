@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -12,10 +12,11 @@ from django.http import HttpRequest
 from interop.field_errors import field_error, read_texts
 from interop.hindsight.banks import BankView
 from interop.hindsight.memory_output import NO_USAGE, OWN_FIELDS
-from interop.key_value_memory import Memory
 from interop.native_client import NativeResponse
 from kmapp.accounts.acting import acting
+from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery
+from memory.models import MemoryEntry
 from memory.retrieval.filters import ANY_VALUE
 
 ACTIVE, PROPOSED = "active", "proposed"
@@ -44,7 +45,7 @@ class Retain(BankView):
         nodes = [_node(item, number, tags) for number, item in enumerate(items)]
         _add_client_ids(nodes, bank, data.get("operation_id"))
         self.ensure_bank(bank)
-        earlier = self._list_earlier(bank, items)
+        replaced = [document_filter(bank, each) for each in _replaced_documents(items)]
         body = {
             "input_text": f"retain {len(nodes)} items",
             "agent_id": bank,
@@ -52,7 +53,7 @@ class Retain(BankView):
             "nodes": nodes,
         }
         written = self.post_native("/v1/memory/write", body, idempotent=True)
-        self._forget_replaced(bank, earlier, written["nodes"])
+        self._forget_replaced(bank, replaced, written)
         if not data.get("async") and "embedding_backfill" in written:
             account_id = UUID(str(written["tenant_id"]))
             _wait_for_embeddings(account_id, written["embedding_backfill"]["event_ids"])
@@ -65,36 +66,25 @@ class Retain(BankView):
             "usage": NO_USAGE,
         }
 
-    def _list_earlier(self, bank: str, items: Sequence[Mapping[str, Any]]) -> list[Memory]:
-        """Return the memories of the documents that the items replace."""
-        return [
-            memory
-            for document in _replaced_documents(items)
-            for status in (ACTIVE, PROPOSED)
-            for memory in self.list_memories(
-                {**document_filter(bank, document), "status": status}, MAX_REPLACED
-            )
-        ]
-
     def _forget_replaced(
-        self, bank: str, earlier: Sequence[Memory], nodes: Sequence[Mapping[str, Any]]
+        self, bank: str, documents: Sequence[Mapping[str, Any]], written: Mapping[str, Any]
     ) -> None:
-        """Forget what is older than the stored nodes, so that a repeated request may come late.
+        """Forget the memories of these documents that earlier commits wrote.
 
-        Active memories stay while the nodes that replace them wait for review.
+        They are listed after the write, and commits are in one order. So the last one of concurrent
+        requests forgets what the others wrote, and a repeated request may come late. Active
+        memories stay while the nodes that replace them wait for review.
         """
-        if not earlier:
-            return
-        ids = [str(node["id"]) for node in nodes]
-        body = {"agent_id": bank, "ids": ids, "limit": MAX_ITEMS}
-        stored = self.post_native("/v1/memory/list", body)["results"]
-        first = min((memory["created_at"] for memory in stored), default=None)
-        statuses = {ACTIVE, PROPOSED} if all(n["status"] == ACTIVE for n in nodes) else {PROPOSED}
-        replaced = [
-            str(memory["id"])
-            for memory in earlier
-            if first and memory["created_at"] < first and memory["status"] in statuses
+        is_active = all(node["status"] == ACTIVE for node in written["nodes"])
+        memories = [
+            memory
+            for document in documents
+            for status in ((ACTIVE, PROPOSED) if is_active else (PROPOSED,))
+            for memory in self.list_memories({**document, "status": status}, MAX_REPLACED)
         ]
+        own = {str(node["id"]) for node in written["nodes"]}
+        others = {str(memory["id"]) for memory in memories} - own
+        replaced = _select_earlier(written, others) if others and written["commit_id"] else []
         for start in range(0, len(replaced), MAX_FILTER_VALUES):
             ids = replaced[start : start + MAX_FILTER_VALUES]
             self.forget_owned({"agent_id": bank, "filters": {"id": {"in": ids}}})
@@ -117,6 +107,17 @@ def _wait_for_embeddings(account_id: UUID, events: Sequence[UUID]) -> None:
         if not pending or time.monotonic() > deadline:
             return
         time.sleep(WAIT_INTERVAL)
+
+
+def _select_earlier(written: Mapping[str, Any], ids: Collection[str]) -> list[str]:
+    """Return those of the memories that were written in a commit before that of `written`."""
+    account_id, last = UUID(str(written["tenant_id"])), UUID(str(written["commit_id"]))
+    with acting(account_id):
+        rows = MemoryEntry.objects.of(account_id).filter(pk__in=ids).order_by("pk")
+        commits = dict(rows.values_list("pk", "written_in"))
+        order = Commit.objects.of(account_id).filter(pk__in={*commits.values(), last})
+        numbers = dict(order.values_list("pk", "seq"))
+    return [str(pk) for pk, commit in commits.items() if numbers[commit] < numbers[last]]
 
 
 def _translate_path(path: str) -> str:

@@ -116,17 +116,28 @@ class Entities(AgentView):
             rows = MemoryEntry.objects.of(self.account).filter(status__in=LISTED)
             if not self.request.auth.may(Scope.ADMIN):
                 rows = rows.filter(created_by=str(self.actor))
-            entities = [each for kind in OWNER_TYPES for each in self._entities(rows, kind)]
-        start = (page["page"] - 1) * page["page_size"]
-        results = entities[start : start + page["page_size"]]
-        response = page_response(request, len(entities), page, results)
-        totals = {
-            f"total_{kind}s": sum(e["type"] == kind for e in entities) for kind in OWNER_TYPES
-        }
-        response.data |= totals
+            totals = _count_owners(rows)
+            results = self._select_page(rows, totals, page)
+        response = page_response(request, sum(totals.values()), page, results)
+        response.data |= {f"total_{kind}s": total for kind, total in totals.items()}
         return response
 
-    def _entities(self, rows: EntryQuerySet, kind: str) -> list[dict[str, Any]]:
+    def _select_page(
+        self, rows: EntryQuerySet, totals: Mapping[str, int], page: Mapping[str, int]
+    ) -> list[dict[str, Any]]:
+        """Return the owners of a page; the list has all users first, then agents, apps and runs."""
+        entities: list[dict[str, Any]] = []
+        start = (page["page"] - 1) * page["page_size"]
+        for kind, total in totals.items():
+            missing = page["page_size"] - len(entities)
+            if missing and start < total:
+                entities += self._list_entities(rows, kind, start, start + missing)
+            start = max(0, start - total)
+        return entities
+
+    def _list_entities(
+        self, rows: EntryQuerySet, kind: str, start: int, end: int
+    ) -> list[dict[str, Any]]:
         column = f"{kind}_id"
         groups = (
             rows.exclude(**{column: ""})
@@ -145,5 +156,14 @@ class Entities(AgentView):
                 "created_at": created,
                 "updated_at": updated,
             }
-            for name, created, updated, total in groups
+            for name, created, updated, total in groups[start:end]
         ]
+
+
+def _count_owners(rows: EntryQuerySet) -> dict[str, int]:
+    """Return the number of owners of each kind, in the order of `OWNER_TYPES`."""
+    counts = {
+        kind: Count(f"{kind}_id", distinct=True, filter=~Q(**{f"{kind}_id": ""}))
+        for kind in OWNER_TYPES
+    }
+    return rows.aggregate(**counts)

@@ -19,6 +19,8 @@ MAX_TOP_K = 1000  # what clients may ask for; a native search returns at most NA
 NATIVE_LIMIT = 200
 DEFAULT_THRESHOLD = 0.1
 MAX_BATCH = 1000
+MAX_VERSIONS = 1000  # of one memory, the newest
+VERSIONS_PAGE = 200  # the most that a native history returns at once
 
 
 def owner_of(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,8 +168,16 @@ class MemoryHistory(ProtocolView):
     def get(self, request: HttpRequest, memory_id: str) -> Any:
         pk = get_memory_id(memory_id)
         memory = self.post_native("/v1/memory/get", {"id": pk})
-        versions = self.get_native(f"/v1/memory/{pk}/history", {"limit": 100})["versions"]
-        return serialize.history_item(memory, versions)
+        return serialize.history_item(memory, self._list_versions(pk, memory["version"]))
+
+    def _list_versions(self, pk: UUID, last: int) -> list[Any]:
+        """Return the newest versions, oldest first. Imported memories lack their first numbers."""
+        versions: dict[int, Any] = {}
+        for after in range(max(0, last - MAX_VERSIONS), last, VERSIONS_PAGE):
+            query = {"after": after, "limit": VERSIONS_PAGE}
+            page = self.get_native(f"/v1/memory/{pk}/history", query)["versions"]
+            versions |= {version["version"]: version for version in page}
+        return [versions[number] for number in sorted(versions)]
 
 
 class BatchOfMemories(ProtocolView):

@@ -9,9 +9,10 @@ from typing import Any
 
 from kmapp.errors import Invalid
 from memory.models.entries import OWNER_IDS
-from memory.retrieval.filters import extract_owner_ids
+from memory.retrieval.filters import MAX_CONDITIONS, extract_owner_ids
 
 MAX_OWNERS = 20  # native searches for one request
+MAX_EXPANSIONS = 1_000  # alternatives that are examined for one request
 
 Filters = Mapping[str, Any]
 
@@ -65,15 +66,30 @@ def _conjuncts(filters: Filters) -> list[Filters]:
 
 def _alternatives(conjuncts: list[Filters]) -> Iterator[Filters]:
     """Expand the first condition that offers several owners, until every part names one."""
-    whole = {"AND": conjuncts}
-    choice = None if extract_owner_ids(whole) else _find_choice(conjuncts)
-    if choice is None:
-        yield whole
-        return
-    index, options = choice
+    pending: list[Iterator[list[Filters]]] = [iter([conjuncts])]
+    for _ in range(MAX_EXPANSIONS):
+        while (part := next(pending[-1], None)) is None:
+            pending.pop()
+            if not pending:
+                return
+        if len(part) > MAX_CONDITIONS:
+            raise _invalid(f"The filters have more than {MAX_CONDITIONS} conditions.")
+        whole = {"AND": part}
+        choice = None if extract_owner_ids(whole) else _find_choice(part)
+        if choice is None:
+            yield whole
+        else:
+            pending.append(_expand(part, *choice))
+    raise _invalid("The filters have too many alternatives. Send several requests.")
+
+
+def _expand(
+    conjuncts: list[Filters], index: int, options: list[Filters]
+) -> Iterator[list[Filters]]:
+    """Yield the conditions with each of the alternatives at this index."""
     others = conjuncts[:index] + conjuncts[index + 1 :]
     for option in options:
-        yield from _alternatives([*_conjuncts(option), *others])
+        yield [*_conjuncts(option), *others]
 
 
 def _find_choice(conjuncts: list[Filters]) -> tuple[int, list[Filters]] | None:

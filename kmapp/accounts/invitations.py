@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import Account, Invitation, Membership, User
+from kmapp.accounts.models import Account, AccountQuerySet, Invitation, Membership, User
 from kmapp.database.duplicates import refuse_duplicate
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
@@ -67,8 +67,15 @@ def revoke_sent_invitations(user_id: UUID, commit: Recording) -> None:
 
 
 def accept_invitation(invitation: Invitation, user: User) -> None:
-    """Make a person a member, in one commit with the end of the invitation. Inside `acting`."""
+    """Make a person a member, in one commit with the end of the invitation. Inside `acting`.
+
+    Raise Conflict if the sender is no longer an admin: the invitation may have been written while
+    their other ones were revoked.
+    """
     account_id = invitation.account_id
+    # Locked before the invitation, as by those who change the role of the sender.
+    if not _may_invite(invitation, Membership.objects.of(account_id).select_for_update()):
+        raise Conflict(_("This invitation was already accepted or revoked."))
     with recording(account_id, Actor("user", user.pk)) as commit:
         invitation = _lock_open(invitation)
         invitation.accepted_at = timezone.now()
@@ -92,9 +99,19 @@ def find_invitation(token: str) -> tuple[Account, Invitation] | None:
     with acting(UUID(account_id)):
         account = Account.objects.filter(archived_at=None).first()
         invitation = Invitation.objects.of(UUID(account_id)).open().filter(pk=pk).first()
-    if account is None or invitation is None or invitation.messages != messages:
+        members = Membership.objects.of(UUID(account_id))
+        is_open = invitation is not None and _may_invite(invitation, members)
+    if account is None or invitation is None or not is_open or invitation.messages != messages:
         return None
     return None if invitation.has_expired else (account, invitation)
+
+
+def _may_invite(invitation: Invitation, members: AccountQuerySet[Membership]) -> bool:
+    """Return whether the sender of an invitation is an admin, or no person."""
+    sender = Actor.parse(invitation.invited_by)
+    if sender.kind != "user":
+        return True
+    return members.filter(user_id=sender.id, role=Membership.Role.ADMIN).first() is not None
 
 
 def _lock_open(invitation: Invitation) -> Invitation:

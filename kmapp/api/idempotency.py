@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -55,6 +56,7 @@ class Claim:
     row: UUID
     token: UUID
     is_decided: bool = False  # whether the handler stored its response, or released the key
+    build_body: Callable[[Response], Any] = attrgetter("data")  # the body as the view sends it
 
     def seal(self, status: int, data: Any) -> None:
         """Store the response; call it in the transaction of the change."""
@@ -158,7 +160,7 @@ def run_once(
         raise
     if not claim.is_decided and isinstance(response, Response):
         with acting(claim.account):
-            claim.seal(response.status_code, response.data)
+            claim.seal(response.status_code, claim.build_body(response))
     return response
 
 

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import UTC
 from typing import Any, ClassVar
 
 from django.http import QueryDict
+from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
@@ -108,7 +110,8 @@ class Typed(serializers.Serializer[Any]):
                 if name in self.fields and (issue := _find_long_texts(self.fields[name], value))
             }
         try:
-            values = super().to_internal_value(data)
+            with timezone.override(UTC):  # of times without a zone
+                values = super().to_internal_value(data)
         except ValidationError as error:
             raise ValidationError({**too_long, **error.detail}) from error  # type: ignore[dict-item]
         if too_long:

@@ -113,6 +113,7 @@ class AgentView(APIView):
         handler: Callable[..., HttpResponseBase]
         if isinstance(claimed, idempotency.Claim):
             self.claim = claimed
+            claimed.build_body = self._build_body
             handler = partial(idempotency.run_once, claimed, self.post)  # type: ignore[attr-defined]
         else:
             handler = lambda *args, **kwargs: claimed  # noqa: E731
@@ -121,7 +122,7 @@ class AgentView(APIView):
     def seal(self, response: Response) -> Response:
         """Store the response for retries. Call it inside the `acting` of the change."""
         if self.claim:
-            self.claim.seal(response.status_code, response.data)
+            self.claim.seal(response.status_code, self._build_body(response))
         return response
 
     def release_key(self, response: Response) -> Response:
@@ -144,17 +145,26 @@ class AgentView(APIView):
         """Add headers, warnings about unknown fields, and the number of withheld results."""
         response = super().finalize_response(request, response, *args, **kwargs)
         response.headers.setdefault(VARIANT_HEADER, self.variant.name)
-        if self.warnings and isinstance(response.data, dict) and is_success(response.status_code):
-            earlier = response.data.get("warnings", [])
-            response.data = {**response.data, "warnings": [*earlier, *self.warnings]}
         if self.withheld.results:
             self._report_withheld()
-            if isinstance(response.data, dict):
-                response.data = {**response.data, "withheld": len(self.withheld.results)}
+        if self.warnings or self.withheld.results:
+            response.data = self._build_body(response)
         if self.budget:
             for name, value in self.budget.headers().items():
                 response.headers.setdefault(name, value)
         return response
+
+    def _build_body(self, response: Response) -> Any:
+        """Return the data with warnings about unknown fields, and the number of withheld results.
+
+        The response itself keeps its data, because it may be stored before it is finalized.
+        """
+        body = response.data
+        if self.warnings and isinstance(body, dict) and is_success(response.status_code):
+            body = {**body, "warnings": [*body.get("warnings", []), *self.warnings]}
+        if self.withheld.results and isinstance(body, dict):
+            body = {**body, "withheld": len(self.withheld.results)}
+        return body
 
     def handle_exception(self, exc: Exception) -> Response:
         """Notify people of refusals by a budget or quota; the change itself is rolled back."""

@@ -19,12 +19,14 @@ from prometheus_client import Counter
 
 from kmapp.accounts.models import SealedModel
 from kmapp.database.cursors import fetch_all
+from kmapp.ledger import models
 from kmapp.ledger.canonical import digest_encoded, encode_canonical
 from kmapp.ledger.models import Mismatch
 from kmapp.ledger.sealed_changes import SealedChanges, is_sealed, load_sealed_changes
 
 Reason = Mismatch.Reason
 R = TypeVar("R", bound=SealedModel)
+S = TypeVar("S", bound=models.State)
 ID_LENGTH = len(str(UUID(int=0)))
 log = structlog.get_logger()
 
@@ -151,18 +153,39 @@ def verify_rows(account_id: UUID, rows: Iterable[SealedModel], *, is_past: bool 
     passed_rows = {key: row for key, row in rows_by_key.items() if verdict.passes(key)}
     commits = load_sealed_changes(account_id, {row.commit_id for row in passed_rows.values()})
     for key, row in passed_rows.items():
-        if reason := _find_mismatch(row, seals[key], commits.get(row.commit_id), key):
+        changes = commits.get(row.commit_id)
+        if reason := _find_mismatch(row.body(), seals[key].salt, changes, key):
             verdict.mismatches[key] = reason
     return verdict
 
 
+def withhold_states(account_id: UUID, key: Key, states: Sequence[S]) -> list[S]:
+    """Return the states of an object that their commits sealed. Inside `acting`.
+
+    For accounts with `verify_on_read`. What else a row of a state holds is not sealed.
+    """
+    commit_ids = {row.commit_id for row in states}
+    rows = models.Seal.objects.of(account_id).filter(**key._asdict(), commit_id__in=commit_ids)
+    salts = {pk: bytes(salt) for pk, salt in rows.values_list("commit_id", "salt")}
+    commits = load_sealed_changes(account_id, commit_ids)
+    differing: dict[UUID, Reason] = {}
+    for row in states:
+        salt, changes = salts.get(row.commit_id), commits.get(row.commit_id)
+        reason = _find_mismatch(row.state, salt, changes, key) if salt else Reason.UNSEALED
+        if reason:
+            differing[row.pk] = reason
+    if differing:
+        record_withheld(differing, {key: next(iter(differing.values()))})
+    return [row for row in states if row.pk not in differing]
+
+
 def _find_mismatch(
-    row: SealedModel, seal: Seal, changes: SealedChanges | None, key: Key
+    state: Mapping[str, Any], salt: bytes, changes: SealedChanges | None, key: Key
 ) -> Reason | None:
     if changes is None:
         return Reason.COMMIT
     try:
-        digest = digest_encoded(seal.salt, encode_canonical(row.body()))
+        digest = digest_encoded(salt, encode_canonical(state))
     except ValueError:  # a value or a salt that the writer would have refused
         return Reason.CHANGED
     return None if is_sealed(changes, str(key), digest) else Reason.CHANGED

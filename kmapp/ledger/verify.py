@@ -6,6 +6,8 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Func, IntegerField, Sum
+
 from kmapp.accounts.acting import acting
 from kmapp.ledger.canonical import digest
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head, compute_commit_hash, verify_links
@@ -13,8 +15,12 @@ from kmapp.ledger.checkpoint_status import find_deviation, find_newest_checkpoin
 from kmapp.ledger.models import Commit, Seal
 
 BLOCK_COMMITS = 2000  # commits a transaction
+BLOCK_BYTES = 4 * 2**20  # of their changes as stored, after which a block ends
+CHUNK_COMMITS = 50  # commits that the database sends at a time
 MAX_PROBLEMS = 20  # after these, reading stops
 MAX_COMMITS = 50_000  # commits that are read in one request
+MAX_BYTES = 64 * 2**20  # of their changes as stored, after which a request reads no more blocks
+STORED_BYTES = Func("diff", function="pg_column_size", output_field=IntegerField())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +44,9 @@ class VerificationResult:
 def verify_account(account_id: UUID) -> VerificationResult:
     """Check every number, parent and hash of the account's chain, and its last signed head.
 
-    A request waits for the result, so it reads at most MAX_COMMITS commits, and of a longer chain
-    only those after the last signed head. Signing continues where it stopped; `manage.py fsck`
-    reads everything.
+    A request waits for the result, so it reads at most MAX_COMMITS commits and about MAX_BYTES, and
+    of a longer chain only those after the last signed head. Signing continues where it stopped;
+    `manage.py fsck` reads everything.
     """
     deviation = find_deviation(account_id)
     problems = [deviation.explanation] if deviation else []
@@ -51,8 +57,10 @@ def verify_account(account_id: UUID) -> VerificationResult:
         if signed and not deviation and not commits.at(signed_head).exists():
             problems.append(f"commit {signed.seq} differs from the signed one")
         last_seq = commits.last_seq()
-    after = head = signed_head if last_seq > MAX_COMMITS and not problems else EMPTY_CHAIN_HEAD
-    for rows in stream_commit_blocks(account_id, after.seq, limit=MAX_COMMITS):
+        is_long = last_seq > MAX_COMMITS or _count_stored_bytes(account_id) > MAX_BYTES
+    after = head = signed_head if is_long and not problems else EMPTY_CHAIN_HEAD
+    blocks = stream_commit_blocks(account_id, after.seq, limit=MAX_COMMITS, max_bytes=MAX_BYTES)
+    for rows in blocks:
         chain_problems = verify_links(((row.link(), row.commit_hash) for row in rows), after=head)
         problems += [
             f"commit {each.seq} {each.message}"
@@ -71,20 +79,41 @@ def verify_account(account_id: UUID) -> VerificationResult:
     )
 
 
+def _count_stored_bytes(account_id: UUID) -> int:
+    """Return the size of all changes as stored, without reading them."""
+    total = Commit.objects.of(account_id).aggregate(total=Sum(STORED_BYTES))["total"]
+    return int(total or 0)
+
+
 def stream_commit_blocks(
-    account_id: UUID, after: int, *, limit: float = float("inf")
+    account_id: UUID, after: int, *, limit: float = float("inf"), max_bytes: float = float("inf")
 ) -> Iterator[list[Commit]]:
-    """Yield the commits after this number, one block and transaction at a time, up to `limit`."""
-    while limit > 0:
+    """Yield the commits after this number, one block and transaction at a time.
+
+    Ends after `limit` commits, or with the block that reaches `max_bytes`.
+    """
+    while limit > 0 and max_bytes > 0:
         size = int(min(BLOCK_COMMITS, limit))
         with acting(account_id):
-            later = Commit.objects.of(account_id).filter(seq__gt=after)
-            rows = list(later.order_by("seq")[:size])
+            rows, stored_bytes = _read_block(account_id, after, size)
         if rows:
             yield rows
-        if len(rows) < size:
+        if len(rows) < size and stored_bytes < BLOCK_BYTES:
             return
-        limit, after = limit - size, rows[-1].seq
+        limit, max_bytes, after = limit - len(rows), max_bytes - stored_bytes, rows[-1].seq
+
+
+def _read_block(account_id: UUID, after: int, size: int) -> tuple[list[Commit], int]:
+    """Return at most `size` commits, fewer if they reach BLOCK_BYTES, and their bytes."""
+    later: Any = Commit.objects.of(account_id).filter(seq__gt=after).order_by("seq")
+    sized = later.annotate(stored_bytes=STORED_BYTES)[:size]
+    rows, stored_bytes = list[Commit](), 0
+    for row in sized.iterator(chunk_size=CHUNK_COMMITS):
+        rows.append(row)
+        stored_bytes += row.stored_bytes
+        if stored_bytes >= BLOCK_BYTES:
+            break
+    return rows, stored_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

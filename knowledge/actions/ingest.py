@@ -12,17 +12,21 @@ from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
-from kmapp.outbox.actions import Task, publish
+from knowledge.actions.archived_files import list_archived_files
 from knowledge.actions.chunks import ChunkedText, index_titles, replace_chunks
-from knowledge.actions.prepare_delivery import Delivery, ParsedText, PreparedDelivery
+from knowledge.actions.parsing_jobs import enqueue_parsing
+from knowledge.actions.prepare_delivery import (
+    Delivery,
+    ParsedText,
+    PreparedDelivery,
+    digest_title,
+)
 from knowledge.actions.sources import lock_source
 from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource, KnowledgeText
 from knowledge.parsing.formats import ARCHIVE, get_archive_folder
 from knowledge.retrieval.cache_version import invalidate_cache
 from knowledge.retrieval.citations import find_gone_error
 
-READ = "knowledge.document.read"
-FETCH = "knowledge.document.fetch"
 State = KnowledgeDocument.State
 COLUMNS = (
     *("title", "mime", "url", "sha256", "size", "version", "revision", "state", "error"),
@@ -68,8 +72,10 @@ def ingest_deliveries(
         ingestion.write()
         # A ref may occur twice, or be delivered as well: then its document stays.
         delivered = set(refs)
-        surplus = [existing.get(ref) for ref in dict.fromkeys(remove) if ref not in delivered]
-        ingestion.remove([row for row in surplus if row and not row.removed_at])
+        removed = [existing.get(ref) for ref in dict.fromkeys(remove) if ref not in delivered]
+        surplus = [row for row in removed if row and not row.removed_at]
+        surplus += list_archived_files(rows.exclude(ref__in=[*refs, *remove]), surplus)
+        ingestion.remove(surplus)
         sources = KnowledgeSource.objects.of(account_id).filter(pk=source.pk)
         sources.update(refreshed_at=timezone.now())
     if own.diff:
@@ -113,6 +119,7 @@ class _Ingestion:
         self.texts: list[KnowledgeText] = []
         self.chunked_texts: list[ChunkedText] = []
         self.unparsed: list[tuple[KnowledgeDocument, Delivery]] = []
+        self.former_titles: dict[UUID, str] = {}  # digests, of those without a delivered title
 
     def add(self, prepared: PreparedDelivery, existing: KnowledgeDocument | None) -> None:
         delivery = prepared.delivery
@@ -150,16 +157,24 @@ class _Ingestion:
             )
         elif not prepared.error:
             self.unparsed.append((document, delivery))
+            if not delivery.title:
+                former_title = delivery.former_title or digest_title(title_before)
+                self.former_titles[document.pk] = former_title
 
     def _has_same_content(self, existing: KnowledgeDocument, prepared: PreparedDelivery) -> bool:
         """Return whether a document need not be parsed again.
 
-        An archive with a new revision must be, because its files get that revision.
+        An archive with a new revision must be, because its files get that revision. A page with
+        another address must be fetched from there, although both have no digest yet.
         """
-        is_finished = not existing.removed_at and existing.state != State.FAILED
-        revision = self._get_revision(prepared.delivery)
+        delivery = prepared.delivery
+        if existing.removed_at or existing.state == State.FAILED:
+            return False
+        if delivery.to_fetch and existing.url != delivery.url:
+            return False
+        revision = self._get_revision(delivery)
         is_new_archive = prepared.format == ARCHIVE and existing.revision != revision
-        return is_finished and existing.sha256 == prepared.delivery.sha256 and not is_new_archive
+        return existing.sha256 == delivery.sha256 and not is_new_archive
 
     def _get_revision(self, delivery: Delivery) -> str:
         return delivery.revision or self.source.revision
@@ -218,7 +233,10 @@ class _Ingestion:
                     account_id=self.account_id, document=document, number=number, data=piece
                 ).save(force_insert=True)
         self.result.events = enqueue_parsing(
-            self.account_id, [document for document, _ in self.unparsed], self.commit.id
+            self.account_id,
+            [document for document, _ in self.unparsed],
+            self.commit.id,
+            self.former_titles,
         )
 
     def remove(self, documents: Sequence[KnowledgeDocument]) -> None:
@@ -261,15 +279,3 @@ def find_or_build_text(
         created_at=timezone.now(),
     )
     return text, True
-
-
-def enqueue_parsing(
-    account_id: UUID, documents: Sequence[KnowledgeDocument], job: UUID
-) -> list[UUID]:
-    """Queue files for parsing and pages for fetching. Return the ids of the events, in order."""
-    tasks: dict[str, list[Task]] = {READ: [], FETCH: []}
-    for document in documents:
-        task = Task(job_key=f"{document.pk}:{job}", payload={"document": str(document.pk)})
-        tasks[READ if document.sha256 else FETCH].append(task)
-    events = publish(account_id, READ, tasks[READ]) | publish(account_id, FETCH, tasks[FETCH])
-    return [events[f"{document.pk}:{job}"] for document in documents]

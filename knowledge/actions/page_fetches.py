@@ -12,7 +12,12 @@ from kmapp.errors import Denied, DomainError, Invalid
 from kmapp.security.egress.allowed_addresses import AllowedSites, CannotReach, validate_address
 from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import fail_document, lock_pending
-from knowledge.actions.prepare_delivery import Delivery, check_quota, prepare_deliveries
+from knowledge.actions.prepare_delivery import (
+    Delivery,
+    check_quota,
+    digest_title,
+    prepare_deliveries,
+)
 from knowledge.fetching.fetch import fetch_page
 from knowledge.models import KnowledgeDocument
 from knowledge.parsing.failure_messages import translate_failure
@@ -41,19 +46,24 @@ def check_addresses(deliveries: Sequence[Delivery]) -> None:
             raise Invalid(message, code="address_refused", issues=issues) from error
 
 
-def fetch_document(account_id: UUID, document_id: UUID) -> None:
-    """Fetch a pending page, outside of any transaction, or store why that failed."""
+def fetch_document(account_id: UUID, document_id: UUID, former_title: str = "") -> None:
+    """Fetch a pending page, outside of any transaction, or store why that failed.
+
+    The page may replace the title with the digest `former_title`.
+    """
     with acting(account_id):
         rows = KnowledgeDocument.objects.of(account_id).not_removed().select_related("source")
         document = rows.filter(pk=document_id, state=State.PENDING, sha256="").first()
     if document is None:
         return  # fetched, delivered or erased meanwhile
+    has_former_title = digest_title(document.title) == former_title
     try:
         with fetch_page(document.url, get_allowed_sites()) as page:
             delivery = Delivery.of(
                 document.ref,
                 page,
-                title=document.title,
+                title="" if has_former_title else document.title,
+                former_title=former_title,
                 mime=page.mime,
                 url=page.url,
                 revision=document.revision,

@@ -15,13 +15,15 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, DomainError, NotFound, Waiting
 from kmapp.ledger.actions import recording
 from knowledge.actions.chunks import ChunkedText, replace_chunks
-from knowledge.actions.ingest import COLUMNS, enqueue_parsing, find_or_build_text, ingest_deliveries
+from knowledge.actions.ingest import COLUMNS, find_or_build_text, ingest_deliveries
+from knowledge.actions.parsing_jobs import enqueue_parsing
 from knowledge.actions.prepare_delivery import (
     UNSUPPORTED_TYPE,
     Delivery,
     ParsedText,
     build_chunk_settings,
     check_quota,
+    digest_title,
     prepare_deliveries,
 )
 from knowledge.actions.sources import lock_source
@@ -42,8 +44,11 @@ BATCH_BYTES = 1024 * 1024
 State = KnowledgeDocument.State
 
 
-def parse_document(account_id: UUID, document_id: UUID) -> None:
-    """Parse a pending file, outside of any transaction, or store why that failed."""
+def parse_document(account_id: UUID, document_id: UUID, former_title: str = "") -> None:
+    """Parse a pending file, outside of any transaction, or store why that failed.
+
+    The file may replace the title with the digest `former_title`.
+    """
     with acting(account_id):
         rows = KnowledgeDocument.objects.of(account_id).not_removed().select_related("source")
         document = rows.filter(pk=document_id, state=State.PENDING).first()
@@ -57,7 +62,7 @@ def parse_document(account_id: UUID, document_id: UUID) -> None:
             if form == ARCHIVE:
                 unpack_archive(document, unpack_in_sandbox(file))
             else:
-                _store_text(document, _parse_file(document, form, file))
+                _store_text(document, _parse_file(document, form, file), former_title)
     except (CannotParse, DomainError) as error:
         fail_document(document, error)
 
@@ -80,11 +85,11 @@ def _open_original(document: KnowledgeDocument) -> Iterator[BinaryIO]:
 def _parse_file(document: KnowledgeDocument, form: Format, file: BinaryIO) -> ParsedText:
     chunk_settings = build_chunk_settings(form, document.source.index_versions)
     parsed = parse_in_sandbox(form.parser or "text", file, chunk_settings)
-    title = document.title or parsed.title or extract_title(document.ref, parsed.text, form.shape)
+    title = parsed.title or extract_title(document.ref, parsed.text, form.shape)
     return ParsedText(text=parsed.text, format=form, title=title, chunks=parsed.chunks)
 
 
-def _store_text(document: KnowledgeDocument, parsed: ParsedText) -> None:
+def _store_text(document: KnowledgeDocument, parsed: ParsedText, former_title: str) -> None:
     with acting(document.account_id):
         locked = lock_pending(document)
         if locked is None:
@@ -92,7 +97,8 @@ def _store_text(document: KnowledgeDocument, parsed: ParsedText) -> None:
         title_before = locked.title
         with recording(locked.account_id, SYSTEM) as commit:
             # A delivery may have stated a title while the file was parsed.
-            locked.title = locked.title or parsed.title
+            if not locked.title or digest_title(locked.title) == former_title:
+                locked.title = parsed.title
             locked.state, locked.error = State.READY, ""
             locked.commit_id = commit.id
             text, is_new = find_or_build_text(locked, parsed, commit)
@@ -109,13 +115,15 @@ def _store_text(document: KnowledgeDocument, parsed: ParsedText) -> None:
 
 
 def lock_pending(document: KnowledgeDocument) -> KnowledgeDocument | None:
-    """Lock and return the document if this file is still pending.
+    """Lock and return the document if this file, or the page at this address, is still pending.
 
     A newer delivery has its own job. Returns None if the source removed the document meanwhile.
     """
     if lock_source(document.account_id, document.source_id) is None:
         return None  # erased meanwhile
     rows = KnowledgeDocument.objects.of(document.account_id).not_removed()
+    if not document.sha256:
+        rows = rows.filter(url=document.url)
     return (
         rows.select_for_update(no_key=True)
         .filter(pk=document.pk, state=State.PENDING, sha256=document.sha256)

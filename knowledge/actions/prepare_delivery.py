@@ -40,6 +40,7 @@ class Delivery:
     ref: str
     pieces: Iterable[bytes]  # can be iterated more than once
     title: str = ""
+    former_title: str = ""  # digest of a title that the file may replace, if not the current one
     mime: str = ""
     url: str = ""
     revision: str = ""
@@ -91,6 +92,10 @@ class PreparedDelivery:
     format: Format | None
     parsed: ParsedText | None = None
     error: str = ""
+
+
+def digest_title(title: str) -> str:
+    return hashlib.sha256(title.encode()).hexdigest()
 
 
 def check_quota(account_id: UUID, deliveries: Sequence[Delivery]) -> None:

@@ -14,6 +14,7 @@ from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.security.prompt_injection.confusables import list_confusable
 from knowledge.models import KnowledgeSource
+from knowledge.retrieval.cache_version import invalidate_cache
 
 Kind, Trust = KnowledgeSource.Kind, KnowledgeSource.Trust
 DEFAULT_TRUST = {Kind.REPO_DOCS: Trust.TRUSTED, Kind.LOREBOOK: Trust.SEMI_TRUSTED}
@@ -184,3 +185,4 @@ def _update(source: KnowledgeSource, values: Mapping[str, Any], commit: Recordin
     source.updated_at, source.commit_id = timezone.now(), commit.id
     source.save(update_fields=[*changed, "updated_at", "commit"])
     commit.add(source, "UPDATE")
+    invalidate_cache(source.account_id)  # searches filter by trust, name and scope

@@ -9,9 +9,9 @@ from kmapp.outbox.registry import Job, RetryLater, on
 from kmapp.providers.errors import Faulted, ProviderError
 from knowledge.actions.chunks import EMBED
 from knowledge.actions.embeddings import embed_chunks
-from knowledge.actions.ingest import FETCH, READ
 from knowledge.actions.page_fetches import fetch_document
 from knowledge.actions.parse_documents import parse_document
+from knowledge.actions.parsing_jobs import FETCH, READ
 
 PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 
@@ -30,15 +30,17 @@ def _postpone_if_unavailable() -> Iterator[None]:
 @on(READ, name="knowledge.handlers.read", queue="extraction", one_per_host=True)
 def read(jobs: Sequence[Job]) -> None:
     for job in jobs:
+        document, former_title = UUID(job.payload["document"]), job.payload.get("former_title", "")
         with _postpone_if_unavailable():
-            parse_document(job.account_id, UUID(job.payload["document"]))
+            parse_document(job.account_id, document, former_title)
 
 
 @on(FETCH, name="knowledge.handlers.fetch", queue="extraction")
 def fetch(jobs: Sequence[Job]) -> None:
     for job in jobs:
+        document, former_title = UUID(job.payload["document"]), job.payload.get("former_title", "")
         with _postpone_if_unavailable():
-            fetch_document(job.account_id, UUID(job.payload["document"]))
+            fetch_document(job.account_id, document, former_title)
 
 
 @on(EMBED, name="knowledge.handlers.embed", queue="embedding")

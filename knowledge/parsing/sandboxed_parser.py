@@ -25,6 +25,7 @@ MIN_UNPACKED_BYTES = (
     10 * 1024 * 1024
 )  # bytes that any archive may unpack to, so that the ratio spares small ones
 MAX_CELLS = 2_000_000
+UTF8_FLAG = 0x800  # of a file in an archive, about its name
 
 Frame = tuple[dict[str, Any], bytes]
 
@@ -131,12 +132,34 @@ def unpack_archive(file: BinaryIO) -> Iterator[Frame]:
 
     with zipfile.ZipFile(file) as packed:
         for info in packed.infolist():
-            parts = info.filename.replace("\\", "/").split("/")
+            parts = _decode_name(info.filename, info.flag_bits).replace("\\", "/").split("/")
             # Hidden and system files, and paths that are absolute or leave the archive.
             skipped = any(part.startswith((".", "__MACOSX")) or not part for part in parts)
             encrypted, is_link = info.flag_bits & 1, stat.S_ISLNK(info.external_attr >> 16)
             if not (info.is_dir() or skipped or encrypted or is_link):
                 yield {"name": "/".join(parts)}, packed.read(info)
+
+
+def _decode_name(name: str, flags: int) -> str:
+    """Return the name of a file in an archive, which `zipfile` has decoded as code page 437.
+
+    It does so without the flag for UTF-8, which many programs do not set. Windows writes Chinese
+    names in GB 18030. Names of other code pages can have the same bytes, but few of them would be
+    common Chinese characters.
+    """
+    if flags & UTF8_FLAG or name.isascii():
+        return name
+    try:
+        raw = name.encode("cp437")
+    except UnicodeEncodeError:  # from a field with a Unicode name
+        return name
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        chinese = raw.decode("gb18030", "replace")
+    others = [character for character in chinese if not character.isascii()]
+    common = "".join(others).encode("gb2312", "ignore").decode("gb2312")
+    return chinese if 2 * len(common) >= len(others) else name
 
 
 def _check_unpacked_size(file: BinaryIO) -> None:

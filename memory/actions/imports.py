@@ -19,7 +19,7 @@ from memory.actions.edges import validate_edge_ends
 from memory.actions.enqueue import index_new_entries
 from memory.actions.versions import lock_against_erasure, record_versions
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry
-from memory.models.entry_input import REDACTED_FIELDS
+from memory.models.entry_input import REDACTED_FIELDS, derive_entry_id
 from memory.transfer.jsonl import InvalidLine, parse_edge, parse_entry, serialize_row
 
 Row = TypeVar("Row", MemoryEntry, MemoryEdge)
@@ -130,16 +130,21 @@ class _Block:
         ids = [entry.pk for entry in read.values()]
         names = [entry.client_id for entry in read.values() if entry.client_id]
         existing = rows.in_bulk(ids)
-        erased = set(ErasedEntry.objects.of(self.account).filter(pk__in=ids).values_list("pk"))
+        reserved_ids = {number: self._derive_id(entry) for number, entry in read.items()}
+        tombstones = ErasedEntry.objects.of(self.account)
+        tombstones = tombstones.filter(pk__in={*ids, *reserved_ids.values()})
+        erased = set(tombstones.values_list("pk", flat=True))
         named = rows.filter(client_id__in=names).values_list("scope", "client_id", "pk")
         existing_ids = {(scope, client_id): pk for scope, client_id, pk in named}
         new_entries: dict[UUID, MemoryEntry] = {}
         for number, entry in read.items():
             name = (entry.scope, entry.client_id)
-            if (entry.pk,) in erased:
+            if entry.pk in erased:
                 self._add_problem(number, f"{entry.pk} was erased here")
             elif entry.pk in existing or entry.pk in new_entries:
                 self._compare(number, existing.get(entry.pk) or new_entries[entry.pk], entry)
+            elif reserved_ids[number] in erased:
+                self._add_problem(number, f"client_id {entry.client_id} was erased here")
             elif entry.client_id and name in existing_ids:
                 owner = existing_ids[name]
                 self._add_problem(number, f"client_id {entry.client_id} belongs to {owner} here")
@@ -147,6 +152,12 @@ class _Block:
                 new_entries[entry.pk] = entry
                 existing_ids[name] = entry.pk
         return new_entries
+
+    def _derive_id(self, entry: MemoryEntry) -> UUID:
+        """Return the id that an erasure reserves for a memory, besides its own one."""
+        if not entry.client_id:
+            return entry.pk
+        return derive_entry_id(self.account.pk, entry.scope, entry.client_id)
 
     def _select_new_edges(
         self, read: Mapping[int, MemoryEdge], entries: Mapping[UUID, MemoryEntry]

@@ -89,16 +89,23 @@ def approve(
     *,
     commit: Recording | None = None,
 ) -> MemoryEntry:
-    """Activate a proposal with these corrections. The same commit supersedes what it replaces."""
+    """Activate a proposal with these corrections. The same commit supersedes what it replaces.
+
+    The proposal is pinned if it replaces a pinned memory.
+    """
     account_id = decision.account_id
     corrections = redact_editable_values(account_id, values) if values else {}
     if commit is None:  # otherwise the caller has locked them
-        replaced = find_replaced(account_id, [decision.entry_id])
-        lock_entries(account_id, {decision.entry_id, *replaced})
+        ids = [decision.entry_id, *find_replaced(account_id, [decision.entry_id])]
+        lock_entries(account_id, ids)
     with decision.in_commit(commit) as own:
+        replaced = find_replaced(account_id, [decision.entry_id])
         approved = {**corrections, "status": Status.ACTIVE}
+        rows = MemoryEntry.objects.of(account_id).filter(pk__in=replaced, pinned=True)
+        if replaced and rows.exists():
+            approved["pinned"] = True
         entry = decision.apply(Event.APPROVE, approved, when={Status.PROPOSED}, commit=own)
-        for old in sorted(find_replaced(account_id, [entry.pk])):
+        for old in sorted(replaced):
             replace(decision, entry_id=old, version=None).apply(
                 Event.SUPERSEDE, {"status": Status.SUPERSEDED}, when={Status.ACTIVE}, commit=own
             )

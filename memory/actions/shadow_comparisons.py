@@ -20,7 +20,12 @@ from kmapp.ledger.canonical import encode_canonical
 from kmapp.search.lookups import IdArray
 from memory.models import MemoryEntry, Ranking, RankingComparison, Viewer
 from memory.models.entries import owner_of
-from memory.retrieval.shadow_rankings import has_observations, take_observations
+from memory.retrieval.shadow_rankings import (
+    find_erased_people,
+    has_observations,
+    record_erased_people,
+    take_observations,
+)
 
 MAX_COMPARISONS = 500  # of one account; older ones are removed
 RETENTION_DAYS = 30  # after which comparisons are removed
@@ -75,14 +80,19 @@ def _build_comparison(
 def select_storable(
     account_id: UUID, comparisons: Collection[RankingComparison]
 ) -> list[RankingComparison]:
-    """Return the comparisons whose memories all exist.
+    """Return the comparisons whose memories all exist, and whose people were not erased.
 
     Inside `acting`, with the ranking locked. An erasure that is not committed yet deletes them.
     """
+    erased_people = find_erased_people(account_id, {row.user_id for row in comparisons} - {""})
     named = {pk for row in comparisons for pk in list_memories(row)}
     existing = MemoryEntry.objects.of(account_id).filter(pk__any_of=IdArray(named))
     erased = named - {*existing.values_list("pk", flat=True)}
-    return [row for row in comparisons if erased.isdisjoint(list_memories(row))]
+    return [
+        row
+        for row in comparisons
+        if erased.isdisjoint(list_memories(row)) and row.user_id not in erased_people
+    ]
 
 
 def list_memories(row: RankingComparison) -> list[UUID]:
@@ -104,6 +114,7 @@ def delete_comparisons(account_id: UUID, ids: Sequence[UUID]) -> None:
 def delete_comparisons_of_people(account_id: UUID, people: Collection[str]) -> None:
     """Delete the comparisons of these people's questions, also those that wait. Inside `acting`."""
     rows = _lock_comparisons(account_id)
+    record_erased_people(account_id, people)
     take_observations(account_id)
     rows.filter(user_id__in=people).delete()
 

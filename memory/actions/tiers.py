@@ -26,14 +26,16 @@ BATCH = 200  # memories per commit
 MAX_PER_RUN = 10_000  # per account; the next run continues
 COOLED, WARMED = "Not recalled for a long time.", "recalled again"  # reasons of commits
 
-_SELECT_COOLED = """
+# Selected and locked in one statement: no row can change in between. Someone is changing a row that
+# is skipped; the next run checks it.
+_LOCK_COOLED = """
 SELECT id FROM memory_memoryentry
 WHERE account_id = %s AND status = 'active' AND tier = %s AND NOT pinned
   AND kind NOT IN ('topic', 'entity')
   AND greatest(importance, salience) * 0.5 ^ least(100, extract(epoch FROM
     now() - greatest(created_at, last_accessed_at, last_activated_at))::float8
     / 86400 / coalesce(nullif(greatest(half_life_days, 0), 0), %s)) < %s
-ORDER BY id LIMIT %s
+ORDER BY id LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
 """
 _ADD_COUNTS = """
 UPDATE memory_memoryentry e SET access_count = e.access_count + t.number,
@@ -60,13 +62,10 @@ def demote_unused_entries(account_id: UUID) -> int:
 def _demote_batch(account_id: UUID, tier: str, below: str, warmth: float) -> int:
     with acting(account_id), recording(account_id, SYSTEM, reason=COOLED) as commit:
         with connection.cursor() as cursor:
-            cursor.execute(_SELECT_COOLED, [account_id, tier, HALF_LIFE_DAYS, warmth, BATCH])
+            cursor.execute(_LOCK_COOLED, [account_id, tier, HALF_LIFE_DAYS, warmth, BATCH])
             ids = [row[0] for row in cursor.fetchall()]
         rows = MemoryEntry.objects.of(account_id).with_verify_on_read(account_id)
-        rows = rows.filter(pk__in=ids, tier=tier).order_by("pk")
-        # Someone is changing a locked row. The next run checks it again.
-        locked = list(rows.select_for_update(no_key=True, skip_locked=True, of=("self",)))
-        batch = withhold_mismatches(account_id, locked)
+        batch = withhold_mismatches(account_id, list(rows.filter(pk__in=ids).order_by("pk")))
         for entry in batch:
             update_entry(entry, Event.UPDATE, {"tier": below}, commit)
     return len(batch)

@@ -19,7 +19,12 @@ from memory.actions.edges import build_derived_edge
 from memory.actions.entries import write_within_commit
 from memory.actions.topic_groups import Group, find_audiences, find_topics, merge_edges, read_groups
 from memory.actions.topic_labels import Labeller
-from memory.actions.versions import lock_against_erasure, lock_entry, update_entry
+from memory.actions.versions import (
+    lock_against_erasure,
+    lock_entries,
+    lock_entry,
+    update_entry,
+)
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry, derive_entry_id
 from memory.retrieval.visibility import Audience
@@ -103,6 +108,10 @@ def _apply_changes(
 ) -> None:
     with acting(account_id):
         lock_topics(account_id)
+        # All rows before the first change, in the order of their ids, as an erasure locks them.
+        # Topics come first, because an erasure may wait for a member while it has locked a topic.
+        lock_entries(account_id, [change.topic for change in changes if change.topic])
+        lock_against_erasure(account_id, {pk for change in changes for pk in change.ids})
         with recording(account_id, actor, reason=REASON) as commit:
             for change in changes:
                 _apply_change(commit, change, run)

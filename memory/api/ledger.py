@@ -15,6 +15,7 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from kmapp.ledger.canonical import MAX_INTEGER
 from kmapp.ledger.models import Commit
+from kmapp.ledger.sealed_reads import Key, withhold_states
 from kmapp.ledger.verify import verify_account
 from memory.api import serialize
 from memory.api.ledger_response_types import (
@@ -23,7 +24,7 @@ from memory.api.ledger_response_types import (
     LedgerCommit,
     VerifyAnswer,
 )
-from memory.api.lookup import filter_readable
+from memory.api.lookup import filter_readable, refuse_mismatch
 from memory.api.request_serializers import OwnerIds
 from memory.models import MemoryVersion
 
@@ -52,19 +53,24 @@ class History(AgentView):
     def get(self, request: Request, pk: UUID) -> Response:
         page = parse(HistoryInput, request)
         with acting(self.account):
-            if not filter_readable(self.request.auth, page).filter(pk=pk).exists():
+            readable = filter_readable(self.request.auth, page).with_verify_on_read(self.account)
+            entry = readable.filter(pk=pk).first()
+            if entry is None:
                 raise NotFound("Memory not found.")
+            refuse_mismatch(self.account, entry)
             rows = list(
                 MemoryVersion.objects.of(self.account)
                 .filter(entry_id=pk, version__gt=page["after"])
                 .order_by("version")[: page["limit"] + 1]
             )
             versions = rows[: page["limit"]]
+            following = versions[-1].version if len(rows) > len(versions) else None
+            if entry.verify_on_read:
+                versions = withhold_states(self.account, Key.of(entry), versions)
             commits = Commit.objects.of(self.account).in_bulk([row.commit_id for row in versions])
             serialized = [
                 serialize.serialize_version(row, commits.get(row.commit_id)) for row in versions
             ]
-        following = versions[-1].version if len(rows) > len(versions) else None
         return Response({"id": pk, "versions": serialized, "next": following})
 
 

@@ -114,7 +114,7 @@ def get_past_entry(principal: KeyPrincipal, data: Mapping[str, Any], at: datetim
     past = PastState(account_id=principal.account_id, at=at, present=present)
     past_rows = _filter_by_id(filter_readable(principal, data, at), data)
     for entry in past.load_entries(past_rows.with_verify_on_read(principal.account_id)):
-        return _refuse_mismatch(principal.account_id, entry, is_past=True)
+        return refuse_mismatch(principal.account_id, entry, is_past=True)
     raise NotFound("There was no such memory then.")
 
 
@@ -131,10 +131,10 @@ def get_entry(account_id: UUID, rows: EntryQuerySet, data: Mapping[str, Any]) ->
     if entry is None:
         _refuse_erased(account_id, data)
         raise NotFound("Memory not found.")
-    return _refuse_mismatch(account_id, entry)
+    return refuse_mismatch(account_id, entry)
 
 
-def _refuse_mismatch(account_id: UUID, entry: MemoryEntry, *, is_past: bool = False) -> MemoryEntry:
+def refuse_mismatch(account_id: UUID, entry: MemoryEntry, *, is_past: bool = False) -> MemoryEntry:
     """Return the memory if it is as the ledger sealed it, or if the account does not verify."""
     if not withhold_mismatches(account_id, [entry], is_past=is_past):
         raise NotFound("This memory differs from the ledger and is withheld.", code="withheld")

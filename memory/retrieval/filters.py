@@ -9,7 +9,7 @@ any value. A filter may also select the owner: see `extract_owner_ids`.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import reduce
 from operator import and_, or_
 from typing import Any
@@ -156,10 +156,10 @@ def _parse_time(value: Any) -> datetime:
     text = _parse_string(value)
     moment = parse_datetime(text)
     if moment is None and (day := parse_date(text)):
-        moment = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - made aware below
+        moment = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - in UTC, see below
     if moment is None:
         raise ValueError("must be a time, for example 2026-01-31T12:00:00Z")
-    return moment if timezone.is_aware(moment) else timezone.make_aware(moment)
+    return moment if timezone.is_aware(moment) else moment.replace(tzinfo=UTC)
 
 
 def _parse_id(value: Any) -> UUID:

@@ -5,12 +5,15 @@ Valkey is away, some are not stored.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
+from django.core.cache import cache
+
 from kmapp.api.cache import valkey_cache
+from kmapp.database.content_digests import keyed_digest
 from kmapp.search.fusion import RankedCandidate, rank_with_weights
 from kmapp.search.variants import AccountRanking
 from memory.models import Viewer
@@ -18,6 +21,7 @@ from memory.models import Viewer
 COMPARED_RESULTS = 10  # results that are compared
 MAX_PENDING = 200  # comparisons of an account between two flushes
 TTL_SECONDS = 3_600
+ERASED_SECONDS = 24 * 3_600  # longer than any search, job or waiting comparison takes
 _PUSH_SCRIPT = """
 redis.call('LPUSH', KEYS[1], ARGV[1])
 redis.call('LTRIM', KEYS[1], 0, ARGV[2])
@@ -67,6 +71,23 @@ def take_observations(account_id: UUID) -> list[dict[str, Any]]:
     """Return and remove the comparisons that wait, newest first."""
     observations = valkey_cache.run(_TAKE_SCRIPT, _build_key(account_id)) or []
     return [json.loads(each) for each in observations]
+
+
+def record_erased_people(account_id: UUID, people: Collection[str]) -> None:
+    """Exclude the questions of these people that searches push later, because they began before."""
+    markers = {_build_person_key(account_id, each): 1 for each in people}
+    if markers:
+        cache.set_many(markers, timeout=ERASED_SECONDS)
+
+
+def find_erased_people(account_id: UUID, people: Collection[str]) -> set[str]:
+    """Return those of these people that were erased within ERASED_SECONDS."""
+    keys = {_build_person_key(account_id, each): each for each in people}
+    return {keys[key] for key in cache.get_many(keys)} if keys else set()
+
+
+def _build_person_key(account_id: UUID, user_id: str) -> str:
+    return f"memory.shadow.erased:{account_id}:{keyed_digest('erased_person', user_id)}"
 
 
 def _build_key(account_id: UUID) -> str:

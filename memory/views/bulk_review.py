@@ -1,5 +1,7 @@
 """Bulk decisions about proposals and listed memories: confirmation, progress, undo."""
 
+from collections.abc import Iterable
+from hashlib import sha256
 from http import HTTPStatus
 from uuid import UUID
 
@@ -41,9 +43,8 @@ def decide_many(request: WebRequest) -> HttpResponse | AfterCommit:
     if request.method != "POST":
         return _render_confirmation(request)
     if request.POST.get("which") == "all":
-        rows = list_proposals(request.account_id, review_queue.parse_need(request))
-        chosen = list(rows.values_list("pk", "version")[:MAX_SELECTED])
-        if len(chosen) != parse_row_number(request.POST.get("expected", "")):
+        chosen = _select_group(request)
+        if _compute_digest(chosen) != request.POST.get("expected"):
             return _render_confirmation(request, drifted=True)
     else:
         chosen = _parse_selection(request)
@@ -62,10 +63,11 @@ def decide_many(request: WebRequest) -> HttpResponse | AfterCommit:
 
 
 def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpResponse:
-    rows = list_proposals(request.account_id, review_queue.parse_need(request))
+    group = _select_group(request)
     context = {
         "marked": sorted(review_queue.parse_selected(request)),
-        "all": rows.count(),
+        "all": len(group),
+        "expected": _compute_digest(group),
         "need": review_queue.parse_need(request),
         "drifted": drifted,
         "most": MAX_SELECTED,
@@ -79,6 +81,18 @@ def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpR
     if drifted and request.htmx:
         answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = "#dialog", "innerHTML"
     return answer
+
+
+def _select_group(request: WebRequest) -> list[EntryVersion]:
+    """Return the proposals of the group, and at most one more than a run may have."""
+    rows = list_proposals(request.account_id, review_queue.parse_need(request))
+    return list(rows.values_list("pk", "version")[: MAX_SELECTED + 1])
+
+
+def _compute_digest(chosen: Iterable[EntryVersion]) -> str:
+    """Return a digest that differs if a proposal or its version differs."""
+    lines = sorted(f"{pk}:{version}" for pk, version in chosen)
+    return sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _parse_selection(request: WebRequest) -> list[EntryVersion]:

@@ -29,7 +29,7 @@ from rules.api.request_serializers import (
 from rules.api.response_types import RulesAnswer, RuleShown, StateAnswer
 from rules.api.serialize import serialize_rule
 from rules.editing.json_schemas import SCHEMAS
-from rules.editing.rule_input import validate_rule
+from rules.editing.rule_input import parse_scope, validate_rule
 from rules.models import Rule
 
 
@@ -52,8 +52,10 @@ class Rules(AgentView):
         data = parse(RulesQuery, request)
         with acting(self.account):
             rows = Rule.objects.of(self.account)
-            lookups = {"state": "state", "scope": "scope", "after": "pk__lt"}
+            lookups = {"state": "state", "after": "pk__lt"}
             rows = rows.filter(**{to: data[name] for name, to in lookups.items() if name in data})
+            if "scope" in data:
+                rows = rows.filter(scope=parse_scope(data["scope"]))
             rows = rows.order_by("-pk").with_verify_on_read(self.account)
             page = list(rows[: data["limit"] + 1])
             rules = page[: data["limit"]]

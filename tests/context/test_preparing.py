@@ -125,6 +125,28 @@ def test_requested_results_are_loaded_with_the_reason(agent: Agent) -> None:
         assert all(each["why"]["strategy"] == load for each in answer["loaded"])
 
 
+@pytest.mark.parametrize(
+    ("load", "message"),
+    [
+        ("keywords", "What did you say before about the kiln degrees?"),
+        ("semantic", "kiln fires degrees"),
+        ("hybrid", "你之前说的 kiln degrees 是多少"),
+    ],
+)
+def test_results_about_the_last_user_message_are_loaded(
+    agent: Agent, load: str, message: str
+) -> None:
+    messages = conversation(LONG, "short")
+    body = {"messages": messages, "conversation_id": "c1"}
+    agent.post("context/prepare", body)
+    makers.settle()
+    body["messages"] = [*messages, {"role": "user", "content": message}]
+    answer = agent.post("context/prepare", {**body, "load": load})
+    assert [each["why"]["strategy"] for each in answer["loaded"]] == [load]
+    body["messages"] = [each for each in messages if each["role"] != "user"]
+    assert agent.post("context/prepare", {**body, "load": load})["loaded"] == []
+
+
 def test_unknown_result_is_missing(agent: Agent) -> None:
     body = {"messages": conversation("short", "short"), "load_uuids": [str(uuid4())]}
     assert agent.post("context/prepare", body)["loaded"][0]["part"] == "missing"

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from typing import Any
 from uuid import UUID, uuid4
@@ -15,6 +16,8 @@ from django.test import Client
 from django.utils.timezone import now
 from pytest_django import Settings
 
+from interop.hindsight.memories import LIMITS
+from interop.hindsight.retain import Retain
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.errors import Unavailable
 from kmapp.ledger.sealed_reads import withhold_mismatches
@@ -28,6 +31,7 @@ from tests.injection_corpus import INJECTIONS
 from tests.interop.conftest import Run
 from tests.makers import rows, set_policy, settle, update
 from tests.memory.chat_model import configure_chat
+from tests.race import run_on_own_connection
 
 BANK = "/v1/default/banks/b"
 ANSWER = {"recommendation": "Python", "reasons": ["It is well suited."], "confidence": None}
@@ -125,6 +129,30 @@ def test_a_retry_forgets_what_the_first_attempt_could_not(
     assert document_text(agent) == "Coffee."
 
 
+def test_concurrent_retains_leave_one_text(
+    committed: str, key: tuple[ApiKey, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients = [Client(headers={"Authorization": f"Bearer {key[1]}"}) for _ in range(2)]
+    retain(clients[0], {"content": "Tea.", "document_id": "d"})
+    both, post_native = threading.Barrier(2), Retain.post_native
+
+    def write_at_once(view: Retain, path: str, *arguments: Any, **options: Any) -> Any:
+        if path == "/v1/memory/write":
+            both.wait(timeout=60)
+        return post_native(view, path, *arguments, **options)
+
+    monkeypatch.setattr(Retain, "post_native", write_at_once)
+
+    def replace(client: Client, text: str) -> Any:
+        item = {"content": text, "document_id": "d"}
+        return run_on_own_connection(lambda: retain(client, item))
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(replace, clients, ("Coffee.", "Milk.")))
+    assert all(answer.get("success") for answer in answers), answers
+    assert document_text(clients[0]) in ("Coffee.", "Milk.")
+
+
 def refuse(*_: Any) -> None:
     raise Unavailable("The server is busy.", retry_after=1)
 
@@ -142,6 +170,32 @@ def test_a_proposed_text_replaces_proposed_ones_only(
         "forgotten",
         "proposed",
     )
+
+
+@pytest.mark.parametrize(
+    ("others", "matching", "condition"),
+    [
+        ({}, {"strategy": "experience"}, {"types": ["experience"]}),
+        ({"tags": ["tea"]}, {}, {"tags": [], "tags_match": "exact"}),
+        (
+            {"tags": ["tea", "black"]},
+            {"tags": ["tea"]},
+            {"tags": ["tea"], "tags_match": "exact"},
+        ),
+    ],
+    ids=["types", "no_tags", "tags"],
+)
+def test_recall_finds_matching_memories_below_the_limit(
+    agent: Client, others: dict[str, Any], matching: dict[str, Any], condition: dict[str, Any]
+) -> None:
+    texts = [f"Mira drinks tea number {number}." for number in range(LIMITS["low"] + 5)]
+    retain(agent, *({"content": text, **others} for text in texts))
+    retain(agent, *({"content": f"Tea, {name}.", **matching} for name in ("once", "twice")))
+    query = {"query": "What tea does Mira drink?", "budget": "low"}
+    everything = agent.post(f"{BANK}/memories/recall", query, "application/json").json()
+    assert len(everything["results"]) == LIMITS["low"]
+    answer = agent.post(f"{BANK}/memories/recall", {**query, **condition}, "application/json")
+    assert {each["text"] for each in answer.json()["results"]} == {"Tea, once.", "Tea, twice."}
 
 
 @pytest.fixture

@@ -148,4 +148,7 @@ def test_session_of_the_openai_agents_sdk(run_client: Run) -> None:
         "other": 2,
         "long": True,
         "again": 4,
+        "many": True,
+        "pairs": True,
+        "last": True,
     }

@@ -4,11 +4,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
+from interop.mem0 import memories
+from interop.mem0.owner_filters import split_by_owner
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.errors import Invalid
+from memory.actions import review
 from memory.models import MemoryEntry
 from tests import makers
 from tests.interop.conftest import NODE, NODE_PACKAGES, PYTHON, Run
@@ -127,6 +133,59 @@ def test_command_line(run_client: Run, program: list[Path]) -> None:
     assert seen["delete"]["data"]["deleted"] is True
     assert seen["delete_all"]["status"] == "success"
     assert seen["after"]["count"] == 0
+
+
+def test_a_page_of_owners_reads_no_other_owners(agent: Client, acme: Account) -> None:
+    names = {"user": ["ann", "bob", "eve"], "agent": ["bot"], "run": ["r1", "r2"]}
+    for kind, owners in names.items():
+        for name in owners:
+            makers.write(acme, "Tea.", "Milk.", **{f"{kind}_id": name})
+    expected = [(kind, name) for kind, owners in names.items() for name in owners]
+    listed = []
+    for number in range(1, 5):
+        with CaptureQueriesContext(connection) as queries:
+            page = agent.get("/v1/entities/", {"page": number, "page_size": 2}).json()
+        entries = [each["sql"] for each in queries if "memory_memoryentry" in each["sql"]]
+        groups = [sql for sql in entries if "GROUP BY" in sql]
+        assert len(groups) <= 2
+        assert all(" LIMIT " in sql for sql in groups)
+        assert (page["count"], page["next"] is None) == (6, number >= 3)
+        totals = [page[f"total_{kind}s"] for kind in ("user", "agent", "app", "run")]
+        assert totals == [3, 1, 0, 2]
+        assert {each["total_memories"] for each in page["results"]} <= {2}
+        listed.append([(each["type"], each["name"]) for each in page["results"]])
+    assert listed == [expected[:2], expected[2:4], expected[4:], []]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"OR": [{"kind": "fact"}]}] * 2_000,
+        [*[{"OR": [{"kind": "fact"}, {"kind": "event"}]}] * 40, {"OR": []}],
+    ],
+    ids=["deep", "many"],
+)
+def test_filters_with_too_many_alternatives_are_refused(parts: list[Any]) -> None:
+    with pytest.raises(Invalid, match=r"too many alternatives|more than 50 conditions"):
+        split_by_owner({"AND": parts})
+
+
+def test_history_has_the_newest_versions(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [entry] = makers.write(acme, "Tea 0.", user_id="ann")
+    with acting(acme):
+        for number in range(1, 5):
+            review.edit(makers.decision(entry), {"content": f"Tea {number}."})
+
+    def read_texts() -> list[str]:
+        history = agent.get(f"/v1/memories/{entry.pk}/history/").json()
+        return [each["new_memory"] for each in history]
+
+    monkeypatch.setattr(memories, "VERSIONS_PAGE", 2)
+    assert read_texts() == [f"Tea {number}." for number in range(5)]
+    monkeypatch.setattr(memories, "MAX_VERSIONS", 3)
+    assert read_texts() == ["Tea 2.", "Tea 3.", "Tea 4."]
 
 
 def test_webhooks_send_the_payload_of_mem0(

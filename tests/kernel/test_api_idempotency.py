@@ -44,6 +44,13 @@ def test_repeated_key_replays_the_first_response(agent: Client) -> None:
 
 
 @db
+def test_replay_has_the_warnings_of_the_first_response(agent: Client) -> None:
+    first = _post(agent, "/v1/notes", {"text": "a", "colour": "red"})
+    assert [each["path"] for each in first.json()["warnings"]] == ["colour"]
+    assert _post(agent, "/v1/notes", {"text": "a", "colour": "red"}).content == first.content
+
+
+@db
 def test_request_without_a_key_is_repeated(agent: Client) -> None:
     answers = [
         agent.post("/v1/notes", {"text": "a"}, content_type="application/json") for _ in "ab"

@@ -1,6 +1,6 @@
 """Deliveries, re-chunking and unpacking at the same time: the newest delivery prevails."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -16,16 +16,19 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from kmapp.ledger.sealed_reads import Key, verify_rows
-from knowledge.actions import ingest, lore, parse_documents, reindex
+from knowledge.actions import ingest, lore, page_fetches, parse_documents, reindex
+from knowledge.actions.ingest import IngestResult
 from knowledge.actions.parse_documents import parse_document, unpack_archive
 from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries
-from knowledge.actions.sources import NewSource
+from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.management.commands import knowledge as command
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
 from tests import makers
 from tests.agent import Agent
+from tests.knowledge import websites
 from tests.knowledge.bombs import zip_archive
 from tests.knowledge.deliveries import deliver
+from tests.knowledge.websites import PAGE, Site
 from tests.makers import settle
 
 
@@ -203,3 +206,56 @@ def test_a_title_delivered_while_a_file_is_parsed_stays(
     settle()
     document = makers.get(KnowledgeDocument, acme)
     assert (document.title, document.state) == ("New title", "ready")
+
+
+def prepare_page_delivery(account: Account) -> Callable[[str], IngestResult]:
+    """Create a source; return a function that delivers its page by an address."""
+    with acting(account):
+        source = ensure_source(account.pk, SYSTEM, NewSource(name="web"))
+
+    def deliver_page(address: str) -> IngestResult:
+        prepared = prepare_deliveries(source, [Delivery(ref="page", pieces=(), url=address)])
+        with acting(account):
+            return ingest.ingest_deliveries(source, SYSTEM, prepared)
+
+    return deliver_page
+
+
+def test_another_url_delivered_while_a_page_is_fetched_is_fetched(
+    acme: Account, site: Site, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.KNOWLEDGE_FETCH_PRIVATE = [site.netloc]
+    url, deliver_page = f"http://{site.netloc}/page", prepare_page_delivery(acme)
+    assert len(deliver_page(url).events) == 1
+    meanwhile = call_before(
+        monkeypatch, page_fetches, "prepare_deliveries", lambda: deliver_page(f"{url}/new")
+    )
+    settle()
+    settle()  # the job of the second delivery
+    assert len(meanwhile[0].events) == 1
+    document = makers.get(KnowledgeDocument, acme)
+    assert (document.url, document.state, document.version) == (f"{url}/new", "ready", 1)
+
+
+def test_page_that_is_fetched_again_has_its_new_title(
+    acme: Account, site: Site, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.KNOWLEDGE_FETCH_PRIVATE = [site.netloc]
+    deliver_page = prepare_page_delivery(acme)
+    for title in (b"Green tea", b"White tea"):
+        monkeypatch.setattr(websites, "PAGE", PAGE.replace(b"Green tea", title))
+        deliver_page(f"http://{site.netloc}/page")
+        settle()
+        settle()
+        assert makers.get(KnowledgeDocument, acme).title == title.decode()
+
+
+def test_the_same_url_delivered_while_its_fetch_is_pending_is_fetched_once(
+    acme: Account, site: Site, settings: Any
+) -> None:
+    settings.KNOWLEDGE_FETCH_PRIVATE = [site.netloc]
+    deliver_page = prepare_page_delivery(acme)
+    results = [deliver_page(f"http://{site.netloc}/page") for _ in range(2)]
+    settle()
+    assert [len(each.events) for each in results] == [1, 0]
+    assert len(site.hosts) == 1

@@ -16,12 +16,15 @@ import pytest
 from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import ReadOnly
-from kmapp.outbox.models import Delivery
+from kmapp.outbox.models import Delivery as Job
 from knowledge.actions import parse_documents
+from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import retry_document
-from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
+from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
 from knowledge.parsing import sandbox
 from knowledge.parsing.sandbox import CannotParse, unpack_in_sandbox
 from tests import makers
@@ -126,6 +129,32 @@ def test_damaged_files_fail_with_an_error(acme: Account) -> None:
         assert KnowledgeDocument.objects.of(acme).get(ref="good.md").state == "ready"
 
 
+def titled_page(title: str) -> bytes:
+    return f"<html><head><title>{title}</title></head><body><p>Oolong.</p></body></html>".encode()
+
+
+def test_replaced_file_has_its_own_title(acme: Account) -> None:
+    for title in ("Report 2024", "Report 2025"):
+        deliver(acme, {"a.html": titled_page(title)})
+        settle()
+        assert makers.get(KnowledgeDocument, acme).title == title
+    assert makers.count(KnowledgeText, acme) == 1
+
+
+def test_title_delivered_for_a_pending_file_stays(acme: Account) -> None:
+    deliver(acme, {"a.html": titled_page("Report 2024")})
+    settle()
+    data = titled_page("Report 2025")
+    deliver(acme, {"a.html": data})
+    source = makers.get(KnowledgeSource, acme)
+    prepared = prepare_deliveries(source, [Delivery.of("a.html", data, title="Yearly report")])
+    with acting(acme):
+        ingest_deliveries(source, SYSTEM, prepared)
+    settle()
+    document = makers.get(KnowledgeDocument, acme)
+    assert (document.title, document.state) == ("Yearly report", "ready")
+
+
 def test_pdf_pages_are_separate_chunks(acme: Account) -> None:
     deliver(acme, {"a.pdf": pdf("One.", "Two.", "Three.")})
     settle()
@@ -178,6 +207,38 @@ def test_archive_files_are_added_and_removed(acme: Account) -> None:
         assert rows.not_removed().count() == 2
 
 
+def test_files_of_a_removed_archive_are_removed(acme: Account) -> None:
+    deliver(acme, {"repo.zip": zip_archive({"a.md": b"# A", "b.md": b"# B"}), "c.md": "# C"})
+    settle()
+    result = deliver(acme, {"repo/b.md": "# B"}, remove=["repo.zip"])
+    assert set(result.removed) == {"repo.zip", "repo/a.md"}
+    left = {document.ref for document in makers.rows(KnowledgeDocument, acme, removed_at=None)}
+    assert left == {"repo/b.md", "c.md"}
+    assert {chunk.text for chunk in makers.rows(KnowledgeChunk, acme)} == {"# B", "# C"}
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        ("说明/安装.md", "gb18030"),
+        ("朱镕基.md", "gb18030"),
+        ("说明.md", "utf-8"),
+        ("Müller.md", "cp437"),
+        ("Größe über.md", "cp437"),
+    ],
+)
+def test_names_in_archives_without_the_flag_for_utf_8(
+    acme: Account, name: str, encoding: str
+) -> None:
+    raw = name.encode(encoding)
+    placeholder = b"x" * len(raw)  # zipfile sets the flag for other names
+    archive = zip_archive({placeholder.decode(): b"# A"}).replace(placeholder, raw)
+    deliver(acme, {"repo.zip": archive})
+    settle()
+    refs = {document.ref for document in makers.rows(KnowledgeDocument, acme)}
+    assert refs == {"repo.zip", f"repo/{name}"}
+
+
 def test_parser_is_stopped_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "WALL_CLOCK_SECONDS", 0.01)
     with pytest.raises(CannotParse), Path("/dev/zero").open("rb") as endless:
@@ -213,6 +274,6 @@ def test_read_only_ledger_postpones_parsing(acme: Account, monkeypatch: pytest.M
         patched.setattr(parse_documents, "recording", refuse)
         settle()
     assert makers.get(KnowledgeDocument, acme).state == "pending"
-    makers.update(Delivery, acme, {"reason": "read-only ledger"}, due_at=Now())
+    makers.update(Job, acme, {"reason": "read-only ledger"}, due_at=Now())
     settle()
     assert makers.get(KnowledgeDocument, acme).state == "ready"

@@ -154,6 +154,16 @@ def test_results_are_cached_until_a_change(committed: str, agent: Agent, acme: A
     assert "Another" in str(find(agent, "gaiwan"))
 
 
+def test_results_are_cached_until_their_source_is_no_longer_trusted(
+    committed: str, agent: Agent, acme: Account
+) -> None:
+    deliver(acme, {"cups.md": CUPS}, trust="trusted")
+    settle()
+    assert "gaiwan" in str(find(agent, "gaiwan", trust=["trusted"])["results"])
+    agent.post("knowledge/sources", {"name": "docs", "trust": "untrusted"}, 200)
+    assert find(agent, "gaiwan", trust=["trusted"])["results"] == []
+
+
 def test_finds_by_words_without_an_embedder(
     agent: Agent, acme: Account, provider: FakeProvider
 ) -> None:

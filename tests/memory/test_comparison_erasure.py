@@ -65,6 +65,16 @@ def test_question_about_an_erased_memory_is_not_stored(
     assert makers.get(RankingComparison, acme, origin="shadow").user_id == "noor"
 
 
+def test_question_of_an_erased_person_about_other_memories_is_not_stored(
+    acme: Account, entries: list[MemoryEntry]
+) -> None:
+    erase(acme, "mira")
+    ask(acme, "mira", entries[1])  # a search that started before
+    ask(acme, "noor", entries[1])
+    assert store_observations(acme.pk) == 1
+    assert makers.get(RankingComparison, acme, origin="shadow").user_id == "noor"
+
+
 def test_erasure_deletes_questions_that_are_being_stored(
     committed: str, acme: Account, entries: list[MemoryEntry]
 ) -> None:

@@ -4,6 +4,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from kmapp.accounts.models import Account
 from kmapp.errors import Invalid
@@ -104,6 +105,19 @@ def test_rejects_invalid_filters_with_their_path(filters: Any, path: str) -> Non
     with pytest.raises(Invalid) as refused:
         parse_filter(filters)
     assert refused.value.issues[0]["path"] == path
+
+
+def test_times_without_a_zone_are_in_utc(agent: Agent) -> None:
+    memory = {"text": "Tea.", "user_id": "u", "observed_at": "2026-01-30T20:00:00"}
+    with timezone.override("Asia/Shanghai"):
+        stored = agent.post("memory/store", {**memory, "valid_from": "2026-01-01T00:00:00"}, 201)
+        assert stored["observed_at"] == "2026-01-30T20:00:00Z"
+        assert stored["valid_from"] == "2026-01-01T00:00:00Z"
+        for day, number in (("2026-01-31", 0), ("2026-01-30T20:00:00", 1), ("2026-01-30", 1)):
+            body = {"user_id": "u", "filters": {"timestamp": {"gte": day}}}
+            assert len(agent.post("memory/list", body)["results"]) == number, day
+            query = {"query": "tea", "user_id": "u", "observed_after": f"{day[:10]}T00:00:00"}
+            assert len(agent.search(**query)) == number, day
 
 
 ANN = {"user_id": "ann"}

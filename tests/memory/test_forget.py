@@ -8,9 +8,11 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
+from memory.actions import review
 from memory.models import BulkRun, MemoryEntry
 from tests import makers
 from tests.agent import Agent
+from tests.race import run_concurrently
 
 
 @pytest.fixture
@@ -138,6 +140,20 @@ def test_account_wide_memories_need_review(member: Agent, acme: Account) -> None
         pk: "active",
         own: "forgotten",
     }
+
+
+def test_memory_that_is_approved_while_it_is_forgotten_needs_review(
+    committed: str, member: Agent, acme: Account
+) -> None:
+    pk = store(member, "The office is in Ostrey.")
+    proposal = makers.get(MemoryEntry, acme)
+    answer = run_concurrently(
+        acme,
+        lambda: review.approve(makers.decision(proposal)),
+        lambda: member.post("memory/forget", {"id": pk}, 403),
+    )
+    assert answer["error"] == "needs_review"
+    assert statuses(acme) == {"The office is in Ostrey.": "active"}
 
 
 def test_token_is_bound_to_its_selection(member: Agent, acme: Account) -> None:

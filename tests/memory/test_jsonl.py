@@ -208,6 +208,18 @@ def test_reports_a_client_id_in_use(written: None, acme: Account, tmp_path: Path
     assert "client_id a belongs to" in problems.read_text()
 
 
+def test_reports_an_erased_client_id(agent: Agent, acme: Account, tmp_path: Path) -> None:
+    pk = agent.store("The cat sleeps.", client_id="a")
+    ticket = agent.post("memory/erase", {"ids": [pk]})["confirm_token"]
+    agent.post("memory/erase", {"ids": [pk], "confirm_token": ticket}, 200)
+    erased = {"id": str(Account().pk), "client_id": "a", "text": "The cat sleeps."}
+    problems = tmp_path / "problems"
+    with pytest.raises(CommandError, match="1 lines"):
+        command("import", str(put(tmp_path / "in", erased)), f"--problems={problems}")
+    assert "client_id a was erased here" in problems.read_text()
+    assert not makers.rows(MemoryEntry, acme)
+
+
 def test_handwritten_lines_need_only_a_text(acme: Account, tmp_path: Path) -> None:
     path = put(tmp_path / "in", {"text": "Lin likes tea.", "user_id": "lin"}, "", {"text": "All."})
     assert command("import", str(path)).startswith("2 memories")

@@ -10,13 +10,15 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import Conflict
-from memory.actions import bulk_review, rankings, review, tiers
+from memory.actions import bulk_review, rankings, review, tiers, topic_growth
 from memory.actions.entries import propose_update
 from memory.actions.tiers import flush_access_counts
+from memory.actions.topic_growth import GrowthResult, TopicChange, member_edges
 from memory.actions.topics import merge_topics
 from memory.actions.versions import lock_entry
 from memory.models import BulkRun, MemoryEntry, Ranking
 from memory.retrieval.access_counters import count_accesses
+from memory.retrieval.visibility import Audience
 from tests import makers
 from tests.race import run_concurrently
 
@@ -70,6 +72,50 @@ def test_merge_of_topics_locks_in_order(committed: str, acme: Account) -> None:
     drinks, tea = sorted(topics, key=lambda each: each.pk)
     check_order(acme, [drinks, tea], lambda: merge_topics(makers.decision(tea), drinks.pk))
     assert makers.reload(tea).status == "superseded"
+
+
+def test_growth_of_topics_locks_all_members_in_order(committed: str, acme: Account) -> None:
+    first, second, third, last = sorted(
+        makers.write(acme, *(f"Memory {n} of tea." for n in range(4))), key=lambda each: each.pk
+    )
+    drinks, tea = makers.write(acme, "Drinks", "Tea", kind="topic")
+    audience = Audience.of_entry(first)
+    changes = [
+        TopicChange(audience=audience, ids=[second.pk, last.pk], topic=tea.pk),
+        TopicChange(audience=audience, ids=[first.pk, third.pk], topic=drinks.pk),
+    ]
+
+    def lock_like_an_erasure(entry: MemoryEntry) -> None:
+        rows = MemoryEntry.objects.of(acme).filter(pk=entry.pk).select_for_update()
+        assert rows.values_list("pk", flat=True).get() == entry.pk
+
+    def grow() -> None:
+        topic_growth._apply_changes(acme.pk, SYSTEM, changes, GrowthResult())  # noqa: SLF001
+
+    run_concurrently(
+        acme,
+        lambda: lock_like_an_erasure(first),
+        grow,
+        then=lambda: lock_like_an_erasure(second),
+    )
+    with acting(acme):
+        assert [member_edges(acme.pk, topic.pk).count() for topic in (tea, drinks)] == [2, 2]
+
+
+def test_growth_of_topics_locks_topics_before_members(committed: str, acme: Account) -> None:
+    [entry] = makers.write(acme, "Ann drinks tea.")
+    [topic] = makers.write(acme, "Tea", kind="topic")
+    change = TopicChange(audience=Audience.of_entry(entry), ids=[entry.pk], topic=topic.pk)
+
+    def grow() -> None:
+        topic_growth._apply_changes(acme.pk, SYSTEM, [change], GrowthResult())  # noqa: SLF001
+
+    def lock_member_for_update() -> None:
+        list(MemoryEntry.objects.of(acme).filter(pk=entry.pk).select_for_update())
+
+    run_concurrently(acme, lambda: lock_entry(acme.pk, topic.pk), grow, then=lock_member_for_update)
+    with acting(acme):
+        assert member_edges(acme.pk, topic.pk).count() == 1
 
 
 def test_access_counts_are_stored_in_order(committed: str, acme: Account) -> None:

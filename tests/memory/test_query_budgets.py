@@ -110,12 +110,12 @@ def test_reading_a_long_history(warm: Agent, max_queries: MaxQueries) -> None:
         assert len(warm.get(f"memory/{pk}/history")["versions"]) == 6
     with max_queries(6):
         assert len(warm.get("memory/commits")["commits"]) > 6
-    with max_queries(12):
+    with max_queries(13):
         assert warm.get("memory/verify")["ok"]
 
 
 def test_update_and_forget(warm: Agent, max_queries: MaxQueries) -> None:
     with max_queries(26):
         warm.post("memory/update", {"client_id": "warm0", "text": "Another thing."}, 200)
-    with max_queries(16):
+    with max_queries(17):
         warm.post("memory/forget", {"client_id": "warm0"})

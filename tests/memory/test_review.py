@@ -7,6 +7,7 @@ import pytest
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.actions import review
+from memory.actions.entries import propose_update
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryRating, MemoryVersion
 from tests import makers
@@ -61,6 +62,19 @@ def test_reasons_are_redacted(agent: Agent, acme: Account, decision: Decision) -
         entry_id = [*MemoryVersion.objects.values_list("reason", flat=True)]
         assert sum("asked for it" in reason for reason in entry_id) == 3
         assert "example.com" not in str(entry_id)
+
+
+def test_approved_correction_of_a_pinned_memory_is_pinned(acme: Account) -> None:
+    old, other = makers.write(acme, "Tea at five.", "Coffee at six.", visibility="account")
+    with acting(acme):
+        review.pin(makers.decision(old))
+        for entry, pinned in ((old, True), (other, False)):
+            proposal = propose_update(makers.decision(entry), {"content": "Tea at four."})
+            MemoryEntry.objects.filter(pk=proposal.pk).update(status="proposed")
+            approved = review.approve(makers.decision(proposal))
+            assert (approved.status, approved.pinned) == ("active", pinned)
+            assert makers.reload(entry).status == "superseded"
+        assert [row.pinned for row in review.undo(makers.decision(approved))] == [False, False]
 
 
 @pytest.fixture

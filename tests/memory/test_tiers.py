@@ -1,19 +1,23 @@
 """Unused memories are demoted, and warm up when they are used."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from uuid import UUID
 
+import pytest
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
+from memory.actions import review, tiers
 from memory.actions.retention import apply_retention
 from memory.actions.tiers import HALF_LIFE_DAYS, demote_unused_entries, flush_access_counts
-from memory.models import MemoryEntry, MemoryVersion
+from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion
 from memory.retrieval.access_counters import count_accesses
 from tests import makers
 from tests.agent import Agent
+from tests.race import run_on_own_connection, wait_until_blocked
 
 TEXT = "The ferry to Ostrey leaves at six."
 
@@ -88,6 +92,32 @@ def test_pinned_memory_is_not_demoted(agent: Agent, acme: Account) -> None:
     makers.update(MemoryEntry, acme, {"pk": pk}, pinned=True)
     age(acme, 10 * HALF_LIFE_DAYS)
     assert (demote_unused_entries(acme.pk), tier(acme, pk)) == (0, "hot")
+
+
+def test_memory_that_is_pinned_during_a_demotion_is_not_demoted_after_it(
+    committed: str, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [entry] = makers.write(acme, TEXT)
+    age(acme, 1.1 * HALF_LIFE_DAYS)
+    with_verify_on_read = EntryQuerySet.with_verify_on_read
+    steps: list[str] = []
+
+    def pin() -> None:
+        with acting(acme):
+            review.pin(makers.decision(entry))
+
+    def pin_meanwhile(rows: EntryQuerySet, account_id: UUID) -> EntryQuerySet:
+        if not steps:
+            steps.append("pin")
+            wait_until_blocked(pool.submit(run_on_own_connection, pin))
+        return with_verify_on_read(rows, account_id)
+
+    monkeypatch.setattr(EntryQuerySet, "with_verify_on_read", pin_meanwhile)
+    with ThreadPoolExecutor(1) as pool:
+        assert tiers._demote_batch(acme.pk, *tiers.COOLING_STEPS[0]) == 1  # noqa: SLF001
+    with acting(acme):
+        versions = MemoryVersion.objects.filter(entry=entry).order_by("version")
+        assert list(versions.values_list("event", flat=True)) == ["ADD", "UPDATE", "PIN"]
 
 
 def test_cold_memory_is_not_embedded(agent: Agent, acme: Account) -> None:

@@ -157,3 +157,15 @@ def test_draft_is_backtested_on_the_page(
     assert missing(page(done), "on the last 4 decisions", "<dd>4</dd>", "<dd>2</dd>", "<ins>") == []
     again = reviewer.get(f"{here}backtest/progress/", headers={"If-None-Match": done["ETag"]})
     assert again.status_code == 304
+
+
+def test_rules_of_the_default_scope_are_listed(acme: Account) -> None:
+    rule(acme, "Everywhere")
+    rule(acme, "In the team", scope="team")
+    agent = makers.agent(acme)
+    for scope, names in (
+        ("default", ["Everywhere"]),
+        ("", ["Everywhere"]),
+        ("team", ["In the team"]),
+    ):
+        assert [each["name"] for each in agent.get("rules", scope=scope)["rules"]] == names, scope

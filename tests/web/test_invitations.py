@@ -11,9 +11,12 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.administration import archive_account
+from kmapp.accounts.invitations import accept_invitation
 from kmapp.accounts.models import Account, Invitation, Membership, User
+from kmapp.errors import Conflict
 from kmapp.ledger.models import Commit
 from tests import makers
 from tests.makers import PASSWORD
@@ -179,6 +182,21 @@ def test_former_admin_leaves_no_open_invitations(
     assert row.revoked_at
     sealed = {change["object"] for change in makers.get(Commit, acme, pk=row.commit_id).diff}
     assert sealed == {f"accounts.invitation:{row.pk}", f"accounts.membership:{member.pk}"}
+
+
+def test_invitation_of_a_former_admin_that_was_not_revoked_does_not_work(
+    admin: Client, acme: Account, ada: User, alice: User
+) -> None:
+    """It was written while the role of its sender changed."""
+    link = invite(admin, role="admin")
+    row = makers.get(Invitation, acme)
+    makers.update(Membership, acme, {"user": ada}, role="editor")
+    assert is_void(link)
+    assert Client().post(link, LOGIN).status_code == 404
+    with acting(acme), pytest.raises(Conflict):
+        accept_invitation(row, alice)
+    makers.update(Membership, acme, {"user": ada}, role="admin")
+    assert Client().get(link).status_code == 200
 
 
 def test_messages_of_an_account_are_limited(admin: Client, settings: Any) -> None:

@@ -93,6 +93,34 @@ def test_verification_of_a_long_ledger_is_bounded(
     assert text["checkpoint"]["seq"] == heads[-2].seq
 
 
+def test_verification_of_large_commits_is_bounded(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        makers.write(acme, f"Memory {number}.", "Another one.")
+    with acting(acme):
+        heads = list(Commit.objects.of(acme).order_by("seq"))
+    monkeypatch.setattr("kmapp.ledger.verify.BLOCK_BYTES", 1)
+    text = agent.get("/v1/memory/verify").json()
+    assert (text["ok"], text["commits"], text["rest"]) == (True, len(heads), 0)
+    monkeypatch.setattr("kmapp.ledger.verify.MAX_BYTES", 1)
+    text = agent.get("/v1/memory/verify").json()
+    assert (text["ok"], text["after"], text["commits"]) == (True, 0, 1)
+    assert text["rest"] == len(heads) - 1
+    with acting(acme):
+        sign(heads[-2])
+    text = agent.get("/v1/memory/verify").json()
+    assert (text["after"], text["commits"], text["rest"]) == (heads[-2].seq, heads[-1].seq, 0)
+
+
+def test_verification_has_a_rate_limit(reviewer: Client, settings: Settings) -> None:
+    settings.THROTTLES = {**settings.THROTTLES, "debug": 2}
+    answers = [reviewer.post("/ledger/verify/") for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert "Too many checks." in answers[2].content.decode()
+    assert int(answers[2].headers["Retry-After"]) > 0
+
+
 def test_home_page_does_not_count_commits(reviewer: Client, acme: Account) -> None:
     makers.key(acme)
     makers.key(acme)

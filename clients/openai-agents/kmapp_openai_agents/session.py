@@ -1,7 +1,9 @@
 """A session whose items are memories of one run."""
 
 import json
+from collections.abc import Iterator, Sequence
 from typing import Any
+from uuid import uuid4
 
 from agents.items import TResponseInputItem
 from agents.memory.session_settings import SessionSettings, resolve_session_limit
@@ -10,12 +12,16 @@ from kmapp_client import AsyncClient
 AGENT = "openai-agents"
 PAGE = 200
 MAX_TEXT = 50_000  # characters of a memory; the whole item is in its metadata
+MAX_NODES = 500  # memories in one write
+MAX_WRITE = 1_000_000  # characters of JSON in one write, unless one item has more
 
 
 class KmappSession:
     """The items of a conversation, oldest first.
 
-    An item is a memory: its metadata has the item and its number, and its text is the item's.
+    An item is a memory: its metadata has the item and its number, and its text is the item's. Items
+    that were added together stay together, also if others were added at the same time: their
+    metadata has the number of the first one and an id of the batch.
     """
 
     def __init__(
@@ -42,27 +48,28 @@ class KmappSession:
         return items if most is None else items[len(items) - min(most, len(items)) :]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Append items in one write."""
+        """Append items, in several writes if there are many."""
         if not items:
             return
-        memories = await self._memories()
-        first = memories[-1]["metadata"]["number"] + 1 if memories else 0
+        numbers = [memory["metadata"]["number"] for memory in await self._memories()]
+        first, batch = max(numbers, default=-1) + 1, uuid4().hex
         nodes = [
             {
                 "type": "event",
                 "text": item_text(item),
-                "metadata": {"item": item, "number": first + offset},
+                "metadata": {"item": item, "number": number, "first": first, "batch": batch},
             }
-            for offset, item in enumerate(items)
+            for number, item in enumerate(items, start=first)
         ]
-        body = {
-            "input_text": f"{len(items)} items of a session",
-            "agent_id": AGENT,
-            "run_id": self.session_id,
-            "visibility": "conversation",
-            "nodes": nodes,
-        }
-        await self._client.request("POST", "/v1/memory/write", body)
+        for block in split_nodes(nodes):
+            body = {
+                "input_text": f"{len(block)} items of a session",
+                "agent_id": AGENT,
+                "run_id": self.session_id,
+                "visibility": "conversation",
+                "nodes": block,
+            }
+            await self._client.request("POST", "/v1/memory/write", body)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove and return the latest item, or None if there is none."""
@@ -88,7 +95,28 @@ class KmappSession:
             )
             if {"item", "number"} <= memory["metadata"].keys()
         ]
-        return sorted(memories, key=lambda memory: memory["metadata"]["number"])
+        return sorted(memories, key=lambda memory: order_key(memory["metadata"]))
+
+
+def order_key(metadata: dict[str, Any]) -> tuple[int, str, int]:
+    """Return the place of an item. Those of earlier releases have no batch."""
+    number = metadata["number"]
+    return metadata.get("first", number), metadata.get("batch", ""), number
+
+
+def split_nodes(nodes: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the nodes in blocks that the server accepts in one write."""
+    block: list[dict[str, Any]] = []
+    size = 0
+    for node in nodes:
+        length = len(json.dumps(node))
+        if block and (len(block) == MAX_NODES or size + length > MAX_WRITE):
+            yield block
+            block, size = [], 0
+        block.append(node)
+        size += length
+    if block:
+        yield block
 
 
 def item_text(item: Any) -> str:

@@ -7,6 +7,7 @@ after the other.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ def check(options: Options) -> Findings:
     findings = Findings(limit=options.limit)
     keys = load_public_keys(path for path in options.public_keys if path.exists())
     signed = read_checkpoints(options.checkpoints, keys, findings)
+    read_again = cache(lambda: read_checkpoints(options.checkpoints, keys, Findings(limit=0)))
     with open_snapshot(options.address) as snapshot:
         accounts = [str(row[0]) for row in snapshot.fetch_all("SELECT account_ids()")]
         if not options.accounts:
@@ -47,7 +49,7 @@ def check(options: Options) -> Findings:
             findings.accounts += 1
             snapshot.set_account(account)
             chain = walk_chain(snapshot, findings, signed.hashes.get(account, {}))
-            check_checkpoints(snapshot, findings, chain, signed)
+            check_checkpoints(snapshot, findings, chain, signed, read_again)
             if not options.chain_only:
                 check_rows(snapshot, findings, chain)
                 check_derived(snapshot, findings)

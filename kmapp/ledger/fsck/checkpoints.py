@@ -3,7 +3,7 @@
 import base64
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +20,7 @@ from kmapp.ledger.fsck.hashing import FORMAT_TIME_SQL, encode_canonical
 from kmapp.ledger.fsck.snapshot import Snapshot
 
 _KEY_END = "-----END PUBLIC KEY-----\n"
+NOT_IN_FILE = "is not in the file"
 _STATEMENT_FIELDS = ("account", "commit_hash", "created_at", "seq")
 _COPIES_SQL = sql.SQL(
     "SELECT account_id::text, commit_hash, {time}, seq, signature, key_id FROM ledger_checkpoint"
@@ -109,9 +110,17 @@ def _check_signature(keys: Keys, record: Mapping[str, Any]) -> str | None:
 
 
 def check_checkpoints(
-    snapshot: Snapshot, findings: Findings, chain: Chain, checkpoints: SignedCheckpoints
+    snapshot: Snapshot,
+    findings: Findings,
+    chain: Chain,
+    checkpoints: SignedCheckpoints,
+    read_again: Callable[[], SignedCheckpoints],
 ) -> None:
-    """Check that the chain reaches its checkpoints and that the copies in the database match."""
+    """Check that the chain reaches its checkpoints and that the copies in the database match.
+
+    `read_again` returns the checkpoints that are in the file now: some may have been signed and
+    copied between the first read and the snapshot.
+    """
     hashes: dict[int, Any] = checkpoints.hashes.get(snapshot.account, {})
     signed = max(hashes, default=0)
     if signed > chain.seq:
@@ -124,7 +133,11 @@ def check_checkpoints(
         *values, signature, key = row
         statement = dict(zip(_STATEMENT_FIELDS, values, strict=True))
         record = {"key": key, "signature": signature, "statement": statement}
-        if error := _check_copy(checkpoints.keys, hashes, record):
+        error = _check_copy(checkpoints.keys, hashes, record)
+        if error == NOT_IN_FILE:
+            hashes_now = read_again().hashes.get(snapshot.account, {})
+            error = _check_copy(checkpoints.keys, hashes_now, record)
+        if error:
             message = f"the checkpoint in the database {error}"
             findings.add("checkpoint", message, snapshot.account, statement["seq"])
 
@@ -133,7 +146,7 @@ def _check_copy(keys: Keys, hashes: Mapping[int, str], record: Mapping[str, Any]
     """Return what is wrong with a copy. Its own line may be in an older file, or gone with it."""
     seq, commit_hash = record["statement"]["seq"], record["statement"]["commit_hash"]
     if seq > max(hashes, default=0) or hashes.get(seq, commit_hash) != commit_hash:
-        return "is not in the file"
+        return NOT_IN_FILE
     try:
         return _check_signature(keys, record)
     except ValueError:

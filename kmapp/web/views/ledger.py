@@ -9,6 +9,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.permissions import Permission
+from kmapp.api import throttles
+from kmapp.errors import OverBudget
 from kmapp.ledger.accept_loss import accept_loss
 from kmapp.ledger.checkpoint_status import find_deviation, find_newest_checkpoint
 from kmapp.ledger.models import Commit
@@ -65,6 +67,11 @@ def commit(request: WebRequest, pk: UUID) -> HttpResponse:
 def check(request: WebRequest) -> AfterCommit:
     """Verify the chain now, in one short transaction per block."""
     account_id = request.account_id
+    budget = throttles.count_request("debug", f"{account_id}:{request.user.pk}")
+    if budget and budget.used > budget.limit:
+        raise OverBudget(
+            _("Too many checks. Wait a minute, then try again."), retry_after=budget.seconds
+        )
     return AfterCommit(
         lambda: _render_verification(request, verify_account(account_id)), outside_transaction=True
     )

@@ -33,6 +33,20 @@ async def main() -> None:
     await session.add_items([output])
     seen["long"] = await session.get_items(limit=1) == [output]
     seen["again"] = len(await session.get_items())
+    many = KmappSession("many", url, key)
+    long = [{"role": "user", "content": f"Message {number}."} for number in range(501)]
+    await many.add_items(long)
+    seen["many"] = await many.get_items() == long
+    turns = [
+        [{**call, "call_id": name}, {**output, "call_id": name, "output": "Tea."}] for name in "abc"
+    ]
+    await asyncio.gather(*(many.add_items(turn) for turn in turns))
+    added = (await many.get_items())[len(long) :]
+    pairs = [added[start : start + 2] for start in range(0, len(added), 2)]
+    seen["pairs"] = sorted(pairs, key=lambda pair: pair[0]["call_id"]) == turns
+    await many.add_items([call])
+    seen["last"] = (await many.get_items())[-1] == call
+    await many.close()
     await session.close()
     await other.close()
     print(json.dumps(seen))

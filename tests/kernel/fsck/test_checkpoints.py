@@ -1,9 +1,11 @@
 """Signed checkpoints reveal a chain that was rewritten, cut or restored."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -14,6 +16,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
+from kmapp.ledger.fsck.snapshot import open_snapshot
 from kmapp.ledger.models import Checkpoint
 from kmapp.management.commands.up import BEHIND
 from tests import makers
@@ -69,6 +72,20 @@ def test_restored_old_dump_is_reported(ledger: Ledger) -> None:
     )
     assert {"account", "cut"} <= ledger.kinds()
     assert later.startswith(dump)
+
+
+def test_checkpoint_signed_after_the_file_was_read_is_no_problem(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sign_first(address: Mapping[str, Any]) -> Any:
+        commit(ledger)
+        call_command("checkpoint", stdout=StringIO())
+        return open_snapshot(address)
+
+    monkeypatch.setattr("kmapp.ledger.fsck.open_snapshot", sign_first)
+    signed = settings.CHECKPOINT_FILE.read_bytes()
+    assert ledger.problems() == []
+    assert len(settings.CHECKPOINT_FILE.read_bytes()) > len(signed)
 
 
 def assert_not_signed() -> None:

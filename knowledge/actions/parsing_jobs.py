@@ -1,0 +1,33 @@
+"""Jobs of workers that parse files and fetch pages."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from uuid import UUID
+
+from kmapp.outbox.actions import Task, publish
+from knowledge.models import KnowledgeDocument
+
+READ = "knowledge.document.read"
+FETCH = "knowledge.document.fetch"
+
+
+def enqueue_parsing(
+    account_id: UUID,
+    documents: Sequence[KnowledgeDocument],
+    job: UUID,
+    former_titles: Mapping[UUID, str] = MappingProxyType({}),
+) -> list[UUID]:
+    """Queue files for parsing and pages for fetching. Return the ids of the events, in order.
+
+    The title that a file states replaces the one whose digest is in `former_titles`, and no title
+    that is delivered in the meantime.
+    """
+    tasks: dict[str, list[Task]] = {READ: [], FETCH: []}
+    for document in documents:
+        payload = {"document": str(document.pk)}
+        if document.pk in former_titles:
+            payload["former_title"] = former_titles[document.pk]
+        task = Task(job_key=f"{document.pk}:{job}", payload=payload)
+        tasks[READ if document.sha256 else FETCH].append(task)
+    events = publish(account_id, READ, tasks[READ]) | publish(account_id, FETCH, tasks[FETCH])
+    return [events[f"{document.pk}:{job}"] for document in documents]
