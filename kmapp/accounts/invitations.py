@@ -109,7 +109,7 @@ def find_invitation(token: str) -> tuple[Account, Invitation] | None:
 def _may_invite(invitation: Invitation, members: AccountQuerySet[Membership]) -> bool:
     """Return whether the sender of an invitation is an admin, or no person."""
     sender = Actor.parse(invitation.invited_by)
-    if sender.kind != "user":
+    if sender.kind != "user" or sender.id is None:
         return True
     return members.filter(user_id=sender.id, role=Membership.Role.ADMIN).first() is not None
 

@@ -177,11 +177,7 @@ def test_a_proposed_text_replaces_proposed_ones_only(
     [
         ({}, {"strategy": "experience"}, {"types": ["experience"]}),
         ({"tags": ["tea"]}, {}, {"tags": [], "tags_match": "exact"}),
-        (
-            {"tags": ["tea", "black"]},
-            {"tags": ["tea"]},
-            {"tags": ["tea"], "tags_match": "exact"},
-        ),
+        ({"tags": ["tea", "black"]}, {"tags": ["tea"]}, {"tags": ["tea"], "tags_match": "exact"}),
     ],
     ids=["types", "no_tags", "tags"],
 )

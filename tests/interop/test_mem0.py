@@ -139,7 +139,8 @@ def test_a_page_of_owners_reads_no_other_owners(agent: Client, acme: Account) ->
     names = {"user": ["ann", "bob", "eve"], "agent": ["bot"], "run": ["r1", "r2"]}
     for kind, owners in names.items():
         for name in owners:
-            makers.write(acme, "Tea.", "Milk.", **{f"{kind}_id": name})
+            owner: dict[str, Any] = {f"{kind}_id": name}
+            makers.write(acme, "Tea.", "Milk.", **owner)
     expected = [(kind, name) for kind, owners in names.items() for name in owners]
     listed = []
     for number in range(1, 5):

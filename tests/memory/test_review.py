@@ -74,7 +74,9 @@ def test_approved_correction_of_a_pinned_memory_is_pinned(acme: Account) -> None
             approved = review.approve(makers.decision(proposal))
             assert (approved.status, approved.pinned) == ("active", pinned)
             assert makers.reload(entry).status == "superseded"
-        assert [row.pinned for row in review.undo(makers.decision(approved))] == [False, False]
+            if not pinned:
+                undone = review.undo(makers.decision(approved))
+                assert [row.pinned for row in undone] == [False, False]
 
 
 @pytest.fixture
