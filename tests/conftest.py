@@ -25,9 +25,9 @@ from pytest_django.plugin import blocking_manager_key
 from kmapp.accounts.models import Account, ApiKey, User
 from kmapp.database.provision import Login, provision
 from kmapp.providers import breaker
-from kmapp.providers.active import clear_model_cache
+from kmapp.providers.active_models import clear_model_cache
 from kmapp.runtime import embedded
-from kmapp.runtime.embedded.embedder import Embedder
+from kmapp.runtime.embedded.embedder import EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.service import make_runtime_dir
 from kmapp.runtime.embedded.valkey import Valkey
@@ -66,7 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
             more={"wal_keep_size": "1GB"},  # for base backups and standbys of tests
         ),
         Valkey(data / "valkey", embedded.get_valkey_socket(data), data / "valkey.log"),
-        Embedder(settings.EMBEDDER_QUERY_PORT, data / "embedder.log"),
+        EmbeddingServer(settings.EMBEDDER_QUERY_PORT, data / "embedder.log"),
     ):
         stack.enter_context(part)
     with config.stash[blocking_manager_key].unblock():

@@ -17,8 +17,8 @@ from kmapp.notifications.kernel_kinds import JOB_FAILED
 from kmapp.notifications.models import Notification
 from kmapp.search import code_packing
 from kmapp.search.models import RemovedDocument
-from kmapp.search.packing import pack_recent
-from kmapp.web.site_search.stored import record_search
+from kmapp.search.posting_packing import pack_recent
+from kmapp.web.site_search.stored_searches import record_search
 from kmapp.web.statistics.daily import record_days
 from memory.actions.exports import record_export
 from memory.actions.settings import update_policy

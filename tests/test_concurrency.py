@@ -20,7 +20,7 @@ from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from rules.actions.feedback import FeedbackResult, Verdict, rate_decision
 from rules.evaluation.evaluate import SelectionRequest
-from rules.evaluation.matching import Viewer
+from rules.evaluation.matching import RuleViewer
 from rules.models import RuleDecision, RuleFeedback
 from tests.context.builders import call, talk
 from tests.makers import PASSWORD
@@ -70,7 +70,7 @@ def test_concurrent_source_name_keeps_its_first_kind(acme: Account) -> None:
 def test_concurrent_feedback_without_a_decision_counts_once(acme: Account) -> None:
     verdict = Verdict(account_id=acme.pk, actor=SYSTEM, outcome="positive", run_id="run-1")
     question = SelectionRequest(
-        context={"intent": "fetch"}, viewer=Viewer(), candidates=("bash", "curl")
+        context={"intent": "fetch"}, viewer=RuleViewer(), candidates=("bash", "curl")
     )
 
     def rate() -> FeedbackResult:
@@ -92,7 +92,7 @@ def test_feedback_waits_for_the_erasure_of_its_decision(acme: Account) -> None:
 
     def rate() -> FeedbackResult:
         verdict = Verdict(account_id=acme.pk, actor=SYSTEM, outcome="positive")
-        question = SelectionRequest(context={}, viewer=Viewer(user_id="ann"), candidates=TOOLS)
+        question = SelectionRequest(context={}, viewer=RuleViewer(user_id="ann"), candidates=TOOLS)
         with acting(acme):
             return rate_decision(verdict, question, decision.selected_tool, decision.pk)
 

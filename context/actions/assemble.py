@@ -12,8 +12,8 @@ from context.actions.record_call import record_call
 from context.actions.summaries import build_stored_summary, find_summary
 from context.archives.placeholder_swap import find_archive_id, list_older_slots, slot_position
 from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget, slot_key
-from context.assembly.calls import ANTHROPIC, OPENAI, Material, Section
 from context.assembly.fence import create_nonce
+from context.assembly.material import ANTHROPIC, OPENAI, Material, Section
 from context.assembly.messages import (
     SYSTEM,
     Message,

@@ -13,7 +13,7 @@ from context.actions.model_summaries import initial_reason
 from context.actions.summaries import store_summary
 from context.archives.archive_references import collect_markers
 from context.assembly.budget import slot_key
-from context.assembly.calls import Snippet
+from context.assembly.material import Snippet
 from context.assembly.messages import Message
 from context.assembly.stages import Assembled, Recorded, Request, build_retrieval_request
 from context.models import (

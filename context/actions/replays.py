@@ -11,8 +11,8 @@ from uuid import UUID
 
 from context.actions.record_call import SCALAR_FIELDS
 from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget
-from context.assembly.calls import Material, RuleOutcome, Section, Snippet, StoredSummary
 from context.assembly.fence import create_nonce
+from context.assembly.material import Material, RuleOutcome, Section, Snippet, StoredSummary
 from context.assembly.policies import DEFAULT, Policy
 from context.assembly.retrieval_requests import RetrievalRequest
 from context.assembly.sources import retrieve

@@ -26,7 +26,7 @@ from kmapp.accounts.personal_data import register_erase_handler
 from kmapp.database.clock import steady_time
 from kmapp.database.response_timeout import extend_statement_timeout
 from kmapp.database.row_locks import lock_for_erasure
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 
 BATCH = 1_000
 FULL_SCAN = 60  # seconds for a scan of all parts of the account

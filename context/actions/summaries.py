@@ -12,7 +12,7 @@ from context.actions.model_summaries import (
     enqueue_summaries,
     initial_reason,
 )
-from context.assembly.calls import StoredSummary
+from context.assembly.material import StoredSummary
 from context.assembly.messages import Message
 from context.assembly.sources import flush_to_memory
 from context.assembly.stages import Collected, Request

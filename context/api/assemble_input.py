@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from context.api.request_serializers import LanguageField, MessagesInput, build_scope
-from context.assembly.calls import ANTHROPIC, OPENAI, Section
+from context.assembly.material import ANTHROPIC, OPENAI, Section
 from context.assembly.policies import DEFAULT, InvalidPolicy
 from context.assembly.retrieval_requests import MAX_QUERY_LENGTH
 from context.assembly.sources import SOURCES

@@ -17,7 +17,7 @@ from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
 from context.models.archives import COLLECTION, ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.errors import Denied, Invalid, NotFound
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.search import queries
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.fusion import Candidate, Query, rank_candidates

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from context.archives.placeholder_swap import find_archive_id, list_older_slots, map_tool_names
-from context.assembly.calls import Material, Snippet, StoredSummary
+from context.assembly.material import Material, Snippet, StoredSummary
 from context.assembly.messages import Message, Slot, list_calls, replace_texts, split_turns
 from context.assembly.policies import Policy
 from context.assembly.prompt import Part, build_prefix, build_tail, count_tokens

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from context.archives.placeholders import PARAGRAPHS, TOOL
 from context.assembly import fence
-from context.assembly.calls import ANTHROPIC, Material, Section, Snippet
+from context.assembly.material import ANTHROPIC, Material, Section, Snippet
 from context.assembly.messages import Message, split_turns
 from context.assembly.token_counts import MESSAGE_OVERHEAD, encode_json
 from context.assembly.tool_offer import OfferedTool, tool_name

@@ -15,17 +15,17 @@ from uuid import UUID
 import structlog
 from django.db import DatabaseError, OperationalError, connection
 
-from context.assembly.calls import RuleOutcome, Snippet
-from context.assembly.citations import (
+from context.assembly.material import RuleOutcome, Snippet
+from context.assembly.messages import Message, message_text
+from context.assembly.policies import DEFAULT
+from context.assembly.remotes import search_remote
+from context.assembly.retrieval_requests import RetrievalRequest
+from context.assembly.snippets import (
     knowledge_snippet,
     lore_snippet,
     memory_snippet,
     rule_citation,
 )
-from context.assembly.messages import Message, message_text
-from context.assembly.policies import DEFAULT
-from context.assembly.remotes import search_remote
-from context.assembly.retrieval_requests import RetrievalRequest
 from context.assembly.token_counts import encode_json
 from kmapp.accounts.acting import acting
 from kmapp.providers.breaker import get_breaker
@@ -45,7 +45,7 @@ from memory.retrieval.search import SearchRequest as MemorySearch
 from rules.actions.decisions import evaluate_rules
 from rules.editing.rule_input import parse_scope
 from rules.evaluation.evaluate import SelectionRequest, select_tool
-from rules.evaluation.matching import Viewer as RulesViewer
+from rules.evaluation.matching import RuleViewer
 
 log = structlog.get_logger()
 
@@ -203,7 +203,7 @@ def search_memory(request: RetrievalRequest, results: Retrieved) -> None:
 def search_knowledge(request: RetrievalRequest, results: Retrieved) -> None:
     if not request.query:
         return
-    search = documents.Search(
+    search = documents.KnowledgeSearch(
         query=request.query,
         limit=request.limit,
         sources=request.knowledge_sources,
@@ -236,7 +236,7 @@ def add_rule_outcome(request: RetrievalRequest, results: Retrieved) -> None:
     named = {name: value for name, value in viewer_ids.items() if value}
     question = SelectionRequest(
         context={**named, **request.rules_context},
-        viewer=RulesViewer(**viewer_ids, scope=parse_scope(request.scope)),
+        viewer=RuleViewer(**viewer_ids, scope=parse_scope(request.scope)),
         candidates=request.tools,
         strict=False,
     )

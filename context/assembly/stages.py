@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from context.assembly.budget import Draft
-from context.assembly.calls import Material, Section
+from context.assembly.material import Material, Section
 from context.assembly.messages import Message, message_text
 from context.assembly.policies import Policy
 from context.assembly.retrieval_requests import RetrievalRequest

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from context.models.archives import Extractive, NewestFirstQuerySet
 from kmapp.accounts.models import AccountOwned, SameAccountKey
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 
 
 class ReportQuerySet(NewestFirstQuerySet["ContextCostReport"]):

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import Any
 
 from context.assembly.budget import Draft, MessageRow
-from context.assembly.calls import Snippet
+from context.assembly.material import Snippet
 from context.assembly.messages import list_calls
 from context.assembly.prompt import REFERENCES, Part, count_tokens, prefix_digest
 from context.assembly.token_counts import count_results

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from context.models import ContextSettings
 from context.reports.call_report import MILLION, SECTIONS
-from kmapp.search.confidence import Interval
+from kmapp.search.wilson_interval import Interval
 
 MAX_CALLS = 10_000  # the newest ones of a period with more
 DEFAULT_DAYS, MAX_DAYS = 30, 365

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from context.reports.people import count_rows, export_person
+from context.reports.person_records import count_rows, export_person
 from context.reports.sessions import list_sessions_of
 from context.views.sessions import read_id
 from kmapp.accounts.permissions import Permission

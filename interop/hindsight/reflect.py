@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
-from context.assembly.citations import memory_trust
 from context.assembly.fence import Item, create_nonce, render_block
+from context.assembly.snippets import memory_trust
 from interop.field_errors import field_error
 from interop.hindsight.memories import Recall
 from interop.hindsight.memory_output import NO_USAGE, fact_type

@@ -27,7 +27,7 @@ from kmapp.api.uris import choose_scheme
 from kmapp.api.variants import get_requested_variant
 from kmapp.errors import Denied, DomainError
 from kmapp.ledger.sealed_reads import Withheld, collect_withheld
-from kmapp.notifications.causes import report_refusal
+from kmapp.notifications.kernel_notifications import report_refusal
 from kmapp.notifications.mismatches import report_mismatches
 from kmapp.search.variants import DEFAULT_VARIANT, VARIANT_HEADER, Variant
 

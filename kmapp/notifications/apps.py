@@ -11,4 +11,4 @@ class NotificationsConfig(AppConfig):
         import_module("kmapp.notifications.kernel_kinds")  # registers the kernel's kinds
         import_module("kmapp.notifications.webhook_changes")  # registers what webhooks report
         import_module("kmapp.notifications.mismatches")  # registers what webhooks report
-        import_module("kmapp.notifications.causes")  # is called when jobs fail and chains break
+        import_module("kmapp.notifications.kernel_notifications")  # observes jobs and chains

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import transaction
 
 from kmapp.errors import Conflict, Invalid
-from kmapp.providers.active import clear_model_cache
+from kmapp.providers.active_models import clear_model_cache
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.models import EmbeddingModel
 

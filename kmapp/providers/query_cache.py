@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class QueryVector:
+class QueryEmbedding:
     """The vector of a query, and whether it was in the cache."""
 
     vector: list[float]
@@ -31,20 +31,20 @@ class QueryVector:
 
 def get_query_vector(
     account_id: UUID, text: str, *, model: EmbeddingModel, embedder: Embedder
-) -> QueryVector:
+) -> QueryEmbedding:
     """Return the vector of a query from the cache or `embedder`, which may raise."""
     parts = (model.name, str(model.dimensions), model.query_prefix, text)
     key = f"query-vector:{account_id}:{sha256(chr(0).join(parts).encode()).hexdigest()}"
     cached, is_up = _load_vector(key, model)
     if cached:
-        return QueryVector(cached, cached=True)
+        return QueryEmbedding(cached, cached=True)
     [vector] = embedder.embed([text], kind="query")
     if is_up:
         try:
             cache.set(key, pack_vector(vector), timeout=settings.QUERY_CACHE_SECONDS)
         except Exception as error:  # noqa: BLE001 - no error of the cache may fail the query
             log.warning("query_cache_unwritable", error=type(error).__name__)
-    return QueryVector(vector, cached=False)
+    return QueryEmbedding(vector, cached=False)
 
 
 def _load_vector(key: str, model: EmbeddingModel) -> tuple[list[float] | None, bool]:

@@ -17,9 +17,9 @@ from django.conf import settings
 
 from kmapp.database.ids import uuid7
 from kmapp.runtime import embedded, env
-from kmapp.runtime.embedded.embedder import Embedder
+from kmapp.runtime.embedded.embedder import EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres
-from kmapp.runtime.embedded.service import Part, make_runtime_dir
+from kmapp.runtime.embedded.service import EmbeddedServer, make_runtime_dir
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.runtime.processes import CannotStart, Program, http_get, lock
 from kmapp.runtime.readiness import VARIABLE
@@ -28,12 +28,12 @@ QUEUES = "default,embedding,extraction,clustering,sweep"
 BACKLOG = 2048  # connections that wait while a process is replaced or restarted
 
 
-def list_parts() -> list[list[Part]]:
+def list_parts() -> list[list[EmbeddedServer]]:
     """Return the embedded parts that no setting replaces, in starting order."""
     data: Path = settings.DATA_DIR
     logs = data / "logs"
     make_runtime_dir(embedded.get_runtime_dir(data))
-    stages: list[list[Part]] = []
+    stages: list[list[EmbeddedServer]] = []
     if not env.text("DATABASE_URL"):
         stages.append([build_postgres()])
     if not env.text("REDIS_URL"):
@@ -81,14 +81,14 @@ def may_provision() -> bool:
     return not env.text("DATABASE_URL") or bool(env.text("DATABASE_SUPERUSER_URL"))
 
 
-def _list_embedders(logs: Path) -> list[Part]:
+def _list_embedders(logs: Path) -> list[EmbeddedServer]:
     if not settings.EMBEDDING_IS_EMBEDDED:
         return []
     queries = settings.EMBEDDER_QUERY_PORT, logs / "embedder-query.log", "embedder-query"
     batches = settings.EMBEDDER_BATCH_PORT, logs / "embedder-batch.log", "embedder-batch"
     if env.text("EMBEDDING_BATCH_BASE_URL"):
-        return [Embedder(*queries)]
-    return [Embedder(*queries), Embedder(*batches, polite=True)]
+        return [EmbeddingServer(*queries)]
+    return [EmbeddingServer(*queries), EmbeddingServer(*batches, polite=True)]
 
 
 def build_web(listener: socket.socket | None = None) -> Program:

@@ -14,9 +14,8 @@ import numpy as np
 from kmapp.accounts.acting import acting
 from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
 from kmapp.database.cursors import binary_cursor, fetch_all
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.codes import Coder, Vectors, build_code_type
 from kmapp.search.models import CodeCentre, PackedCodes
 from kmapp.search.packed_arrays import (
     COLLECTION,
@@ -26,6 +25,7 @@ from kmapp.search.packed_arrays import (
     build_lock_name,
 )
 from kmapp.search.postings import BLOCK
+from kmapp.search.vector_codes import Coder, Vectors, build_code_type
 
 MAX_CODED = 1_024  # documents of one transaction
 MIN_SAMPLE = 256  # vectors that a centre is made of; of fewer, it would disclose them

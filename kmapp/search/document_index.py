@@ -11,8 +11,8 @@ from django.db import transaction
 
 from kmapp.database.bulk_insert import Insert
 from kmapp.database.cursors import fetch_all, prepared_cursor
-from kmapp.search.lookups import IdArray
-from kmapp.search.packing import purge_removed
+from kmapp.search.id_arrays import IdArray
+from kmapp.search.posting_packing import purge_removed
 from kmapp.text.terms import terms
 
 _INSERT = """

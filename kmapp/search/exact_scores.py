@@ -8,7 +8,7 @@ from typing import Any
 
 from kmapp.database.cursors import fetch_all
 from kmapp.database.ids import IdText
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 from kmapp.search.queries import Collection, QueryVector
 from kmapp.search.word_queries import WeightedTerms, score_by_words
 

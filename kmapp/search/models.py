@@ -179,7 +179,7 @@ class PackedReaderGroup(CollectionRow):
 
 
 class PackedCodes(CollectionRow):
-    """The codes of a reader group's vectors in a block; see `kmapp.search.codes`."""
+    """The codes of a reader group's vectors in a block; see `kmapp.search.vector_codes`."""
 
     pk = models.CompositePrimaryKey("account_id", "collection", "model_id", "reader_group", "block")
     model = models.ForeignKey(

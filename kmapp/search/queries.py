@@ -21,7 +21,7 @@ from kmapp.caches import TtlCache
 from kmapp.database.cursors import fetch_all
 from kmapp.database.ids import IdText
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 
 SCAN_FACTOR = 30.0  # times the root of a collection's size: up to so many objects are scanned
 CACHE_SECONDS = 30  # counts change slowly, and counting is slow

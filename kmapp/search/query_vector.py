@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel

@@ -13,11 +13,11 @@ import numpy as np
 from kmapp.database.cursors import binary_cursor, fetch_all
 from kmapp.database.ids import IdText
 from kmapp.search import queries
-from kmapp.search.codes import Coder
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 from kmapp.search.packed_arrays import unpack_numbers
 from kmapp.search.postings import Numbers
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector, compute_scan_limit
+from kmapp.search.vector_codes import Coder
 
 MAX_CODES_SIZE = 4_000_000  # bytes of codes that one search reads; beyond it, the index is faster
 MAX_WAITING = 2_000  # documents without packed codes that are compared one by one

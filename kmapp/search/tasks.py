@@ -8,7 +8,7 @@ from celery import shared_task
 
 from kmapp.accounts.sweep import sweep
 from kmapp.search.code_packing import list_uncoded, pack_codes
-from kmapp.search.packing import MIN_PACKED, list_unpacked, pack_recent, purge_removed
+from kmapp.search.posting_packing import MIN_PACKED, list_unpacked, pack_recent, purge_removed
 
 
 @shared_task

@@ -12,7 +12,7 @@ import numpy as np
 from kmapp.database.cursors import binary_cursor, fetch_all
 from kmapp.database.ids import IdText
 from kmapp.search import bm25
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 from kmapp.search.postings import (
     POSTING,
     Numbers,

@@ -12,7 +12,7 @@ class WebConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("kmapp.web.statistics.kernel")  # registers its daily figures
-        import_module("kmapp.web.site_search.stored")  # registers the personal data handlers
+        import_module("kmapp.web.site_search.stored_searches")  # registers personal data handlers
 
 
 class AdminConfig(admin.AdminConfig):

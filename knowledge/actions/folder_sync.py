@@ -11,7 +11,12 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import TooLarge
 from knowledge.actions.ingest import IngestResult, ingest_deliveries, list_undelivered
-from knowledge.actions.prepare_delivery import Delivery, StoredFile, check_quota, prepare_deliveries
+from knowledge.actions.prepare_delivery import (
+    DeliveredFile,
+    StoredFile,
+    check_quota,
+    prepare_deliveries,
+)
 from knowledge.models import KnowledgeSource
 from knowledge.parsing.formats import find_format
 
@@ -45,10 +50,10 @@ def list_files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def build_delivery(folder: Path, path: Path) -> Delivery:
+def build_delivery(folder: Path, path: Path) -> DeliveredFile:
     """Return the delivery of a file, named by its path inside the folder."""
     ref = path.relative_to(folder.resolve()).as_posix()
-    return Delivery.of(ref, StoredFile(partial(_read_pieces, path)))
+    return DeliveredFile.of(ref, StoredFile(partial(_read_pieces, path)))
 
 
 def _read_pieces(path: Path) -> Iterator[bytes]:
@@ -82,8 +87,8 @@ def sync_folder(
     return total
 
 
-def _split_batches(folder: Path) -> Iterator[list[Delivery]]:
-    batch: list[Delivery] = []
+def _split_batches(folder: Path) -> Iterator[list[DeliveredFile]]:
+    batch: list[DeliveredFile] = []
     for path in list_files(folder):
         batch.append(build_delivery(folder, path))
         if len(batch) >= BATCH_FILES or sum(each.size for each in batch) >= BATCH_BYTES:
@@ -94,7 +99,7 @@ def _split_batches(folder: Path) -> Iterator[list[Delivery]]:
 
 
 def _deliver(
-    source: KnowledgeSource, actor: Actor, deliveries: list[Delivery], total: SyncResult
+    source: KnowledgeSource, actor: Actor, deliveries: list[DeliveredFile], total: SyncResult
 ) -> None:
     allowed = []
     with acting(source.account_id):

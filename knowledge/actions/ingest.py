@@ -16,7 +16,7 @@ from knowledge.actions.archived_files import list_archived_files
 from knowledge.actions.chunks import ChunkedText, index_titles, replace_chunks
 from knowledge.actions.parsing_jobs import enqueue_parsing
 from knowledge.actions.prepare_delivery import (
-    Delivery,
+    DeliveredFile,
     ParsedText,
     PreparedDelivery,
     digest_title,
@@ -118,7 +118,7 @@ class _Ingestion:
         self.retitled: list[KnowledgeDocument] = []  # of those
         self.texts: list[KnowledgeText] = []
         self.chunked_texts: list[ChunkedText] = []
-        self.unparsed: list[tuple[KnowledgeDocument, Delivery]] = []
+        self.unparsed: list[tuple[KnowledgeDocument, DeliveredFile]] = []
         self.former_titles: dict[UUID, str] = {}  # digests, of those without a delivered title
 
     def add(self, prepared: PreparedDelivery, existing: KnowledgeDocument | None) -> None:
@@ -176,10 +176,10 @@ class _Ingestion:
         is_new_archive = prepared.format == ARCHIVE and existing.revision != revision
         return existing.sha256 == delivery.sha256 and not is_new_archive
 
-    def _get_revision(self, delivery: Delivery) -> str:
+    def _get_revision(self, delivery: DeliveredFile) -> str:
         return delivery.revision or self.source.revision
 
-    def _update_metadata(self, document: KnowledgeDocument, delivery: Delivery) -> None:
+    def _update_metadata(self, document: KnowledgeDocument, delivery: DeliveredFile) -> None:
         """Update what a delivery states about an unchanged file; values left out stay."""
         delivered_values = {
             "title": delivery.title,

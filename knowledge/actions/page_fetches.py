@@ -13,7 +13,7 @@ from kmapp.security.egress.allowed_addresses import AllowedSites, CannotReach, v
 from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import fail_document, lock_pending
 from knowledge.actions.prepare_delivery import (
-    Delivery,
+    DeliveredFile,
     check_quota,
     digest_title,
     prepare_deliveries,
@@ -29,7 +29,7 @@ def get_allowed_sites() -> AllowedSites:
     return AllowedSites.of(settings.KNOWLEDGE_FETCH_HOSTS, settings.KNOWLEDGE_FETCH_PRIVATE)
 
 
-def check_addresses(deliveries: Sequence[Delivery]) -> None:
+def check_addresses(deliveries: Sequence[DeliveredFile]) -> None:
     """Refuse addresses that may not be fetched, before anything is written."""
     pending_fetches = [(i, each) for i, each in enumerate(deliveries) if each.to_fetch]
     if pending_fetches and not get_allowed_sites():
@@ -59,7 +59,7 @@ def fetch_document(account_id: UUID, document_id: UUID, former_title: str = "") 
     has_former_title = digest_title(document.title) == former_title
     try:
         with fetch_page(document.url, get_allowed_sites()) as page:
-            delivery = Delivery.of(
+            delivery = DeliveredFile.of(
                 document.ref,
                 page,
                 title="" if has_former_title else document.title,

@@ -19,7 +19,7 @@ from knowledge.actions.ingest import COLUMNS, find_or_build_text, ingest_deliver
 from knowledge.actions.parsing_jobs import enqueue_parsing
 from knowledge.actions.prepare_delivery import (
     UNSUPPORTED_TYPE,
-    Delivery,
+    DeliveredFile,
     ParsedText,
     build_chunk_settings,
     check_quota,
@@ -138,13 +138,13 @@ def unpack_archive(document: KnowledgeDocument, files: Iterator[tuple[str, bytes
     """
     source, folder = document.source, get_archive_folder(document.ref)
     seen: set[str] = set()
-    batch: list[Delivery] = []
+    batch: list[DeliveredFile] = []
     for name, data in files:
         ref = f"{folder}/{name}"[:1000]
         if ref in seen or find_format(ref, "", data[:512]) in (None, ARCHIVE):
             continue  # a duplicate, an unsupported file, or an archive in an archive
         seen.add(ref)
-        batch.append(Delivery.of(ref, data, revision=document.revision))
+        batch.append(DeliveredFile.of(ref, data, revision=document.revision))
         if len(batch) >= BATCH_FILES or sum(each.size for each in batch) > BATCH_BYTES:
             if not _deliver(document, batch):
                 return
@@ -171,7 +171,7 @@ def _lock_archive(archive: KnowledgeDocument) -> KnowledgeDocument | None:
     return locked if locked and locked.revision == archive.revision else None
 
 
-def _deliver(archive: KnowledgeDocument, files: list[Delivery]) -> bool:
+def _deliver(archive: KnowledgeDocument, files: list[DeliveredFile]) -> bool:
     """Deliver files of an archive. Return False if it is no longer pending."""
     prepared = prepare_deliveries(archive.source, files)
     with acting(archive.account_id):

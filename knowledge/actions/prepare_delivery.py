@@ -34,7 +34,7 @@ UNSUPPORTED_TYPE = "This file type is not supported."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class DeliveredFile:
     """A delivered file. Its bytes come in pieces, so that it need not fit into memory."""
 
     ref: str
@@ -53,7 +53,7 @@ class Delivery:
         return not self.sha256
 
     @classmethod
-    def of(cls, ref: str, data: bytes | Iterable[bytes], **fields: Any) -> "Delivery":
+    def of(cls, ref: str, data: bytes | Iterable[bytes], **fields: Any) -> "DeliveredFile":
         """Return the delivery of a file whose bytes are at hand, with its digest and size."""
         pieces = (data,) if isinstance(data, bytes) else data
         digest, size = hashlib.sha256(), 0
@@ -88,7 +88,7 @@ class PreparedDelivery:
     Without `parsed` and `error` it is unchanged, or a worker parses it.
     """
 
-    delivery: Delivery
+    delivery: DeliveredFile
     format: Format | None
     parsed: ParsedText | None = None
     error: str = ""
@@ -98,7 +98,7 @@ def digest_title(title: str) -> str:
     return hashlib.sha256(title.encode()).hexdigest()
 
 
-def check_quota(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
+def check_quota(account_id: UUID, deliveries: Sequence[DeliveredFile]) -> None:
     """Refuse deliveries that exceed the limit of a file or of the account. Inside `acting`."""
     for i, each in enumerate(deliveries):
         max_bytes = settings.KNOWLEDGE_MAX_FILE_BYTES
@@ -123,7 +123,7 @@ def check_quota(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
 
 
 def prepare_deliveries(
-    source: KnowledgeSource, deliveries: Sequence[Delivery]
+    source: KnowledgeSource, deliveries: Sequence[DeliveredFile]
 ) -> list[PreparedDelivery]:
     """Scan, parse and chunk new files. Opens `acting` itself to load the stored digests."""
     for i, each in enumerate([each for each in deliveries if not each.to_fetch]):
@@ -139,7 +139,7 @@ def prepare_deliveries(
 
 
 def _prepare_file(
-    source: KnowledgeSource, delivery: Delivery, existing_digest: str | None
+    source: KnowledgeSource, delivery: DeliveredFile, existing_digest: str | None
 ) -> PreparedDelivery:
     if delivery.to_fetch:
         return PreparedDelivery(delivery=delivery, format=None)

@@ -11,7 +11,7 @@ from rest_framework.exceptions import ValidationError
 
 from kmapp.api.message_content import MessageTextField
 from kmapp.api.serializers import Aliases, OneOrMore, Typed, alias_help
-from knowledge.actions.prepare_delivery import Delivery
+from knowledge.actions.prepare_delivery import DeliveredFile
 from knowledge.models import KnowledgeSource
 from knowledge.retrieval.citations import URI_PATTERN, parse_uri
 
@@ -79,17 +79,17 @@ class DocumentInput(Aliases):
         return attrs
 
 
-def build_delivery(item_data: Mapping[str, Any]) -> Delivery:
+def build_delivery(item_data: Mapping[str, Any]) -> DeliveredFile:
     names = ("title", "url", "revision", "observed_at", "mime")
     more = {name: item_data[name] for name in names if item_data.get(name)}
     if "html" in item_data:
         more["mime"] = "text/html"
     if item_data["fetch"]:
-        return Delivery(ref=item_data["ref"], pieces=(), **more)
+        return DeliveredFile(ref=item_data["ref"], pieces=(), **more)
     data = item_data.get("bytes")
     if data is None:
         data = str(item_data.get("html") or item_data.get("text", "")).encode()
-    return Delivery.of(item_data["ref"], data, **more)
+    return DeliveredFile.of(item_data["ref"], data, **more)
 
 
 class IngestInput(Typed):

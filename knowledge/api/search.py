@@ -26,7 +26,7 @@ from knowledge.lore.triggers import TriggeredEntry, TriggerSettings
 from knowledge.models import KnowledgeChunk, LorebookEntry
 from knowledge.retrieval.citations import CitedSpan, load_cited_text
 from knowledge.retrieval.sealed_chunks import withhold_chunks
-from knowledge.retrieval.search import Search, search
+from knowledge.retrieval.search import KnowledgeSearch, search
 
 SPAN_FIELDS = ("start", "end", "line_start", "line_end")
 
@@ -41,7 +41,7 @@ class SearchKnowledge(AgentView):
         data = parse(KnowledgeSearchInput, request)
         explain = data.pop("explain")
         lists = {name: tuple(value) for name, value in data.items() if isinstance(value, list)}
-        results = search(self.account, Search(**{**data, **lists}, variant=self.variant))
+        results = search(self.account, KnowledgeSearch(**{**data, **lists}, variant=self.variant))
         return Response(
             {
                 "results": [

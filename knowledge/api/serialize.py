@@ -15,7 +15,7 @@ from knowledge.api.response_types import (
 )
 from knowledge.models import KnowledgeSource
 from knowledge.retrieval.citations import CitedText, build_citation
-from knowledge.retrieval.search import Snippet
+from knowledge.retrieval.search import KnowledgeSnippet
 
 
 def serialize_source(source: KnowledgeSource) -> SourceAnswer:
@@ -23,7 +23,9 @@ def serialize_source(source: KnowledgeSource) -> SourceAnswer:
     return serialize_as(SourceAnswer, source, documents=source.number)
 
 
-def serialize_snippet(snippet: Snippet, variant: Variant, *, explain: bool) -> SnippetAnswer:
+def serialize_snippet(
+    snippet: KnowledgeSnippet, variant: Variant, *, explain: bool
+) -> SnippetAnswer:
     first, last = snippet.chunks[0], snippet.chunks[-1]
     document = first.document
     source = document.source

@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import UUID
 
 from kmapp.search.variants import Variant
-from knowledge.retrieval.search import Search, search
+from knowledge.retrieval.search import KnowledgeSearch, search
 
 QUESTIONS = Path(__file__).with_name("questions.json")
 RANKS = 5  # documents in which an answer counts
@@ -45,7 +45,9 @@ def run_questions(
 ) -> Iterator[Answer]:
     """Search for each question as an agent would. Opens `acting` itself."""
     for question in questions:
-        request = Search(query=question.text, limit=SNIPPETS, sources=(source,), variant=variant)
+        request = KnowledgeSearch(
+            query=question.text, limit=SNIPPETS, sources=(source,), variant=variant
+        )
         snippets = search(account_id, request).snippets
         refs = dict.fromkeys(each.chunks[0].document.ref for each in snippets)
         yield Answer(question=question, refs=list(refs))

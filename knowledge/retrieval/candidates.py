@@ -11,7 +11,7 @@ from kmapp.database.ids import IdText
 from kmapp.search import queries
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.fusion import MAX_TRAIT_CHARACTERS, Candidate, Query
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms

@@ -13,7 +13,7 @@ from django.db import connection
 from kmapp.accounts.models import SealedModel
 from kmapp.caches import LruCache
 from kmapp.ledger.sealed_reads import Key, Reason, Verdict, record_withheld, verify_rows
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 from knowledge.chunking import Shape
 from knowledge.chunking.headings import TITLE_LENGTH
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText

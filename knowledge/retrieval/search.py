@@ -15,10 +15,10 @@ from django.db.models import Min, Q
 
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import IdText
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.providers.rerank import is_configured
 from kmapp.search.fusion import rank_candidates
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 from kmapp.search.models import Vector
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector, restrict_to_ids
 from kmapp.search.query_vector import build_cosine_scale, load_query_vector
@@ -39,7 +39,7 @@ WITHOUT_RUN = frozenset({"run"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class KnowledgeSearch:
     """A query with its filters and limits. An empty filter matches everything."""
 
     query: str
@@ -58,7 +58,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snippet:
+class KnowledgeSnippet:
     """Adjacent chunks of one document, with the score of the best one."""
 
     chunks: Sequence[KnowledgeChunk]
@@ -71,11 +71,11 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    snippets: Sequence[Snippet]
+    snippets: Sequence[KnowledgeSnippet]
     decisions: Sequence[Mapping[str, Any]] = field(default_factory=list)
 
 
-def search(account_id: UUID, request: Search) -> SearchResult:
+def search(account_id: UUID, request: KnowledgeSearch) -> SearchResult:
     """Find passages by words and by meaning. Opens `acting` itself and calls models outside it."""
     decisions: list[Mapping[str, Any]] = []
     key = _build_cache_key(account_id, request)
@@ -96,15 +96,15 @@ def search(account_id: UUID, request: Search) -> SearchResult:
 
 
 def search_with_vector(
-    account_id: UUID, request: Search, meaning: QueryVector | None
-) -> list[Snippet]:
+    account_id: UUID, request: KnowledgeSearch, meaning: QueryVector | None
+) -> list[KnowledgeSnippet]:
     """Run the search without cache and reranker, on a replica if there is one."""
     return run_on_replica(account_id, partial(_search_database, account_id, request, meaning))
 
 
 def _search_database(
-    account_id: UUID, request: Search, meaning: QueryVector | None
-) -> list[Snippet]:
+    account_id: UUID, request: KnowledgeSearch, meaning: QueryVector | None
+) -> list[KnowledgeSnippet]:
     with acting(account_id):
         runs = _select_best(request, _rank(account_id, request, meaning))
         return _set_vector_states(account_id, request, _load_snippets(account_id, runs))
@@ -112,7 +112,7 @@ def _search_database(
 
 def _rank_and_rerank(
     account_id: UUID,
-    request: Search,
+    request: KnowledgeSearch,
     meaning: QueryVector | None,
     decisions: list[Mapping[str, Any]],
 ) -> list[ChunkRun]:
@@ -132,7 +132,7 @@ def _rank_and_rerank(
     return _select_best(request, ordered)
 
 
-def _select_best(request: Search, runs: Iterable[ChunkRun]) -> list[ChunkRun]:
+def _select_best(request: KnowledgeSearch, runs: Iterable[ChunkRun]) -> list[ChunkRun]:
     """Return the best runs; the surplus of a document with many good runs follows all others."""
     first: list[ChunkRun] = []
     later: list[ChunkRun] = []
@@ -145,7 +145,7 @@ def _select_best(request: Search, runs: Iterable[ChunkRun]) -> list[ChunkRun]:
     return (first + later)[: request.limit]
 
 
-def _build_cache_key(account_id: UUID, request: Search) -> str:
+def _build_cache_key(account_id: UUID, request: KnowledgeSearch) -> str:
     """Return the key of a search in the cache, or "" without a cache."""
     version = get_cache_version(account_id)
     reranker = settings.RERANK_BASE_URL and settings.RERANK_MODEL
@@ -154,7 +154,9 @@ def _build_cache_key(account_id: UUID, request: Search) -> str:
     return f"knowledge-search:{account_id}:{version}:{request.limit}:{digest}" if version else ""
 
 
-def _rank(account_id: UUID, request: Search, meaning: QueryVector | None) -> list[ChunkRun]:
+def _rank(
+    account_id: UUID, request: KnowledgeSearch, meaning: QueryVector | None
+) -> list[ChunkRun]:
     algorithm = request.variant.algorithm
     name = collection_name(request.variant.index_version)
     collection = Collection(account_id=account_id, name=name)
@@ -169,7 +171,7 @@ def _rank(account_id: UUID, request: Search, meaning: QueryVector | None) -> lis
 
 
 def _build_chunk_filter(
-    account_id: UUID, request: Search, collection: Collection
+    account_id: UUID, request: KnowledgeSearch, collection: Collection
 ) -> AllowedObjects:
     """Return the condition on chunks. Chunks of removed documents are excluded."""
     rows = KnowledgeChunk.objects.of(account_id).of_index_version(request.variant.index_version)
@@ -185,7 +187,7 @@ def _build_chunk_filter(
     return restrict_to_ids(collection, within) if active_filters else within
 
 
-def _load_source_ids(account_id: UUID, request: Search) -> IdArray | None:
+def _load_source_ids(account_id: UUID, request: KnowledgeSearch) -> IdArray | None:
     filters: dict[str, Any] = {"trust__in": request.trust, "kind__in": request.kinds}
     active_filters = {name: value for name, value in filters.items() if value}
     if request.scope is not None:
@@ -202,7 +204,7 @@ def _load_source_ids(account_id: UUID, request: Search) -> IdArray | None:
     return IdArray(rows.values_list("pk", flat=True))
 
 
-def _load_snippets(account_id: UUID, runs: Sequence[ChunkRun]) -> list[Snippet]:
+def _load_snippets(account_id: UUID, runs: Sequence[ChunkRun]) -> list[KnowledgeSnippet]:
     """Load the chunks of runs. A run without one of its chunks is left out.
 
     A chunk may have been deleted meanwhile, or be withheld because it differs from the ledger.
@@ -229,7 +231,7 @@ def _load_snippets(account_id: UUID, runs: Sequence[ChunkRun]) -> list[Snippet]:
         joined = load_slices(account_id, spans)
     texts = dict(zip(longer, joined, strict=True))
     return [
-        Snippet(
+        KnowledgeSnippet(
             chunks=run_chunks,
             text=texts.get(run.chunks, run_chunks[0].text),
             score=run.score,
@@ -240,7 +242,9 @@ def _load_snippets(account_id: UUID, runs: Sequence[ChunkRun]) -> list[Snippet]:
     ]
 
 
-def _set_vector_states(account_id: UUID, request: Search, snippets: list[Snippet]) -> list[Snippet]:
+def _set_vector_states(
+    account_id: UUID, request: KnowledgeSearch, snippets: list[KnowledgeSnippet]
+) -> list[KnowledgeSnippet]:
     """Set the vector state of the snippets that were not compared by vectors."""
     unready = [chunk.pk for snippet in snippets if not snippet.ready for chunk in snippet.chunks]
     if not unready:

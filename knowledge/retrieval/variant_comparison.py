@@ -7,7 +7,7 @@ from uuid import UUID
 
 from kmapp.search.variants import Variant
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
-from knowledge.retrieval.search import Search, search
+from knowledge.retrieval.search import KnowledgeSearch, search
 
 MAX_RANK = 5  # documents of each answer
 MAX_SNIPPETS = 20  # some are of the same document
@@ -81,7 +81,9 @@ def compare_variants(account_id: UUID, text: str, left: Variant, right: Variant)
 
 def _search_variant(account_id: UUID, text: str, variant: Variant) -> VariantAnswer:
     started = monotonic()
-    snippets = search(account_id, Search(query=text, limit=MAX_SNIPPETS, variant=variant)).snippets
+    snippets = search(
+        account_id, KnowledgeSearch(query=text, limit=MAX_SNIPPETS, variant=variant)
+    ).snippets
     milliseconds = (monotonic() - started) * 1000
     places: dict[UUID, RankedDocument] = {}
     for snippet in snippets:

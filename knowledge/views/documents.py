@@ -17,9 +17,9 @@ from kmapp.web.http import WebRequest, paginate
 from kmapp.web.markdown import Passage, render_markdown, render_plain
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part, render_polled
+from knowledge.actions.document_editing import EDITABLE, MAX_LENGTH, is_editable, load_text
 from knowledge.actions.erasure import erase_document
 from knowledge.actions.parse_documents import retry_document
-from knowledge.actions.writing import EDITABLE, MAX_LENGTH, is_editable, load_text
 from knowledge.chunking.index_versions import collection_name
 from knowledge.models import ChunkQuerySet, KnowledgeChunk, KnowledgeDocument, KnowledgeText
 from knowledge.parsing.formats import MARKDOWN

@@ -9,8 +9,8 @@ from kmapp.errors import Invalid
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_part
-from kmapp.web.site_search.providers import search_everything
 from kmapp.web.site_search.query import SiteQuery
+from kmapp.web.site_search.registry import search_everything
 
 MAX_LINKS = 10
 ONLY_MEMORIES = "type:memory"

@@ -20,7 +20,7 @@ from kmapp.web.http import WebRequest, paginate
 from kmapp.web.responses import render_part
 from knowledge.models import KnowledgeSource
 from knowledge.models.documents import MAX_TAG_LENGTH
-from knowledge.retrieval.search import Search, SearchResult, Snippet, search
+from knowledge.retrieval.search import KnowledgeSearch, KnowledgeSnippet, SearchResult, search
 
 TEMPLATE = "knowledge/sources/index.html"
 MAX_PASSAGES = 50  # passages of a search
@@ -74,13 +74,13 @@ class PassageSearchForm(Styled):
         self.is_valid()
         return {names[name]: value for name in names if (value := self.cleaned_data.get(name))}
 
-    def build_search(self) -> Search:
+    def build_search(self) -> KnowledgeSearch:
         data = self.cleaned_data
         lists = {"sources": "source", "kinds": "kind", "trust": "trust"}
         chosen: dict[str, Any] = {
             name: (data[field],) for name, field in lists.items() if data[field]
         }
-        return Search(
+        return KnowledgeSearch(
             query=data["q"],
             limit=MAX_PASSAGES,
             folder=data["folder"].strip("/"),
@@ -122,7 +122,7 @@ def is_by_words_only(result: SearchResult) -> bool:
     return not NO_VECTOR_CODES.isdisjoint(each["code"] for each in result.decisions)
 
 
-def build_match(snippet: Snippet, query_terms: Sequence[str]) -> dict[str, Any]:
+def build_match(snippet: KnowledgeSnippet, query_terms: Sequence[str]) -> dict[str, Any]:
     """Return a passage for the page: its citation, and the URL of the document at this place."""
     first, last = snippet.chunks[0], snippet.chunks[-1]
     document, title = first.document, str(first.document)

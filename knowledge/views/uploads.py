@@ -19,7 +19,12 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
 from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.page_fetches import check_addresses, get_allowed_sites
-from knowledge.actions.prepare_delivery import Delivery, StoredFile, check_quota, prepare_deliveries
+from knowledge.actions.prepare_delivery import (
+    DeliveredFile,
+    StoredFile,
+    check_quota,
+    prepare_deliveries,
+)
 from knowledge.actions.sources import NewSource, check_source, ensure_source, find_source
 from knowledge.models import KnowledgeSource
 from knowledge.parsing.formats import EXTENSIONS
@@ -152,7 +157,7 @@ def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
     account_id, actor = request.account_id, request.actor
     shared = {"url": data["url"], "revision": data["revision"]}
     deliveries = [
-        Delivery.of(
+        DeliveredFile.of(
             (file.name or "file").replace("\x00", "")[:1000],
             StoredFile(partial(file.chunks, 1024 * 1024)),
             mime=file.content_type or "",
@@ -160,7 +165,7 @@ def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
             **shared,
         )
         for file in data["uploads"]
-    ] or [Delivery(ref=data["url"][:1000], pieces=(), **shared)]
+    ] or [DeliveredFile(ref=data["url"][:1000], pieces=(), **shared)]
     check_addresses(deliveries)
     with acting(account_id):
         check_quota(account_id, deliveries)

@@ -2,7 +2,14 @@
 
 from django.urls import path
 
-from knowledge.views import details, memory_links, uploads, variant_comparison, versions, writing
+from knowledge.views import (
+    document_details,
+    document_editing,
+    memory_links,
+    uploads,
+    variant_comparison,
+    versions,
+)
 from knowledge.views import documents as document_pages
 from knowledge.views import lore as lore_pages
 from knowledge.views import sources as source_pages
@@ -10,7 +17,7 @@ from knowledge.views import sources as source_pages
 urlpatterns = [
     path("knowledge/", source_pages.sources, name="sources"),
     path("knowledge/upload/", uploads.upload, name="upload"),
-    path("knowledge/write/", writing.write_document, name="write"),
+    path("knowledge/write/", document_editing.write_document, name="write"),
     path("knowledge/memory-links/", memory_links.memory_links, name="memory_links"),
     path("knowledge/comparison/", variant_comparison.comparison, name="comparison"),
     path("knowledge/comparison/ask/", variant_comparison.save_question, name="ask"),
@@ -21,14 +28,14 @@ urlpatterns = [
     path("knowledge/sources/<uuid:pk>/", source_pages.source, name="source"),
     path("knowledge/sources/<uuid:pk>/progress/", source_pages.progress, name="progress"),
     path("knowledge/sources/<uuid:pk>/erase/", source_pages.erase, name="source_erase"),
-    path("knowledge/summary/", details.summary, name="summary"),
-    path("knowledge/documents/", details.documents, name="documents"),
-    path("knowledge/documents/<uuid:pk>/details/", details.details, name="details"),
-    path("knowledge/documents/<uuid:pk>/reviewed/", details.review, name="reviewed"),
+    path("knowledge/summary/", document_details.summary, name="summary"),
+    path("knowledge/documents/", document_details.documents, name="documents"),
+    path("knowledge/documents/<uuid:pk>/details/", document_details.details, name="details"),
+    path("knowledge/documents/<uuid:pk>/reviewed/", document_details.review, name="reviewed"),
     path("knowledge/documents/<uuid:pk>/", document_pages.document, name="document"),
     path("knowledge/documents/<uuid:pk>/retry/", document_pages.retry, name="retry"),
     path("knowledge/documents/<uuid:pk>/erase/", document_pages.erase, name="document_erase"),
-    path("knowledge/documents/<uuid:pk>/edit/", writing.edit_document, name="edit"),
+    path("knowledge/documents/<uuid:pk>/edit/", document_editing.edit_document, name="edit"),
     path(
         "knowledge/documents/<uuid:pk>/progress/", document_pages.progress, name="document_progress"
     ),

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 from kmapp.search.queries import AllowedObjects, Collection
 from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.search.word_queries import find_with_all_terms

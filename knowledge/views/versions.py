@@ -12,7 +12,7 @@ from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, paginate, parse_row_number, parse_version
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
-from knowledge.actions.writing import is_editable, load_text, save_document
+from knowledge.actions.document_editing import is_editable, load_text, save_document
 from knowledge.models import KnowledgeDocument, KnowledgeImage, KnowledgeText
 from knowledge.views.documents import get_document
 

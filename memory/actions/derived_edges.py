@@ -16,7 +16,7 @@ from django.db.models import Q
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import AccountQuerySet
 from kmapp.database.advisory_locks import lock_until_commit
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.batch_queries import find_nearest_of_each
 from kmapp.search.models import Vector
@@ -31,7 +31,7 @@ from memory.models.entries import COLLECTION
 from memory.retrieval.run_order import load_neighbours
 from memory.retrieval.visibility import Audience
 from memory.review.similarity import compute_closeness
-from memory.topics.names import build_name_matcher
+from memory.topics.name_matcher import build_name_matcher
 
 Kind, Type = MemoryEntry.Kind, MemoryEdge.Type
 COMPOSITE_KINDS = (Kind.ENTITY, Kind.TOPIC)  # these represent other memories

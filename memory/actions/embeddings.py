@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce, Left, NullIf
 
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import uuid7
-from kmapp.providers.active import models_in_use
+from kmapp.providers.active_models import models_in_use
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.actions import await_vectors
 from kmapp.search.document_index import index_documents

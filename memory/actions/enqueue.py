@@ -9,7 +9,7 @@ from kmapp.accounts.acting import acting
 from kmapp.database.bulk_insert import Insert
 from kmapp.outbox.actions import Task, publish, publish_all
 from kmapp.outbox.models import OutboxEvent
-from kmapp.providers.active import models_in_use
+from kmapp.providers.active_models import models_in_use
 from kmapp.search.actions import Part, await_vectors, insert_pending
 from kmapp.search.document_index import insert_documents
 from memory.models import MemoryEntry

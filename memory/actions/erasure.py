@@ -28,7 +28,7 @@ from kmapp.notifications.webhooks.actions import report_changes
 from kmapp.outbox.actions import clear_error_messages
 from kmapp.search.actions import drop_vectors
 from kmapp.search.document_index import remove_documents
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 from kmapp.search.models import Vector
 from memory.actions.confirmation_tickets import Confirmation
 from memory.actions.enqueue import WEBHOOK_SOURCE, enqueue_ordering

@@ -17,7 +17,7 @@ from kmapp.accounts.personal_data import register_erase_handler
 from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.clock import SteadyTime
 from kmapp.ledger.canonical import encode_canonical
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 from memory.models import MemoryEntry, Ranking, RankingComparison, Viewer
 from memory.models.entries import owner_of
 from memory.retrieval.shadow_rankings import (

@@ -15,9 +15,15 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import AccountQuerySet
 from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.ledger.actions import Recording, recording
+from memory.actions.audience_groups import (
+    AudienceGroup,
+    find_audiences,
+    find_topics,
+    merge_edges,
+    read_groups,
+)
 from memory.actions.edges import build_derived_edge
 from memory.actions.entries import write_within_commit
-from memory.actions.topic_groups import Group, find_audiences, find_topics, merge_edges, read_groups
 from memory.actions.topic_labels import Labeller
 from memory.actions.versions import (
     lock_against_erasure,
@@ -83,7 +89,7 @@ def grow_topics(account_id: UUID, actor: Actor, *, turn: int = 0) -> GrowthResul
 
 
 def _plan_changes(
-    group: Group, topics: Mapping[UUID, UUID], labeller: Labeller, run: GrowthResult
+    group: AudienceGroup, topics: Mapping[UUID, UUID], labeller: Labeller, run: GrowthResult
 ) -> list[TopicChange]:
     """Return the changes. New topics are named by what sets them apart in the group."""
     topic_ids, before = group.number_topics(topics)
@@ -188,7 +194,7 @@ def update_member_count(commit: Recording, pk: UUID) -> None:
 
 
 def suggest_changes(
-    account_id: UUID, group: Group, topics: Mapping[UUID, UUID]
+    account_id: UUID, group: AudienceGroup, topics: Mapping[UUID, UUID]
 ) -> Iterator[TopicSuggestion]:
     """Yield suggested merges and splits; a split needs all members of the topic."""
     topic_ids, numbers = group.number_topics(topics)

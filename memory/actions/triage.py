@@ -17,7 +17,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import IdText
 from kmapp.notifications.actions import notify
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector, find_nearest
 from kmapp.search.query_vector import build_cosine_scale

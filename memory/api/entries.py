@@ -16,7 +16,7 @@ from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from kmapp.ledger.batch_nodes import ForeignNode, list_required_scopes
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from memory.actions import review
 from memory.actions.entries import WriteResult, needs_review, propose_update, write_batch
 from memory.actions.messages import MessageContext, enqueue_rewrite

@@ -5,7 +5,7 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.api.health import Report, check, figure
 from kmapp.providers import chat
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.search.models import Vector
 from memory.actions.messages import NO_CHAT_MODEL
 from memory.models import Extraction

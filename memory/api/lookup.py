@@ -14,7 +14,7 @@ from kmapp.api.serializers import IdField, any_of
 from kmapp.api.uris import parse_uri
 from kmapp.errors import Gone, NotFound
 from kmapp.ledger.sealed_reads import withhold_mismatches
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from memory.api.request_serializers import OwnerIds, build_viewer
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entries import OWNER_IDS

@@ -15,7 +15,7 @@ from kmapp.api.rules_in_answers import evaluate_rules
 from kmapp.api.throttles import count_request
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.providers.vector_validation import MAX_VALUE
 from kmapp.search.queries import QueryVector
 from kmapp.search.variants import Variant

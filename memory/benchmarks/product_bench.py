@@ -23,7 +23,7 @@ from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from kmapp.database.cursors import binary_cursor
 from kmapp.database.ids import uuid7
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.query_cache import get_query_vector
 from kmapp.search.queries import Collection, QueryVector

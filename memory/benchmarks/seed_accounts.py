@@ -25,12 +25,12 @@ from kmapp.ledger.models import Commit, Note
 from kmapp.management.accounts import list_all_accounts
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.providers.actions import OWNER
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.code_packing import pack_codes
 from kmapp.search.document_index import encode_document
 from kmapp.search.model_switch import create_indexes, drop_indexes
-from kmapp.search.packing import pack_recent
+from kmapp.search.posting_packing import pack_recent
 from memory.actions.derived_edges import NEXT_WEIGHT
 from memory.actions.edges import build_derived_edge
 from memory.actions.enqueue import EMBED

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmapp.providers.actions import TEMPLATE
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.search.passages import Passage, Template, render_parts
 from memory.topics.clustering import (

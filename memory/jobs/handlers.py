@@ -7,7 +7,7 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.errors import Conflict, OverBudget
-from kmapp.notifications.causes import report_refusal
+from kmapp.notifications.kernel_notifications import report_refusal
 from kmapp.outbox.registry import Job, JobErrors, PermanentFailure, RetryLater, on
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused

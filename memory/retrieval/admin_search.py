@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from kmapp.database.ids import IdText
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.search.fusion import rank_candidates
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector
 from kmapp.search.query_vector import build_cosine_scale

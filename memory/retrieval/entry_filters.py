@@ -4,7 +4,7 @@ import django_filters
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.search.models import Vector
 from kmapp.web.filters import choice, from_day, text, until_day
 from memory.models import MemoryEntry

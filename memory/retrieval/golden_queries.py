@@ -6,7 +6,7 @@ from uuid import UUID
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.search.models import Vector
 from kmapp.search.queries import QueryVector
 from memory.models import MemoryEntry

@@ -13,7 +13,7 @@ from django.db import connection
 
 from kmapp.accounts.acting import acting
 from kmapp.ledger.sealed_reads import withhold_mismatches
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 from kmapp.search.neighbour_evidence import compute_edge_strength
 from kmapp.search.queries import QueryVector
 from kmapp.search.query_vector import load_query_vector

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 from memory.models import MemoryEntry
 
 # Constants, because building them takes Django longer than running them takes Postgres.

@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from kmapp.accounts.acting import acting
 from kmapp.ledger.sealed_reads import withhold_mismatches
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.providers.rerank import is_configured
 from kmapp.search.calibration import (
     COMPARED_RESULTS,
@@ -21,7 +21,7 @@ from kmapp.search.calibration import (
     compute_level,
 )
 from kmapp.search.fusion import RankedCandidate, rank_candidates, rank_with_weights
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 from kmapp.search.queries import AllowedObjects, QueryVector
 from kmapp.search.query_vector import build_cosine_scale, load_query_vector
 from kmapp.search.replica import run_on_replica

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kmapp.errors import Conflict, Invalid
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import MAX_REASON_LENGTH, WebRequest
 from kmapp.web.notices import notify_success

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, parse_row_number, parse_version
 from kmapp.web.page_access import page_view

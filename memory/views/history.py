@@ -12,7 +12,7 @@ from kmapp.ledger.verify import Claim, verify_claims
 from kmapp.web.http import parse_row_number
 from memory.models import MemoryEdge, MemoryEntry, MemoryRating, MemoryVersion
 from memory.retrieval.as_of import PastState
-from memory.topics import layout
+from memory.topics import neighbour_circle
 
 MAX_VERSIONS = 50  # on one page
 MAX_NEIGHBOURS = 50
@@ -69,11 +69,11 @@ def build_drawing(edge_rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
         for row in edge_rows
     ]
     return {
-        "spots": layout.place_on_circle(labels),
-        "width": layout.WIDTH,
-        "height": layout.HEIGHT,
-        "x": layout.WIDTH // 2,
-        "y": layout.HEIGHT // 2,
+        "spots": neighbour_circle.place_on_circle(labels),
+        "width": neighbour_circle.WIDTH,
+        "height": neighbour_circle.HEIGHT,
+        "x": neighbour_circle.WIDTH // 2,
+        "y": neighbour_circle.HEIGHT // 2,
     }
 
 

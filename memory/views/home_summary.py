@@ -8,7 +8,7 @@ from django.db.models import Min, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import HttpResponse
 
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.search.models import Vector
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.figures import count_figures, is_exact

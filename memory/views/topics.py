@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from kmapp.errors import Invalid
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector, find_nearest
 from kmapp.web.http import (
     WebRequest,
@@ -28,8 +28,8 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import fragment, redirect_page, redirect_with_notice, render_part
 from kmapp.web.statistics.daily import build_charts
 from memory.actions import topics as topic_actions
+from memory.actions.audience_groups import CURRENT_STATUSES, find_topics, load_vectors
 from memory.actions.review import Decision
-from memory.actions.topic_groups import CURRENT_STATUSES, find_topics, load_vectors
 from memory.actions.topic_growth import member_edges
 from memory.models import EntryQuerySet, MemoryEntry, TopicSuggestion
 from memory.models.entries import COLLECTION

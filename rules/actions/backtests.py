@@ -16,7 +16,7 @@ from rules.actions.rules import build_draft, get_rule
 from rules.editing.rule_input import validate_rule
 from rules.evaluation.compiled_rules import build_definition, load_rules
 from rules.evaluation.evaluate import FeedbackCounts, Observation, SelectionRequest, observe_rule
-from rules.evaluation.matching import CompiledRule, RuleSet, Viewer, compile_rule
+from rules.evaluation.matching import CompiledRule, RuleSet, RuleViewer, compile_rule
 from rules.evaluation.time_limit import TooSlow, limit_time
 from rules.models import RuleBacktest, RuleDecision
 from rules.promotion.evidence import list_audience_decisions
@@ -121,7 +121,7 @@ def rebuild_request(decision: RuleDecision) -> SelectionRequest:
     ids = {name: getattr(decision, name) for name in ("user_id", "agent_id", "app_id", "scope")}
     return SelectionRequest(
         context=decision.context,
-        viewer=Viewer(**ids),
+        viewer=RuleViewer(**ids),
         candidates=tuple(decision.candidates),
         strict=decision.strict,
     )

@@ -14,7 +14,7 @@ from rules.editing.rule_input import NewRule
 from rules.evaluation.compiled_rules import build_definition, load_rules
 from rules.evaluation.conditions import compile_condition
 from rules.evaluation.evaluate import SelectionRequest, build_effect, build_policy
-from rules.evaluation.matching import CompiledRule, RuleSet, Viewer, compile_rule
+from rules.evaluation.matching import CompiledRule, RuleSet, RuleViewer, compile_rule
 from rules.models import Rule
 
 
@@ -46,7 +46,7 @@ def dry_run(
     audience = {} if draft.audience == "account" else {f"{draft.audience}_id": draft.audience_id}
     question = SelectionRequest(
         context=context,
-        viewer=Viewer(scope=draft.scope, **audience),
+        viewer=RuleViewer(scope=draft.scope, **audience),
         candidates=tuple(candidates) or _list_tools(rules, compiled),
         strict=False,
     )

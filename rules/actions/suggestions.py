@@ -6,7 +6,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
-from kmapp.search.confidence import Interval
+from kmapp.search.wilson_interval import Interval
 from rules.models import Rule, RuleBook, RuleDecision, RuleStatistics, RuleSuggestion
 from rules.promotion.evidence import Evidence, evaluate_gate, load_evidence, load_settings
 

@@ -13,7 +13,7 @@ from kmapp.ledger.canonical import encode_canonical
 from rules.actions.feedback import Verdict
 from rules.editing.rule_input import NewRule, parse_scope
 from rules.evaluation.evaluate import SelectionRequest
-from rules.evaluation.matching import Viewer
+from rules.evaluation.matching import RuleViewer
 from rules.models import Rule, RuleFeedback
 from rules.models.rules import MAX_PRIORITY, MAX_WEIGHT, MIN_PRIORITY
 
@@ -256,7 +256,7 @@ def build_selection_request(data: Mapping[str, Any]) -> SelectionRequest:
     ids = {f"{kind}_id": data.get(f"{kind}_id") or _get_id(context, kind) for kind in kinds}
     return SelectionRequest(
         context=context,
-        viewer=Viewer(**ids, scope=parse_scope(data.get("scope"))),
+        viewer=RuleViewer(**ids, scope=parse_scope(data.get("scope"))),
         candidates=tuple(data.get("candidates", ())),
         strict=data.get("strict", True),
     )

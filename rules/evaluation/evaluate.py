@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from rules.evaluation.matching import SHADOW_SECONDS, CompiledRule, MatchResult, RuleSet, Viewer
+from rules.evaluation.matching import SHADOW_SECONDS, CompiledRule, MatchResult, RuleSet, RuleViewer
 from rules.evaluation.policy import Policy, merge_effects
 from rules.evaluation.time_limit import TooSlow, limit_time
 
@@ -17,7 +17,7 @@ class SelectionRequest:
     """The context of an agent, and the tools it can select from."""
 
     context: Any
-    viewer: Viewer = field(default_factory=Viewer)
+    viewer: RuleViewer = field(default_factory=RuleViewer)
     candidates: tuple[str, ...] = ()
     strict: bool = True
 

@@ -20,7 +20,7 @@ SHADOW_SECONDS = 1.0  # processor time that the shadow rules may take for one co
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Viewer:
+class RuleViewer:
     """The user, agent and app of a request; an empty id matches no audience."""
 
     user_id: str = ""
@@ -53,7 +53,7 @@ class CompiledRule:
     condition: Condition
     exceptions: tuple[Condition, ...]
 
-    def applies_to(self, viewer: Viewer) -> bool:
+    def applies_to(self, viewer: RuleViewer) -> bool:
         rule = self.rule
         if rule.scope != viewer.scope:
             return False
@@ -108,7 +108,7 @@ class RuleSet:
         default_factory=list
     )  # in shadow, with an active edition
 
-    def match(self, context: Any, viewer: Viewer) -> MatchResult:
+    def match(self, context: Any, viewer: RuleViewer) -> MatchResult:
         candidates = [self.rules[position] for position in sorted(self._candidates(context))]
         candidates = [one for one in candidates if one.applies_to(viewer)]
         return MatchResult(
@@ -117,7 +117,7 @@ class RuleSet:
             shadow=tuple(_match_shadow(candidates, context)),
         )
 
-    def considered(self, viewer: Viewer) -> int:
+    def considered(self, viewer: RuleViewer) -> int:
         """Return the number of rules for this viewer, whether they match or not."""
         scope = viewer.scope
         named = ((kind, getattr(viewer, f"{kind}_id")) for kind in ("user", "agent", "app"))

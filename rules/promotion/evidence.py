@@ -11,7 +11,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
-from kmapp.search.confidence import Interval
+from kmapp.search.wilson_interval import Interval
 from rules.models import Rule, RuleBook, RuleDecision, RuleFeedback, RuleObservation, RuleStatistics
 
 GOOD = (RuleFeedback.Outcome.POSITIVE,)

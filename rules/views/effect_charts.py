@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from kmapp.search.confidence import Interval
+from kmapp.search.wilson_interval import Interval
 from kmapp.web.charts import Chart, Series
 from rules.models import Rule
 from rules.promotion.evidence import BAD, GOOD, has_feedback, list_observations

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Conflict, Denied, DomainError, Invalid
-from kmapp.search.confidence import Interval
+from kmapp.search.wilson_interval import Interval
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, get_row_or_404
 from kmapp.web.page_access import page_view

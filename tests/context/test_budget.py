@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context.assembly.budget import STEPS, BudgetExceeded, Draft, fit_into_budget
-from context.assembly.calls import Material, RuleOutcome, Section, Snippet
 from context.assembly.fence import create_nonce, escape_tags
+from context.assembly.material import Material, RuleOutcome, Section, Snippet
 from context.assembly.messages import Message
 from context.assembly.policies import STRATEGIES, Policy
 from context.assembly.prompt import build_messages

@@ -10,7 +10,7 @@ import pytest
 
 from context.benchmarks import planted_facts
 from context.benchmarks.planted_facts import CHINESE, ENGLISH, build_result, result_lines
-from context.benchmarks.reference_evidence import document_lines, memory_lines
+from context.benchmarks.retrieved_evidence import document_lines, memory_lines
 from kmapp.accounts.models import Account
 from knowledge.benchmarks.search_quality import Question
 from memory.benchmarks.question_sets import Vectors

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from context.assembly.budget import fit_into_budget
-from context.assembly.calls import Material, Snippet
+from context.assembly.material import Material, Snippet
 from context.assembly.policies import Policy
 from context.reports.call_report import build_report
 

@@ -11,7 +11,7 @@ from context.archives import placeholders
 from context.archives.placeholders import Archived, parse_placeholder, render_placeholder
 from context.assembly import fence, pruning
 from context.assembly.budget import fit_into_budget
-from context.assembly.calls import Material, Snippet
+from context.assembly.material import Material, Snippet
 from context.assembly.policies import Policy
 from context.summaries import extractive
 from kmapp.text import tokens

@@ -7,7 +7,7 @@ from aionis_sdk import AionisClient
 from aionis_sdk.client import AionisApiError
 
 from kmapp.accounts.models import Account, ApiKey
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import OpenAIEmbedder
 from memory.models import MemoryEntry
 from tests import makers

@@ -16,7 +16,7 @@ import pytest
 import redis
 
 from kmapp.runtime import embedded, processes
-from kmapp.runtime.embedded.embedder import LOWEST_PRIORITY, Embedder
+from kmapp.runtime.embedded.embedder import LOWEST_PRIORITY, EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres, build_index_settings
 from kmapp.runtime.embedded.service import make_runtime_dir, package
 from kmapp.runtime.embedded.temporary import free_port
@@ -191,7 +191,7 @@ def test_valkey_persists_data_on_a_private_socket(place: Path) -> None:
 def test_batch_embedder_has_the_lowest_priority_and_one_process_for_each_processor(
     place: Path,
 ) -> None:
-    with Embedder(free_port(), place / "log", polite=True) as server:
+    with EmbeddingServer(free_port(), place / "log", polite=True) as server:
         assert server.process
         pid = server.process.pid
 

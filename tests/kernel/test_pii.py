@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stdnum import iban, numdb
 
-from kmapp.security.pii import KINDS, Finding, find_pii, redact, redact_json
+from kmapp.security.pii import KINDS, PiiMatch, find_pii, redact, redact_json
 from kmapp.security.pii.ibans import find_ibans
 from kmapp.security.pii.identifiers import is_luhn_valid, is_resident_id
 from tests.hostile import STORED
@@ -27,7 +27,7 @@ def test_finds_exactly_the_marked_part() -> None:
     for kind, marked in MARKED:
         before, secret, after = re.split("[«»]", marked)
         text = before + secret + after
-        assert find_pii(text) == [Finding(kind, len(before), len(before) + len(secret))], text
+        assert find_pii(text) == [PiiMatch(kind, len(before), len(before) + len(secret))], text
         assert redact(text)[0] == f"{before}[{kind}]{after}", text
 
 

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from kmapp.providers.embedding import Kind
 from kmapp.providers.errors import ProviderTimeout
 from kmapp.providers.models import EmbeddingModel as Form
-from kmapp.providers.query_cache import QueryVector, get_query_vector
+from kmapp.providers.query_cache import QueryEmbedding, get_query_vector
 from kmapp.providers.vector_validation import pack_vector
 from tests.fake_provider import vector_of
 
@@ -104,7 +104,7 @@ def test_a_broken_cache_never_breaks_a_query(
 
     monkeypatch.setattr(cache, broken, refuse)
     results = get_query_vector(account, "when?", model=form, embedder=embedder)
-    assert results == QueryVector(vector_of("when?", 384), cached=False)
+    assert results == QueryEmbedding(vector_of("when?", 384), cached=False)
 
 
 def test_unreachable_cache_is_tried_once(

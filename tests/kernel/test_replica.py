@@ -185,7 +185,7 @@ def test_a_replica_shows_no_rows_of_other_accounts(tenant: Tenant, rival: Accoun
 
 
 def test_searches_documents(tenant: Tenant) -> None:
-    account_id, request = tenant.account.pk, knowledge_search.Search(query=QUERY)
+    account_id, request = tenant.account.pk, knowledge_search.KnowledgeSearch(query=QUERY)
     call = partial(knowledge_search.search_with_vector, account_id, request, None)
     assert get_outcome(call) == "replica"
 

@@ -9,7 +9,7 @@ from kmapp.accounts.models import Account, ApiKey
 from kmapp.caches import TtlCache
 from kmapp.database.ids import uuid7
 from kmapp.search import bm25
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 from kmapp.search.neighbour_evidence import (
     NeighbourEvidence,
     compute_edge_strength,

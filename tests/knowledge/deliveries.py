@@ -16,7 +16,7 @@ from knowledge.actions.drafts import save_draft
 from knowledge.actions.images import check_image, store_image
 from knowledge.actions.ingest import IngestResult, ingest_deliveries
 from knowledge.actions.lore import add_entries
-from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries
+from knowledge.actions.prepare_delivery import DeliveredFile, prepare_deliveries
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import ErasedKnowledge, KnowledgePiece, KnowledgeQuestion
 
@@ -39,7 +39,8 @@ def deliver(
         source = ensure_source(account.pk, SYSTEM, NewSource(**({"name": "docs"} | source_fields)))
     bodies = {ref: body.encode() if isinstance(body, str) else body for ref, body in files.items()}
     deliveries = [
-        replace(Delivery.of(ref, body), pieces=UploadedFile(body)) for ref, body in bodies.items()
+        replace(DeliveredFile.of(ref, body), pieces=UploadedFile(body))
+        for ref, body in bodies.items()
     ]
     prepared = prepare_deliveries(source, deliveries)
     with acting(account):

@@ -23,7 +23,7 @@ from kmapp.errors import ReadOnly
 from kmapp.security.egress import allowed_addresses
 from knowledge.actions import page_fetches, prepare_delivery
 from knowledge.actions.parse_documents import retry_document
-from knowledge.actions.prepare_delivery import Delivery
+from knowledge.actions.prepare_delivery import DeliveredFile
 from knowledge.fetching import fetch
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from knowledge.parsing.failure_messages import translate_failure
@@ -170,7 +170,7 @@ def test_page_removed_during_fetching_stays_removed(
 ) -> None:
     prepare = prepare_delivery.prepare_deliveries
 
-    def removed_meanwhile(source: KnowledgeSource, pages: Sequence[Delivery]) -> Any:
+    def removed_meanwhile(source: KnowledgeSource, pages: Sequence[DeliveredFile]) -> Any:
         with acting(acme):
             KnowledgeDocument.objects.of(acme).update(removed_at=datetime.now(UTC))
         return prepare(source, pages)

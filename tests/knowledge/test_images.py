@@ -33,7 +33,7 @@ def test_a_large_image_is_refused_before_it_is_read(
 ) -> None:
     [document] = deliver(acme, {"tea.md": TEA}).documents
     monkeypatch.setattr("knowledge.actions.images.MAX_BYTES", len(draw_image()) - 1)
-    monkeypatch.setattr("knowledge.views.writing.store_image", None)
+    monkeypatch.setattr("knowledge.views.document_editing.store_image", None)
     assert "too large" in page(insert(reviewer, document), 422)
 
 

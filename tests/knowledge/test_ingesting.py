@@ -13,7 +13,7 @@ from kmapp.ledger.models import Commit
 from kmapp.search.models import IndexedDocument, Vector
 from knowledge.actions.erasure import erase_source
 from knowledge.actions.ingest import ingest_deliveries
-from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries
+from knowledge.actions.prepare_delivery import DeliveredFile, prepare_deliveries
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
 from tests import makers
@@ -200,7 +200,7 @@ def test_lorebook_rejects_documents(agent: Agent, acme: Account) -> None:
 def test_source_erased_during_parsing_rejects_files(acme: Account) -> None:
     with acting(acme):
         source = ensure_source(acme.pk, SYSTEM, NewSource(name="docs"))
-    prepared = prepare_deliveries(source, [Delivery.of("tea.md", GUIDE.encode())])
+    prepared = prepare_deliveries(source, [DeliveredFile.of("tea.md", GUIDE.encode())])
     with acting(acme):
         erase_source(acme.pk, source.pk, SYSTEM)
         with pytest.raises(Gone):

@@ -11,16 +11,16 @@ from pytest_django import DjangoAssertNumQueries as MaxQueries
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.providers.actions import OWNER
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.search import queries
 from kmapp.search.models import Vector
-from kmapp.search.packing import pack_recent
+from kmapp.search.posting_packing import pack_recent
 from kmapp.search.queries import QueryVector
 from kmapp.search.variants import DEFAULT_VARIANT
 from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from knowledge.retrieval.citations import CitedSpan, load_cited_text
-from knowledge.retrieval.search import Search, search_with_vector
+from knowledge.retrieval.search import KnowledgeSearch, search_with_vector
 from memory.benchmarks import query_plans
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -122,9 +122,9 @@ def frequent_statements(account: Account) -> Iterator[query_plans.Statement]:
     )
     with query_plans.capture_statements("search") as statements:
         for query in (
-            Search(query="tea of which hill"),
-            Search(query="tea by hand", sources=("hills 0",), trust=("untrusted",)),
-            Search(query="tea by hand", mime=("text/markdown",), scope="", version="r1"),
+            KnowledgeSearch(query="tea of which hill"),
+            KnowledgeSearch(query="tea by hand", sources=("hills 0",), trust=("untrusted",)),
+            KnowledgeSearch(query="tea by hand", mime=("text/markdown",), scope="", version="r1"),
         ):
             search_with_vector(account.pk, query, meaning)
     yield from statements

@@ -19,7 +19,7 @@ from kmapp.ledger.sealed_reads import Key, verify_rows
 from knowledge.actions import ingest, lore, page_fetches, parse_documents, reindex
 from knowledge.actions.ingest import IngestResult
 from knowledge.actions.parse_documents import parse_document, unpack_archive
-from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries
+from knowledge.actions.prepare_delivery import DeliveredFile, prepare_deliveries
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.management.commands import knowledge as command
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
@@ -112,7 +112,7 @@ def test_a_delivery_during_rechunking_prevails(
 def test_a_file_removed_during_its_delivery_is_parsed(acme: Account) -> None:
     deliver(acme, {"a.md": "# A"})
     source = makers.get(KnowledgeSource, acme)
-    prepared = prepare_deliveries(source, [Delivery.of("a.md", b"# A")])
+    prepared = prepare_deliveries(source, [DeliveredFile.of("a.md", b"# A")])
     deliver(acme, {}, remove=["a.md"])
     with acting(acme):
         result = ingest.ingest_deliveries(source, SYSTEM, prepared)
@@ -197,7 +197,7 @@ def test_a_title_delivered_while_a_file_is_parsed_stays(
     def parse_slowly(*arguments: Any) -> Any:
         parsed = parse_file(*arguments)
         source = makers.get(KnowledgeSource, acme)
-        prepared = prepare_deliveries(source, [Delivery.of("a.html", page, title="New title")])
+        prepared = prepare_deliveries(source, [DeliveredFile.of("a.html", page, title="New title")])
         with acting(acme):
             ingest.ingest_deliveries(source, SYSTEM, prepared)
         return parsed
@@ -214,7 +214,7 @@ def prepare_page_delivery(account: Account) -> Callable[[str], IngestResult]:
         source = ensure_source(account.pk, SYSTEM, NewSource(name="web"))
 
     def deliver_page(address: str) -> IngestResult:
-        prepared = prepare_deliveries(source, [Delivery(ref="page", pieces=(), url=address)])
+        prepared = prepare_deliveries(source, [DeliveredFile(ref="page", pieces=(), url=address)])
         with acting(account):
             return ingest.ingest_deliveries(source, SYSTEM, prepared)
 

@@ -23,7 +23,7 @@ from kmapp.outbox.models import Delivery as Job
 from knowledge.actions import parse_documents
 from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import retry_document
-from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries
+from knowledge.actions.prepare_delivery import DeliveredFile, prepare_deliveries
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
 from knowledge.parsing import sandbox
 from knowledge.parsing.sandbox import CannotParse, unpack_in_sandbox
@@ -147,7 +147,7 @@ def test_title_delivered_for_a_pending_file_stays(acme: Account) -> None:
     data = titled_page("Report 2025")
     deliver(acme, {"a.html": data})
     source = makers.get(KnowledgeSource, acme)
-    prepared = prepare_deliveries(source, [Delivery.of("a.html", data, title="Yearly report")])
+    prepared = prepare_deliveries(source, [DeliveredFile.of("a.html", data, title="Yearly report")])
     with acting(acme):
         ingest_deliveries(source, SYSTEM, prepared)
     settle()

@@ -9,7 +9,7 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.management.accounts import get_account, list_all_accounts
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.search import queries
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector, find_nearest
 from memory.benchmarks.seed_accounts import seed, slug_of

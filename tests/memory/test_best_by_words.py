@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
-from kmapp.search import bm25, packing, queries
+from kmapp.search import bm25, posting_packing, queries
 from kmapp.search.document_index import index_documents, remove_documents
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.packing import pack_recent, purge_removed
+from kmapp.search.posting_packing import pack_recent, purge_removed
 from kmapp.search.queries import AllowedObjects, Collection
 from kmapp.search.word_queries import (
     WeightedTerms,
@@ -78,7 +78,7 @@ def test_best_documents_are_those_of_an_exhaustive_search(
     scan_factor: float,
 ) -> None:
     monkeypatch.setattr(queries, "SCAN_FACTOR", scan_factor)
-    monkeypatch.setattr(packing, "BLOCK", 8)
+    monkeypatch.setattr(posting_packing, "BLOCK", 8)
     random = Random(seed)  # noqa: S311 - no secrets
     texts = random_texts(random)
     allowed = [document for document in texts if random.random() < share]

@@ -142,7 +142,7 @@ def test_demo_contains_documents_and_lore(loaded: LoadedDemo) -> None:
             load_entries(account_id), ["Tell me of rock tea."], TriggerSettings()
         ).included
     assert [each.entry.id and each.reason for each in fired] == ["constant", "key"]
-    question = knowledge.Search(query="What takes forty seconds with oolong?")
+    question = knowledge.KnowledgeSearch(query="What takes forty seconds with oolong?")
     [best, *_] = knowledge.search(loaded.account.pk, question).snippets
     assert best.chunks[0].document.ref == "brewing.md"
 

@@ -9,7 +9,7 @@ import pytest
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.search import queries
 from kmapp.search.batch_queries import find_nearest_of_each
 from kmapp.search.queries import AllowedObjects, Collection
@@ -19,7 +19,7 @@ from memory.actions.review import Decision
 from memory.actions.settings import update_policy
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
-from memory.topics.names import build_name_matcher
+from memory.topics.name_matcher import build_name_matcher
 from tests import makers
 from tests.agent import Agent
 

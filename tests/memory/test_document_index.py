@@ -11,10 +11,10 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.runtime import embedded
-from kmapp.search import packing
+from kmapp.search import posting_packing
 from kmapp.search.document_index import index_documents, remove_documents
 from kmapp.search.models import IndexedDocument, PackedPostings, RemovedDocument
-from kmapp.search.packing import list_unpacked, pack_recent
+from kmapp.search.posting_packing import list_unpacked, pack_recent
 from kmapp.search.postings import unpack
 from kmapp.search.tasks import pack_postings
 from memory.actions.entries import write_batch
@@ -79,8 +79,8 @@ def test_packed_document_is_replaced_at_commit(committed: str, acme: Account) ->
 def test_packing_continues_in_the_next_block(
     acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packing, "BLOCK", 4)
-    monkeypatch.setattr(packing, "MAX_PACKED", 3)
+    monkeypatch.setattr(posting_packing, "BLOCK", 4)
+    monkeypatch.setattr(posting_packing, "MAX_PACKED", 3)
     texts = {uuid7(): f"cat {n}" for n in range(10)}
     with acting(acme):
         index_documents(acme.pk, "c", texts)
@@ -96,7 +96,7 @@ def test_packing_continues_in_the_next_block(
 def test_empty_blocks_are_used_again(
     committed: str, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packing, "BLOCK", 4)
+    monkeypatch.setattr(posting_packing, "BLOCK", 4)
     texts = {uuid7(): "cat" for _ in range(10)}
     for _ in range(3):
         with acting(acme):

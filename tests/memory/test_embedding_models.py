@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connections
 
-from kmapp.providers.active import active_model, clear_model_cache
+from kmapp.providers.active_models import active_model, clear_model_cache
 from kmapp.providers.models import EmbeddingModel
 from kmapp.runtime import embedded
 from kmapp.search import model_switch

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.management.accounts import get_account
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.search import queries
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector, find_nearest
 from memory.benchmarks import query_plans

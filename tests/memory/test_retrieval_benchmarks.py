@@ -12,7 +12,7 @@ import pytest
 
 from kmapp.search.calibration import COMPARED_RESULTS, UNRELATED_SCORE, compute_level
 from memory.benchmarks import ablation_table
-from memory.benchmarks.confidence import (
+from memory.benchmarks.calibration import (
     ANSWERED,
     ELSEWHERE,
     REMOVED,
@@ -22,14 +22,14 @@ from memory.benchmarks.confidence import (
     render_constants,
     render_tables,
 )
-from memory.benchmarks.prompt_tokens import evidence_lines
+from memory.benchmarks.minimum_score import PAIRS, THRESHOLDS, minimum_score_lines
+from memory.benchmarks.prompt_block_evidence import evidence_lines
 from memory.benchmarks.question_sets import (
     EvaluatedQuestion,
     Vectors,
     load_questions,
     remove_context,
 )
-from memory.benchmarks.score_calibration import PAIRS, THRESHOLDS, calibration_lines
 from memory.benchmarks.weight_tuning import (
     Source,
     build_examples,
@@ -209,7 +209,7 @@ def test_level_of_a_small_account_is_that_of_unrelated_memories() -> None:
 
 
 def test_calibration_covers_both_languages(tmp_path: Path) -> None:
-    lines = [*calibration_lines(Vectors(tmp_path / "vectors.sqlite", Counting()))]
+    lines = [*minimum_score_lines(Vectors(tmp_path / "vectors.sqlite", Counting()))]
     assert lines[0].count("held out") == 2
     assert [line.split("|")[1].strip() for line in lines[2:]] == [
         f"{each:.2f}" for each in THRESHOLDS

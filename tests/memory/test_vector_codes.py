@@ -6,9 +6,9 @@ import numpy as np
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.search.codes import Coder
 from kmapp.search.models import IndexedDocument, PackedReaderGroup
-from kmapp.search.packing import purge_removed
+from kmapp.search.posting_packing import purge_removed
+from kmapp.search.vector_codes import Coder
 from memory.actions import review
 from memory.benchmarks.synthetic_entries import Cloud
 from memory.models.entries import COLLECTION

@@ -16,7 +16,7 @@ from pathlib import Path
 import django
 
 from kmapp.runtime import embedded
-from kmapp.runtime.embedded.embedder import Embedder
+from kmapp.runtime.embedded.embedder import EmbeddingServer
 from kmapp.runtime.embedded.temporary import free_port
 from kmapp.runtime.processes import Program
 from tests.peers import report, texts
@@ -97,7 +97,7 @@ def log(text: str) -> None:
     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
 
 
-class Upstream(Embedder):
+class Upstream(EmbeddingServer):
     """The embedder of passages at normal priority, so that other programs do not stop it."""
 
     def program(self) -> Program:

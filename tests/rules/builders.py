@@ -16,7 +16,7 @@ from rules.actions.settings import change_settings
 from rules.actions.states import StateChange, change_state
 from rules.editing.rule_input import NewRule
 from rules.evaluation.evaluate import SelectionRequest
-from rules.evaluation.matching import Viewer
+from rules.evaluation.matching import RuleViewer
 from rules.models import Rule, RuleBacktest, RuleSuggestion
 
 TOOLS = ("bash", "curl", "grep")
@@ -55,7 +55,7 @@ def now(created: Rule) -> Rule:
 
 def select(account: Account, context: Any, *, run_id: str = "", **ids: str) -> RecordedSelection:
     question = SelectionRequest(
-        context=context, viewer=Viewer(**ids), candidates=TOOLS, strict=False
+        context=context, viewer=RuleViewer(**ids), candidates=TOOLS, strict=False
     )
     with acting(account):
         return record_selection(account.pk, SYSTEM, question, run_id=run_id)

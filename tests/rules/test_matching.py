@@ -11,7 +11,7 @@ from rules.evaluation.evaluate import SelectionRequest, build_policy, observe_ru
 from rules.evaluation.matching import (
     CompiledRule,
     RuleDefinition,
-    Viewer,
+    RuleViewer,
     build_rule_set,
     compile_rule,
 )
@@ -66,21 +66,26 @@ RULES = [
 @pytest.mark.parametrize(
     ("context", "viewer", "live", "watching"),
     [
-        ({}, Viewer(), "any", ""),
-        ({"intent": "json"}, Viewer(), "any json except", "watch"),
-        ({"intent": "json", "count": 2}, Viewer(), "any json number", "watch"),
-        ({"intent": "json", "user": {"tier": "pro"}}, Viewer(), "any json deep except", "watch"),
-        ({"intent": "json", "user": {"tier": "free"}}, Viewer(), "any json", "watch"),
-        ({"intent": ["json"]}, Viewer(), "any", ""),
-        ({}, Viewer(agent_id="bot-7"), "any agent", ""),
-        ({}, Viewer(agent_id="bot-8", user_id="ada"), "any user", ""),
-        ({}, Viewer(app_id="desk", user_id="bot-7"), "any app", ""),
-        ({}, Viewer(scope="other"), "elsewhere", ""),
+        ({}, RuleViewer(), "any", ""),
+        ({"intent": "json"}, RuleViewer(), "any json except", "watch"),
+        ({"intent": "json", "count": 2}, RuleViewer(), "any json number", "watch"),
+        (
+            {"intent": "json", "user": {"tier": "pro"}},
+            RuleViewer(),
+            "any json deep except",
+            "watch",
+        ),
+        ({"intent": "json", "user": {"tier": "free"}}, RuleViewer(), "any json", "watch"),
+        ({"intent": ["json"]}, RuleViewer(), "any", ""),
+        ({}, RuleViewer(agent_id="bot-7"), "any agent", ""),
+        ({}, RuleViewer(agent_id="bot-8", user_id="ada"), "any user", ""),
+        ({}, RuleViewer(app_id="desk", user_id="bot-7"), "any app", ""),
+        ({}, RuleViewer(scope="other"), "elsewhere", ""),
     ],
     ids=range(10),
 )
 def test_matching_rules_are_found(
-    context: dict[str, Any], viewer: Viewer, live: str, watching: str
+    context: dict[str, Any], viewer: RuleViewer, live: str, watching: str
 ) -> None:
     rules = build_rule_set(RULES)
     matched = rules.match(context, viewer)
@@ -130,6 +135,6 @@ def test_shadow_edition_replaces_its_active_edition() -> None:
 
 def test_only_shadow_rules_have_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "SHADOW_SECONDS", -1.0)
-    matched = build_rule_set(RULES).match({"intent": "json"}, Viewer())
+    matched = build_rule_set(RULES).match({"intent": "json"}, RuleViewer())
     assert [one.rule.name for one in matched.live] == ["any", "json", "except"]
     assert matched.shadow == ()

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from context.models.archives import ArchiveScope
-from context.reports.people import SOURCES, count_rows, export_person
+from context.reports.person_records import SOURCES, count_rows, export_person
 from context.reports.sessions import list_sessions_of
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM

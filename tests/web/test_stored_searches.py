@@ -11,7 +11,7 @@ from kmapp.accounts.personal_data import count_personal_data, erase_personal_dat
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import recording
 from kmapp.web.models import StoredSearch
-from kmapp.web.site_search.stored import MAX_RECENT, MAX_SAVED, list_stored, set_saved
+from kmapp.web.site_search.stored_searches import MAX_RECENT, MAX_SAVED, list_stored, set_saved
 from tests import makers
 from tests.makers import missing
 from tests.web.pages import page

@@ -8,7 +8,7 @@ from uuid import uuid4
 from django.core.management.base import BaseCommand, CommandParser
 
 from context.benchmarks.planted_facts import result_lines
-from context.benchmarks.reference_evidence import document_lines, memory_lines
+from context.benchmarks.retrieved_evidence import document_lines, memory_lines
 from context.management.commands.context_scenario import DEFAULT_URL, check_url, create_client
 from kmapp.management.accounts import get_account
 from knowledge.benchmarks.search_quality import QUESTIONS, load_questions

@@ -27,7 +27,7 @@ from kmapp.database.provision import Login, provision
 from kmapp.ledger.chain import Head
 from kmapp.ledger.fsck import Findings, Options, check
 from kmapp.ledger.models import Commit
-from kmapp.providers.active import clear_model_cache
+from kmapp.providers.active_models import clear_model_cache
 from kmapp.runtime import env
 from kmapp.search import queries
 

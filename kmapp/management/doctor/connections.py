@@ -11,7 +11,7 @@ from redis import Redis
 from kmapp.api.cache import valkey_cache
 from kmapp.management.doctor.registry import Finding, check, error, ok
 from kmapp.providers import chat, rerank
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import Embedder, Kind, OpenAIEmbedder
 from kmapp.providers.errors import ProviderError
 

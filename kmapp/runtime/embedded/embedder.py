@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
-from kmapp.runtime.embedded.service import Part
+from kmapp.runtime.embedded.service import EmbeddedServer
 from kmapp.runtime.processes import Program, http_get
 
 HOST = "127.0.0.1"
@@ -19,7 +19,7 @@ PASSAGE_SERVER = Path(__file__).with_name("passage_server.py")
 
 
 @dataclass
-class Embedder(Part):
+class EmbeddingServer(EmbeddedServer):
     port: int
     log: Path
     name: str = "embedder"

@@ -12,7 +12,7 @@ from kmapp.runtime import processes
 from kmapp.runtime.processes import CannotStart, Program, read_tail
 
 
-class Part(ABC):
+class EmbeddedServer(ABC):
     """One embedded program. The supervisor runs its `program()`; tests call `start` and `stop`."""
 
     log: Path

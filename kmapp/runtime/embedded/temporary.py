@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from kmapp.runtime import embedded
-from kmapp.runtime.embedded.embedder import Embedder
+from kmapp.runtime.embedded.embedder import EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.service import make_runtime_dir
 from kmapp.runtime.embedded.valkey import Valkey
@@ -49,8 +49,8 @@ def run_servers(*, durable: bool = True) -> Iterator[dict[str, str]]:
                 durable=durable,
             ),
             Valkey(data / "valkey", embedded.get_valkey_socket(data), data / "valkey.log"),
-            Embedder(ports[0], data / "embedder-query.log", "embedder-query"),
-            Embedder(ports[1], data / "embedder-batch.log", "embedder-batch", polite=True),
+            EmbeddingServer(ports[0], data / "embedder-query.log", "embedder-query"),
+            EmbeddingServer(ports[1], data / "embedder-batch.log", "embedder-batch", polite=True),
         ):
             stack.enter_context(part)
         yield {name: value for name, value in os.environ.items() if name not in REAL} | {

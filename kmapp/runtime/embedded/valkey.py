@@ -5,12 +5,12 @@ from pathlib import Path
 
 import redis
 
-from kmapp.runtime.embedded.service import Part, package
+from kmapp.runtime.embedded.service import EmbeddedServer, package
 from kmapp.runtime.processes import CannotStart, Program
 
 
 @dataclass
-class Valkey(Part):
+class Valkey(EmbeddedServer):
     data: Path
     socket: Path
     log: Path

@@ -5,6 +5,6 @@ need a model and are not detected. `docs/decisions/detection-libraries.md` compa
 with libraries.
 """
 
-from kmapp.security.pii.redact import KINDS, Finding, find_pii, redact, redact_json
+from kmapp.security.pii.redact import KINDS, PiiMatch, find_pii, redact, redact_json
 
-__all__ = ["KINDS", "Finding", "find_pii", "redact", "redact_json"]
+__all__ = ["KINDS", "PiiMatch", "find_pii", "redact", "redact_json"]

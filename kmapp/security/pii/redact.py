@@ -23,7 +23,7 @@ _SEVEN_DIGITS = re.compile(r"[0-9](?:[^0-9]{0,3}[0-9]){6}")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PiiMatch:
     """Personal data or a credential at [start, end) of the original text."""
 
     kind: str
@@ -31,7 +31,7 @@ class Finding:
     end: int
 
 
-def find_pii(text: str, kinds: Collection[str] = KINDS) -> list[Finding]:
+def find_pii(text: str, kinds: Collection[str] = KINDS) -> list[PiiMatch]:
     if len(text) < _MIN_TEXT_LENGTH:
         return []
     folded = fold(text)
@@ -54,10 +54,12 @@ def find_pii(text: str, kinds: Collection[str] = KINDS) -> list[Finding]:
         if kind in kinds
         for start, end in matches
     ]
-    return [Finding(kind, *folded.original(start, end)) for kind, start, end in _merge_spans(spans)]
+    return [
+        PiiMatch(kind, *folded.original(start, end)) for kind, start, end in _merge_spans(spans)
+    ]
 
 
-def redact(text: str, kinds: Collection[str] = KINDS) -> tuple[str, list[Finding]]:
+def redact(text: str, kinds: Collection[str] = KINDS) -> tuple[str, list[PiiMatch]]:
     """Return the text with placeholders, and the findings of the original text.
 
     Repeats until nothing is found, because a match may appear only after its neighbour is replaced.
@@ -70,17 +72,17 @@ def redact(text: str, kinds: Collection[str] = KINDS) -> tuple[str, list[Finding
     return redacted, findings
 
 
-def redact_json(value: Any, kinds: Collection[str] = KINDS) -> tuple[Any, list[Finding]]:
+def redact_json(value: Any, kinds: Collection[str] = KINDS) -> tuple[Any, list[PiiMatch]]:
     """Return a JSON value with placeholders in texts, keys and numbers, and the findings.
 
     A key counts as the word before its value: {"password": "tulip7"} contains a credential.
     Offsets are relative to each text.
     """
-    findings: list[Finding] = []
+    findings: list[PiiMatch] = []
     return _redact_value(value, "", kinds, findings), findings
 
 
-def _redact_value(value: Any, key: str, kinds: Collection[str], findings: list[Finding]) -> Any:
+def _redact_value(value: Any, key: str, kinds: Collection[str], findings: list[PiiMatch]) -> Any:
     if isinstance(value, str):
         return _redact_after_key(key, value, kinds, findings)
     if isinstance(value, dict):
@@ -95,7 +97,7 @@ def _redact_value(value: Any, key: str, kinds: Collection[str], findings: list[F
 
 
 def _redact_dict(
-    value: dict[str, Any], kinds: Collection[str], findings: list[Finding]
+    value: dict[str, Any], kinds: Collection[str], findings: list[PiiMatch]
 ) -> dict[str, Any]:
     result: dict[str, Any] = {}
     numbers: Counter[str] = Counter()
@@ -108,11 +110,11 @@ def _redact_dict(
     return result
 
 
-def _redact_after_key(key: str, text: str, kinds: Collection[str], findings: list[Finding]) -> str:
+def _redact_after_key(key: str, text: str, kinds: Collection[str], findings: list[PiiMatch]) -> str:
     """Redact a text as if "key: " preceded it."""
     prefix = f"{_WORD_BOUNDARY.sub(' ', key)}: " if 0 < len(key) <= _MAX_KEY_LENGTH else ""
     own = [
-        Finding(finding.kind, max(0, finding.start - len(prefix)), finding.end - len(prefix))
+        PiiMatch(finding.kind, max(0, finding.start - len(prefix)), finding.end - len(prefix))
         for finding in find_pii(prefix + text, kinds)
         if finding.end > len(prefix)
     ]
@@ -120,7 +122,7 @@ def _redact_after_key(key: str, text: str, kinds: Collection[str], findings: lis
     return _replace_findings(text, own)
 
 
-def _replace_findings(text: str, findings: Iterable[Finding]) -> str:
+def _replace_findings(text: str, findings: Iterable[PiiMatch]) -> str:
     pieces, place = [], 0
     for finding in findings:
         pieces += [text[place : finding.start], f"[{finding.kind}]"]

@@ -1,4 +1,4 @@
 """Search over everything in an account.
 
-Each app registers a provider in `views.search`; the page and the palette query all of them.
+Each app registers a provider in `views.site_search`; the page and the palette query all of them.
 """

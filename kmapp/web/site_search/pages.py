@@ -5,8 +5,8 @@ from django.utils.translation import override
 
 from kmapp.accounts.models import Membership
 from kmapp.web.navigation import list_pages
-from kmapp.web.site_search.named import find_named
-from kmapp.web.site_search.providers import Hit, Matches, SiteSearch
+from kmapp.web.site_search.name_search import find_named
+from kmapp.web.site_search.registry import Hit, Matches, SiteSearch
 
 
 def find_pages(search: SiteSearch) -> Matches:

@@ -14,7 +14,7 @@ from kmapp.accounts.acting import acting
 from kmapp.management.demo.actors import DemoActors
 from knowledge.actions.ingest import IngestResult, ingest_deliveries
 from knowledge.actions.lore import add_entries
-from knowledge.actions.prepare_delivery import Delivery, prepare_deliveries
+from knowledge.actions.prepare_delivery import DeliveredFile, prepare_deliveries
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeQuestion, KnowledgeSource, LorebookEntry
 
@@ -71,7 +71,7 @@ def _deliver(
     source_input = NewSource(name=data["name"], kind=data["kind"], revision=data.get("revision"))
     with acting(actors.account):
         source = ensure_source(actors.account.pk, actors.agent, source_input)
-    deliveries = [Delivery.of(ref, text.encode()) for ref, text in documents.items()]
+    deliveries = [DeliveredFile.of(ref, text.encode()) for ref, text in documents.items()]
     prepared = prepare_deliveries(source, deliveries)
     with acting(actors.account):
         return ingest_deliveries(source, actors.agent, prepared)

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from kmapp.providers.actions import TEMPLATE
 from kmapp.search import weights as search_weights
 from memory.benchmarks import ablation_table
-from memory.benchmarks.confidence import (
+from memory.benchmarks.calibration import (
     Case,
     load_cases,
     load_facts,
@@ -21,9 +21,9 @@ from memory.benchmarks.confidence import (
     render_tables,
 )
 from memory.benchmarks.embedder import serve_embedder
-from memory.benchmarks.prompt_tokens import evidence_lines
+from memory.benchmarks.minimum_score import minimum_score_lines
+from memory.benchmarks.prompt_block_evidence import evidence_lines
 from memory.benchmarks.question_sets import Vectors, load_questions, remove_context
-from memory.benchmarks.score_calibration import calibration_lines
 from memory.benchmarks.weight_tuning import (
     Source,
     build_examples,
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             getattr(self, f"_{options['verb']}")(Vectors(file, embed), options)
 
     def _level(self, vectors: Vectors, options: dict[str, Any]) -> None:
-        self._write(calibration_lines(vectors))
+        self._write(minimum_score_lines(vectors))
 
     def _tokens(self, vectors: Vectors, options: dict[str, Any]) -> None:
         for file in options["files"]:

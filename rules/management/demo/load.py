@@ -18,7 +18,7 @@ from rules.actions.rules import create_rule, update_rule
 from rules.actions.states import StateChange, change_state
 from rules.editing.rule_input import NewRule
 from rules.evaluation.evaluate import SelectionRequest
-from rules.evaluation.matching import Viewer
+from rules.evaluation.matching import RuleViewer
 from rules.models import Rule, RuleFeedback
 
 LABEL = _("Rules")
@@ -109,7 +109,7 @@ def _create_decisions(actors: DemoActors, data: Mapping[str, Any]) -> int:
         for context in data["contexts"]:
             question = SelectionRequest(
                 context=context,
-                viewer=Viewer(agent_id="concierge", app_id="lanternleaf-shop"),
+                viewer=RuleViewer(agent_id="concierge", app_id="lanternleaf-shop"),
                 candidates=tuple(data["tools"]),
                 strict=False,
             )

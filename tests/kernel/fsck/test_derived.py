@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kmapp.accounts.acting import acting
-from kmapp.search.packing import pack_recent
+from kmapp.search.posting_packing import pack_recent
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 from tests import makers

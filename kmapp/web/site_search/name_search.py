@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from kmapp.web.site_search.providers import CAP, SiteSearch
+from kmapp.web.site_search.registry import CAP, SiteSearch
 
 MAX_SCANNED = (
     5_000  # newest rows that are read: a trigram index is not used under row-level security

@@ -16,15 +16,15 @@ from kmapp.web.navigation import list_pages
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part
 from kmapp.web.site_search.pages import find_members, find_pages
-from kmapp.web.site_search.providers import (
+from kmapp.web.site_search.query import TYPE, SiteQuery
+from kmapp.web.site_search.registry import (
     Provider,
     list_filter_values,
     register,
     search_everything,
     visible_providers,
 )
-from kmapp.web.site_search.query import TYPE, SiteQuery
-from kmapp.web.site_search.stored import list_stored, record_search, set_saved
+from kmapp.web.site_search.stored_searches import list_stored, record_search, set_saved
 
 MAX_PER_GROUP = 10
 MAX_IN_ONE_GROUP = 50  # results if a type is chosen

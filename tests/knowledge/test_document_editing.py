@@ -14,7 +14,7 @@ from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify_account
 from kmapp.web.three_way import has_conflict_marks, merge_texts
 from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeImage, KnowledgeText
-from knowledge.retrieval.search import Search, search
+from knowledge.retrieval.search import KnowledgeSearch, search
 from tests import makers
 from tests.knowledge.deliveries import deliver, draw_image
 from tests.makers import settle
@@ -47,7 +47,7 @@ def test_a_written_document_is_found_by_agents_and_recorded(
     assert "chunks have embeddings pending" in page(reviewer.get(progress))
     settle()
     assert "1 chunk can be found by keyword and meaning" in page(reviewer.get(progress))
-    [snippet] = search(acme.pk, Search(query="How is white tea dried?")).snippets
+    [snippet] = search(acme.pk, KnowledgeSearch(query="How is white tea dried?")).snippets
     assert snippet.chunks[0].document_id == document.pk
     assert snippet.chunks[0].document.source.trust == "trusted"
     again = reviewer.post("/knowledge/write/", {**new, "text": text})

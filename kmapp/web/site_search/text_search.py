@@ -12,7 +12,7 @@ from kmapp.search.word_queries import (
     find_with_all_terms,
     load_weighted_terms,
 )
-from kmapp.web.site_search.providers import CAP, SiteSearch
+from kmapp.web.site_search.registry import CAP, SiteSearch
 
 
 def find_ids(search: SiteSearch, collection_name: str, rows: "QuerySet[Any]") -> list[UUID]:

@@ -13,7 +13,7 @@ from kmapp.errors import Conflict, Invalid, NotFound, TooLarge
 from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.prepare_delivery import (
     MAX_INLINE_BYTES,
-    Delivery,
+    DeliveredFile,
     check_quota,
     prepare_deliveries,
 )
@@ -70,7 +70,7 @@ def load_text(document: KnowledgeDocument, version: int) -> KnowledgeText:
 
 def create_document(account_id: UUID, actor: Actor, new: NewDocument) -> KnowledgeDocument:
     """Store a new document. Opens `acting` itself, because parsing is outside of it."""
-    delivery = Delivery.of(new.ref, _encode_text(new.content), mime=MARKDOWN.mime)
+    delivery = DeliveredFile.of(new.ref, _encode_text(new.content), mime=MARKDOWN.mime)
     with acting(account_id):
         check_quota(account_id, [delivery])
         exists = find_source(account_id, new.source)
@@ -100,7 +100,7 @@ def save_document(
         source = document.source
         current = load_text(document, document.version).text
         derived = extract_title(document.ref, current, MARKDOWN.shape)
-    delivery = Delivery.of(
+    delivery = DeliveredFile.of(
         document.ref,
         _encode_text(text),
         title="" if document.title == derived else document.title,

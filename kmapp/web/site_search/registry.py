@@ -101,7 +101,7 @@ def register(provider: Provider) -> None:
 
 @cache
 def _all_providers() -> Sequence[Provider]:
-    autodiscover_modules("views.search")
+    autodiscover_modules("views.site_search")
     return sorted(_registered.values(), key=lambda each: each.position)
 
 

@@ -47,7 +47,7 @@ def build_collection(language: str) -> dict[str, Any]:
     return {"id": language, "items": items, "queries": queries}
 
 
-def calibration_lines(vectors: Vectors) -> Iterator[str]:
+def minimum_score_lines(vectors: Vectors) -> Iterator[str]:
     """Return a Markdown table of results and errors at each minimum score."""
     halves = {}
     for language in ("en", "zh"):

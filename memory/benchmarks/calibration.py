@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from kmapp.search.calibration import MIN_CONFIDENCE, Calibration, Logistic, compute_level
 from kmapp.search.fusion import rank_candidates
 from kmapp.text.terms import chinese_share
+from memory.benchmarks.minimum_score import build_collection
 from memory.benchmarks.question_sets import (
     EvaluatedQuestion,
     Vectors,
     evaluate_questions,
     load_collections,
 )
-from memory.benchmarks.score_calibration import build_collection
 
 Floats = NDArray[np.float64]
 RESULTS = 20  # results of a question by which scores of results are calibrated

@@ -3,8 +3,8 @@
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.web.site_search.named import find_named
-from kmapp.web.site_search.providers import Hit, Matches, Provider, SiteSearch, register
+from kmapp.web.site_search.name_search import find_named
+from kmapp.web.site_search.registry import Hit, Matches, Provider, SiteSearch, register
 from rules.models import Rule
 
 

@@ -10,8 +10,8 @@ from django.utils.translation import ngettext
 from context.models import ContextCostReport, ToolResultArchive
 from context.models.archives import COLLECTION
 from kmapp.accounts.models import AccountQuerySet
-from kmapp.web.site_search.indexed import find_ids
-from kmapp.web.site_search.providers import CAP, Hit, Matches, Provider, SiteSearch, register
+from kmapp.web.site_search.registry import CAP, Hit, Matches, Provider, SiteSearch, register
+from kmapp.web.site_search.text_search import find_ids
 
 OWNERS = {"user": "user_id", "agent": "agent_id", "run": "conversation_id"}
 # Columns whose indexes begin with the account; a prefix is a range of them.

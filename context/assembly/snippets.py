@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from context.assembly.calls import Snippet
+from context.assembly.material import Snippet
 from kmapp.search.variants import Variant
 from knowledge.lore.triggers import TriggeredEntry
 from knowledge.models import LorebookEntry
 from knowledge.retrieval.citations import build_citation
-from knowledge.retrieval.search import Snippet as Passage
+from knowledge.retrieval.search import KnowledgeSnippet
 from memory.retrieval.search import Hit
 from rules.evaluation.matching import RuleDefinition
 
@@ -44,7 +44,7 @@ def memory_snippet(hit: Hit, variant: Variant) -> Snippet:
     )
 
 
-def knowledge_snippet(snippet: Passage, variant: Variant) -> Snippet:
+def knowledge_snippet(snippet: KnowledgeSnippet, variant: Variant) -> Snippet:
     first, last = snippet.chunks[0], snippet.chunks[-1]
     document = first.document
     citation = build_citation(document, first.text_row, first, last, variant.versions())

@@ -6,15 +6,15 @@ from statistics import fmean
 from typing import Any
 from uuid import UUID
 
-from context.assembly.calls import Snippet
-from context.assembly.citations import knowledge_snippet
+from context.assembly.material import Snippet
 from context.assembly.snippet_excerpts import select_snippets
+from context.assembly.snippets import knowledge_snippet
 from kmapp.search.fusion import rank_candidates
 from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.text.terms import terms
 from knowledge.benchmarks.search_quality import Question
-from knowledge.retrieval.search import Search, search
-from memory.benchmarks.prompt_tokens import BUDGETS, share_of_terms
+from knowledge.retrieval.search import KnowledgeSearch, search
+from memory.benchmarks.prompt_block_evidence import BUDGETS, share_of_terms
 from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, load_sample
 
 MAX_MEMORIES = 50
@@ -25,7 +25,7 @@ ID = "01900000-0000-7000-8000-{:012}"
 def memory_lines(file: Path, vectors: Vectors, number: int) -> Iterator[str]:
     """Yield a table of `number` questions, distributed over the file.
 
-    Its columns are those of `memory.benchmarks.prompt_tokens`.
+    Its columns are those of `memory.benchmarks.prompt_block_evidence`.
     """
     items, questions = load_sample(file, vectors, number)
     yield f"{file.name}: {len(questions):,} questions"
@@ -96,7 +96,7 @@ def _search_documents(
     account_id: UUID, source: str, question: Question
 ) -> list[tuple[str, Snippet]]:
     """Return the best passages, each with the file of its document."""
-    request = Search(
+    request = KnowledgeSearch(
         query=question.text, limit=MAX_PASSAGES, sources=(source,), variant=DEFAULT_VARIANT
     )
     return [

@@ -6,8 +6,8 @@ from functools import partial
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.web.site_search.indexed import find_ids
-from kmapp.web.site_search.providers import Hit, Matches, Provider, SiteSearch, register
+from kmapp.web.site_search.registry import Hit, Matches, Provider, SiteSearch, register
+from kmapp.web.site_search.text_search import find_ids
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import COLLECTION
 

@@ -6,11 +6,11 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.search.lookups import IdArray
+from kmapp.search.id_arrays import IdArray
 from kmapp.search.variants import DEFAULT_VARIANT
-from kmapp.web.site_search.indexed import find_ids
-from kmapp.web.site_search.named import find_named
-from kmapp.web.site_search.providers import Hit, Matches, Provider, SiteSearch, register
+from kmapp.web.site_search.name_search import find_named
+from kmapp.web.site_search.registry import Hit, Matches, Provider, SiteSearch, register
+from kmapp.web.site_search.text_search import find_ids
 from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeSource, LorebookEntry
 from knowledge.views.passages import build_passage_url, extract_plain_lines

@@ -23,9 +23,7 @@ from kmapp.web.object_links import find_object_text
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from kmapp.web.three_way import Field, has_conflict_marks, merge_texts
-from knowledge.actions.drafts import delete_draft, find_draft, save_draft
-from knowledge.actions.images import check_image, check_size, store_image
-from knowledge.actions.writing import (
+from knowledge.actions.document_editing import (
     MAX_LENGTH,
     NewDocument,
     create_document,
@@ -33,6 +31,8 @@ from knowledge.actions.writing import (
     load_text,
     save_document,
 )
+from knowledge.actions.drafts import delete_draft, find_draft, save_draft
+from knowledge.actions.images import check_image, check_size, store_image
 from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeSource
 from knowledge.views.documents import get_document
 

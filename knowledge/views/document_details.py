@@ -19,7 +19,7 @@ from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form, render_part, render_polled
-from knowledge.actions.details import change_details, complete_review
+from knowledge.actions.document_details import change_details, complete_review
 from knowledge.models import KnowledgeDocument
 from knowledge.models.documents import MAX_TAG_LENGTH, MAX_TAGS
 from knowledge.views.documents import get_document

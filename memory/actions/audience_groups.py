@@ -11,7 +11,7 @@ from django.db.models import Count
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import AccountQuerySet
-from kmapp.providers.active import active_model
+from kmapp.providers.active_models import active_model
 from kmapp.search.models import Vector
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
@@ -27,7 +27,7 @@ CURRENT_STATUSES = (Status.DRAFT, Status.ACTIVE)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class AudienceGroup:
     """Memories of one audience in the order of their ids, and the graph of their neighbours."""
 
     audience: Audience
@@ -61,7 +61,7 @@ def _clusterable(account_id: UUID) -> EntryQuerySet:
 
 def read_groups(
     account_id: UUID, audience: Audience, topics: Mapping[UUID, UUID], *, turn: int = 0
-) -> Iterator[Group]:
+) -> Iterator[AudienceGroup]:
     """Yield the memories of an audience. The caller adds to `topics` before it takes the next.
 
     The number `turn` selects the page that comes first.
@@ -97,7 +97,7 @@ def _sample_members(ids: Sequence[UUID], topics: Mapping[UUID, UUID]) -> list[UU
 
 def _load_group(
     account_id: UUID, audience: Audience, ids: Sequence[UUID], *, is_whole: bool
-) -> Group | None:
+) -> AudienceGroup | None:
     """Return these memories without small talk, which would be a topic of its own."""
     with acting(account_id):
         vectors = load_vectors(account_id, ids)
@@ -107,7 +107,7 @@ def _load_group(
     texts = {pk: text for pk, text in texts.items() if not background.is_small_talk(text)}
     if not texts:
         return None
-    return Group(
+    return AudienceGroup(
         audience=audience,
         ids=list(texts),
         texts=list(texts.values()),
