@@ -34,7 +34,7 @@ from context.models.archives import NewResult
 from context.reports.call_report import build_report
 from context.reports.stored_inputs import body_digest
 from kmapp.accounts.acting import acting
-from kmapp.database.row_locks import lock_existing
+from kmapp.database.erasure_locks import lock_existing
 from kmapp.errors import TooLarge
 from kmapp.search.variants import DEFAULT_VARIANT, VARIANTS, Variant
 from kmapp.text import tokens

@@ -14,7 +14,7 @@ from kmapp.accounts.redacted_text import redact_reason
 from kmapp.database.encryption import encrypt_text
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
-from kmapp.ledger.settings_changes import (
+from kmapp.ledger.save_settings import (
     ChangedValues,
     assign_values,
     build_changes_input,

@@ -46,7 +46,7 @@ from context.models.settings import MAX_LENGTH
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
-from kmapp.database.row_locks import lock_existing
+from kmapp.database.erasure_locks import lock_existing
 from kmapp.errors import TooLarge
 from kmapp.text import tokens
 

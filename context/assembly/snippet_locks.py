@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Model
 
 from context.assembly.material import Snippet
-from kmapp.database.row_locks import lock_existing
+from kmapp.database.erasure_locks import lock_existing
 from knowledge.models import KnowledgeChunk, LorebookEntry
 from memory.models import MemoryEntry
 

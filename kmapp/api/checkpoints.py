@@ -13,7 +13,7 @@ from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from kmapp.ledger.checkpoint_copies import CopyFailed, parse_records
-from kmapp.ledger.countersign import countersign, load_peer_file
+from kmapp.ledger.peer_checkpoints import countersign, load_peer_file
 
 MAX_CHECKPOINTS = 500  # statements in one request
 

@@ -19,7 +19,7 @@ from kmapp.notifications.webhooks.actions import create_webhook, delete_webhook,
 from kmapp.notifications.webhooks.changes import list_event_types
 from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import NATIVE, list_formats
-from kmapp.security.egress.allowed_addresses import MAX_LENGTH
+from kmapp.security.egress.allowed_urls import MAX_LENGTH
 
 
 class EventTypesField(serializers.ListField):

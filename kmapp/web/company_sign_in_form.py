@@ -13,7 +13,7 @@ from kmapp.accounts.company_sign_in.models import CompanySignIn
 from kmapp.accounts.company_sign_in.openid_connect import may_use_address
 from kmapp.accounts.company_sign_in.saml import parse_certificate
 from kmapp.accounts.models import Membership
-from kmapp.security.egress.allowed_addresses import MAX_LENGTH, CannotReach
+from kmapp.security.egress.allowed_urls import MAX_LENGTH, CannotReach
 from kmapp.web.forms import Styled
 
 MAX_GROUPS = 100  # of a role

@@ -18,7 +18,7 @@ from kmapp.errors import DomainError
 from kmapp.notifications.webhooks.changes import list_event_types
 from kmapp.notifications.webhooks.payloads import NATIVE
 from kmapp.notifications.webhooks.slack import FORMAT as SLACK
-from kmapp.security.egress.allowed_addresses import ANY_HOST, MAX_LENGTH
+from kmapp.security.egress.allowed_urls import ANY_HOST, MAX_LENGTH
 
 if TYPE_CHECKING:
     ChosenPasswordForm = SetPasswordForm[User]

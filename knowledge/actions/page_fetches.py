@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.errors import Denied, DomainError, Invalid
-from kmapp.security.egress.allowed_addresses import AllowedSites, CannotReach, validate_address
+from kmapp.security.egress.allowed_urls import AllowedSites, CannotReach, validate_address
 from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import fail_document, lock_pending
 from knowledge.actions.prepare_delivery import (

@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 
 import httpcore2
 
-from kmapp.security.egress.allowed_addresses import (
+from kmapp.security.egress.allowed_urls import (
     UNREADABLE,
     AllowedSites,
     CannotReach,

@@ -23,8 +23,8 @@ from memory.actions.entries import (
     write_within_commit,
 )
 from memory.actions.model_requests import InvalidAnswer
+from memory.actions.record_versions import lock_entries, lock_entry, update_entry
 from memory.actions.review import Decision, edit
-from memory.actions.versions import lock_entries, lock_entry, update_entry
 from memory.extraction.decisions import FactOutcome, SimilarMemory, normalize_for_comparison
 from memory.extraction.response_schema import Rewrite
 from memory.models import Extraction, MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion, Viewer

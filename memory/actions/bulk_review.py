@@ -22,8 +22,8 @@ from memory.actions.confirmation_tickets import Confirmation
 from memory.actions.enqueue import BULK, BULK_UNDO
 from memory.actions.entries import needs_review
 from memory.actions.leases import leased_by_other
+from memory.actions.record_versions import lock_entries
 from memory.actions.review import Decision
-from memory.actions.versions import lock_entries
 from memory.models import (
     BulkPart,
     BulkRun,

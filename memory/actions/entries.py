@@ -1,4 +1,4 @@
-"""Writing of new memories. See `memory.actions.versions` for changes."""
+"""Writing of new memories. See `memory.actions.record_versions` for changes."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -22,8 +22,8 @@ from memory.actions.deduplication import find_existing, find_identical, share_ke
 from memory.actions.edges import write_edges
 from memory.actions.enqueue import index_new_entries
 from memory.actions.quotas import enforce_quotas
+from memory.actions.record_versions import insert_new_entries, lock_entry
 from memory.actions.review import Decision
-from memory.actions.versions import insert_new_entries, lock_entry
 from memory.models import MemoryEdge, MemoryEntry, MemorySettings
 from memory.models.entry_input import SHARED_FIELDS, Batch, EdgeEnd, NewEdge, NewEntry
 

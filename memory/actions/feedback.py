@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import recording
+from memory.actions.record_versions import lock_entry, update_entry, wrong_status_error
 from memory.actions.review import Decision
-from memory.actions.versions import lock_entry, update_entry, wrong_status_error
 from memory.models import MemoryEntry, MemoryRating, MemoryVersion
 
 Outcome = MemoryRating.Outcome

@@ -16,7 +16,7 @@ from kmapp.outbox.actions import Task, publish
 from kmapp.providers import chat
 from kmapp.security.pii import redact_json
 from memory.actions.entries import WriteResult, write_batch
-from memory.actions.versions import wrong_status_error
+from memory.actions.record_versions import wrong_status_error
 from memory.extraction.conversation import Message
 from memory.models import Extraction, MemoryEntry
 from memory.models.entries import owner_of

@@ -14,7 +14,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.database.clock import SteadyTime
 from kmapp.ledger.actions import recording
 from kmapp.ledger.sealed_reads import withhold_mismatches
-from memory.actions.versions import update_entry
+from memory.actions.record_versions import update_entry
 from memory.models import EntryQuerySet, MemoryEntry, MemorySettings, MemoryVersion
 
 BATCH = 200  # memories per commit

@@ -17,7 +17,12 @@ from kmapp.accounts.redacted_text import redact_reason, redact_value
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note
-from memory.actions.versions import lock_entries, lock_entry, update_entry, wrong_status_error
+from memory.actions.record_versions import (
+    lock_entries,
+    lock_entry,
+    update_entry,
+    wrong_status_error,
+)
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 
 Event = MemoryVersion.Event

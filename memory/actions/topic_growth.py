@@ -24,13 +24,13 @@ from memory.actions.audience_groups import (
 )
 from memory.actions.edges import build_derived_edge
 from memory.actions.entries import write_within_commit
-from memory.actions.topic_labels import Labeller
-from memory.actions.versions import (
+from memory.actions.record_versions import (
     lock_against_erasure,
     lock_entries,
     lock_entry,
     update_entry,
 )
+from memory.actions.topic_labels import Labeller
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry, derive_entry_id
 from memory.retrieval.visibility import Audience

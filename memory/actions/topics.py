@@ -20,6 +20,7 @@ from kmapp.errors import Conflict, Invalid, NotFound
 from memory.actions import review
 from memory.actions.audience_groups import CURRENT_STATUSES, merge_edges
 from memory.actions.edges import build_derived_edge, delete_edges
+from memory.actions.record_versions import lock_entries, lock_entry, update_entry
 from memory.actions.review import Decision
 from memory.actions.topic_growth import (
     WEIGHT,
@@ -29,7 +30,6 @@ from memory.actions.topic_growth import (
     member_edges,
     update_member_count,
 )
-from memory.actions.versions import lock_entries, lock_entry, update_entry
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.retrieval.visibility import Audience
 from memory.topics.clustering import MIN_TOPIC_SIZE

@@ -7,7 +7,7 @@ from statistics import mean
 
 from django.db import connection
 
-from memory.benchmarks.product_bench import BATCH, CLIENTS, SearchTimes, Times, WriteTimes
+from memory.benchmarks.timings import BATCH, CLIENTS, SearchTimes, Times, WriteTimes
 
 COMMAND = "make bench OUT=docs/benchmarks.md"
 

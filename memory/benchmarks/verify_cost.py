@@ -7,7 +7,7 @@ from statistics import median
 
 from kmapp.accounts.models import Account
 from kmapp.search.queries import QueryVector
-from memory.benchmarks.product_bench import VIEWERS, Bench, set_verification
+from memory.benchmarks.timings import VIEWERS, Bench, set_verification
 from memory.retrieval.search import SearchRequest, search_with_vector
 
 PAIRS = 5  # of each query, whose order alternates

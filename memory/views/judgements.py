@@ -25,7 +25,7 @@ from memory.actions.judgements import (
     NewJudgement,
     judge,
 )
-from memory.actions.versions import lock_entries
+from memory.actions.record_versions import lock_entries
 from memory.learning.question_file import build_question_file
 from memory.models import Judgement, MemoryExport, Viewer
 from memory.models.entries import OWNER_IDS

@@ -11,7 +11,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.redacted_text import redact_reason
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
-from kmapp.ledger.settings_changes import (
+from kmapp.ledger.save_settings import (
     ChangedValues,
     assign_values,
     build_changes_input,

@@ -18,7 +18,7 @@ from rules.api.request_serializers import (
     build_node_rule,
     build_verdict,
 )
-from rules.api.serialize_tools import serialize_feedback_result
+from rules.api.serialize_decisions import serialize_feedback_result
 from rules.editing.rule_input import NewRule, parse_scope
 
 

@@ -29,7 +29,7 @@ from rules.api.request_serializers import (
 )
 from rules.api.response_types import EvaluateAnswer
 from rules.api.serialize import EvaluationSerializer
-from rules.api.serialize_tools import (
+from rules.api.serialize_decisions import (
     serialize_decision,
     serialize_feedback,
     serialize_feedback_result,

@@ -19,7 +19,7 @@ from kmapp.web.http import WebRequest, get_row_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from rules.actions.conflicts import list_live_conflicts
-from rules.actions.promotions import (
+from rules.actions.promotion_requests import (
     approve_request,
     find_pending_request,
     is_void,

@@ -113,7 +113,7 @@ def test_peer_file_has_a_limit_of_accounts(
         )
         for n, seq in ((1, 1), (2, 1), (1, 2))
     )
-    monkeypatch.setattr("kmapp.ledger.countersign.MAX_ACCOUNTS", 1)
+    monkeypatch.setattr("kmapp.ledger.peer_checkpoints.MAX_ACCOUNTS", 1)
     peer.store([one])
     with pytest.raises(CopyFailed, match="409"):
         peer.store([two])

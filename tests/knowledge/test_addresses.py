@@ -5,7 +5,7 @@ import socket
 import pytest
 from django.utils import translation
 
-from kmapp.security.egress.allowed_addresses import (
+from kmapp.security.egress.allowed_urls import (
     AllowedSites,
     CannotReach,
     is_public,

@@ -20,7 +20,7 @@ from django.utils import translation
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.errors import ReadOnly
-from kmapp.security.egress import allowed_addresses
+from kmapp.security.egress import allowed_urls
 from knowledge.actions import page_fetches, prepare_delivery
 from knowledge.actions.parse_documents import retry_document
 from knowledge.actions.prepare_delivery import DeliveredFile
@@ -95,8 +95,8 @@ def fetch_page(agent: Agent, acme: Account, site: Site, settings: Any) -> FetchP
 @pytest.fixture
 def canary_on_default_ports(canary: Canary, monkeypatch: pytest.MonkeyPatch) -> Canary:
     """The canary on the default ports, so that no URL is rejected for its port."""
-    for scheme in allowed_addresses.PORTS:
-        monkeypatch.setitem(allowed_addresses.PORTS, scheme, canary.port)
+    for scheme in allowed_urls.PORTS:
+        monkeypatch.setitem(allowed_urls.PORTS, scheme, canary.port)
     return canary
 
 
@@ -131,7 +131,7 @@ def test_no_hostile_url_reaches_the_canary(
         rows = KnowledgeDocument.objects.of(acme)
         assert rows.filter(state="failed").count() == accepted == rows.count()
         errors = set(rows.values_list("error", flat=True))
-    assert errors == {allowed_addresses.NOT_PUBLIC, "The site could not be reached."}
+    assert errors == {allowed_urls.NOT_PUBLIC, "The site could not be reached."}
 
 
 def test_fetching_is_off_until_a_site_is_allowed(agent: Agent, acme: Account) -> None:
@@ -185,8 +185,8 @@ def test_page_removed_during_fetching_stays_removed(
     ("path", "why"),
     [
         ("/again/4", "The page redirects more than 3 times."),
-        ("/to/http%3A%2F%2F%5B", allowed_addresses.UNREADABLE),
-        ("/to/http%3A%2F%2Fother.test%2F", allowed_addresses.SITE_NOT_ALLOWED),
+        ("/to/http%3A%2F%2F%5B", allowed_urls.UNREADABLE),
+        ("/to/http%3A%2F%2Fother.test%2F", allowed_urls.SITE_NOT_ALLOWED),
         ("/picture", "The site did not return a readable page."),
         ("/packed", "The site did not return a readable page."),
         ("/long", "The page is larger than 1,000 bytes."),

@@ -20,9 +20,9 @@ from memory.actions import erasure
 from memory.actions.apply_extraction import finish
 from memory.actions.entries import propose_update, write_batch
 from memory.actions.judgements import NewJudgement, judge
+from memory.actions.record_versions import lock_entry
 from memory.actions.topic_growth import create_member_edges, member_edges
 from memory.actions.topics import merge_topics, split_topic
-from memory.actions.versions import lock_entry
 from memory.models import Extraction, Judgement, MemoryEdge, MemoryEntry, Viewer
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge
 from tests import makers

@@ -12,10 +12,10 @@ from kmapp.accounts.models import Account
 from kmapp.errors import Conflict
 from memory.actions import bulk_review, rankings, review, tiers, topic_growth
 from memory.actions.entries import propose_update
+from memory.actions.record_versions import lock_entry
 from memory.actions.tiers import flush_access_counts
 from memory.actions.topic_growth import GrowthResult, TopicChange, member_edges
 from memory.actions.topics import merge_topics
-from memory.actions.versions import lock_entry
 from memory.models import BulkRun, MemoryEntry, Ranking
 from memory.retrieval.access_counters import count_accesses
 from memory.retrieval.visibility import Audience

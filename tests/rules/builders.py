@@ -10,7 +10,7 @@ from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account
 from rules.actions.decisions import RecordedSelection, record_selection
 from rules.actions.feedback import Verdict, rate_decision
-from rules.actions.promotions import request_promotion
+from rules.actions.promotion_requests import request_promotion
 from rules.actions.rules import create_rule
 from rules.actions.settings import change_settings
 from rules.actions.states import StateChange, change_state

@@ -9,7 +9,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
-from rules.actions.promotions import request_promotion
+from rules.actions.promotion_requests import request_promotion
 from rules.actions.rules import update_rule
 from rules.actions.states import StateChange
 from rules.jobs.tasks import delete_expired_decisions

@@ -15,7 +15,7 @@ from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Denied, DomainError, Invalid
 from kmapp.ledger.models import Commit
-from rules.actions.promotions import (
+from rules.actions.promotion_requests import (
     approve_request,
     find_pending_request,
     is_void,

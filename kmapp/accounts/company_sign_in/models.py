@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.models import Membership, SameAccountKey, SealedModel, User
 from kmapp.accounts.permissions import ROLE_PERMISSIONS, Role
 from kmapp.database.cursors import fetch_as
-from kmapp.security.egress.allowed_addresses import MAX_LENGTH
+from kmapp.security.egress.allowed_urls import MAX_LENGTH
 
 
 class CompanySignIn(SealedModel):

@@ -20,7 +20,7 @@ from kmapp.accounts.company_sign_in.assertions import Assertion, Reason, SignInR
 from kmapp.accounts.company_sign_in.id_tokens import parse_claims, verify_id_token
 from kmapp.accounts.company_sign_in.models import CompanySignIn
 from kmapp.database.encryption import DecryptionFailed, decrypt_text
-from kmapp.security.egress.allowed_addresses import (
+from kmapp.security.egress.allowed_urls import (
     AllowedSites,
     CannotReach,
     is_secure,

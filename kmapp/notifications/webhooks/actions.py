@@ -19,7 +19,7 @@ from kmapp.notifications.webhooks.changes import list_event_types
 from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import NATIVE, list_formats
 from kmapp.outbox.actions import Task, publish
-from kmapp.security.egress.allowed_addresses import (
+from kmapp.security.egress.allowed_urls import (
     AllowedSites,
     CannotReach,
     is_secure,

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountQuerySet, SealedModel
 from kmapp.notifications.webhooks.payloads import NATIVE
-from kmapp.security.egress.allowed_addresses import MAX_LENGTH
+from kmapp.security.egress.allowed_urls import MAX_LENGTH
 
 
 class WebhookQuerySet(AccountQuerySet["Webhook"]):

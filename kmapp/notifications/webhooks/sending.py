@@ -16,7 +16,7 @@ import httpcore2
 from django.core.serializers.json import DjangoJSONEncoder
 
 from kmapp.notifications.webhooks.payloads import Payload
-from kmapp.security.egress.allowed_addresses import AllowedSites, validate_address
+from kmapp.security.egress.allowed_urls import AllowedSites, validate_address
 from kmapp.security.egress.connections import CheckedBackend
 
 MAX_SECONDS = 10.0  # in all

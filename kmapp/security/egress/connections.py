@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import httpcore2
 
-from kmapp.security.egress.allowed_addresses import NOT_PUBLIC, AllowedSites, CannotReach, is_public
+from kmapp.security.egress.allowed_urls import NOT_PUBLIC, AllowedSites, CannotReach, is_public
 
 
 class CheckedBackend(httpcore2.AsyncNetworkBackend):

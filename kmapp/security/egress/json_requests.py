@@ -9,7 +9,7 @@ from typing import Any
 
 import httpcore2
 
-from kmapp.security.egress.allowed_addresses import AllowedSites, CannotReach, validate_address
+from kmapp.security.egress.allowed_urls import AllowedSites, CannotReach, validate_address
 from kmapp.security.egress.connections import CheckedBackend
 
 MAX_SECONDS = 4.0  # in all: a sign-in makes up to four requests, for which a web worker waits

@@ -18,9 +18,9 @@ from memory.benchmarks import query_plans
 from memory.benchmarks.bench_page import page
 from memory.benchmarks.checkpoint_cost import measure_checkpoint_cost
 from memory.benchmarks.embedding_jobs import measure_embedding_jobs
-from memory.benchmarks.product_bench import run_bench
 from memory.benchmarks.review_session import cleared, format_figures
 from memory.benchmarks.seed_accounts import PREFIX, SHARES, seed, slug_of
+from memory.benchmarks.timings import run_bench
 from memory.benchmarks.topic_quality import topic_quality_lines
 from memory.benchmarks.verify_cost import measure_verify_cost
 from memory.models import MemoryEntry, Viewer

@@ -14,7 +14,7 @@ from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import Payload, build_payload
 from kmapp.notifications.webhooks.sending import NotAccepted, send_request
 from kmapp.outbox.registry import Job, PermanentFailure, RetryLater, on
-from kmapp.security.egress.allowed_addresses import CannotReach
+from kmapp.security.egress.allowed_urls import CannotReach
 
 PAUSE = timedelta(seconds=60)  # between two requests to a receiver that failed
 RECEIVER_FAILED = "receiver_failed"
