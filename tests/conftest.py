@@ -228,8 +228,8 @@ def rival(request: pytest.FixtureRequest) -> Account:
 def _create_account(request: pytest.FixtureRequest, name: str) -> Account:
     if "module_commits" in request.fixturenames:  # other tests have created accounts
         return makers.account(name, slug=f"{name.lower()}-{uuid4().hex[:8]}")
-    if "committed" not in request.fixturenames:
-        request.getfixturevalue("db")
+    # Fixtures that need an account may come first.
+    request.getfixturevalue("committed" if "committed" in request.fixturenames else "db")
     return makers.account(name)
 
 

@@ -46,13 +46,13 @@ def test_greeting_stores_a_memory_like_the_readme() -> None:
 def test_services_are_embedded_unless_configured(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert names() == [["Postgres"], ["Valkey"], ["Embedder", "Embedder"]]
+    assert names() == [["Postgres"], ["Valkey"], ["EmbeddingServer", "EmbeddingServer"]]
     monkeypatch.setenv("DATABASE_URL", "postgresql://kmapp_app@db.example/kmapp")
-    assert names() == [["Valkey"], ["Embedder", "Embedder"]]
+    assert names() == [["Valkey"], ["EmbeddingServer", "EmbeddingServer"]]
     monkeypatch.setenv("REDIS_URL", "redis://cache.example/0")
-    assert names() == [["Embedder", "Embedder"]]
+    assert names() == [["EmbeddingServer", "EmbeddingServer"]]
     monkeypatch.setenv("EMBEDDING_BATCH_BASE_URL", "https://models.example/v1")
-    assert names() == [["Embedder"]]
+    assert names() == [["EmbeddingServer"]]
     settings.EMBEDDING_IS_EMBEDDED = False
     assert names() == []
 
