@@ -19,7 +19,7 @@ class Scope(models.TextChoices):
     KNOWLEDGE_TRUST = "knowledge:trust", _("Write to trusted sources")
     RULES_READ = "rules:read", _("Read rules")
     RULES_WRITE = "rules:write", _("Write rules")
-    RULES_OVERRIDE = "rules:override", _("Promote rules past the evidence gate")
+    RULES_OVERRIDE = "rules:override", _("Promote rules and change active ones")
     CONTEXT_READ = "context:read", _("Read context reports")
     CONTEXT_WRITE = "context:write", _("Assemble context")
     LEDGER_COUNTERSIGN = "ledger:countersign", _("Store checkpoints of another kmapp")
