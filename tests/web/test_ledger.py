@@ -14,6 +14,7 @@ from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.api.cache import valkey_cache
 from kmapp.ledger.chain import Head, Problem
 from kmapp.ledger.models import Checkpoint, Commit
 from tests import makers
@@ -113,8 +114,14 @@ def test_verification_of_large_commits_is_bounded(
     assert (text["after"], text["commits"], text["rest"]) == (heads[-2].seq, heads[-1].seq, 0)
 
 
-def test_verification_has_a_rate_limit(reviewer: Client, settings: Settings) -> None:
-    settings.THROTTLES = {**settings.THROTTLES, "debug": 2}
+@pytest.mark.parametrize("has_valkey", [True, False])
+def test_verification_has_a_rate_limit(
+    reviewer: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, *, has_valkey: bool
+) -> None:
+    """Without Valkey too, because a person may want to check the ledger during its outage."""
+    if not has_valkey:
+        monkeypatch.setattr(valkey_cache, "run", lambda *_: None)
+    settings.THROTTLES = {**settings.THROTTLES, "verify": 2}
     answers = [reviewer.post("/ledger/verify/") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert "Too many checks." in answers[2].content.decode()
