@@ -59,8 +59,9 @@ def _load_access() -> dict[str, str]:
 
 
 def _describe_user(user: User) -> str:
-    rights = " owner of the installation" if user.manages_installation else ""
-    return f"{'active' if user.is_active else 'deactivated'}{rights}"
+    rights = ["superuser"] * user.is_superuser + ["staff"] * user.is_staff
+    state = "active" if user.is_active else "deactivated"
+    return f"{state} ({', '.join(rights)})" if rights else state
 
 
 def _list_states(account: Account) -> Iterator[tuple[str, str]]:

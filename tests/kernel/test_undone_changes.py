@@ -23,6 +23,7 @@ def test_changes_after_the_restored_state_are_listed(
             language="en",
             actor=SYSTEM,
         )
+    root = User.objects.create(username="root", is_superuser=True, is_staff=True)
     restored = load_restored_state()
     assert list_undone_changes(restored) == []
     erased = uuid7()
@@ -36,6 +37,7 @@ def test_changes_after_the_restored_state_are_listed(
             commit.erase("memory.memoryentry", erased)
     makers.member(acme, "bob", role="viewer")
     User.objects.filter(pk=ada.pk).update(is_active=False)
+    User.objects.filter(pk=root.pk).update(is_superuser=False)
     assert set(list_undone_changes(restored)) == {
         f"acme: API key test key (km_{key[0].prefix}_…): in use again, was revoked",
         "acme: invitation of noor@example.test: open again, was revoked",
@@ -44,5 +46,6 @@ def test_changes_after_the_restored_state_are_listed(
         "acme: member bob: missing, was viewer",
         "user bob: missing, was active",
         "user ada: active again, was deactivated",
+        "user root: active (superuser, staff) again, was active (staff)",
         f"acme: memory.memoryentry back, was erased: {erased}",
     }
