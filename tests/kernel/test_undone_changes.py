@@ -7,6 +7,7 @@ from kmapp.accounts.invitations import invite, revoke_invitation
 from kmapp.accounts.models import Account, ApiKey, Membership, User
 from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import recording
+from kmapp.ledger.models import Commit
 from kmapp.management.undone_changes import list_undone_changes, load_restored_state
 from tests import makers
 
@@ -35,6 +36,7 @@ def test_changes_after_the_restored_state_are_listed(
         change_role(members.get(user__username="carol"), role="viewer", actor=SYSTEM)
         with recording(acme.pk, SYSTEM) as commit:
             commit.erase("memory.memoryentry", erased)
+        last = Commit.objects.of(acme).get(pk=commit.id)
     makers.member(acme, "bob", role="viewer")
     User.objects.filter(pk=ada.pk).update(is_active=False)
     User.objects.filter(pk=root.pk).update(is_superuser=False)
@@ -47,5 +49,6 @@ def test_changes_after_the_restored_state_are_listed(
         "user bob: missing, was active",
         "user ada: active again, was deactivated",
         "user root: active (superuser, staff) again, was active (staff)",
-        f"acme: memory.memoryentry back, was erased: {erased}",
+        f"acme: memory.memoryentry back, was erased in commit {last.seq}, "
+        f"{last.created_at:%Y-%m-%d %H:%M:%S} UTC: {erased}",
     }
