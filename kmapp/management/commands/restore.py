@@ -141,7 +141,7 @@ def _describe_differences(server: Postgres, former: Path | None, restored: Resto
             finally:
                 _close_connections()
     except (CannotStart, DatabaseError, OSError) as reason:
-        return f"The former data, which would tell what was changed, cannot be read: {reason}"
+        return f"The former data, which would show what was changed, cannot be read: {reason}"
     return "\n".join(["The former data differ from these:", *changes]) if changes else ""
 
 
