@@ -339,6 +339,8 @@ THROTTLES = {
     # Questions that a request answers with the chat model, while a thread waits for it.
     "reflect": env.integer("THROTTLE_REFLECT_PER_MINUTE", 20),
     "sign_in": env.integer("THROTTLE_SIGN_IN_PER_MINUTE", 10),
+    # By person: checks of the ledger on its page.
+    "verify": env.integer("THROTTLE_VERIFY_PER_MINUTE", 30),
     # By account: invitations by e-mail.
     "invitation": env.integer("THROTTLE_INVITATION_PER_MINUTE", 10),
     # By address: requests without a valid key.

@@ -13,11 +13,17 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit, Mismatch
 from kmapp.ledger.sealed_changes import commit_cache
-from kmapp.ledger.sealed_reads import WITHHELD_ROWS, withhold_mismatches
+from kmapp.ledger.sealed_reads import (
+    WITHHELD_ROWS,
+    Key,
+    collect_withheld,
+    withhold_mismatches,
+    withhold_states,
+)
 from kmapp.outbox.models import OutboxEvent
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, LorebookEntry
 from knowledge.retrieval import sealed_chunks
-from memory.models import MemoryEntry
+from memory.models import MemoryEntry, MemoryVersion
 from rules.evaluation import compiled_rules
 from tests import makers
 from tests.agent import Agent
@@ -185,6 +191,8 @@ def test_memory_as_of_a_time_is_verified_too(
     assert agent.post("memory/get", {"id": pk, **then}, 404)["error"] == "withheld"
     list_results = agent.post("memory/list", then, 200)
     assert (list_results["results"], list_results["withheld"]) == ([], 1)
+    history = agent.get(f"memory/{pk}/history", 200, **OWNER)
+    assert ([row["version"] for row in history["versions"]], history["withheld"]) == ([2], 1)
 
 
 def test_change_between_two_statements_is_no_mismatch(acme: Account, agent: Agent) -> None:
@@ -197,6 +205,15 @@ def test_change_between_two_statements_is_no_mismatch(acme: Account, agent: Agen
         assert withhold_mismatches(acme.pk, rows) == rows
         rows[0].content = "Sold."
         assert withhold_mismatches(acme.pk, rows) == []
+
+
+def test_version_erased_after_the_read_is_no_mismatch(acme: Account, agent: Agent) -> None:
+    key = Key("memory.memoryentry", UUID(agent.store(TEXT, **OWNER)))
+    versions = makers.rows(MemoryVersion, acme)
+    makers.agent(acme, ["memory:erase"]).erase(ids=[str(key.object_id)])
+    with acting(acme), collect_withheld() as withheld:
+        assert withhold_states(acme.pk, key, versions) == []
+    assert not withheld.mismatches
 
 
 def test_edited_commit_and_commit_beside_the_chain_prove_nothing(

@@ -89,7 +89,7 @@ def translate_error(error: BaseException) -> Refusal | None:
 
 
 def render(error: Exception, context: Mapping[str, Any]) -> Response | None:
-    """Return DRF's error response; None if Django shall log the error and call `report_error`."""
+    """Return the error response; None if Django shall log it and call `render_server_error`."""
     translated = translate_error(error)
     if translated is None:
         return None
@@ -100,12 +100,12 @@ def render_refusal(translated: Refusal) -> JsonResponse:
     return JsonResponse(translated.body, status=translated.status, headers=translated.headers)
 
 
-def refuse(error: Exception) -> JsonResponse:
+def render_client_error(error: Exception) -> JsonResponse:
     """Return the response for a client's error outside any view."""
     return render_refusal(translate_error(error) or build_refusal(400, UNREADABLE))
 
 
-def report_error(error: BaseException | None) -> JsonResponse:
+def render_server_error(error: BaseException | None) -> JsonResponse:
     """Return the response for errors outside any view, and for bugs."""
     translated = error and translate_error(error)
     return render_refusal(

@@ -3,7 +3,8 @@
 A window opens with its first request, so that a burst gets exactly its limit. If Valkey is
 unreachable, requests pass: a refused write would be lost, while an extra one does little harm. Such
 requests are counted in `kmapp_throttle_unguarded_total` and logged by the cache. There are two
-exceptions: debugging is refused, and sign-in attempts are counted per process.
+exceptions: debugging is refused, and attempts to sign in and checks of the ledger on its page are
+counted per process.
 """
 
 import math
@@ -28,9 +29,9 @@ UNGUARDED = Counter(
 REFUSED = Counter("kmapp_throttle_refused", "Requests refused for their rate.", ["bucket"])
 WINDOW_MS = 60_000
 REFUSED_WITHOUT_VALKEY = "debug"
-COUNTED_LOCALLY_WITHOUT_VALKEY = "sign_in"
+COUNTED_LOCALLY_WITHOUT_VALKEY = ("sign_in", "verify")
 RETRY = 5  # seconds
-MAX_LOCAL_COUNTS = 10_000  # addresses; above this number all counts restart
+MAX_LOCAL_COUNTS = 10_000  # clients; above this number all counts restart
 COUNT = """
 local used = redis.call('INCR', KEYS[1])
 local left = redis.call('PTTL', KEYS[1])
@@ -81,8 +82,8 @@ def count_request(bucket: str, client: str) -> Budget | None:
             "cannot be checked. Try again later.",
             retry_after=RETRY,
         )
-    if counted is None and bucket == COUNTED_LOCALLY_WITHOUT_VALKEY:
-        counted = _count_in_process(client)
+    if counted is None and bucket in COUNTED_LOCALLY_WITHOUT_VALKEY:
+        counted = _count_in_process(f"{bucket}:{client}")
     if counted is None:
         UNGUARDED.inc()
         return None

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 SCHEME = "km"
 AIONIS_SCHEME = "aionis"
 DEFAULT_SCOPE = "default"
-_URI = re.compile(rf"(?:{SCHEME}|{AIONIS_SCHEME})://([^/]+)/(.+)/([^/]+)/([^/]+)")
+_URI = re.compile(rf"(?:{SCHEME}|{AIONIS_SCHEME})://([^/]+)/(.+)/([^/]+)/([^/]+)", re.DOTALL)
 _scheme: ContextVar[str] = ContextVar("uri_scheme", default=SCHEME)
 
 

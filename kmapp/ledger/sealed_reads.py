@@ -175,7 +175,11 @@ def withhold_states(account_id: UUID, key: Key, states: Sequence[S]) -> list[S]:
         if reason:
             differing[row.pk] = reason
     if differing:
-        record_withheld(differing, {key: next(iter(differing.values()))})
+        existing = type(states[0]).objects.of(account_id).filter(pk__in=differing)
+        present = set(existing.values_list("pk", flat=True))  # the others were erased meanwhile
+        reasons = [reason for pk, reason in differing.items() if pk in present]
+        if reasons:
+            record_withheld(present, {key: reasons[0]})
     return [row for row in states if row.pk not in differing]
 
 

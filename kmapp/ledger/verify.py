@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Func, IntegerField, Sum
+from django.db.models import F, Func, IntegerField, Sum, Window
 
 from kmapp.accounts.acting import acting
 from kmapp.ledger.canonical import digest
@@ -29,7 +29,7 @@ class VerificationResult:
     head: str
     problems: tuple[str, ...]
     checkpoint: dict[str, Any] | None
-    after: int = 0  # the number of the signed commit before the first that was read
+    after: int = 0  # the number of the commit before the first that was read
     unread_commits: int = 0  # later commits that were not read
 
     @property
@@ -44,8 +44,8 @@ class VerificationResult:
 def verify_account(account_id: UUID) -> VerificationResult:
     """Check every number, parent and hash of the account's chain, and its last signed head.
 
-    A request waits for the result, so it reads at most MAX_COMMITS commits and about MAX_BYTES, and
-    of a longer chain only those after the last signed head. Signing continues where it stopped;
+    A request waits for the result, so it reads at most MAX_COMMITS commits and about MAX_BYTES: of
+    a longer chain the newest, or the first after the last signed head if not all of those fit.
     `manage.py fsck` reads everything.
     """
     deviation = find_deviation(account_id)
@@ -57,8 +57,9 @@ def verify_account(account_id: UUID) -> VerificationResult:
         if signed and not deviation and not commits.at(signed_head).exists():
             problems.append(f"commit {signed.seq} differs from the signed one")
         last_seq = commits.last_seq()
-        is_long = last_seq > MAX_COMMITS or _count_stored_bytes(account_id) > MAX_BYTES
-    after = head = signed_head if is_long and not problems else EMPTY_CHAIN_HEAD
+        after = head = (
+            EMPTY_CHAIN_HEAD if problems else _find_start(account_id, last_seq, signed_head)
+        )
     blocks = stream_commit_blocks(account_id, after.seq, limit=MAX_COMMITS, max_bytes=MAX_BYTES)
     for rows in blocks:
         chain_problems = verify_links(((row.link(), row.commit_hash) for row in rows), after=head)
@@ -79,10 +80,21 @@ def verify_account(account_id: UUID) -> VerificationResult:
     )
 
 
-def _count_stored_bytes(account_id: UUID) -> int:
-    """Return the size of all changes as stored, without reading them."""
-    total = Commit.objects.of(account_id).aggregate(total=Sum(STORED_BYTES))["total"]
-    return int(total or 0)
+def _find_start(account_id: UUID, last_seq: int, signed_head: Head) -> Head:
+    """Return the commit after which a request reads. Inside `acting`.
+
+    The signed head also proves commits before it, because each one names the hash of its parent.
+    """
+    commits: Any = Commit.objects.of(account_id)
+    newest = commits.filter(seq__gt=last_seq - MAX_COMMITS)
+    later_bytes = Window(Sum(STORED_BYTES), order_by=F("seq").desc())  # with the commit's own
+    too_large = newest.annotate(later_bytes=later_bytes).filter(later_bytes__gt=MAX_BYTES)
+    bound = max(last_seq - MAX_COMMITS, too_large.last_seq())
+    start = min(bound, last_seq - 1, signed_head.seq)  # at least one commit is read
+    if start == signed_head.seq:
+        return signed_head
+    before = commits.filter(seq__lte=start).order_by("-seq").values_list("seq", "commit_hash")
+    return Head(*(before.first() or EMPTY_CHAIN_HEAD))
 
 
 def stream_commit_blocks(

@@ -17,11 +17,11 @@ from kmapp.management.accounts import list_all_accounts
 
 REMOVED = "removed"
 ERASED_SQL = """
-SELECT split_part(change->>'object', ':', 1) AS object_type,
-       string_agg(split_part(change->>'object', ':', 2), ' ' ORDER BY seq)
+SELECT seq, created_at, split_part(change->>'object', ':', 1) AS object_type,
+       string_agg(split_part(change->>'object', ':', 2), ' ' ORDER BY change->>'object')
 FROM ledger_commit, jsonb_array_elements(diff) AS change
 WHERE account_id = %s AND seq > %s AND change->>'op' = 'ERASE'
-GROUP BY object_type ORDER BY object_type
+GROUP BY seq, created_at, object_type ORDER BY seq, object_type
 """
 
 
@@ -59,8 +59,9 @@ def _load_access() -> dict[str, str]:
 
 
 def _describe_user(user: User) -> str:
-    rights = " owner of the installation" if user.manages_installation else ""
-    return f"{'active' if user.is_active else 'deactivated'}{rights}"
+    rights = ["superuser"] * user.is_superuser + ["staff"] * user.is_staff
+    state = "active" if user.is_active else "deactivated"
+    return f"{state} ({', '.join(rights)})" if rights else state
 
 
 def _list_states(account: Account) -> Iterator[tuple[str, str]]:
@@ -88,6 +89,7 @@ def _list_erasures(heads: Mapping[UUID, Head]) -> Iterator[str]:
             continue
         with acting(account):
             rows = fetch_all(ERASED_SQL, [account.pk, heads[account.pk].seq])
-        for object_type, ids in rows:
+        for seq, created_at, object_type, ids in rows:
             if object_type != Membership._meta.label_lower:
-                yield f"{account.slug}: {object_type} back, was erased: {ids}"
+                erased = f"erased in commit {seq}, {created_at:%Y-%m-%d %H:%M:%S} UTC"
+                yield f"{account.slug}: {object_type} back, was {erased}: {ids}"

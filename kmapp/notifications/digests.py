@@ -73,5 +73,5 @@ def find_last_due(now: datetime, zone: ZoneInfo, hour: int, *, weekly: bool) -> 
     due = local.replace(hour=hour, minute=0, second=0, microsecond=0)
     if weekly:
         due -= timedelta(days=due.weekday())
-    # Of the clock on the wall: a day may have 23 or 25 hours.
+    # In local time: a day may have 23 or 25 hours.
     return due - timedelta(days=7 if weekly else 1) if due > local else due

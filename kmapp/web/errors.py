@@ -124,7 +124,7 @@ def _title_context(status: HTTPStatus) -> dict[str, object]:
 def _choose_by_path(for_page: Handler) -> Handler:
     def handle(request: HttpRequest, exception: Exception) -> HttpResponse:
         if api.is_api(request.path):
-            return api.refuse(exception)
+            return api.render_client_error(exception)
         return for_page(request, exception)
 
     return handle
@@ -139,7 +139,7 @@ def handler500(request: HttpRequest) -> HttpResponse:
     # Django calls this while it handles the error and does not pass it as an argument.
     error = sys.exc_info()[1]
     if api.is_api(request.path):
-        return api.report_error(error)
+        return api.render_server_error(error)
     refusal = error and api.translate_error(error)
     if refusal and refusal.status == HTTPStatus.SERVICE_UNAVAILABLE:
         return unavailable(request, refusal.headers)

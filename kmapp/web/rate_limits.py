@@ -1,4 +1,4 @@
-"""Rate limits of pages for people who are not signed in, and of their messages."""
+"""Rate limits of pages, with messages for people."""
 
 from django.http import HttpRequest
 from django.utils.translation import gettext as _

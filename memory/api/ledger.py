@@ -94,7 +94,8 @@ class Commits(AgentView):
 class Verify(AgentView):
     """Verify the chain of the account: numbers, parents, hashes and the last checkpoint.
 
-    A request checks at most 50,000 commits; of a longer chain, those after its last checkpoint.
+    A request checks at most 50,000 commits and about 64 MB of stored changes: of a longer chain
+    the newest, or the first after its last checkpoint if not all of those fit.
     `after` is the number of the last commit before the checked ones, `commits` that of the last
     checked one, and `rest` the number of commits after it. `manage.py fsck` checks all commits.
     """

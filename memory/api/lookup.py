@@ -1,11 +1,13 @@
 """Lookup of the requested memory, with the key's read access."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kmapp.accounts.authentication import KeyPrincipal
@@ -21,9 +23,10 @@ from memory.models.entries import OWNER_IDS
 from memory.models.entry_input import derive_entry_id
 from memory.retrieval.as_of import PastState, exclude_hidden_entries
 
+MAX_URI_LENGTH = 1000
 MEMORY_URI = (
-    r"^(?:km|aionis)://[^/]+/.+/(?!commit/)[^/]+/"
-    r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+    r"^(?:km|aionis)://[^/\u0000]+/[^\u0000]+/(?!commit/)[^/\u0000]+/"
+    r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$"
 )
 
 
@@ -43,31 +46,33 @@ class MemoryReference(OwnerIds):
         return attrs
 
 
+@extend_schema_field({"type": "string", "maxLength": MAX_URI_LENGTH, "pattern": MEMORY_URI})
+class MemoryUriField(serializers.CharField):
+    """The URI of a memory. The schema states its form; `Cited` checks it where the URI is used."""
+
+
 class Cited(MemoryReference):
     """A memory, also by the URI of a citation, and the time at which to read it."""
 
     aliases = {**MemoryReference.aliases, "uri": "citation"}
     together = any_of("id", "client_id", "citation")
 
-    citation = serializers.RegexField(
-        MEMORY_URI,
-        max_length=1000,
-        required=False,
-        error_messages={"invalid": "This is not the URI of a memory."},
-    )
+    citation = MemoryUriField(max_length=MAX_URI_LENGTH, required=False)
     as_of = serializers.DateTimeField(
         required=False, allow_null=True, help_text="Return the state at this time."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Take the ID from the citation."""
+        """Take the ID from the citation, unless the ID is given."""
         if not attrs.get("id") and (citation := attrs.get("citation")):
             attrs["id"] = self._find_cited_id(citation)
         return super().validate(attrs)
 
     def _find_cited_id(self, citation: str) -> UUID:
-        uri = parse_uri(citation)
-        if uri is None or uri.account != str(self.context["request"].auth.account_id):
+        uri = parse_uri(citation) if re.fullmatch(MEMORY_URI, citation) else None
+        if uri is None:
+            raise serializers.ValidationError({"citation": "This is not the URI of a memory."})
+        if uri.account != str(self.context["request"].auth.account_id):
             raise NotFound("Memory not found.")
         return UUID(uri.object_id)
 

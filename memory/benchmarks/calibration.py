@@ -93,7 +93,7 @@ class Observations:
         return cls(cases, *columns)
 
     def fit(self, subset: NDArray[np.bool_] | None = None) -> Calibration:
-        """Return the most probabilities logistic functions, by Newton's method."""
+        """Return the most likely logistic functions, by Newton's method."""
         weights = self.weights if subset is None else self.weights * subset
         weights = weights / weights.sum()
         rows, b = self.rows, np.zeros(self.rows.shape[1])

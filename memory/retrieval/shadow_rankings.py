@@ -21,7 +21,7 @@ from memory.models import Viewer
 COMPARED_RESULTS = 10  # results that are compared
 MAX_PENDING = 200  # comparisons of an account between two flushes
 TTL_SECONDS = 3_600
-ERASED_SECONDS = 24 * 3_600  # longer than any search, job or waiting comparison takes
+ERASED_SECONDS = 24 * 3_600  # longer than a comparison waits, even if jobs stop for hours
 _PUSH_SCRIPT = """
 redis.call('LPUSH', KEYS[1], ARGV[1])
 redis.call('LTRIM', KEYS[1], 0, ARGV[2])
@@ -74,7 +74,11 @@ def take_observations(account_id: UUID) -> list[dict[str, Any]]:
 
 
 def record_erased_people(account_id: UUID, people: Collection[str]) -> None:
-    """Exclude the questions of these people that searches push later, because they began before."""
+    """Exclude the questions of these people that searches push later, because they began before.
+
+    After a rollback of the erasure they stay excluded for ERASED_SECONDS: some comparisons are then
+    missing, but none is stored that should not be.
+    """
     markers = {_build_person_key(account_id, each): 1 for each in people}
     if markers:
         cache.set_many(markers, timeout=ERASED_SECONDS)

@@ -48,9 +48,9 @@ class Vocabulary:
         self.verbs: Counter[str] = Counter()
         self.heads: Counter[str] = Counter()  # last word of a phrase: no adjective
         self.spellings: dict[str, Counter[str]] = {}
-        parted = [_part_speaker(text) for text in texts]
-        self.speakers = frozenset(speaker.casefold() for speaker, _ in parted if speaker)
-        clauses = [words for _, body in parted for words in _split_clauses(body)]
+        split_texts = [_split_speaker(text) for text in texts]
+        self.speakers = frozenset(speaker.casefold() for speaker, _ in split_texts if speaker)
+        clauses = [words for _, body in split_texts for words in _split_clauses(body)]
         for words in clauses:
             self._count_contexts(words)
         for words in clauses:
@@ -82,7 +82,7 @@ class Vocabulary:
 
     def list_phrases(self, text: str) -> list[str]:
         """Return the noun phrases of a text, of one and two stems, joined by a space."""
-        _, body = _part_speaker(text)
+        _, body = _split_speaker(text)
         phrases = list(_list_chinese_nouns(body))
         for words in _split_clauses(body):
             for run in self._list_noun_runs(words):
@@ -115,7 +115,7 @@ def _find_stem(word: str) -> str:
     return next(iter(terms(word)), "")
 
 
-def _part_speaker(text: str) -> tuple[str, str]:
+def _split_speaker(text: str) -> tuple[str, str]:
     """Return the speaker whose name begins the text, or "", and the rest."""
     end = text.find(": ", 0, MAX_NAME_LENGTH)
     return (text[:end], text[end + 2 :]) if end > 0 else ("", text)

@@ -115,7 +115,19 @@ def now(server: Postgres) -> datetime:
     return datetime.fromisoformat(str(row[0]))
 
 
-def test_restores_a_moment(server: Postgres) -> None:
+@pytest.fixture
+def pool(server: Postgres) -> Iterator[None]:
+    """Use a pool as outside of tests: it returns connections of a server that has stopped."""
+    default: Any = connections["default"]
+    default.close()
+    default.settings_dict["OPTIONS"]["pool"] = {"min_size": 0, "max_size": 2, "timeout": 10}
+    yield
+    default.close()
+    default.close_pool()
+    del default.settings_dict["OPTIONS"]["pool"]
+
+
+def test_restores_a_moment(server: Postgres, pool: None) -> None:
     account = makers.account("Acme")
     makers.write(account, "Tea at nine.")
     early = now(server)

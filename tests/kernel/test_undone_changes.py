@@ -7,6 +7,7 @@ from kmapp.accounts.invitations import invite, revoke_invitation
 from kmapp.accounts.models import Account, ApiKey, Membership, User
 from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import recording
+from kmapp.ledger.models import Commit
 from kmapp.management.undone_changes import list_undone_changes, load_restored_state
 from tests import makers
 
@@ -23,6 +24,7 @@ def test_changes_after_the_restored_state_are_listed(
             language="en",
             actor=SYSTEM,
         )
+    root = User.objects.create(username="root", is_superuser=True, is_staff=True)
     restored = load_restored_state()
     assert list_undone_changes(restored) == []
     erased = uuid7()
@@ -34,8 +36,10 @@ def test_changes_after_the_restored_state_are_listed(
         change_role(members.get(user__username="carol"), role="viewer", actor=SYSTEM)
         with recording(acme.pk, SYSTEM) as commit:
             commit.erase("memory.memoryentry", erased)
+        last = Commit.objects.of(acme).get(pk=commit.id)
     makers.member(acme, "bob", role="viewer")
     User.objects.filter(pk=ada.pk).update(is_active=False)
+    User.objects.filter(pk=root.pk).update(is_superuser=False)
     assert set(list_undone_changes(restored)) == {
         f"acme: API key test key (km_{key[0].prefix}_…): in use again, was revoked",
         "acme: invitation of noor@example.test: open again, was revoked",
@@ -44,5 +48,7 @@ def test_changes_after_the_restored_state_are_listed(
         "acme: member bob: missing, was viewer",
         "user bob: missing, was active",
         "user ada: active again, was deactivated",
-        f"acme: memory.memoryentry back, was erased: {erased}",
+        "user root: active (superuser, staff) again, was active (staff)",
+        f"acme: memory.memoryentry back, was erased in commit {last.seq}, "
+        f"{last.created_at:%Y-%m-%d %H:%M:%S} UTC: {erased}",
     }

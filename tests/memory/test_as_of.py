@@ -167,6 +167,12 @@ def test_get_by_citation(agent: Agent) -> None:
         stored["uri"].replace("fact", "commit"),
     ):
         agent.post("memory/get", {"citation": errors}, 400)
+        both = {"id": stored["id"], "citation": errors}
+        assert agent.post("memory/get", both)["id"] == stored["id"], "the citation is not used"
+    start, _, kind, pk = stored["uri"].rsplit("/", 3)
+    for scope, spelling in (("a\nb", pk), ("a//b", pk), ("default", pk.replace("-", ""))):
+        citation = f"{start}/{scope}/{kind}/{spelling}"
+        assert agent.post("memory/get", {"citation": citation})["id"] == pk
     other = agent.post("memory/store", {"text": "A lid.", "user_id": "u", "scope": "a/b"}, 201)
     assert agent.post("memory/get", {"citation": other["uri"]})["id"] == other["id"]
     foreign = stored["uri"].replace(stored["uri"].split("/")[2], stored["id"])

@@ -14,8 +14,10 @@ from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.api.cache import valkey_cache
 from kmapp.ledger.chain import Head, Problem
 from kmapp.ledger.models import Checkpoint, Commit
+from kmapp.ledger.verify import STORED_BYTES
 from tests import makers
 from tests.makers import missing
 from tests.web.pages import HTMX
@@ -49,18 +51,19 @@ def test_page_names_the_command_of_the_installation(reviewer: Client, settings: 
     assert "Run kmapp checkpoint to create one." in page
 
 
-def test_long_ledger_is_verified_from_the_checkpoint(
+def test_newest_commits_of_a_long_ledger_are_verified(
     reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The check also reads commits before the signed one, as far as it may."""
     for _each in range(3):
         makers.key(acme)
     with acting(acme):
         heads = list(Commit.objects.of(acme).order_by("seq"))
         signed = heads[-2]
         sign(signed)
-    monkeypatch.setattr("kmapp.ledger.verify.MAX_COMMITS", len(heads) - 1)
+    monkeypatch.setattr("kmapp.ledger.verify.MAX_COMMITS", 2)
     text = reviewer.post("/ledger/verify/").content.decode()
-    assert missing(text, "1 commit checked.", f"only commits after {signed.seq}") == []
+    assert missing(text, "2 commits checked.", f"only commits after {heads[-3].seq}") == []
     makers.update(Checkpoint, acme, {}, commit_hash="0" * 64)
     assert "differs from the signed one" in reviewer.post("/ledger/verify/").content.decode()
 
@@ -86,11 +89,13 @@ def test_verification_of_a_long_ledger_is_bounded(
     page = reviewer.post("/ledger/verify/").content.decode()
     assert missing(page, "3 commits checked.", "the check stopped at commit 3") == []
 
-    with acting(acme):
-        sign(heads[-2])
-    text = agent.get("/v1/memory/verify").json()
-    assert (text["after"], text["commits"], text["rest"]) == (heads[-2].seq, heads[-1].seq, 0)
-    assert text["checkpoint"]["seq"] == heads[-2].seq
+    for signed, after in ((0, 0), (-2, -4), (-1, -4)):
+        with acting(acme):
+            sign(heads[signed])
+        text = agent.get("/v1/memory/verify").json()
+        assert (text["after"], text["commits"]) == (heads[after].seq, heads[after].seq + 3)
+        assert text["rest"] == heads[-1].seq - text["commits"]
+        assert text["checkpoint"]["seq"] == heads[signed].seq
 
 
 def test_verification_of_large_commits_is_bounded(
@@ -108,13 +113,23 @@ def test_verification_of_large_commits_is_bounded(
     assert (text["ok"], text["after"], text["commits"]) == (True, 0, 1)
     assert text["rest"] == len(heads) - 1
     with acting(acme):
-        sign(heads[-2])
-    text = agent.get("/v1/memory/verify").json()
-    assert (text["after"], text["commits"], text["rest"]) == (heads[-2].seq, heads[-1].seq, 0)
+        sign(heads[-1])
+        sized = Commit.objects.of(acme).annotate(size=STORED_BYTES).order_by("-seq")
+        last, before = sized.values_list("size", flat=True)[:2]
+    for max_bytes, after in ((1, -2), (last + before, -3)):
+        monkeypatch.setattr("kmapp.ledger.verify.MAX_BYTES", max_bytes)
+        text = agent.get("/v1/memory/verify").json()
+        assert (text["after"], text["commits"]) == (heads[after].seq, heads[-1].seq)
 
 
-def test_verification_has_a_rate_limit(reviewer: Client, settings: Settings) -> None:
-    settings.THROTTLES = {**settings.THROTTLES, "debug": 2}
+@pytest.mark.parametrize("has_valkey", [True, False])
+def test_verification_has_a_rate_limit(
+    reviewer: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, *, has_valkey: bool
+) -> None:
+    """Without Valkey too, because a person may want to check the ledger during its outage."""
+    if not has_valkey:
+        monkeypatch.setattr(valkey_cache, "run", lambda *_: None)
+    settings.THROTTLES = {**settings.THROTTLES, "verify": 2}
     answers = [reviewer.post("/ledger/verify/") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert "Too many checks." in answers[2].content.decode()

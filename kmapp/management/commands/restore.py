@@ -102,7 +102,7 @@ class Command(BaseCommand):
         self.stdout.write(f"The last transaction is of {recovered.last or 'the base backup'}.")
         if recovered.former:
             self.stdout.write(f"The former data are in {recovered.former}. Delete them when ready.")
-        connections.close_all()  # of the former server
+        _close_connections()
         with stack.database_server():
             call_command("migrate", database="owner", interactive=False, verbosity=0)
             older, restored = bool(list_deviations()), load_restored_state()
@@ -112,13 +112,20 @@ class Command(BaseCommand):
                 if not older:
                     raise
             finally:
-                connections.close_all()
+                _close_connections()
         if older:
             self.stdout.write(OLDER.format(command=settings.COMMAND))
         former = recovered.former if until else None  # the last moment undoes nothing
         differences = _describe_differences(server, former, restored)
         if older or differences:
             self.stdout.write("\n\n".join(filter(None, [REPEAT, differences])))
+
+
+def _close_connections() -> None:
+    """Close the connections, including those in the pool, because their server stops."""
+    for connection in connections.all(initialized_only=True):
+        connection.close()
+        connection.close_pool()  # type: ignore[attr-defined]  # of Django's PostgreSQL
 
 
 def _describe_differences(server: Postgres, former: Path | None, restored: RestoredState) -> str:
@@ -132,9 +139,9 @@ def _describe_differences(server: Postgres, former: Path | None, restored: Resto
             try:
                 changes = list_undone_changes(restored)
             finally:
-                connections.close_all()  # of the former data
+                _close_connections()
     except (CannotStart, DatabaseError, OSError) as reason:
-        return f"The former data, which would tell what was changed, cannot be read: {reason}"
+        return f"The former data, which would show what was changed, cannot be read: {reason}"
     return "\n".join(["The former data differ from these:", *changes]) if changes else ""
 
 

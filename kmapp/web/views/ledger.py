@@ -9,8 +9,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.permissions import Permission
-from kmapp.api import throttles
-from kmapp.errors import OverBudget
 from kmapp.ledger.accept_loss import accept_loss
 from kmapp.ledger.checkpoint_status import find_deviation, find_newest_checkpoint
 from kmapp.ledger.models import Commit
@@ -21,6 +19,7 @@ from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import AcceptLossForm
 from kmapp.web.http import WebRequest, paginate, parse_row_number
 from kmapp.web.page_access import page_view
+from kmapp.web.rate_limits import limit_requests
 from kmapp.web.responses import redirect_page, render_form, render_part
 from kmapp.web.statistics.daily import build_charts
 
@@ -67,11 +66,8 @@ def commit(request: WebRequest, pk: UUID) -> HttpResponse:
 def check(request: WebRequest) -> AfterCommit:
     """Verify the chain now, in one short transaction per block."""
     account_id = request.account_id
-    budget = throttles.count_request("debug", f"{account_id}:{request.user.pk}")
-    if budget and budget.used > budget.limit:
-        raise OverBudget(
-            _("Too many checks. Wait a minute, then try again."), retry_after=budget.seconds
-        )
+    message = _("Too many checks. Wait a minute, then try again.")
+    limit_requests("verify", f"{account_id}:{request.user.pk}", message)
     return AfterCommit(
         lambda: _render_verification(request, verify_account(account_id)), outside_transaction=True
     )
