@@ -240,7 +240,7 @@ def add_rule_outcome(request: RetrievalRequest, results: Retrieved) -> None:
         candidates=request.tools,
         strict=False,
     )
-    answer = evaluate_rules(request.account_id, question)
+    answer = evaluate_rules(request.account_id, question, with_shadow=False)
     chosen = select_tool(answer.policy, request.tools, strict=False)
     values = dict(answer.policy.values)
     if chosen.preferred:
