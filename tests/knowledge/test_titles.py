@@ -1,14 +1,20 @@
 """Titles that files state, and titles that deliveries state."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from io import BytesIO
+
 import pytest
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from knowledge.actions import parse_documents
+from knowledge.actions import page_fetches, parse_documents
 from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import retry_document
 from knowledge.actions.prepare_delivery import DeliveredFile, prepare_deliveries
+from knowledge.fetching.fetch import Page
 from knowledge.models import KnowledgeDocument, KnowledgeSource, KnowledgeText
 from tests import makers
 from tests.knowledge.deliveries import deliver
@@ -59,3 +65,32 @@ def test_title_delivered_for_a_pending_file_stays(acme: Account) -> None:
     settle()
     document = makers.get(KnowledgeDocument, acme)
     assert (document.title, document.state) == ("Yearly report", "ready")
+
+
+@pytest.mark.parametrize("former", ["", "Notes"])
+@pytest.mark.parametrize(
+    "page", [("text/markdown", b"# Oolong"), ("text/html", titled_page("Tea"))]
+)
+def test_title_delivered_for_a_fetched_page_stays(
+    acme: Account, monkeypatch: pytest.MonkeyPatch, former: str, page: tuple[str, bytes]
+) -> None:
+    address = "https://tea.test/page"
+    deliver(acme, {}, name="web")
+    source = makers.get(KnowledgeSource, acme)
+
+    def deliver_page(title: str) -> None:
+        delivery = DeliveredFile(ref="page", pieces=(), title=title, url=address)
+        with acting(acme):
+            ingest_deliveries(source, SYSTEM, prepare_deliveries(source, [delivery]))
+
+    @contextmanager
+    def fetch_meanwhile(*_: object) -> Iterator[Page]:
+        deliver_page("Handbook")
+        yield Page(url=address, mime=page[0], file=BytesIO(page[1]), fetched_at=datetime.now(UTC))
+
+    monkeypatch.setattr(page_fetches, "fetch_page", fetch_meanwhile)
+    deliver_page(former)
+    settle()
+    settle()
+    document = makers.get(KnowledgeDocument, acme)
+    assert (document.title, document.state) == ("Handbook", "ready")
