@@ -29,12 +29,12 @@ from context.assembly.sources import Retrieved, retrieve
 from context.assembly.stages import Assembled, Collected, Recorded, Request, build_retrieval_request
 from context.assembly.token_counts import count_message, count_messages
 from context.assembly.tool_offer import offer_tools
-from context.models import ContextSettings, ContextSummary
+from context.models import ContextSettings, ContextSummary, ToolResultArchive
 from context.models.archives import NewResult
 from context.reports.call_report import build_report
 from context.reports.stored_inputs import body_digest
 from kmapp.accounts.acting import acting
-from kmapp.database.erasure_locks import lock_existing
+from kmapp.database.erasure_locks import lock_existing, lock_remaining
 from kmapp.errors import TooLarge
 from kmapp.search.variants import DEFAULT_VARIANT, VARIANTS, Variant
 from kmapp.text import tokens
@@ -82,6 +82,7 @@ def store_call(call: PreparedCall) -> Recorded:
     the same transaction is erased with any of them.
     """
     request, retrieved, assembled = call.request, call.retrieved, call.assembled
+    _lock_archives(request, assembled.collected)
     remaining = lock_snippets(request.account_id, retrieved.snippets)
     collected = _lock_summary(request, assembled.collected)
     erased = len(retrieved.snippets) - len(remaining) + (collected is not assembled.collected)
@@ -92,6 +93,16 @@ def store_call(call: PreparedCall) -> Recorded:
         assembled = assemble(request, collected, retrieved)
     report = {**assembled.report, "timings_ms": call.timings}
     return record_call(request, replace(assembled, report=report))
+
+
+def _lock_archives(request: Request, collected: Collected) -> None:
+    """Lock stored archives of results that the call may archive.
+
+    First of all, because their erasure waits for calls with the summaries after it locked them.
+    """
+    keys = [result.key_in(request.account_id) for result in collected.archivable.values()]
+    if keys:
+        lock_remaining(request.account_id, {ToolResultArchive: keys})
 
 
 def _lock_summary(request: Request, collected: Collected) -> Collected:

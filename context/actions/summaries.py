@@ -72,7 +72,8 @@ def store_summary(
     flushed_count = before.covers if before and before.flushed else 0
     row = _create_summary(request, collected, summary)
     if row is None:
-        return {"action": "memory_flush", "skipped": "another call of the conversation did it"}
+        reason = "another call of the conversation stored this summary"
+        return {"action": "memory_flush", "skipped": reason}
     messages = collected.material.messages[flushed_count : summary.covers]
     decision = _flush_messages(request, messages)
     if decision.get("messages"):

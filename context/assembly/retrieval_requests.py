@@ -38,6 +38,7 @@ class RetrievalRequest:
     limit: int = 10
     min_score: float = 0.0
     deadline_ms: int = 2_000
+    usual_deadline_ms: int = 2_000  # of the account
     knowledge_sources: tuple[str, ...] = ()
     lorebooks: tuple[str, ...] = ()
     recent_messages: Sequence[str] = ()  # the last messages, for lore

@@ -17,7 +17,6 @@ from django.db import DatabaseError, OperationalError, connection
 
 from context.assembly.material import RuleOutcome, Snippet
 from context.assembly.messages import Message, message_text
-from context.assembly.policies import DEFAULT
 from context.assembly.remotes import search_remote
 from context.assembly.retrieval_requests import RetrievalRequest
 from context.assembly.snippets import (
@@ -148,9 +147,10 @@ def _guard_source(name: str, request: RetrievalRequest) -> AbstractContextManage
 
     Calls with a short deadline of their own are not counted: their timeouts say nothing.
     """
-    if request.deadline_ms < DEFAULT.retrieval_ms:
+    if request.deadline_ms < request.usual_deadline_ms:
         return nullcontext()
-    return get_breaker(f"retrieval://{name}?account={request.account_id}").guard()
+    endpoint = f"retrieval://{name}?account={request.account_id}"
+    return get_breaker(endpoint, is_shared=False).guard()
 
 
 @contextmanager
@@ -240,7 +240,7 @@ def add_rule_outcome(request: RetrievalRequest, results: Retrieved) -> None:
         candidates=request.tools,
         strict=False,
     )
-    answer = evaluate_rules(request.account_id, question)
+    answer = evaluate_rules(request.account_id, question, with_shadow=False)
     chosen = select_tool(answer.policy, request.tools, strict=False)
     values = dict(answer.policy.values)
     if chosen.preferred:

@@ -75,6 +75,7 @@ def build_retrieval_request(request: Request, collected: Collected) -> Retrieval
         run_id=request.within.conversation_id,
         min_score=collected.policy.min_score,
         deadline_ms=collected.policy.retrieval_ms,
+        usual_deadline_ms=collected.settings.assembly_policy().retrieval_ms,
         recent_messages=[message_text(message) for message in messages],
         tools=tuple(dict.fromkeys(tool_name(tool) for tool in request.tools)),
         variant=collected.variant,

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.core.serializers.json import DjangoJSONEncoder
+from django.db import connection
 from django.db.models import Count, Model, QuerySet, Value
 from django.db.models.expressions import RawSQL
 
@@ -18,6 +19,7 @@ from context.models import (
     ToolResultArchive,
 )
 from kmapp.accounts.acting import acting
+from kmapp.database.response_timeout import extend_statement_timeout
 from memory.models import (
     Extraction,
     Judgement,
@@ -30,12 +32,16 @@ from rules.models import RuleDecision, RuleFeedback
 
 PAGE = 200  # rows read in one transaction
 INTERNAL = {"account_id", "commit_id", "written_sha256", "sent_sha256", "results"}
-UUID_SHAPE = "^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$"
+PARTS_SECONDS = 60  # for a statement that reads all call inputs of a person
 # The parts of calls and summaries: messages, and in `rest` tools, sections and retrieved texts.
 PARTS_SQL = """
 SELECT unnest(i.messages || i.tools || ARRAY(
-  SELECT (v #>> '{}')::uuid FROM jsonb_path_query(i.rest, '$.**') v
-   WHERE jsonb_typeof(v) = 'string' AND v #>> '{}' ~ %s))
+  SELECT (part #>> '{}')::uuid
+    FROM jsonb_to_record(i.rest) AS r (tools jsonb, sections jsonb, snippets jsonb),
+    LATERAL (
+      SELECT jsonb_path_query(r.tools, '$[*]')
+      UNION ALL SELECT jsonb_path_query(r.sections, '$[*].text')
+      UNION ALL SELECT jsonb_path_query(r.snippets, '$[*].text')) AS parts (part)))
 FROM context_contextinput i
 JOIN context_contextcostreport r ON r.account_id = i.account_id AND r.id = i.report_id
 WHERE i.account_id = %s AND r.user_id = %s
@@ -64,7 +70,7 @@ class PartsSource(Source):
 
     def rows(self, account_id: UUID, user_id: str) -> "QuerySet[Any]":
         owner = [account_id, user_id]
-        parts = RawSQL(PARTS_SQL, [UUID_SHAPE, *owner, *owner])  # noqa: S611 - a constant
+        parts = RawSQL(PARTS_SQL, [*owner, *owner])  # noqa: S611 - a constant
         rows: QuerySet[Any] = self.model.objects.filter(account_id=account_id, pk__in=parts)
         return rows
 
@@ -87,17 +93,23 @@ SOURCES = (
 )
 
 
-def count_rows(account_id: UUID, user_id: str) -> dict[str, int]:
-    """Return the number of rows by source, from one query. Inside `acting`."""
+def count_rows(account_id: UUID, user_id: str, *, with_parts: bool) -> dict[str, int]:
+    """Return the number of rows by source, from one query. Inside `acting`.
+
+    With parts of calls, it reads all call inputs of the person, which may take long.
+    """
+    sources = [source for source in SOURCES if with_parts or not isinstance(source, PartsSource)]
+    if with_parts:
+        extend_statement_timeout(connection, PARTS_SECONDS)
     first, *others = [
         source.rows(account_id, user_id)
         .order_by()
         .values(row_kind=Value(source.name))
         .annotate(number=Count("pk"))
-        for source in SOURCES
+        for source in sources
     ]
     counts = {row["row_kind"]: row["number"] for row in first.union(*others, all=True)}
-    return {source.name: counts.get(source.name, 0) for source in SOURCES}
+    return {source.name: counts.get(source.name, 0) for source in sources}
 
 
 def export_person(account_id: UUID, user_id: str) -> Iterator[bytes]:
@@ -108,6 +120,7 @@ def export_person(account_id: UUID, user_id: str) -> Iterator[bytes]:
     """
     for source in SOURCES:
         with acting(account_id):
+            extend_statement_timeout(connection, PARTS_SECONDS)
             ids = list(source.rows(account_id, user_id).order_by("pk").values_list("pk", flat=True))
         for start in range(0, len(ids), PAGE):
             page = ids[start : start + PAGE]

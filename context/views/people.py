@@ -27,7 +27,6 @@ LABELS = {
     "tool_result": _("tool results"),
     "call": _("model calls"),
     "call_input": _("call inputs"),
-    "call_part": _("parts of calls"),
     "conversation_summary": _("conversation summaries"),
     "rule_decision": _("rule decisions"),
     "rule_feedback": _("feedback on rules"),
@@ -40,7 +39,7 @@ def person(request: WebRequest) -> HttpResponse:
     user_id = read_id(request.GET, "user")
     context: dict[str, Any] = {"user_id": user_id}
     if user_id:
-        counts = count_rows(request.account_id, user_id)
+        counts = count_rows(request.account_id, user_id, with_parts=False)
         context |= {
             "counts": [(LABELS[name], number) for name, number in counts.items()],
             "total": sum(counts.values()),
@@ -53,7 +52,8 @@ def person(request: WebRequest) -> HttpResponse:
 def export(request: WebRequest) -> StreamingHttpResponse | HttpResponse:
     """Stream everything about a person as NDJSON. The export is recorded in the ledger."""
     user_id = read_id(request.POST, "user")
-    total = sum(count_rows(request.account_id, user_id).values()) if user_id else 0
+    counts = count_rows(request.account_id, user_id, with_parts=True) if user_id else {}
+    total = sum(counts.values())
     if not total:
         return HttpResponse(status=HTTPStatus.NOT_FOUND)
     record_export(

@@ -40,8 +40,11 @@ class Recall(BankView):
 
     def recall(self, bank: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the answer of the native search. Raise NotFound if there is no such bank."""
+        names = read_texts(data.get("tags"), "tags")
+        is_exact = bool(names) and data.get("tags_match") == "exact"
         conditions = [_kind_condition(read_texts(data.get("types"), "types"))]
-        conditions += tag_conditions(data.get("tags"), data.get("tags_match") or "any")
+        if not is_exact:
+            conditions += tag_conditions(names, data.get("tags_match") or "any")
         window = data.get("temporal_window")
         window = window if isinstance(window, Mapping) else {}
         body = {
@@ -54,25 +57,24 @@ class Recall(BankView):
         for name, native in (("start", "observed_after"), ("end", "observed_before")):
             if window.get(name):
                 body[native] = window[name]
-        names = read_texts(data.get("tags"), "tags")
-        if names and data.get("tags_match") == "exact":
-            answer = self._search_exact(body, set(names))
+        if is_exact:
+            answer = self._search_exact(body, names)
         else:
             answer = self.post_native("/v1/memory/search", body)
         if not answer["results"]:
             self.require_bank(bank)
         return {"results": answer["results"], "decisions": answer["decisions"]}
 
-    def _search_exact(self, body: Mapping[str, Any], tags: set[str]) -> Mapping[str, Any]:
+    def _search_exact(self, body: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
         """Return the answer of the native search, with those results that have no other tags.
 
         No filter states that. So the search is repeated without the other tags of its results.
         """
-        excluded: set[str] = set()
+        tags, excluded = set(names), set[str]()
         searches = 0
         while True:
             conditions = [*body["filters"]["AND"], *_exclude_tags(excluded)]
-            request = {**body, "filters": {"AND": conditions}}
+            request = {**body, "tags": names, "filters": {"AND": conditions}}
             answer, searches = self.post_native("/v1/memory/search", request), searches + 1
             others = [sorted(set(hit["tags"]) - tags) for hit in answer["results"]]
             if searches == MAX_SEARCHES or not any(others):

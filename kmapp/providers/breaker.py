@@ -23,6 +23,11 @@ log = structlog.get_logger()
 
 
 class _StateListener(pybreaker.CircuitBreakerListener):
+    """Logs changes of the state and, if the name is that of an endpoint, shares and counts them."""
+
+    def __init__(self, *, is_shared: bool) -> None:
+        self.is_shared = is_shared
+
     def state_change(
         self,
         cb: pybreaker.CircuitBreaker,
@@ -31,6 +36,8 @@ class _StateListener(pybreaker.CircuitBreakerListener):
     ) -> None:
         if old_state and old_state.name != new_state.name:  # a late failure opens it again
             log.warning("circuit_changed", endpoint=cb.name, state=new_state.name)
+        if not self.is_shared:
+            return
         CIRCUIT_OPEN.labels(cb.name).set(new_state.name != pybreaker.STATE_CLOSED)
         # Shared for two windows: each failed trial call renews it, and a killed process cannot.
         if new_state.name == pybreaker.STATE_OPEN:
@@ -41,7 +48,13 @@ class _StateListener(pybreaker.CircuitBreakerListener):
 
 class Breaker:
     def __init__(
-        self, endpoint: str, *, fail_max: int, reset_seconds: float, successes: int
+        self,
+        endpoint: str,
+        *,
+        fail_max: int,
+        reset_seconds: float,
+        successes: int,
+        is_shared: bool = True,
     ) -> None:
         self._memory = pybreaker.CircuitMemoryStorage(pybreaker.STATE_CLOSED)
         self._circuit = pybreaker.CircuitBreaker(
@@ -50,7 +63,7 @@ class Breaker:
             reset_timeout=reset_seconds,
             success_threshold=successes,
             exclude=[_endpoint_is_well],
-            listeners=[_StateListener()],
+            listeners=[_StateListener(is_shared=is_shared)],
             state_storage=self._memory,
             throw_new_error_on_trip=False,
         )
@@ -108,7 +121,12 @@ def _endpoint_is_well(error: BaseException) -> bool:
 _breakers: dict[str, Breaker] = {}
 
 
-def get_breaker(base_url: str) -> Breaker:
+def get_breaker(base_url: str, *, is_shared: bool = True) -> Breaker:
+    """Return the breaker of this process for an endpoint.
+
+    The metric and the cache have one state for all URLs of a host, so that a breaker of one account
+    is not shared.
+    """
     if base_url not in _breakers:
         _breakers.setdefault(
             base_url,
@@ -117,6 +135,7 @@ def get_breaker(base_url: str) -> Breaker:
                 fail_max=settings.BREAKER_FAIL_MAX,
                 reset_seconds=settings.BREAKER_RESET_SECONDS,
                 successes=settings.BREAKER_SUCCESSES,
+                is_shared=is_shared,
             ),
         )
     return _breakers[base_url]

@@ -16,7 +16,7 @@ def text(name: str, default: str = "") -> str:
 
 
 def flag(name: str, *, default: bool) -> bool:
-    value = os.environ.get(name, str(default))
+    value = os.environ.get(name) or str(default)  # a compose file passes unset values as empty
     if value not in ("True", "False"):
         raise ImproperlyConfigured(f"{name}={value!r} is not valid. Use True or False.")
     return value == "True"

@@ -71,8 +71,11 @@ def fetch_document(account_id: UUID, document_id: UUID, former_title: str = "") 
             )
             prepared = prepare_deliveries(document.source, [delivery])
             with acting(account_id):
-                if lock_pending(document) is None:
+                locked = lock_pending(document)
+                if locked is None:
                     return  # erased, removed or delivered while it was fetched
+                if locked.title != document.title:  # delivered while it was fetched
+                    prepared = [each.with_title(locked.title) for each in prepared]
                 check_quota(account_id, [delivery])
                 ingest_deliveries(document.source, SYSTEM, prepared)
     except (CannotReach, DomainError) as error:

@@ -16,7 +16,7 @@ from kmapp.errors import Conflict, DomainError, NotFound, Waiting
 from kmapp.ledger.actions import recording
 from knowledge.actions.chunks import ChunkedText, replace_chunks
 from knowledge.actions.ingest import COLUMNS, find_or_build_text, ingest_deliveries
-from knowledge.actions.parsing_jobs import enqueue_parsing
+from knowledge.actions.parsing_jobs import enqueue_parsing, find_former_titles
 from knowledge.actions.prepare_delivery import (
     UNSUPPORTED_TYPE,
     DeliveredFile,
@@ -209,5 +209,5 @@ def retry_document(account_id: UUID, document_id: UUID) -> KnowledgeDocument:
         raise Conflict(_("The original file is no longer stored. Upload it again."))
     document.state, document.error = State.PENDING, ""
     document.save(update_fields=["state", "error"])
-    enqueue_parsing(account_id, [document], uuid7())
+    enqueue_parsing(account_id, [document], uuid7(), find_former_titles(document))
     return document

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from uuid import UUID
 
 from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.models import OutboxEvent
 from knowledge.models import KnowledgeDocument
 
 READ = "knowledge.document.read"
@@ -31,3 +32,11 @@ def enqueue_parsing(
         tasks[READ if document.sha256 else FETCH].append(task)
     events = publish(account_id, READ, tasks[READ]) | publish(account_id, FETCH, tasks[FETCH])
     return [events[f"{document.pk}:{job}"] for document in documents]
+
+
+def find_former_titles(document: KnowledgeDocument) -> dict[UUID, str]:
+    """Return `former_titles` of the last job of this document, if it is still stored."""
+    jobs = OutboxEvent.objects.of(document.account_id).filter(topic__in=[READ, FETCH])
+    last = jobs.filter(job_key__startswith=f"{document.pk}:").order_by("-created_at").first()
+    former_title = last.payload.get("former_title") if last else None
+    return {} if former_title is None else {document.pk: former_title}

@@ -5,7 +5,7 @@ Files that need a parser are left to a worker. Files with the stored digest are 
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from tempfile import TemporaryFile
 from typing import Any
@@ -92,6 +92,11 @@ class PreparedDelivery:
     format: Format | None
     parsed: ParsedText | None = None
     error: str = ""
+
+    def with_title(self, title: str) -> "PreparedDelivery":
+        delivery = replace(self.delivery, title=title)
+        parsed = replace(self.parsed, title=title) if self.parsed else None
+        return replace(self, delivery=delivery, parsed=parsed)
 
 
 def digest_title(title: str) -> str:

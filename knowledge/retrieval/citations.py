@@ -18,7 +18,7 @@ from knowledge.retrieval.sealed_chunks import load_sealed_text
 
 KIND = "knowledge_chunk"
 URI = "kmapp://knowledge/{document}#{start}-{end}@{sha}"
-# Document, start, end and hash. It stands in the API schema, and JSON Schema has no named groups.
+# Document, start, end and hash. It is part of the API schema, and JSON Schema has no named groups.
 URI_PATTERN = (
     r"^kmapp://knowledge/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
     r"#([0-9]{1,9})-([0-9]{1,9})@([0-9a-f]{64})$"

@@ -113,7 +113,7 @@ def _observe_decision(
     live_edition = rules.live_editions.get(shadow.rule.lineage)
     if live_edition is None and not shadow.matches(question.context):
         return None
-    live = rules.match(question.context, question.viewer).live
+    live = rules.match(question.context, question.viewer, with_shadow=False).live
     return observe_rule(shadow, question, live, live_edition, feedback_counts)
 
 

@@ -51,7 +51,7 @@ def _detect_conflicts(rule: Rule, decisions: Iterable[RuleDecision]) -> Iterator
     feedback_counts = load_feedback_counts(rule.account_id, [*rules.rules, shadow])
     for decision in decisions:
         question = rebuild_request(decision)
-        live = rules.match(question.context, question.viewer).live
+        live = rules.match(question.context, question.viewer, with_shadow=False).live
         others = [one for one in live if one.rule.lineage != shadow.rule.lineage]
         for conflict in build_policy([*others, shadow], feedback_counts).conflicts:
             if rule_id in (conflict.winner, *conflict.losers):

@@ -56,11 +56,15 @@ class RecordedSelection:
 
 
 def evaluate_rules(
-    account_id: UUID, question: SelectionRequest, *, observe: bool = False
+    account_id: UUID,
+    question: SelectionRequest,
+    *,
+    observe: bool = False,
+    with_shadow: bool = True,
 ) -> Evaluation:
     """Evaluate the account's rules. Use inside `acting`."""
     rules = load_rules(account_id)
-    matched = rules.match(question.context, question.viewer)
+    matched = rules.match(question.context, question.viewer, with_shadow=with_shadow)
     shadow = [*matched.shadow, *rules.shadow_editions] if observe else matched.shadow
     counts = load_feedback_counts(account_id, [*matched.live, *shadow])
     return Evaluation(

@@ -50,7 +50,7 @@ def dry_run(
         candidates=tuple(candidates) or _list_tools(rules, compiled),
         strict=False,
     )
-    live = rules.match(context, question.viewer).live
+    live = rules.match(context, question.viewer, with_shadow=False).live
     holds = compiled.matches(context)
     others = [each for each in live if each.rule.lineage != compiled.rule.lineage]
     feedback_counts = load_feedback_counts(account_id, live)

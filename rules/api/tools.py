@@ -58,7 +58,9 @@ class Evaluate(AgentView):
 
 def evaluate(account_id: UUID, data: Mapping[str, Any]) -> EvaluateAnswer:
     with acting(account_id):
-        evaluation = evaluate_rules(account_id, build_selection_request(data))
+        evaluation = evaluate_rules(
+            account_id, build_selection_request(data), with_shadow=data["include_shadow"]
+        )
     serializer = EvaluationSerializer(account_id, evaluation, data["limit"])
     return serializer.serialize_evaluation(include_shadow=data["include_shadow"])
 

@@ -108,13 +108,14 @@ class RuleSet:
         default_factory=list
     )  # in shadow, with an active edition
 
-    def match(self, context: Any, viewer: RuleViewer) -> MatchResult:
+    def match(self, context: Any, viewer: RuleViewer, *, with_shadow: bool = True) -> MatchResult:
+        """Return the matching rules; without `with_shadow`, no shadow rule is evaluated."""
         candidates = [self.rules[position] for position in sorted(self._candidates(context))]
         candidates = [one for one in candidates if one.applies_to(viewer)]
         return MatchResult(
             considered=self.considered(viewer),
             live=tuple(one for one in candidates if one.rule.live and one.matches(context)),
-            shadow=tuple(_match_shadow(candidates, context)),
+            shadow=tuple(_match_shadow(candidates, context)) if with_shadow else (),
         )
 
     def considered(self, viewer: RuleViewer) -> int:

@@ -1,9 +1,12 @@
 """Texts that are erased while a call with them is assembled, or messages are prepared with them."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from context.actions.archives import erase_archives
 from context.actions.assemble import PreparedCall, assemble_call, prepare_call, store_call
@@ -191,6 +194,21 @@ def test_erasure_of_a_summary_waits_for_its_call(
     assert makers.count(ContextCostReport, acme) == 2
     assert makers.count(ContextSummary, acme) == 0
     assert makers.count(ContextInput, acme, rest__has_key="compacted") == 0
+
+
+def test_call_locks_archives_before_its_summary(
+    acme: Account, summarised: PreparedCall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("context.actions.assemble.MIN_ARCHIVED", 1)
+    with acting(acme):
+        ToolResultArchive.objects.of(acme).delete()
+    call = prepare_call(summarised.request)
+    assert call.assembled.collected.archivable
+    with acting(acme), CaptureQueriesContext(connection) as queries:
+        store_call(call)
+    statements = [query["sql"] for query in queries if "FOR KEY SHARE" in query["sql"]]
+    tables = [re.findall(r"FROM (context_\w+)", sql) for sql in statements]
+    assert tables[:2] == [["context_toolresultarchive"], ["context_contextsummary"]]
 
 
 def test_stored_response_is_erased_with_lore(agent: Agent, acme: Account) -> None:

@@ -63,6 +63,13 @@ def test_other_rules_cost_nothing(agent: Agent, rules: dict[str, Any]) -> None:
     assert (cost["tail_tokens"], cost["citations"], cost["decisions"]) == (0, [], [])
 
 
+@pytest.mark.usefixtures("rules")
+def test_shadow_rules_are_not_evaluated(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("rules.evaluation.matching._match_shadow")
+    cost = assemble(agent, rules_context=REFUND)["context_cost"]
+    assert [each["action"] for each in cost["decisions"]] == ["bar_tools"]
+
+
 def test_rules_apply_in_their_scope_only(agent: Agent, rules: dict[str, Any]) -> None:
     answer = assemble(agent, rules_context=REFUND, scope="x")
     assert [each["function"]["name"] for each in answer["tools"]] == ["search", "pay"]

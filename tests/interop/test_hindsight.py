@@ -34,6 +34,7 @@ from tests.memory.chat_model import configure_chat
 from tests.race import run_on_own_connection
 
 BANK = "/v1/default/banks/b"
+TAGS = [f"t{number}" for number in range(49)]  # with one more, the most that a memory may have
 ANSWER = {"recommendation": "Python", "reasons": ["It is well suited."], "confidence": None}
 
 
@@ -177,7 +178,7 @@ def test_a_proposed_text_replaces_proposed_ones_only(
     [
         ({}, {"strategy": "experience"}, {"types": ["experience"]}),
         ({"tags": ["tea"]}, {}, {"tags": [], "tags_match": "exact"}),
-        ({"tags": ["tea", "black"]}, {"tags": ["tea"]}, {"tags": ["tea"], "tags_match": "exact"}),
+        ({"tags": [*TAGS, "b"]}, {"tags": TAGS}, {"tags": TAGS, "tags_match": "exact"}),
     ],
     ids=["types", "no_tags", "tags"],
 )

@@ -151,4 +151,6 @@ def test_session_of_the_openai_agents_sdk(run_client: Run) -> None:
         "many": True,
         "pairs": True,
         "last": True,
+        "rejected": 413,
+        "undone": True,
     }

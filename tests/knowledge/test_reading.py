@@ -16,15 +16,12 @@ import pytest
 from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import ReadOnly
 from kmapp.outbox.models import Delivery as Job
 from knowledge.actions import parse_documents
-from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.parse_documents import retry_document
-from knowledge.actions.prepare_delivery import DeliveredFile, prepare_deliveries
-from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
 from knowledge.parsing import sandbox
 from knowledge.parsing.sandbox import CannotParse, unpack_in_sandbox
 from tests import makers
@@ -127,32 +124,6 @@ def test_damaged_files_fail_with_an_error(acme: Account) -> None:
     with acting(acme):
         assert {each.ref for each in broken.filter(state="failed")} == {*DAMAGED}
         assert KnowledgeDocument.objects.of(acme).get(ref="good.md").state == "ready"
-
-
-def titled_page(title: str) -> bytes:
-    return f"<html><head><title>{title}</title></head><body><p>Oolong.</p></body></html>".encode()
-
-
-def test_replaced_file_has_its_own_title(acme: Account) -> None:
-    for title in ("Report 2024", "Report 2025"):
-        deliver(acme, {"a.html": titled_page(title)})
-        settle()
-        assert makers.get(KnowledgeDocument, acme).title == title
-    assert makers.count(KnowledgeText, acme) == 1
-
-
-def test_title_delivered_for_a_pending_file_stays(acme: Account) -> None:
-    deliver(acme, {"a.html": titled_page("Report 2024")})
-    settle()
-    data = titled_page("Report 2025")
-    deliver(acme, {"a.html": data})
-    source = makers.get(KnowledgeSource, acme)
-    prepared = prepare_deliveries(source, [DeliveredFile.of("a.html", data, title="Yearly report")])
-    with acting(acme):
-        ingest_deliveries(source, SYSTEM, prepared)
-    settle()
-    document = makers.get(KnowledgeDocument, acme)
-    assert (document.title, document.state) == ("Yearly report", "ready")
 
 
 def test_pdf_pages_are_separate_chunks(acme: Account) -> None:

@@ -138,3 +138,11 @@ def test_only_shadow_rules_have_a_time_limit(monkeypatch: pytest.MonkeyPatch) ->
     matched = build_rule_set(RULES).match({"intent": "json"}, RuleViewer())
     assert [one.rule.name for one in matched.live] == ["any", "json", "except"]
     assert matched.shadow == ()
+
+
+def test_shadow_rules_are_evaluated_only_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = build_rule_set(RULES)
+    monkeypatch.delattr(matching, "_match_shadow")
+    matched = rules.match({"intent": "json"}, RuleViewer(), with_shadow=False)
+    assert [one.rule.name for one in matched.live] == ["any", "json", "except"]
+    assert matched.shadow == ()

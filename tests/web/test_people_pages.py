@@ -9,6 +9,8 @@ from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 
+from context.assembly.material import Section
+from context.models import ContextBody
 from context.models.archives import ArchiveScope
 from context.reports.person_records import SOURCES, count_rows, export_person
 from context.reports.sessions import list_sessions_of
@@ -19,7 +21,7 @@ from memory.actions.judgements import NewJudgement, judge
 from memory.models import Extraction, Judgement, MemoryExport, RankingComparison, Viewer
 from rules.models import RuleDecision
 from tests import makers
-from tests.context.builders import call
+from tests.context.builders import call, tool
 from tests.rules.builders import select
 from tests.web.pages import page
 
@@ -40,6 +42,10 @@ def mira(acme: Account, rival: Account) -> None:
         acme,
         [{"role": "user", "content": "When do you open?"}],
         within=ArchiveScope(conversation_id="tea-1", user_id="mira"),
+        tools=[tool("opening_hours")],
+        sections=[Section(name="facts", text="Fridays until eight.")],
+        sources=("memory",),
+        query="e-mail or phone calls",
     )
 
 
@@ -49,6 +55,7 @@ def test_the_page_counts_what_is_stored_about_a_person(reviewer: Client, max_que
         reviewer.get(PAGE, {"user": "mira"})
     text = page(reviewer.get(PAGE, {"user": "mira"}))
     assert makers.missing(text, "tea-1", "model calls", "tool results") == []
+    assert "parts of calls" not in text  # too slow to count
     assert "Export everything" not in text  # reviewers cannot export everything
     assert "Nothing stored" in reviewer.get(PAGE, {"user": "nobody"}).content.decode()
     assert "Enter a user ID" in reviewer.get(PAGE).content.decode()
@@ -68,6 +75,9 @@ def test_the_export_holds_everything_about_one_person_of_one_account(
     text = json.dumps(lines)
     assert "Prefers e-mail" in text
     assert "When do you open?" in text
+    parts = {line["id"] for line in lines if line["type"] == "call_part"}
+    assert parts == {str(body.pk) for body in makers.rows(ContextBody, acme)}
+    assert len(parts) == 4  # a message, a tool, a section and a memory
     assert "bees" not in text
     assert "secret" not in text
     [record] = makers.rows(MemoryExport, acme)
@@ -110,14 +120,14 @@ def test_what_is_exported_is_what_an_erasure_erases(admin: Client, acme: Account
     contents = ("on Sunday?", "at night?", "on Monday.", "When do you open?", "Prefers e-mail")
     assert makers.missing(text, *contents) == []
     with acting(acme):
-        counts = count_rows(acme.pk, "mira")
+        counts = count_rows(acme.pk, "mira", with_parts=True)
     assert sum(counts.values()) == len(text.splitlines())
     address = f"{reverse('memory:erase')}?user_id=mira"
     form = dict(re.findall(r'name="(ticket|count)" value="([^"]*)"', page(admin.get(address))))
     erased = admin.post(address, {**form, "typed": f"erase {form['count']}"})
     assert erased.status_code == 302
     with acting(acme):
-        assert set(count_rows(acme.pk, "mira").values()) == {0}
+        assert set(count_rows(acme.pk, "mira", with_parts=True).values()) == {0}
 
 
 def test_every_table_with_the_id_of_a_person_is_exported() -> None:

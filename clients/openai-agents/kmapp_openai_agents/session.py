@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
 from agents.items import TResponseInputItem
 from agents.memory.session_settings import SessionSettings, resolve_session_limit
-from kmapp_client import AsyncClient
+from kmapp_client import AsyncClient, KmappError
 
 AGENT = "openai-agents"
 PAGE = 200
@@ -48,7 +49,7 @@ class KmappSession:
         return items if most is None else items[len(items) - min(most, len(items)) :]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Append items, in several writes if there are many."""
+        """Append items, in several writes if there are many; if one fails, none of them stays."""
         if not items:
             return
         numbers = [memory["metadata"]["number"] for memory in await self._memories()]
@@ -61,7 +62,7 @@ class KmappSession:
             }
             for number, item in enumerate(items, start=first)
         ]
-        for block in split_nodes(nodes):
+        for number, block in enumerate(split_nodes(nodes)):
             body = {
                 "input_text": f"{len(block)} items of a session",
                 "agent_id": AGENT,
@@ -69,7 +70,25 @@ class KmappSession:
                 "visibility": "conversation",
                 "nodes": block,
             }
-            await self._client.request("POST", "/v1/memory/write", body)
+            try:
+                await self._client.request("POST", "/v1/memory/write", body)
+            except KmappError:
+                if number:
+                    await self._forget_batch(batch)
+                raise
+
+    async def _forget_batch(self, batch: str) -> None:
+        """Forget the stored items of a batch, unless that fails too."""
+        selection = {
+            "agent_id": AGENT,
+            "run_id": self.session_id,
+            "filters": {"metadata": {"batch": batch}},
+        }
+        confirmation = {"reason": "A later write of the same items failed."}
+        with suppress(KmappError):
+            counted = await self._client.request("POST", "/v1/memory/forget", selection)
+            confirmation["confirm_token"] = counted["confirm_token"] or ""
+            await self._client.request("POST", "/v1/memory/forget", {**selection, **confirmation})
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove and return the latest item, or None if there is none."""

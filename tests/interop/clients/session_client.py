@@ -5,6 +5,7 @@ import json
 import sys
 
 from agents.memory import Session, SessionSettings
+from kmapp_client import KmappError
 from kmapp_openai_agents import KmappSession
 
 url, key = sys.argv[1:3]
@@ -46,6 +47,12 @@ async def main() -> None:
     seen["pairs"] = sorted(pairs, key=lambda pair: pair[0]["call_id"]) == turns
     await many.add_items([call])
     seen["last"] = (await many.get_items())[-1] == call
+    rejected = [items[0], {"role": "user", "content": "x" * 3_000_000}]
+    try:
+        await many.add_items(rejected)
+    except KmappError as error:
+        seen["rejected"] = error.status
+    seen["undone"] = (await many.get_items())[-1] == call
     await many.close()
     await session.close()
     await other.close()
