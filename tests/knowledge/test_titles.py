@@ -40,8 +40,9 @@ def test_retried_file_has_its_own_title(acme: Account, monkeypatch: pytest.Monke
         patched.setattr(parse_documents, "find_format", lambda *_: None)
         deliver(acme, {"a.html": titled_page("Report 2025")})
         settle()
+        document = makers.get(KnowledgeDocument, acme)
         for _ in range(2):
-            document = makers.get(KnowledgeDocument, acme)
+            document.refresh_from_db()
             assert (document.title, document.state) == ("Report 2024", "failed")
             with acting(acme):
                 retry_document(acme.pk, document.pk)
