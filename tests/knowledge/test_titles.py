@@ -42,7 +42,7 @@ def test_retried_file_has_its_own_title(acme: Account, monkeypatch: pytest.Monke
         settle()
         document = makers.get(KnowledgeDocument, acme)
         for _ in range(2):
-            document.refresh_from_db()
+            document = makers.get(KnowledgeDocument, acme)
             assert (document.title, document.state) == ("Report 2024", "failed")
             with acting(acme):
                 retry_document(acme.pk, document.pk)
