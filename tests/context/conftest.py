@@ -3,6 +3,7 @@
 import pytest
 from rest_framework.test import APIClient
 
+import context.api.urls  # noqa: F401 - the API reads the names of SOURCES, which tests replace
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.text import tokens
 from tests.agent import Agent
