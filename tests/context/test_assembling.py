@@ -186,7 +186,7 @@ def test_narrower_tools_restore_snippets(agent: Agent) -> None:
     assert "by the pond" in answer["messages"][-2]["content"]
 
 
-def test_anthropic_format_is_kept(agent: Agent) -> None:
+def test_anthropic_format_is_preserved(agent: Agent) -> None:
     tools = [{"name": "look", "input_schema": {"type": "object", "properties": {}}}]
     messages = [{"role": "user", "content": "Hello."}]
     moving = [{"name": "clock", "text": "It is nine.", "stable": False}]

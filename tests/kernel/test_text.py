@@ -66,7 +66,7 @@ def test_text_without_words_has_no_terms(text: str) -> None:
     assert terms(text) == []
 
 
-def test_names_and_letters_that_look_like_contractions_are_kept() -> None:
+def test_names_and_letters_that_look_like_contractions_are_preserved() -> None:
     assert terms("Don won vitamin D") == ["don", "won", "vitamin", "d"]
 
 

@@ -145,7 +145,7 @@ def test_entities_are_linked_to_their_mentions(agent: Agent, acme: Account) -> N
     assert rows(acme) == before
 
 
-def test_written_edge_is_kept(agent: Agent, acme: Account) -> None:
+def test_written_edge_stays(agent: Agent, acme: Account) -> None:
     nodes = [{"client_id": str(n), "text": text, **ANN} for n, text in enumerate(TRAIN)]
     ends = {"src": {"client_id": "1"}, "dst": {"client_id": "0"}}
     edge = {"type": "related_to", "weight": 0.9, **ends}

@@ -76,7 +76,7 @@ def test_forgetting_is_idempotent(writer: Agent, other: Agent) -> None:
     )
 
 
-def test_given_owner_must_match(writer: Agent, other: Agent) -> None:
+def test_named_owner_must_match(writer: Agent, other: Agent) -> None:
     pk = store(writer, user_id="ann", run_id="r")
     reads(other, pk, 200, user_id="ann")
     reads(other, pk, 404, user_id="bob")

@@ -134,7 +134,7 @@ def test_hostile_json_is_no_server_error(reviewer: Client, hostile: Any) -> None
             assert reviewer.post(address, form).status_code in (200, 302, 409, 422)
 
 
-def test_lines_are_added_and_kept(reviewer: Client) -> None:
+def test_another_line_is_added(reviewer: Client) -> None:
     body = check(reviewer, submission(step="more"))
     assert body.count('name="if_path"') == 4
     assert page(reviewer.post("/rules/new/", submission(step="more"))).count('name="if_path"') == 4

@@ -112,7 +112,7 @@ def test_rejects_ambiguous_rows(rows: list[Row], reason: str) -> None:
         build_condition(rows)
 
 
-def test_parts_outside_the_form_are_kept() -> None:
+def test_parts_outside_the_form_are_preserved() -> None:
     agreed = {
         "if": {"$or": [{"a": 1}, {"b": 2}]},
         "then": {"tool": {"deny": ["x"]}, "extensions": {"tone": "warm"}},
