@@ -16,7 +16,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, Membership, User
-from kmapp.database.cursors import fetch_as
+from kmapp.database.raw_sql import fetch_as
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
 

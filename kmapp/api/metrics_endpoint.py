@@ -24,7 +24,7 @@ from rest_framework.request import Request
 
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView
-from kmapp.database.cursors import fetch_all
+from kmapp.database.raw_sql import fetch_all
 from kmapp.outbox.registry import get_subscription
 
 log = structlog.get_logger()

@@ -1,6 +1,6 @@
 """Named advisory locks of PostgreSQL."""
 
-from kmapp.database.cursors import fetch_all
+from kmapp.database.raw_sql import fetch_all
 
 ADVISORY_LOCK_SQL = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 

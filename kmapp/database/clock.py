@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 
 from django.db.models import DateTimeField, Func
 
-from kmapp.database.cursors import fetch_all
+from kmapp.database.raw_sql import fetch_all
 
 MAX_CLOCK_DRIFT = timedelta(minutes=1)
 FORWARD_JUMP_DELAY = timedelta(days=1)

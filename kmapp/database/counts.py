@@ -6,7 +6,7 @@ from typing import Any
 from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet
 
-from kmapp.database.cursors import fetch_all
+from kmapp.database.raw_sql import fetch_all
 
 
 def count_querysets(querysets: Mapping[str, QuerySet[Any, Any]]) -> dict[str, int]:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import Model
 
-from kmapp.database.cursors import fetch_all
+from kmapp.database.raw_sql import fetch_all
 
 RowIds: TypeAlias = Mapping[type[Model], Collection[UUID]]
 

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
-from kmapp.database.cursors import fetch_all
+from kmapp.database.raw_sql import fetch_all
 from kmapp.errors import ReadOnly
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head
 from kmapp.ledger.checkpoint_file import get_checkpoint_file

@@ -18,7 +18,7 @@ from django.db import connection
 from prometheus_client import Counter
 
 from kmapp.accounts.models import SealedModel
-from kmapp.database.cursors import fetch_all
+from kmapp.database.raw_sql import fetch_all
 from kmapp.ledger import models
 from kmapp.ledger.canonical import digest_encoded, encode_canonical
 from kmapp.ledger.models import Mismatch

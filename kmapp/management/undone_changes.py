@@ -10,7 +10,7 @@ from uuid import UUID
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey, Invitation, Membership, User
-from kmapp.database.cursors import fetch_all
+from kmapp.database.raw_sql import fetch_all
 from kmapp.ledger.chain import Head
 from kmapp.ledger.checkpoint_status import load_heads
 from kmapp.management.accounts import list_all_accounts

@@ -8,8 +8,8 @@ from uuid import UUID
 from django.utils import timezone
 
 from kmapp.accounts.models import User
-from kmapp.database.cursors import fetch_all
 from kmapp.database.ids import uuid7
+from kmapp.database.raw_sql import fetch_all
 from kmapp.notifications.kinds import EventKind, find_kind
 from kmapp.notifications.models import Notification, NotificationRead, NotificationSettings
 from kmapp.outbox.actions import Task, publish

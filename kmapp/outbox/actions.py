@@ -16,8 +16,8 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from kmapp.accounts.acting import acting
 from kmapp.database.bulk_insert import Insert
-from kmapp.database.cursors import fetch_all, prepared_cursor
 from kmapp.database.ids import uuid7
+from kmapp.database.raw_sql import fetch_all, prepared_cursor
 from kmapp.errors import ReadOnly
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.outbox.host_lock import HostLocks

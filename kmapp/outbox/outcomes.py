@@ -10,7 +10,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 from prometheus_client import Counter
 
-from kmapp.database.cursors import fetch_all
+from kmapp.database.raw_sql import fetch_all
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import (
     Job,

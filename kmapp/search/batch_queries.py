@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from uuid import UUID
 
-from kmapp.database.cursors import fetch_all
 from kmapp.database.ids import IdText
+from kmapp.database.raw_sql import fetch_all
 from kmapp.search.queries import (
     AllowedObjects,
     Collection,

@@ -20,7 +20,7 @@ from django.db.models import Count, Exists, OuterRef
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
-from kmapp.database.cursors import fetch_all
+from kmapp.database.raw_sql import fetch_all
 from kmapp.errors import Conflict
 from kmapp.outbox.registry import compute_retry_delay
 from kmapp.providers import actions as models

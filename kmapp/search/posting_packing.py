@@ -10,7 +10,7 @@ from uuid import UUID
 
 from kmapp.accounts.acting import acting
 from kmapp.database.advisory_locks import lock_until_commit, try_lock_until_commit
-from kmapp.database.cursors import binary_cursor, fetch_all
+from kmapp.database.raw_sql import binary_cursor, fetch_all
 from kmapp.search.code_packing import remove_packed_codes
 from kmapp.search.packed_arrays import NUMBER, ArrayTable, Key, build_lock_name
 from kmapp.search.postings import BLOCK, POSTING, pack

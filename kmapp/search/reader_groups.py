@@ -10,8 +10,8 @@ from uuid import UUID
 
 import numpy as np
 
-from kmapp.database.cursors import binary_cursor, fetch_all
 from kmapp.database.ids import IdText
+from kmapp.database.raw_sql import binary_cursor, fetch_all
 from kmapp.search import queries
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.packed_arrays import unpack_numbers

@@ -18,7 +18,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connectio
 from prometheus_client import Counter
 
 from kmapp.accounts.acting import acting
-from kmapp.database.cursors import fetch_all
+from kmapp.database.raw_sql import fetch_all
 
 log = structlog.get_logger()
 ALIAS = "replica"  # of the database in the settings

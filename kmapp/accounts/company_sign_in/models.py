@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Membership, SameAccountKey, SealedModel, User
 from kmapp.accounts.permissions import ROLE_PERMISSIONS, Role
-from kmapp.database.cursors import fetch_as
+from kmapp.database.raw_sql import fetch_as
 from kmapp.security.egress.allowed_urls import MAX_LENGTH
 
 

@@ -9,8 +9,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.database.cursors import fetch_all
 from kmapp.database.ids import uuid7
+from kmapp.database.raw_sql import fetch_all
 
 LAST_CHARACTER = "\U0010ffff"  # sorts after all others
 

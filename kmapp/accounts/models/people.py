@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models.accounts import AccountOwned, AccountQuerySet, SealedModel
-from kmapp.database.cursors import fetch_as
 from kmapp.database.ids import uuid7
+from kmapp.database.raw_sql import fetch_as
 
 
 class User(AbstractUser):

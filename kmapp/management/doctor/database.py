@@ -7,7 +7,7 @@ import psycopg
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 
-from kmapp.database.cursors import fetch_all
+from kmapp.database.raw_sql import fetch_all
 from kmapp.management.doctor.registry import Finding, check, error, ok, warning
 from kmapp.runtime import env
 from kmapp.search import replica

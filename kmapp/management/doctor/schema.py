@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
 from kmapp.accounts.row_level_security import get_app_role
-from kmapp.database.cursors import fetch_all
+from kmapp.database.raw_sql import fetch_all
 from kmapp.management.doctor.registry import Finding, check, error, join_names, ok
 from kmapp.providers.active_models import models_in_use
 from kmapp.search.model_switch import list_indexes

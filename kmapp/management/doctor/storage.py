@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from kmapp.accounts.models import account_ids
-from kmapp.database.cursors import fetch_all
+from kmapp.database.raw_sql import fetch_all
 from kmapp.ledger.checkpoint_status import find_unsigned_since, list_deviations
 from kmapp.ledger.fsck import Findings
 from kmapp.ledger.fsck.checkpoints import load_public_keys, read_checkpoints
