@@ -1,6 +1,8 @@
 """manage.py outbox: list pending and failed jobs, and retry them."""
 
-from argparse import ArgumentParser
+import re
+from argparse import ArgumentParser, ArgumentTypeError
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -10,12 +12,14 @@ from django.db.models import Count
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.management.accounts import list_accounts
-from kmapp.management.confirmation import confirm, parse_duration
+from kmapp.management.confirmation import confirm
 from kmapp.outbox import actions
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
 from kmapp.outbox.purge import purge_account
 
 ERROR_WIDTH = 100
+_DURATION = re.compile(r"\A(\d+)([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 class Command(BaseCommand):
@@ -35,7 +39,7 @@ class Command(BaseCommand):
         replay.add_argument("--yes", action="store_true", help="do not ask for confirmation")
         purge = verbs.add_parser("purge", help="delete events whose jobs are all finished")
         purge.add_argument("--account", metavar="SLUG")
-        purge.add_argument("--older-than", type=parse_duration, required=True, metavar="30d")
+        purge.add_argument("--older-than", type=_parse_duration, required=True, metavar="30d")
 
     def handle(self, *args: Any, **options: Any) -> None:
         getattr(self, options["verb"])(**options)
@@ -92,3 +96,12 @@ def _add_filters(parser: ArgumentParser) -> None:
 def _filter_deliveries(account: Account, handler: str | None) -> DeliveryQuerySet:
     rows = Delivery.objects.of(account)
     return rows.filter(handler__contains=handler) if handler else rows
+
+
+def _parse_duration(text: str) -> timedelta:
+    match = _DURATION.fullmatch(text)
+    if not match:
+        raise ArgumentTypeError(
+            f"{text!r} is not a duration. Use a number with s, m, h, d or w, for example 30d."
+        )
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
