@@ -10,7 +10,16 @@ import structlog
 log = structlog.get_logger()
 MAX_NAMES = 5
 # In the order of the output. A check comes after those that it needs.
-MODULES = ("versions", "configuration", "database", "schema", "connections", "storage", "jobs")
+MODULES = (
+    "versions",
+    "configuration",
+    "database",
+    "schema",
+    "connections",
+    "storage",
+    "ledger",
+    "jobs",
+)
 
 
 class Level(StrEnum):

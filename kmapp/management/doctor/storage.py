@@ -1,4 +1,4 @@
-"""Disk space, backups and checkpoints."""
+"""Disk space and backups."""
 
 import os
 import shutil
@@ -7,14 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from django.conf import settings
-from django.utils import timezone
 
-from kmapp.accounts.models import account_ids
 from kmapp.database.raw_sql import fetch_all
-from kmapp.ledger.checkpoint_status import find_unsigned_since, list_deviations
-from kmapp.ledger.fsck import Findings
-from kmapp.ledger.fsck.checkpoints import load_public_keys, read_checkpoints
-from kmapp.ledger.signing import get_public_keys_path
 from kmapp.management.doctor.registry import Finding, check, error, ok, warning
 from kmapp.runtime import env
 from kmapp.runtime.embedded.wal_archive import list_base_backups
@@ -22,7 +16,6 @@ from kmapp.runtime.embedded.wal_archive import list_base_backups
 GIGABYTE = 1024**3
 SPACE_WARNING, SPACE_ERROR = 5 * GIGABYTE, GIGABYTE
 BACKUP_AGE = timedelta(days=8)  # a weekly backup, and a day for it
-CHECKPOINT_AGE = timedelta(minutes=5)  # commits are signed within seconds
 
 
 @check("disk")
@@ -85,48 +78,6 @@ def check_archive() -> Iterator[Finding]:
         )
     elif age and age <= BACKUP_AGE:
         yield ok(f"PostgreSQL archives; the newest base backup is {format_age(age)} old")
-
-
-@check("checkpoint signatures")
-def check_signatures() -> Iterator[Finding]:
-    """Verify the signature of each checkpoint with the code of fsck."""
-    findings = Findings()
-    path = get_public_keys_path(settings.CHECKPOINT_KEY_FILE)
-    read_checkpoints(
-        settings.CHECKPOINT_FILE, load_public_keys([path] if path.exists() else []), findings
-    )
-    if findings.found:
-        first = findings.problems[0].message
-        yield error(
-            f"{findings.found} checkpoints do not verify: {first}",
-            f"Run {settings.COMMAND} fsck, and compare the file with your copy of it.",
-        )
-    else:
-        yield ok(f"{findings.checkpoints} checkpoints verify")
-
-
-@check("ledger", needs="migrations")
-def check_ledger() -> Iterator[Finding]:
-    """Compare all chains with their signed heads, and look for commits that wait for one."""
-    behind = list_deviations()
-    for chain in behind:
-        yield error(
-            f"account {chain.account_id} {chain}",
-            f"Run {settings.COMMAND} fsck and put the newest copy of the database back. If there is"
-            f" none, accept this state: {settings.COMMAND} accept_ledger.",
-        )
-    broken = {chain.account_id for chain in behind}
-    times = [
-        time for each in account_ids() if each not in broken and (time := find_unsigned_since(each))
-    ]
-    oldest = timezone.now() - min(times) if times else timedelta(0)
-    if oldest > CHECKPOINT_AGE:
-        yield error(
-            f"commits have waited {format_age(oldest)} for a checkpoint",
-            f"Check the scheduler and the worker, or run {settings.COMMAND} checkpoint.",
-        )
-    elif not behind:
-        yield ok("every chain contains its signed head; checkpoints are recent")
 
 
 def format_age(age: timedelta) -> str:
