@@ -7,13 +7,13 @@ from celery import shared_task
 from context.actions.archives import remove_expired_archives
 from context.actions.backfill_markers import backfill_markers
 from context.actions.retention import remove_expired_inputs
-from kmapp.accounts.sweep import sweep
+from kmapp.accounts.for_each_account import run_for_each_account
 
 
 @shared_task
 def delete_expired_archives() -> int:
     """Delete expired tool results and inputs. Return their number."""
-    return sum(sweep(_remove_expired))
+    return sum(run_for_each_account(_remove_expired))
 
 
 def _remove_expired(account_id: UUID) -> int:

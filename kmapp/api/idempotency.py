@@ -24,7 +24,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
-from kmapp.accounts.sweep import sweep
+from kmapp.accounts.for_each_account import run_for_each_account
 from kmapp.api.errors import translate_error
 from kmapp.api.models import IdempotentRequest
 from kmapp.database.clock import SteadyTime
@@ -165,7 +165,7 @@ def run_once(
 
 
 def delete_expired_responses() -> int:
-    return sum(sweep(_delete_expired))
+    return sum(run_for_each_account(_delete_expired))
 
 
 def _delete_expired(account_id: UUID) -> int:

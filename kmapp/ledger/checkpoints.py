@@ -11,8 +11,8 @@ import structlog
 from django.conf import settings
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.for_each_account import run_for_each_account
 from kmapp.accounts.models import account_ids
-from kmapp.accounts.sweep import sweep
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head, Problem, verify_links
 from kmapp.ledger.checkpoint_file import get_checkpoint_file
 from kmapp.ledger.checkpoint_status import find_last_signed, find_newest_checkpoint, load_heads
@@ -65,7 +65,7 @@ def sign_all_heads() -> list[SigningResult]:
                 log.error("ledger_broken", account=str(each.account_id), seq=each.problem.seq)
                 report_problem(each.account_id, each.problem)
     finally:  # heads of other chains are signed even if one chain could not be read
-        sweep(_copy_to_database)
+        run_for_each_account(_copy_to_database)
     return outcomes
 
 
@@ -101,7 +101,9 @@ def _sign_heads(accounts: Iterable[UUID], *, limit: float) -> list[SigningResult
     outcomes: list[SigningResult] = []
     with lock_for_signing(settings.CHECKPOINT_FILE):
         try:
-            sweep(lambda each: outcomes.extend(_find_unsigned_head(each, limit)), accounts)
+            run_for_each_account(
+                lambda each: outcomes.extend(_find_unsigned_head(each, limit)), accounts
+            )
         finally:
             statements = [
                 Statement(

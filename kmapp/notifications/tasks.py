@@ -2,11 +2,11 @@
 
 from celery import shared_task
 
-from kmapp.accounts.sweep import sweep
+from kmapp.accounts.for_each_account import run_for_each_account
 from kmapp.notifications.digests import refresh_account
 
 
 @shared_task
 def refresh_notifications() -> int:
     """Close what is resolved, and enqueue the digests that are due; return their number."""
-    return sum(sweep(refresh_account))
+    return sum(run_for_each_account(refresh_account))

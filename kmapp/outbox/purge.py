@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.sweep import sweep
+from kmapp.accounts.for_each_account import run_for_each_account
 from kmapp.database.clock import SteadyTime
 from kmapp.outbox.models import Delivery, OutboxEvent
 
@@ -33,4 +33,4 @@ def purge_account(account_id: UUID, older_than: timedelta) -> int:
 
 
 def purge_all(*, older_than: timedelta) -> int:
-    return sum(sweep(lambda account_id: purge_account(account_id, older_than)))
+    return sum(run_for_each_account(lambda account_id: purge_account(account_id, older_than)))

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from celery import shared_task
 
-from kmapp.accounts.sweep import sweep
+from kmapp.accounts.for_each_account import run_for_each_account
 from kmapp.search.code_packing import list_uncoded, pack_codes
 from kmapp.search.posting_packing import MIN_PACKED, list_unpacked, pack_recent, purge_removed
 
@@ -14,13 +14,13 @@ from kmapp.search.posting_packing import MIN_PACKED, list_unpacked, pack_recent,
 @shared_task
 def pack_postings() -> int:
     """Pack the recent documents of all collections that have many, and return their number."""
-    return _sweep_collections(list_unpacked(), _purge_and_pack)
+    return _pack_collections(list_unpacked(), _purge_and_pack)
 
 
 @shared_task
 def pack_vector_codes() -> int:
     """Pack the codes of all collections where many documents wait, and return their number."""
-    return _sweep_collections(list_uncoded(MIN_PACKED), pack_codes)
+    return _pack_collections(list_uncoded(MIN_PACKED), pack_codes)
 
 
 def _purge_and_pack(account_id: UUID, collection: str) -> int:
@@ -28,7 +28,7 @@ def _purge_and_pack(account_id: UUID, collection: str) -> int:
     return pack_recent(account_id, collection)
 
 
-def _sweep_collections(rows: Iterable[tuple[UUID, str]], pack: Callable[[UUID, str], int]) -> int:
+def _pack_collections(rows: Iterable[tuple[UUID, str]], pack: Callable[[UUID, str], int]) -> int:
     """Pack each collection of each account, and return the sum of the results."""
     collections = defaultdict[UUID, list[str]](list)
     for account_id, collection in rows:
@@ -37,4 +37,4 @@ def _sweep_collections(rows: Iterable[tuple[UUID, str]], pack: Callable[[UUID, s
     def pack_account(account_id: UUID) -> int:
         return sum(pack(account_id, collection) for collection in collections[account_id])
 
-    return sum(sweep(pack_account, collections))
+    return sum(run_for_each_account(pack_account, collections))

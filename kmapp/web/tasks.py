@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from kmapp.accounts.sweep import sweep
+from kmapp.accounts.for_each_account import run_for_each_account
 from kmapp.web import sessions
 from kmapp.web.statistics.daily import record_days
 from kmapp.web.statistics.system import take_sample
@@ -15,7 +15,7 @@ def sample_system() -> None:
 
 @shared_task
 def record_daily_statistics() -> None:
-    sweep(record_days)
+    run_for_each_account(record_days)
 
 
 @shared_task

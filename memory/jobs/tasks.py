@@ -4,7 +4,7 @@ from uuid import UUID
 
 from celery import shared_task
 
-from kmapp.accounts.sweep import sweep
+from kmapp.accounts.for_each_account import run_for_each_account
 from memory.actions.enqueue import enqueue_topic_growth
 from memory.actions.retention import apply_retention
 from memory.actions.shadow_comparisons import remove_old_comparisons, store_observations
@@ -14,25 +14,25 @@ from memory.actions.tiers import demote_unused_entries, flush_access_counts
 @shared_task
 def forget_expired_memories() -> int:
     """Forget memories past their retention in all accounts, and return how many."""
-    return sum(sweep(_forget_expired))
+    return sum(run_for_each_account(_forget_expired))
 
 
 @shared_task
 def demote_unused_memories() -> int:
     """Move memories without recent recalls one tier down, and return how many."""
-    return sum(sweep(demote_unused_entries))
+    return sum(run_for_each_account(demote_unused_entries))
 
 
 @shared_task
 def enqueue_topic_growths() -> None:
     """Enqueue the growth of topics for every account with new memories."""
-    sweep(enqueue_topic_growth)
+    run_for_each_account(enqueue_topic_growth)
 
 
 @shared_task
 def store_access_counts() -> int:
     """Store the counted recalls of all accounts, and return their number."""
-    return sum(sweep(_store_counts))
+    return sum(run_for_each_account(_store_counts))
 
 
 def _forget_expired(account_id: UUID) -> int:

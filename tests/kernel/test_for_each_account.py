@@ -12,10 +12,10 @@ from django.db import connection
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
-from kmapp.accounts import sweep as sweep_module
+from kmapp.accounts import for_each_account
 from kmapp.accounts.acting import acting
+from kmapp.accounts.for_each_account import AccountsFailed, run_for_each_account
 from kmapp.accounts.models import Account, account_ids
-from kmapp.accounts.sweep import SweepFailed, sweep
 from kmapp.errors import ReadOnly
 from memory.jobs import tasks
 
@@ -66,7 +66,7 @@ def test_failing_account_does_not_block_the_next(
             served: list[UUID] = []
             patch.setattr(function, failing(served, getattr(import_module(module), name)))
             module, name = task.rsplit(".", 1)
-            with pytest.raises(SweepFailed, match="1 of 2 accounts"):
+            with pytest.raises(AccountsFailed, match="1 of 2 accounts"):
                 getattr(import_module(module), name)()
             assert served == account_ids()
 
@@ -84,16 +84,16 @@ def test_failing_step_does_not_block_the_other(
     other = Mock(return_value=0)
     monkeypatch.setattr(tasks, failing_step, failing([], lambda account_id: 0))
     monkeypatch.setattr(tasks, other_step, other)
-    with pytest.raises(SweepFailed, match="1 of 1 accounts"):
+    with pytest.raises(AccountsFailed, match="1 of 1 accounts"):
         getattr(tasks, task)()
     other.assert_called_once_with(acme.pk)
 
 
 def test_failing_account_is_logged_and_counted(acme: Account, rival: Account) -> None:
-    assert sweep(lambda account_id: account_id) == account_ids()
+    assert run_for_each_account(lambda account_id: account_id) == account_ids()
     before, first = unserved(), account_ids()[0]
-    with capture_logs() as lines, pytest.raises(SweepFailed) as refused:
-        sweep(failing([], lambda account_id: account_id))
+    with capture_logs() as lines, pytest.raises(AccountsFailed) as refused:
+        run_for_each_account(failing([], lambda account_id: account_id))
     assert isinstance(refused.value.__cause__, Failed)
     assert [(each["account"], each["exc_info"]) for each in lines] == [(str(first), True)]
     assert unserved() == before + 1
@@ -107,7 +107,7 @@ def test_read_only_account_is_skipped(acme: Account, rival: Account) -> None:
             raise ReadOnly("Its ledger is older than its checkpoint.", retry_after=60)
         return account_id
 
-    assert sweep(serve) == account_ids()[1:]
+    assert run_for_each_account(serve) == account_ids()[1:]
     assert unserved() == before
 
 
@@ -119,21 +119,21 @@ def test_timed_out_task_stops(acme: Account, rival: Account) -> None:
         raise SoftTimeLimitExceeded
 
     with pytest.raises(SoftTimeLimitExceeded):
-        sweep(slow)
+        run_for_each_account(slow)
     assert len(served) == 1
 
 
 @pytest.mark.usefixtures("committed")
-def test_sweep_pauses_while_the_database_is_unreachable(
+def test_pauses_while_the_database_is_unreachable(
     acme: Account, rival: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One log line for the outage; then it continues with the account where it stopped."""
     served: list[UUID] = []
     reachable = iter([False, False])
-    is_reachable = sweep_module._is_reachable  # noqa: SLF001
-    monkeypatch.setattr(sweep_module, "_is_reachable", lambda: next(reachable, is_reachable()))
+    is_reachable = for_each_account._is_reachable  # noqa: SLF001
+    monkeypatch.setattr(for_each_account, "_is_reachable", lambda: next(reachable, is_reachable()))
     pauses: list[float] = []
-    monkeypatch.setattr(sweep_module, "sleep", pauses.append)
+    monkeypatch.setattr(for_each_account, "sleep", pauses.append)
 
     def serve(account_id: UUID) -> UUID:
         served.append(account_id)
@@ -143,8 +143,8 @@ def test_sweep_pauses_while_the_database_is_unreachable(
         return account_id
 
     with capture_logs() as lines:
-        assert sweep(serve) == account_ids()
+        assert run_for_each_account(serve) == account_ids()
     first, second = account_ids()
     assert served == [first, first, second]
     assert [each["event"] for each in lines] == ["sweep_paused", "sweep_resumed"]
-    assert pauses == [sweep_module.RETRY_SECONDS] * 2
+    assert pauses == [for_each_account.RETRY_SECONDS] * 2

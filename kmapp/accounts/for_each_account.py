@@ -1,6 +1,6 @@
 """Running a function for every account, so that one failure does not stop the others.
 
-While the database is unreachable, a sweep waits, and then continues with the same account.
+While the database is unreachable, the run waits, and then continues with the same account.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,11 +26,13 @@ T = TypeVar("T")
 log = structlog.get_logger()
 
 
-class SweepFailed(Exception):
+class AccountsFailed(Exception):
     """At least one account failed; the log has the account and the traceback of each."""
 
 
-def sweep(run: Callable[[UUID], T], accounts: Iterable[UUID] | None = None) -> list[T]:
+def run_for_each_account(
+    run: Callable[[UUID], T], accounts: Iterable[UUID] | None = None
+) -> list[T]:
     """Return the results of `run` for each account; raise at the end if any of them failed.
 
     `accounts` are by default all of them.
@@ -50,7 +52,7 @@ def sweep(run: Callable[[UUID], T], accounts: Iterable[UUID] | None = None) -> l
             failures.append(error)
     if failures:
         message = f"{len(failures)} of {len(accounts)} accounts failed. See the log for each."
-        raise SweepFailed(message) from failures[0]
+        raise AccountsFailed(message) from failures[0]
     return results
 
 
