@@ -21,15 +21,8 @@ from kmapp.api import heartbeats
 from kmapp.ledger.checkpoints import sign_all_heads
 from kmapp.ledger.models import Commit
 from kmapp.ledger.signing import Statement, append_statements, load_signing_key, sign_statement
-from kmapp.management.doctor import (
-    configuration,
-    database,
-    jobs,
-    ledger,
-    registry,
-    storage,
-    versions,
-)
+from kmapp.management.doctor import configuration, database, jobs, registry, storage, versions
+from kmapp.management.doctor.ledger import check_ledger, check_signatures
 from kmapp.management.doctor.registry import CheckFunction, Level, run_checks
 from kmapp.outbox.models import Delivery
 from kmapp.runtime import env
@@ -198,10 +191,10 @@ def test_backups_and_disk(settings: Settings, monkeypatch: pytest.MonkeyPatch) -
 def test_checkpoints(acme: Account, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     makers.write(acme, "Tea at nine.")
     sign_all_heads()
-    assert [finding.split()[0] for finding in run(ledger.check_ledger)] == ["OK"]
+    assert [finding.split()[0] for finding in run(check_ledger)] == ["OK"]
     makers.write(acme, "Coffee at ten.")
-    monkeypatch.setattr(ledger, "CHECKPOINT_AGE", timedelta(seconds=-1))
-    [finding] = run(ledger.check_ledger)
+    monkeypatch.setattr("kmapp.management.doctor.ledger.CHECKPOINT_AGE", timedelta(seconds=-1))
+    [finding] = run(check_ledger)
     assert finding.startswith("ERROR commits have waited")
     with acting(acme):
         last = Commit.objects.of(acme).last_seq()
@@ -210,11 +203,11 @@ def test_checkpoints(acme: Account, settings: Settings, monkeypatch: pytest.Monk
         account=acme.pk, seq=last + 9, commit_hash="0" * 64, created_at=timezone.now()
     )
     append_statements(settings.CHECKPOINT_FILE, [sign_statement(key, later)])
-    assert any(f"commit {last + 9} was signed" in each for each in run(ledger.check_ledger))
-    assert run(ledger.check_signatures)[0].startswith("OK")
+    assert any(f"commit {last + 9} was signed" in each for each in run(check_ledger))
+    assert run(check_signatures)[0].startswith("OK")
     text = settings.CHECKPOINT_FILE.read_text()
     settings.CHECKPOINT_FILE.write_text(text.replace("0" * 64, "1" * 64))
-    [finding] = run(ledger.check_signatures)
+    [finding] = run(check_signatures)
     assert finding.startswith("ERROR 1 checkpoints do not verify")
 
 
