@@ -22,8 +22,8 @@ from kmapp.database.erasure_locks import lock_for_erasure, lock_remaining
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, clear_error_messages, publish
 from kmapp.providers.active_models import models_in_use
-from kmapp.search.actions import Part, await_vectors, drop_vectors
 from kmapp.search.document_index import index_documents, remove_documents
+from kmapp.search.vector_storage import Part, await_vectors, drop_vectors
 from kmapp.security.pii import redact, redact_json
 
 EMBED = "context.archive.embed"

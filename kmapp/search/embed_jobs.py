@@ -10,14 +10,14 @@ from kmapp.accounts.acting import acting
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import BadVectors
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.actions import (
+from kmapp.search.registry import EmbedObjects
+from kmapp.search.vector_storage import (
     EmbeddedPart,
     Part,
     drop_vectors,
     find_vectors_of_equal_texts,
     store_vectors,
 )
-from kmapp.search.registry import EmbedObjects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,12 +11,12 @@ from kmapp.accounts.acting import acting
 from kmapp.database.ids import uuid7
 from kmapp.providers.active_models import models_in_use
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.actions import await_vectors
 from kmapp.search.document_index import index_documents
 from kmapp.search.embed_jobs import Text, embed_for_all_models, embed_objects
 from kmapp.search.models import Vector
 from kmapp.search.passages import Template, render_parts, render_with_predecessor
 from kmapp.search.registry import register_source
+from kmapp.search.vector_storage import await_vectors
 from memory.actions.enqueue import EMBED_CONTEXT, TRIAGE, enqueue_embeddings, enqueue_entries
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import COLD, COLLECTION, CONTEXT_COLLECTION

@@ -14,7 +14,6 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.providers.active_models import active_model
 from kmapp.search import code_packing, queries, reader_groups
-from kmapp.search.actions import EmbeddedPart, Part, store_vectors
 from kmapp.search.code_packing import list_uncoded, pack_codes
 from kmapp.search.models import CodeCentre, IndexedDocument, PackedCodes, PackedReaderGroup, Vector
 from kmapp.search.packed_arrays import unpack_numbers
@@ -22,6 +21,7 @@ from kmapp.search.posting_packing import pack_recent, purge_removed
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector
 from kmapp.search.tasks import pack_vector_codes
 from kmapp.search.vector_codes import Coder
+from kmapp.search.vector_storage import EmbeddedPart, Part, store_vectors
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
 from memory.actions import review
