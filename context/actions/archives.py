@@ -23,7 +23,7 @@ from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, clear_error_messages, publish
 from kmapp.providers.active_models import models_in_use
 from kmapp.search.document_index import index_documents, remove_documents
-from kmapp.search.vector_storage import Part, await_vectors, drop_vectors
+from kmapp.search.vector_storage import TextPart, await_vectors, drop_vectors
 from kmapp.security.pii import redact, redact_json
 
 EMBED = "context.archive.embed"
@@ -108,7 +108,7 @@ def _enqueue_embeddings(
 ) -> None:
     if not archives:
         return
-    parts = [Part(object_id=row.pk, part=0, text_sha256="") for row in archives]
+    parts = [TextPart(object_id=row.pk, part=0, text_sha256="") for row in archives]
     for model in models_in_use():
         await_vectors(account_id, COLLECTION, model.pk, parts, is_equal_text=False)
     payloads = {f"{row.pk}:{commit.id}": {"archive": str(row.pk)} for row in archives}

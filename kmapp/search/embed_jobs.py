@@ -13,7 +13,7 @@ from kmapp.providers.models import EmbeddingModel
 from kmapp.search.registry import EmbedObjects
 from kmapp.search.vector_storage import (
     EmbeddedPart,
-    Part,
+    TextPart,
     drop_vectors,
     find_vectors_of_equal_texts,
     store_vectors,
@@ -23,13 +23,13 @@ from kmapp.search.vector_storage import (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
     collection: str
-    part: Part
+    part: TextPart
     text: str
 
     @classmethod
     def of(cls, collection: str, object_id: UUID, number: int, text: str) -> Self:
         sha256 = hashlib.sha256(text.encode()).hexdigest()
-        part = Part(object_id=object_id, part=number, text_sha256=sha256)
+        part = TextPart(object_id=object_id, part=number, text_sha256=sha256)
         return cls(collection=collection, part=part, text=text)
 
 

@@ -14,7 +14,7 @@ from kmapp.search.models import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class TextPart:
     object_id: UUID
     part: int
     text_sha256: str
@@ -24,7 +24,7 @@ def await_vectors(
     account_id: UUID,
     collection: str,
     model_id: int,
-    parts: Sequence[Part],
+    parts: Sequence[TextPart],
     *,
     is_equal_text: bool = True,
 ) -> None:
@@ -46,7 +46,7 @@ FROM unnest(%s::uuid[], %s::uuid[], %s::int[], %s::text[]) AS p (id, object_id, 
 
 
 def insert_pending(
-    account_id: UUID, collection: str, model_id: int, parts: Sequence[Part]
+    account_id: UUID, collection: str, model_id: int, parts: Sequence[TextPart]
 ) -> Iterator[Insert]:
     """Yield an INSERT that marks parts as pending, of objects that have no vectors."""
     if parts:
@@ -61,7 +61,7 @@ def insert_pending(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedPart:
-    part: Part
+    part: TextPart
     embedding: Sequence[float] | None = None
     error: str = ""
 

@@ -12,7 +12,7 @@ from kmapp.outbox.actions import Task, publish
 from kmapp.providers.active_models import models_in_use
 from kmapp.search.document_index import index_documents, remove_documents
 from kmapp.search.id_arrays import IdArray
-from kmapp.search.vector_storage import Part, await_vectors, drop_vectors
+from kmapp.search.vector_storage import TextPart, await_vectors, drop_vectors
 from knowledge.chunking import Chunk
 from knowledge.chunking.index_versions import INDEX_VERSIONS, collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
@@ -130,7 +130,7 @@ def _split_batches(
 
 
 def _await_vectors(account_id: UUID, version: str, chunks: Sequence[KnowledgeChunk]) -> None:
-    parts = [Part(object_id=chunk.pk, part=0, text_sha256="") for chunk in chunks]
+    parts = [TextPart(object_id=chunk.pk, part=0, text_sha256="") for chunk in chunks]
     for model in models_in_use() if parts else ():
         await_vectors(account_id, collection_name(version), model.pk, parts, is_equal_text=False)
 

@@ -11,7 +11,7 @@ from kmapp.outbox.actions import Task, publish, publish_all
 from kmapp.outbox.models import OutboxEvent
 from kmapp.providers.active_models import models_in_use
 from kmapp.search.document_index import insert_documents
-from kmapp.search.vector_storage import Part, await_vectors, insert_pending
+from kmapp.search.vector_storage import TextPart, await_vectors, insert_pending
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 from memory.retrieval.indexed_text import build_indexed_text
@@ -58,9 +58,11 @@ def index_new_entries(
     return enqueue_ordering(account_id, to_embed, commit_id, proposals, inserts)
 
 
-def _parts(entries: Sequence[MemoryEntry]) -> list[Part]:
+def _parts(entries: Sequence[MemoryEntry]) -> list[TextPart]:
     return [
-        Part(object_id=entry.pk, part=0, text_sha256="") for entry in entries if not entry.is_cold
+        TextPart(object_id=entry.pk, part=0, text_sha256="")
+        for entry in entries
+        if not entry.is_cold
     ]
 
 

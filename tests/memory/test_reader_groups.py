@@ -21,7 +21,7 @@ from kmapp.search.posting_packing import pack_recent, purge_removed
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector
 from kmapp.search.tasks import pack_vector_codes
 from kmapp.search.vector_codes import Coder
-from kmapp.search.vector_storage import EmbeddedPart, Part, store_vectors
+from kmapp.search.vector_storage import EmbeddedPart, TextPart, store_vectors
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
 from memory.actions import review
@@ -186,7 +186,7 @@ def test_new_vector_replaces_its_code(packed: Account) -> None:
     entry, other = first_entry(packed, "ann"), first_entry(packed, "bob")
     within, model = build_within(packed, Viewer(user_id="ann")), active_model()
     old, new = (load_vector(packed, each) for each in (entry, other))
-    part = Part(object_id=entry.pk, part=0, text_sha256="x")
+    part = TextPart(object_id=entry.pk, part=0, text_sha256="x")
     with acting(packed):
         embedded = EmbeddedPart(part=part, embedding=new.as_array().tolist())
         store_vectors(packed.pk, COLLECTION, model.pk, [embedded])
