@@ -120,7 +120,7 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class CostShare:
     """Totals of one part of the costs; `cost` is its share by tokens."""
 
     name: str
@@ -150,7 +150,9 @@ def calculate_totals(period: Period) -> Totals:
     return Totals(calls=calls, tokens=tokens, cost=costs, agents=agents)
 
 
-def list_parts(period: Period, by: str, *, limit: int, offset: int = 0) -> tuple[list[Part], int]:
+def list_parts(
+    period: Period, by: str, *, limit: int, offset: int = 0
+) -> tuple[list[CostShare], int]:
     """Return a page of parts with most tokens first, and the number of all parts."""
     rows = period.query(
         "SELECT name, sum(calls)::int, sum(tokens)::bigint, sum(paid), count(*) OVER ()"  # noqa: S608
@@ -158,7 +160,7 @@ def list_parts(period: Period, by: str, *, limit: int, offset: int = 0) -> tuple
         limit=limit,
         offset=offset,
     )
-    parts = [Part(name=row[0], calls=row[1], tokens=row[2], cost=row[3]) for row in rows]
+    parts = [CostShare(name=row[0], calls=row[1], tokens=row[2], cost=row[3]) for row in rows]
     return parts, rows[0][4] if rows else 0
 
 

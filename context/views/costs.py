@@ -23,7 +23,7 @@ from context.reports.costs import (
     DEFAULT_DAYS,
     SIZES,
     Bucket,
-    Part,
+    CostShare,
     Period,
     calculate_totals,
     count_sizes,
@@ -175,7 +175,9 @@ def _build_size_chart(counts: Sequence[int]) -> Chart:
     )
 
 
-def _row(part: Part, by: str, names: Sequence[str], tokens: int, period: Period) -> dict[str, Any]:
+def _row(
+    part: CostShare, by: str, names: Sequence[str], tokens: int, period: Period
+) -> dict[str, Any]:
     filter_name = FILTERS.get(by)
     url = reverse("context:calls") if filter_name else ""
     query = {"agent_id": period.agent_id, "model": period.model}
