@@ -4,10 +4,10 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
-from context.assembly.prompt import Part
+from context.assembly.prompt import RenderedSection
 from kmapp.api.response_types import COMPONENT_NAMES, ParsedAnswer, VerifiedAnswer
 
-COMPONENT_NAMES[Part] = "AssembledSection"
+COMPONENT_NAMES[RenderedSection] = "AssembledSection"
 
 
 class Size(TypedDict):
@@ -170,7 +170,7 @@ class AssembledCall(VerifiedAnswer):
     report_id: UUID
     provider: str
     system: str
-    sections: list[Part]
+    sections: list[RenderedSection]
     messages: list[dict[str, Any]]
     tools: list[dict[str, Any]]
     context_cost: ContextCost

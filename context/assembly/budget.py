@@ -12,7 +12,7 @@ from context.archives.placeholder_swap import find_archive_id, list_older_slots,
 from context.assembly.material import Material, Snippet, StoredSummary
 from context.assembly.messages import Message, Slot, list_calls, replace_texts, split_turns
 from context.assembly.policies import Policy
-from context.assembly.prompt import Part, build_prefix, build_tail, count_tokens
+from context.assembly.prompt import RenderedSection, build_prefix, build_tail, count_tokens
 from context.assembly.pruning import hard_clear, soft_trim
 from context.assembly.snippet_excerpts import select_snippets
 from context.assembly.token_counts import count_message
@@ -67,7 +67,7 @@ class Draft:
         if policy.short_ids:
             self.candidates = _number_snippets(self.candidates)  # for the sizes
         self.snippets: list[Snippet] = []
-        self.tail: list[Part] = []
+        self.tail: list[RenderedSection] = []
         self.set_snippets(self._limit_snippets())
 
     def _offer_tools(self) -> None:

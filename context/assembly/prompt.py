@@ -26,7 +26,7 @@ _RULES_HEAD = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class RenderedSection:
     """A section of the prompt."""
 
     name: str
@@ -35,7 +35,7 @@ class Part:
     stable: bool
 
 
-def build_prefix(material: Material) -> list[Part]:
+def build_prefix(material: Material) -> list[RenderedSection]:
     """Return the parts that are equal in every call: stable sections and our notices."""
     language = material.language
     notice = Section(name="references_notice", text=fence.NOTICES[language])
@@ -46,7 +46,7 @@ def build_prefix(material: Material) -> list[Part]:
     return build_parts(sections, stable=True)
 
 
-def build_tail(material: Material, snippets: Sequence[Snippet]) -> list[Part]:
+def build_tail(material: Material, snippets: Sequence[Snippet]) -> list[RenderedSection]:
     """Return the parts of this call only: moving sections, rules and retrieved texts."""
     sections = [section for section in material.sections if not section.stable and section.text]
     if material.bound.text:
@@ -58,28 +58,33 @@ def build_tail(material: Material, snippets: Sequence[Snippet]) -> list[Part]:
     return build_parts(sections, stable=False)
 
 
-def build_parts(sections: Sequence[Section], *, stable: bool) -> list[Part]:
-    parts: list[Part] = []
+def build_parts(sections: Sequence[Section], *, stable: bool) -> list[RenderedSection]:
+    parts: list[RenderedSection] = []
     text, before = "", 0
     for section in sections:
         text += (SEPARATOR if parts else "") + section.text
         size = MESSAGE_OVERHEAD + tokens.count(text)
         added = size - before
-        parts.append(Part(name=section.name, text=section.text, tokens=added, stable=stable))
+        parts.append(
+            RenderedSection(name=section.name, text=section.text, tokens=added, stable=stable)
+        )
         before = size
     return parts
 
 
-def count_tokens(parts: Sequence[Part]) -> int:
+def count_tokens(parts: Sequence[RenderedSection]) -> int:
     return sum(part.tokens for part in parts)
 
 
-def join_texts(parts: Sequence[Part]) -> str:
+def join_texts(parts: Sequence[RenderedSection]) -> str:
     return SEPARATOR.join(part.text for part in parts)
 
 
 def build_messages(
-    provider: str, prefix: Sequence[Part], tail: Sequence[Part], history: Sequence[Message]
+    provider: str,
+    prefix: Sequence[RenderedSection],
+    tail: Sequence[RenderedSection],
+    history: Sequence[Message],
 ) -> list[Message]:
     """Return the messages to send. Anthropic takes the prefix separately, as `system`."""
     messages: list[Message] = []
@@ -94,7 +99,7 @@ def build_messages(
     return [*messages, *history[start:]]
 
 
-def prefix_digest(prefix: Sequence[Part], tools: Sequence[OfferedTool]) -> str:
+def prefix_digest(prefix: Sequence[RenderedSection], tools: Sequence[OfferedTool]) -> str:
     """Return a digest that is equal as long as a provider's cache stays valid."""
     payload = encode_json([join_texts(prefix), [tool.schema for tool in tools]])
     return sha256(payload.encode()).hexdigest()

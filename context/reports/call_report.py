@@ -12,7 +12,7 @@ from typing import Any
 from context.assembly.budget import Draft, MessageRow
 from context.assembly.material import Snippet
 from context.assembly.messages import list_calls
-from context.assembly.prompt import REFERENCES, Part, count_tokens, prefix_digest
+from context.assembly.prompt import REFERENCES, RenderedSection, count_tokens, prefix_digest
 from context.assembly.token_counts import count_results
 
 SECTIONS = ("system", "tools_schema", "history", "tool_results", "injections", "memory_knowledge")
@@ -59,7 +59,7 @@ def list_items(draft: Draft) -> list[Item]:
     ]
 
 
-def _section_item(section: str, part: Part) -> Item:
+def _section_item(section: str, part: RenderedSection) -> Item:
     return {"section": section, "kind": "section", "name": part.name, "tokens": part.tokens}
 
 
@@ -77,7 +77,7 @@ def _message_items(row: MessageRow) -> list[Item]:
     return items
 
 
-def _tail_items(part: Part, snippets: Sequence[Snippet]) -> list[Item]:
+def _tail_items(part: RenderedSection, snippets: Sequence[Snippet]) -> list[Item]:
     if part.name != REFERENCES:
         return [_section_item("injections", part)]
     snippet_items: list[Item] = [
