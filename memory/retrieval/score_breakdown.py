@@ -31,7 +31,7 @@ PART_POSITIONS = {name: place for place, name in enumerate(PART_LABELS)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ScorePart:
     """One part of a score, with its section of the bar."""
 
     name: str
@@ -47,7 +47,7 @@ class Part:
         return repr(self.value)
 
 
-def build_bar(parts: Mapping[str, float]) -> list[Part]:
+def build_bar(parts: Mapping[str, float]) -> list[ScorePart]:
     """Return the nonzero parts in fixed order; negative parts overlap those they reduce."""
     pieces, end = [], 0.0
     for name in sorted(parts, key=_sort_key):
@@ -55,7 +55,7 @@ def build_bar(parts: Mapping[str, float]) -> list[Part]:
         if value:
             begin, end = end, end + value
             pieces.append(
-                Part(
+                ScorePart(
                     name=name,
                     label=PART_LABELS.get(name, name),
                     value=value,
@@ -67,7 +67,7 @@ def build_bar(parts: Mapping[str, float]) -> list[Part]:
     return pieces
 
 
-def build_legend(bars: Sequence[Sequence[Part]]) -> list[Part]:
+def build_legend(bars: Sequence[Sequence[ScorePart]]) -> list[ScorePart]:
     """Return each part that occurs, once."""
     parts_by_name = {part.name: part for pieces in bars for part in pieces}
     return [parts_by_name[name] for name in sorted(parts_by_name, key=_sort_key)]
