@@ -57,13 +57,13 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class HealthPart:
     name: str
     report: Callable[[UUID], Report]  # of the account of the request
     essential: bool
 
 
-_parts: list[Part] = []
+_parts: list[HealthPart] = []
 _figures: dict[str, Callable[[UUID], Any]] = {}
 
 ReportFunction = Callable[[UUID], Report]
@@ -73,7 +73,7 @@ Count = Callable[[UUID], Any]
 def check(name: str, *, essential: bool = False) -> Callable[[ReportFunction], ReportFunction]:
 
     def register(report: ReportFunction) -> ReportFunction:
-        _parts.append(Part(name=name, report=report, essential=essential))
+        _parts.append(HealthPart(name=name, report=report, essential=essential))
         return report
 
     return register
@@ -181,7 +181,7 @@ def _build_body(status: str, parts: dict[str, Any]) -> dict[str, Any]:
     return {"ok": status == "ok", "status": status, "now": time.time(), **parts}
 
 
-def _run_part(part: Part, account_id: UUID) -> Report:
+def _run_part(part: HealthPart, account_id: UUID) -> Report:
     try:
         return part.report(account_id)
     except Exception as error:  # noqa: BLE001 - a part that cannot be checked has failed
