@@ -10,7 +10,7 @@ from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.model_switch import Coverage
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector, find_nearest
-from kmapp.search.registry import Source
+from kmapp.search.registry import EmbeddingSource
 
 COMPARED_RESULTS = 10
 MAX_EXAMPLES = 5
@@ -46,7 +46,7 @@ class ModelAnswers:
 
 
 def compare_models(
-    source: Source,
+    source: EmbeddingSource,
     account_id: UUID,
     models: tuple[EmbeddingModel, EmbeddingModel],
     questions: Sequence[Question],
@@ -58,7 +58,9 @@ def compare_models(
     ]
 
 
-def load_example_questions(source: Source, account_id: UUID, number: int) -> list[Question]:
+def load_example_questions(
+    source: EmbeddingSource, account_id: UUID, number: int
+) -> list[Question]:
     """Return questions from the account's texts, each of which should find its own object."""
     with acting(account_id):
         texts = source.examples(account_id, number)
@@ -66,7 +68,7 @@ def load_example_questions(source: Source, account_id: UUID, number: int) -> lis
 
 
 def _find_answers(
-    source: Source, account_id: UUID, model: EmbeddingModel, questions: Sequence[Question]
+    source: EmbeddingSource, account_id: UUID, model: EmbeddingModel, questions: Sequence[Question]
 ) -> list[list[UUID]]:
     texts = [question.text for question in questions]
     collection = Collection(account_id=account_id, name=source.collections[0])

@@ -28,7 +28,7 @@ from kmapp.providers.actions import OWNER
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.models import Vector
-from kmapp.search.registry import Source, list_sources
+from kmapp.search.registry import EmbeddingSource, list_sources
 
 BLOCK_OBJECTS = 64  # objects per query for missing vectors
 DROP_BLOCK_ROWS = 5_000
@@ -102,7 +102,10 @@ def backfill_model(
 
 
 def _backfill_account(
-    model: EmbeddingModel, source: Source, account_id: UUID, report_progress: ReportProgress
+    model: EmbeddingModel,
+    source: EmbeddingSource,
+    account_id: UUID,
+    report_progress: ReportProgress,
 ) -> int:
     """Embed what is not READY, then repeatedly what was edited in the meantime."""
     failures: dict[UUID, Exception] = {}
@@ -143,7 +146,7 @@ def _list_missing(
 
 
 def _embed_with_retries(
-    source: Source, model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
+    source: EmbeddingSource, model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> Mapping[UUID, Exception]:
     """Embed; a short outage of the provider does not end hours of work."""
     attempts = 0

@@ -14,7 +14,7 @@ EmbedObjects = Callable[[EmbeddingModel, UUID, Sequence[UUID]], Mapping[UUID, Ex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class EmbeddingSource:
     """Objects of one app: how to embed them, and what a comparison of two models needs."""
 
     collections: tuple[str, ...]  # the first one has a vector of every object
@@ -23,7 +23,7 @@ class Source:
     examples: Callable[[UUID, int], Mapping[UUID, str]]  # recent objects with their texts
 
 
-_sources: list[Source] = []
+_sources: list[EmbeddingSource] = []
 
 
 def register_source(
@@ -35,12 +35,14 @@ def register_source(
 
     def register(embed: EmbedObjects) -> EmbedObjects:
         _sources.append(
-            Source(collections=collections, embed=embed, findable=findable, examples=examples)
+            EmbeddingSource(
+                collections=collections, embed=embed, findable=findable, examples=examples
+            )
         )
         return embed
 
     return register
 
 
-def list_sources() -> list[Source]:
+def list_sources() -> list[EmbeddingSource]:
     return list(_sources)
