@@ -12,7 +12,7 @@ from kmapp.ledger.sealed_reads import Key, Reason
 from kmapp.notifications.actions import notify
 from kmapp.notifications.kernel_kinds import LEDGER_BROKEN, MISMATCH_PERIOD, ROWS
 from kmapp.notifications.webhooks.actions import report_changes
-from kmapp.notifications.webhooks.changes import Change, Source, register_source
+from kmapp.notifications.webhooks.changes import Change, ChangeSource, register_source
 
 SOURCE = "ledger"
 EVENT_TYPE = "ledger.mismatch"
@@ -69,7 +69,7 @@ def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Cha
 
 
 register_source(
-    Source(
+    ChangeSource(
         name=SOURCE,
         event_types={EVENT_TYPE: _("A row differs from the ledger and is withheld")},
         load=load_changes,

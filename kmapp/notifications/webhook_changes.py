@@ -10,7 +10,7 @@ from kmapp.notifications.kinds import Subject, labels
 from kmapp.notifications.lines import NotificationLine
 from kmapp.notifications.models import Notification
 from kmapp.notifications.refresh import load_subjects
-from kmapp.notifications.webhooks.changes import Change, Source, register_source
+from kmapp.notifications.webhooks.changes import Change, ChangeSource, register_source
 
 SOURCE = "notifications"
 
@@ -43,4 +43,4 @@ def _build_change(row: Notification, subject: Subject) -> Change:
     )
 
 
-register_source(Source(name=SOURCE, event_types=labels, load=load_changes))
+register_source(ChangeSource(name=SOURCE, event_types=labels, load=load_changes))

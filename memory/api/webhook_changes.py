@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.notifications.webhooks.changes import Change, Source, register_source
+from kmapp.notifications.webhooks.changes import Change, ChangeSource, register_source
 from memory.actions.enqueue import WEBHOOK_SOURCE
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entries import OWNER_IDS
@@ -78,7 +78,7 @@ def _serialize_state(state: State) -> dict[str, Any]:
 
 
 register_source(
-    Source(
+    ChangeSource(
         name=WEBHOOK_SOURCE,
         event_types={
             ADDED_EVENT: _("A memory can now be recalled"),

@@ -21,7 +21,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class ChangeSource:
     """Objects of an app. `load` returns the changes by reference, for an account, inside `acting`.
 
     A reference without a change worth reporting, or to something erased, is left out.
@@ -32,14 +32,14 @@ class Source:
     load: Load
 
 
-_sources: dict[str, Source] = {}
+_sources: dict[str, ChangeSource] = {}
 
 
-def register_source(source: Source) -> None:
+def register_source(source: ChangeSource) -> None:
     _sources[source.name] = source
 
 
-def get_source(name: str) -> Source:
+def get_source(name: str) -> ChangeSource:
     return _sources[name]
 
 
