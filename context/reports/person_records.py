@@ -50,7 +50,7 @@ UNION SELECT unnest(bodies) FROM context_contextsummary WHERE account_id = %s AN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class RecordSource:
     """Rows of one model that belong to a person, by the lookup of the person's id."""
 
     name: str
@@ -65,7 +65,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartsSource(Source):
+class PartsSource(RecordSource):
     """Parts of the calls of a person, which may be parts of other calls too."""
 
     def rows(self, account_id: UUID, user_id: str) -> "QuerySet[Any]":
@@ -77,19 +77,19 @@ class PartsSource(Source):
 
 # `memory.actions.erasure` and the registered personal data handlers erase all of them.
 SOURCES = (
-    Source(name="memory", model=MemoryEntry),
-    Source(name="memory_version", model=MemoryVersion, lookup="entry__user_id"),
-    Source(name="rating", model=MemoryRating, lookup="entry__user_id"),
-    Source(name="extraction", model=Extraction),
-    Source(name="judgement", model=Judgement),
-    Source(name="ranking_comparison", model=RankingComparison),
-    Source(name="tool_result", model=ToolResultArchive),
-    Source(name="call", model=ContextCostReport),
-    Source(name="call_input", model=ContextInput, lookup="report__user_id"),
+    RecordSource(name="memory", model=MemoryEntry),
+    RecordSource(name="memory_version", model=MemoryVersion, lookup="entry__user_id"),
+    RecordSource(name="rating", model=MemoryRating, lookup="entry__user_id"),
+    RecordSource(name="extraction", model=Extraction),
+    RecordSource(name="judgement", model=Judgement),
+    RecordSource(name="ranking_comparison", model=RankingComparison),
+    RecordSource(name="tool_result", model=ToolResultArchive),
+    RecordSource(name="call", model=ContextCostReport),
+    RecordSource(name="call_input", model=ContextInput, lookup="report__user_id"),
     PartsSource(name="call_part", model=ContextBody),
-    Source(name="conversation_summary", model=ContextSummary),
-    Source(name="rule_decision", model=RuleDecision),
-    Source(name="rule_feedback", model=RuleFeedback, lookup="decision__user_id"),
+    RecordSource(name="conversation_summary", model=ContextSummary),
+    RecordSource(name="rule_decision", model=RuleDecision),
+    RecordSource(name="rule_feedback", model=RuleFeedback, lookup="decision__user_id"),
 )
 
 
