@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from kmapp.search.weights import LEARNED_WEIGHTS
-from memory.benchmarks.weight_tuning import Figures, Source, evaluate, evaluate_held_out
+from memory.benchmarks.weight_tuning import Figures, QuestionFile, evaluate, evaluate_held_out
 from memory.learning.fit import NAMES, Example, Matrix
 
 COMMAND = "make bench-retrieval"
@@ -41,7 +41,7 @@ SIGNALS: Mapping[str, str] = {
 }
 
 
-def render_page(sources: Sequence[Source], confidence: Iterable[str]) -> str:
+def render_page(sources: Sequence[QuestionFile], confidence: Iterable[str]) -> str:
     """Render all tables, with the command that generates them."""
     weights = np.array([LEARNED_WEIGHTS[name] for name in NAMES])
     lines = [
@@ -82,7 +82,7 @@ def _render_row(name: str, figures: Figures) -> str:
     return f"| {name} | {' | '.join(f'{shares[column]:.3f}' for column in COLUMNS)} |"
 
 
-def _render_scale(sources: Sequence[Source]) -> list[str]:
+def _render_scale(sources: Sequence[QuestionFile]) -> list[str]:
     """Return a table of the share of relevant candidates at each score."""
     lines = [
         "Share of relevant results among candidates with this score, and in brackets the share of",

@@ -54,7 +54,7 @@ def build_examples(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class QuestionFile:
     """The questions of one file, also with each memory without its context."""
 
     name: str
@@ -70,8 +70,8 @@ class Source:
 
 
 def list_training_examples(
-    sources: Sequence[Source],
-    held_out_source: Source | None = None,
+    sources: Sequence[QuestionFile],
+    held_out_source: QuestionFile | None = None,
     is_held_out: Callable[[int], bool] = lambda _number: False,
 ) -> list[Example]:
     """Return all examples except those held out."""
@@ -83,7 +83,7 @@ def list_training_examples(
     ]
 
 
-def evaluate_held_out(sources: Sequence[Source]) -> dict[str, Figures]:
+def evaluate_held_out(sources: Sequence[QuestionFile]) -> dict[str, Figures]:
     """Evaluate weights on the examples that they were not tuned on, by file."""
     figures_by_source: dict[str, Figures] = {}
     for source in sources:

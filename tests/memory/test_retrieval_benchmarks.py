@@ -31,7 +31,7 @@ from memory.benchmarks.question_sets import (
     remove_context,
 )
 from memory.benchmarks.weight_tuning import (
-    Source,
+    QuestionFile,
     build_examples,
     evaluate,
     evaluate_held_out,
@@ -117,7 +117,9 @@ def test_learned_weights_rank_answers_first(questions: list[EvaluatedQuestion]) 
     weights = learn(training_examples)
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
-    source = Source("small", training_examples, build_examples(map(remove_context, questions)))
+    source = QuestionFile(
+        "small", training_examples, build_examples(map(remove_context, questions))
+    )
     figures = evaluate(training_examples, weights).as_dict()
     assert figures["hit@10"] == pytest.approx(2 / 3, abs=1e-3)  # nobody finds what is not there
     assert figures["MRR"] > 0.5
@@ -126,12 +128,12 @@ def test_learned_weights_rank_answers_first(questions: list[EvaluatedQuestion]) 
 
 def test_held_out_groups_are_not_learned_from(questions: list[EvaluatedQuestion]) -> None:
     training_examples = build_examples(questions)
-    source = Source("small", training_examples, [])
+    source = QuestionFile("small", training_examples, [])
     [first, second] = source.folds()
     assert [n for n in range(6) if first(n)] == [0, 1, 2]
     assert [n for n in range(6) if second(n)] == [3, 4, 5]
     assert {each.group for each in list_training_examples([source], source, first)} == {"second"}
-    one_group = Source("one_group", training_examples[:3], [])
+    one_group = QuestionFile("one_group", training_examples[:3], [])
     assert [n for n in range(3) if one_group.folds()[0](n)] == [
         0,
         2,
@@ -146,7 +148,7 @@ def test_held_out_groups_are_not_learned_from(questions: list[EvaluatedQuestion]
 
 
 def test_report_lists_every_signal_and_the_scale(questions: list[EvaluatedQuestion]) -> None:
-    source = Source(
+    source = QuestionFile(
         "small", build_examples(questions), build_examples(map(remove_context, questions))
     )
     page = ablation_table.render_page([source], ["| the table |"])

@@ -25,7 +25,7 @@ from memory.benchmarks.minimum_score import minimum_score_lines
 from memory.benchmarks.prompt_block_evidence import evidence_lines
 from memory.benchmarks.question_sets import Vectors, load_questions, remove_context
 from memory.benchmarks.weight_tuning import (
-    Source,
+    QuestionFile,
     build_examples,
     evaluate_held_out,
     list_training_examples,
@@ -86,11 +86,11 @@ class Command(BaseCommand):
         for line in lines:
             self.stdout.write(line)
 
-    def _source(self, file: Path, vectors: Vectors, verb: str) -> Source:
+    def _source(self, file: Path, vectors: Vectors, verb: str) -> QuestionFile:
         questions = load_questions(file, vectors)
         self.stderr.write(f"{file.name}: {len(questions):,} questions.")
         alone = [remove_context(each) for each in questions] if verb == "table" else []
-        return Source(file.name, build_examples(questions), build_examples(alone))
+        return QuestionFile(file.name, build_examples(questions), build_examples(alone))
 
     def _tune(self, vectors: Vectors, options: dict[str, Any]) -> None:
         sources = [self._source(file, vectors, "tune") for file in options["files"]]
