@@ -31,7 +31,7 @@ def alive() -> Iterator[None]:
 
 
 @pytest.fixture
-def part(monkeypatch: pytest.MonkeyPatch) -> list[health.Part]:
+def part(monkeypatch: pytest.MonkeyPatch) -> list[health.HealthPart]:
     """Register parts for one test."""
     parts = list(health._parts)  # noqa: SLF001
     monkeypatch.setattr(health, "_parts", parts)
@@ -87,11 +87,13 @@ def test_unreachable_broker_degrades_health(agent: Client, without_valkey: None)
 
 
 @pytest.mark.django_db
-def test_failing_essential_component_returns_503(agent: Client, part: list[health.Part]) -> None:
+def test_failing_essential_component_returns_503(
+    agent: Client, part: list[health.HealthPart]
+) -> None:
     def broken(_account_id: UUID) -> Report:
         raise OSError("a secret path")
 
-    part.append(health.Part(name="disk", report=broken, essential=True))
+    part.append(health.HealthPart(name="disk", report=broken, essential=True))
     answer = agent.get("/v1/health")
     assert (answer.status_code, answer.json()["status"]) == (503, "down")
     assert answer.json()["disk"] == {"ok": False, "error": "OSError"}
