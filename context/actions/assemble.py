@@ -22,7 +22,7 @@ from context.assembly.messages import (
     message_text,
     uses_anthropic_format,
 )
-from context.assembly.policies import Policy
+from context.assembly.policies import AssemblyPolicy
 from context.assembly.retrieval_requests import assign_variant, shorten_query
 from context.assembly.snippet_locks import lock_snippets
 from context.assembly.sources import Retrieved, retrieve
@@ -181,7 +181,7 @@ def _choose_variant(request: Request, settings: ContextSettings) -> tuple[Varian
     return (VARIANTS[name], "assigned") if name else (DEFAULT_VARIANT, "default")
 
 
-def _may_exceed_budget(request: Request, size: int, policy: Policy) -> bool:
+def _may_exceed_budget(request: Request, size: int, policy: AssemblyPolicy) -> bool:
     """Return whether more than the retrieved texts may have to be dropped."""
     tools = offer_tools(request.tools, request.groups, strict=policy.strict_tools)
     size += sum(tool.tokens for tool in tools)
@@ -210,7 +210,7 @@ class _OlderResults:
 
 
 def _list_older_results(
-    request: Request, language: str, messages: Sequence[Message], policy: Policy
+    request: Request, language: str, messages: Sequence[Message], policy: AssemblyPolicy
 ) -> _OlderResults:
     slots = [
         slot
@@ -253,7 +253,7 @@ def assemble(request: Request, collected: Collected, retrieved: Retrieved) -> As
     return Assembled(collected=replace(collected, material=material), draft=draft, report=report)
 
 
-def _fit(material: Material, policy: Policy) -> Draft:
+def _fit(material: Material, policy: AssemblyPolicy) -> Draft:
     try:
         return fit_into_budget(material, policy)
     except BudgetExceeded as error:

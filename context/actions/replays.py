@@ -13,7 +13,7 @@ from context.actions.record_call import SCALAR_FIELDS
 from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget
 from context.assembly.fence import create_nonce
 from context.assembly.material import Material, RuleOutcome, Section, Snippet, StoredSummary
-from context.assembly.policies import DEFAULT, Policy
+from context.assembly.policies import DEFAULT, AssemblyPolicy
 from context.assembly.retrieval_requests import RetrievalRequest
 from context.assembly.sources import retrieve
 from context.models import ContextBody, ContextCostReport, ContextInput, ContextSettings
@@ -36,7 +36,7 @@ class RecordedCall:
 
     report: ContextCostReport
     material: Material
-    policy: Policy
+    policy: AssemblyPolicy
     query: str = ""
     retrieval: Mapping[str, Any] | None = None  # retrieval settings; None in rows of older releases
     snippets_by_variant: Mapping[str, Sequence[Snippet]] = field(default_factory=dict)  # by variant
@@ -123,7 +123,7 @@ class Changes:
     profile: str | None = None
     variant: str | None = None  # None: the recorded snippets
 
-    def apply_to(self, recorded_call: RecordedCall) -> tuple[Material, Policy]:
+    def apply_to(self, recorded_call: RecordedCall) -> tuple[Material, AssemblyPolicy]:
         values = {name: getattr(self, name) for name in ("window", "reserve", "profile")}
         changes = {name: value for name, value in values.items() if value is not None}
         material = replace(recorded_call.material, **changes)
@@ -245,7 +245,7 @@ def compare_changes(recorded_call: RecordedCall, left: Changes, right: Changes) 
     return Replay(recorded_call=recorded_call, before=before, after=after)
 
 
-def _fit(material: Material, policy: Policy) -> Draft | None:
+def _fit(material: Material, policy: AssemblyPolicy) -> Draft | None:
     try:
         return fit_into_budget(material, policy)
     except BudgetExceeded:

@@ -11,7 +11,7 @@ from typing import Any
 from context.archives.placeholder_swap import find_archive_id, list_older_slots, map_tool_names
 from context.assembly.material import Material, Snippet, StoredSummary
 from context.assembly.messages import Message, Slot, list_calls, replace_texts, split_turns
-from context.assembly.policies import Policy
+from context.assembly.policies import AssemblyPolicy
 from context.assembly.prompt import RenderedSection, build_prefix, build_tail, count_tokens
 from context.assembly.pruning import hard_clear, soft_trim
 from context.assembly.snippet_excerpts import select_snippets
@@ -50,7 +50,7 @@ def slot_key(slot: Slot) -> str:
 class Draft:
     """A call while it is fitted into its budget."""
 
-    def __init__(self, material: Material, policy: Policy) -> None:
+    def __init__(self, material: Material, policy: AssemblyPolicy) -> None:
         self.material, self.policy = material, policy
         self.decisions: list[dict[str, Any]] = []
         self.prefix = build_prefix(material)
@@ -281,7 +281,7 @@ def restore_snippets(draft: Draft) -> None:
 STEPS = (drop_snippets, prune_tool_results, limit_turns, compact_history, narrow_tools)
 
 
-def fit_into_budget(material: Material, policy: Policy) -> Draft:
+def fit_into_budget(material: Material, policy: AssemblyPolicy) -> Draft:
     """Return the call within its budget. Raises BudgetExceeded."""
     draft = Draft(material, policy)
     for step in STEPS:

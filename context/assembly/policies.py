@@ -22,7 +22,7 @@ def _number(minimum: int, maximum: int, default: int) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class AssemblyPolicy:
     """Limits of call assembly: `head` and `tail` in characters, the rest in tokens or counts."""
 
     protected_turns: int = _number(1, 50, 2)  # never pruned or summarised
@@ -94,4 +94,4 @@ def _read_names(name: str, value: Any, _limits: Mapping[str, Any]) -> tuple[str,
 
 
 _READERS = {int: _read_integer, float: _read_fraction, bool: _read_boolean, tuple: _read_names}
-DEFAULT = Policy()
+DEFAULT = AssemblyPolicy()

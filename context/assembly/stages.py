@@ -8,7 +8,7 @@ from uuid import UUID
 from context.assembly.budget import Draft
 from context.assembly.material import Material, Section
 from context.assembly.messages import Message, message_text
-from context.assembly.policies import Policy
+from context.assembly.policies import AssemblyPolicy
 from context.assembly.retrieval_requests import RetrievalRequest
 from context.assembly.tool_offer import tool_name
 from context.models import ContextSettings
@@ -53,7 +53,7 @@ class Request:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
     settings: ContextSettings
-    policy: Policy
+    policy: AssemblyPolicy
     variant: Variant
     variant_by: str  # asked, assigned, default
     material: Material

@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from context.assembly.policies import DEFAULT, InvalidPolicy, Policy
+from context.assembly.policies import DEFAULT, AssemblyPolicy, InvalidPolicy
 from context.assembly.retrieval_requests import PERCENT, REMOTE_SOURCES, Remote
 from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
 from kmapp.search.variants import VARIANTS
@@ -161,5 +161,5 @@ class ContextSettings(SealedModel):
             base_url=self.remote_url, sealed_key=self.remote_key, sources=tuple(self.remote_sources)
         )
 
-    def assembly_policy(self) -> Policy:
+    def assembly_policy(self) -> AssemblyPolicy:
         return DEFAULT.with_changes(self.policy)

@@ -14,7 +14,7 @@ from context.assembly.budget import STEPS, BudgetExceeded, Draft, fit_into_budge
 from context.assembly.fence import create_nonce, escape_tags
 from context.assembly.material import Material, RuleOutcome, Section, Snippet
 from context.assembly.messages import Message
-from context.assembly.policies import STRATEGIES, Policy
+from context.assembly.policies import STRATEGIES, AssemblyPolicy
 from context.assembly.prompt import build_messages
 from context.assembly.pruning import CITATION
 from context.reports.call_report import SECTIONS, build_report
@@ -78,7 +78,7 @@ def materials(draw: Any) -> Material:
 
 
 policies = st.builds(
-    Policy,
+    AssemblyPolicy,
     protected_turns=st.integers(1, 3),
     least_turns=st.integers(1, 5),
     prune=st.sampled_from([STRATEGIES, ("soft_trim",), ("hard_clear",), ()]),
@@ -119,7 +119,7 @@ def whole(draft: Draft) -> tuple[list[Message], list[Mapping[str, Any]]]:
     return messages, [tool.schema for tool in draft.tools]
 
 
-def fit(material: Material, policy: Policy) -> Draft | BudgetExceeded:
+def fit(material: Material, policy: AssemblyPolicy) -> Draft | BudgetExceeded:
     """Return the outcome, which is the same each time."""
     outcomes: list[Draft | BudgetExceeded] = []
     for _each in range(2):
@@ -143,7 +143,7 @@ def test_calls_fit_their_budget_and_parts_add_up(record_figure: RecordFigure) ->
 
     @given(materials(), policies)
     @settings(max_examples=1_000)
-    def each(material: Material, policy: Policy) -> None:
+    def each(material: Material, policy: AssemblyPolicy) -> None:
         draft = fit(material, policy)
         outcomes[type(draft)] += 1
         if isinstance(draft, Draft):
@@ -180,7 +180,7 @@ def test_candidates_are_left_out_only_if_they_do_not_fit(window: int, most: int)
         snippets=candidates,
         nonce=NONCE,
     )
-    policy = Policy(most_snippets=most, snippet_tokens=100_000, most_snippet_tokens=200_000)
+    policy = AssemblyPolicy(most_snippets=most, snippet_tokens=100_000, most_snippet_tokens=200_000)
     draft = fit(material, policy)
     assert isinstance(draft, Draft)
     check(draft)
@@ -222,7 +222,7 @@ def test_references_contain_whole_snippets_in_one_fence(candidates: list[Snippet
         snippets=candidates,
         nonce=create_nonce([each.text for each in candidates]),
     )
-    draft = fit_into_budget(material, Policy())
+    draft = fit_into_budget(material, AssemblyPolicy())
     text = "".join(part.text for part in draft.tail)
     assert text.count(f'</references nonce="{material.nonce}">') == bool(draft.snippets)
     assert text.lower().count("</references") == bool(draft.snippets)

@@ -12,7 +12,7 @@ from context.archives.placeholders import Archived, parse_placeholder, render_pl
 from context.assembly import fence, pruning
 from context.assembly.budget import fit_into_budget
 from context.assembly.material import Material, Snippet
-from context.assembly.policies import Policy
+from context.assembly.policies import AssemblyPolicy
 from context.summaries import extractive
 from kmapp.text import tokens
 from tests.injection_corpus import HARMLESS, INJECTIONS
@@ -242,7 +242,7 @@ def test_two_hundred_injections_stay_in_the_fence() -> None:
             ],
             nonce=fence.create_nonce(texts),
         )  # fmt: skip
-        draft = fit_into_budget(material, Policy(snippet_tokens=100_000, most_snippets=100))
+        draft = fit_into_budget(material, AssemblyPolicy(snippet_tokens=100_000, most_snippets=100))
         assert len(draft.snippets) == len(texts)
         value = "".join(part.text for part in draft.tail)
         left = outside(value, material.nonce)
