@@ -11,6 +11,7 @@ from context.actions.prepare_messages import build_new_results, find_archived_re
 from context.actions.record_call import record_call
 from context.actions.summaries import build_stored_summary, find_summary
 from context.archives.placeholder_swap import find_archive_id, list_older_slots, slot_position
+from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget, slot_key
 from context.assembly.fence import create_nonce
 from context.assembly.material import ANTHROPIC, OPENAI, Material, Section
@@ -22,7 +23,6 @@ from context.assembly.messages import (
     message_text,
     uses_anthropic_format,
 )
-from context.assembly.policies import AssemblyPolicy
 from context.assembly.retrieval_requests import assign_variant, shorten_query
 from context.assembly.snippet_locks import lock_snippets
 from context.assembly.sources import Retrieved, retrieve

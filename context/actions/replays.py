@@ -10,10 +10,10 @@ from typing import Any
 from uuid import UUID
 
 from context.actions.record_call import SCALAR_FIELDS
+from context.assembly.assembly_policy import DEFAULT, AssemblyPolicy
 from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget
 from context.assembly.fence import create_nonce
 from context.assembly.material import Material, RuleOutcome, Section, Snippet, StoredSummary
-from context.assembly.policies import DEFAULT, AssemblyPolicy
 from context.assembly.retrieval_requests import RetrievalRequest
 from context.assembly.sources import retrieve
 from context.models import ContextBody, ContextCostReport, ContextInput, ContextSettings

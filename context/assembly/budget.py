@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from context.archives.placeholder_swap import find_archive_id, list_older_slots, map_tool_names
+from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.material import Material, Snippet, StoredSummary
 from context.assembly.messages import Message, Slot, list_calls, replace_texts, split_turns
-from context.assembly.policies import AssemblyPolicy
 from context.assembly.prompt import RenderedSection, build_prefix, build_tail, count_tokens
 from context.assembly.pruning import hard_clear, soft_trim
 from context.assembly.snippet_excerpts import select_snippets

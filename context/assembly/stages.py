@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import Draft
 from context.assembly.material import Material, Section
 from context.assembly.messages import Message, message_text
-from context.assembly.policies import AssemblyPolicy
 from context.assembly.retrieval_requests import RetrievalRequest
 from context.assembly.tool_offer import tool_name
 from context.models import ContextSettings

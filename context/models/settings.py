@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from context.assembly.policies import DEFAULT, AssemblyPolicy, InvalidPolicy
+from context.assembly.assembly_policy import DEFAULT, AssemblyPolicy, InvalidPolicy
 from context.assembly.retrieval_requests import PERCENT, REMOTE_SOURCES, Remote
 from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
 from kmapp.search.variants import VARIANTS

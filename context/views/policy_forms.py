@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from context.assembly.policies import DEFAULT, InvalidPolicy
+from context.assembly.assembly_policy import DEFAULT, InvalidPolicy
 from context.assembly.tool_offer import PROFILES
 from context.reports import labels
 from kmapp.search.variants import VARIANTS

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from context.assembly.policies import DEFAULT
+from context.assembly.assembly_policy import DEFAULT
 from context.assembly.retrieval_requests import REMOTE_SOURCES
 from context.models import ContextSettings
 from context.models.settings import (

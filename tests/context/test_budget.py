@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from context.assembly.assembly_policy import STRATEGIES, AssemblyPolicy
 from context.assembly.budget import STEPS, BudgetExceeded, Draft, fit_into_budget
 from context.assembly.fence import create_nonce, escape_tags
 from context.assembly.material import Material, RuleOutcome, Section, Snippet
 from context.assembly.messages import Message
-from context.assembly.policies import STRATEGIES, AssemblyPolicy
 from context.assembly.prompt import build_messages
 from context.assembly.pruning import CITATION
 from context.reports.call_report import SECTIONS, build_report

@@ -3,9 +3,9 @@
 from typing import Any
 from uuid import UUID
 
+from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import fit_into_budget
 from context.assembly.material import Material, Snippet
-from context.assembly.policies import AssemblyPolicy
 from context.reports.call_report import build_report
 
 NONCE = "ab" * 7

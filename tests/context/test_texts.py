@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from context.archives import placeholders
 from context.archives.placeholders import Archived, parse_placeholder, render_placeholder
 from context.assembly import fence, pruning
+from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import fit_into_budget
 from context.assembly.material import Material, Snippet
-from context.assembly.policies import AssemblyPolicy
 from context.summaries import extractive
 from kmapp.text import tokens
 from tests.injection_corpus import HARMLESS, INJECTIONS
