@@ -17,7 +17,7 @@ from context.api.response_types import (
     PreparedAnswer,
     ReportBrief,
 )
-from context.archives.search import Hit, LoadedPassages
+from context.archives.search import ArchiveMatch, LoadedPassages
 from context.assembly import token_counts
 from context.assembly.budget import EXTRACTIVE
 from context.assembly.messages import Message
@@ -61,7 +61,7 @@ def _serialize_loaded(row: ToolResultArchive, **content: Any) -> Loaded:
     return serialize_as(Loaded, row, archive=serialize_archive(row), **content)
 
 
-def serialize_hit(hit: Hit) -> ArchiveHit:
+def serialize_hit(hit: ArchiveMatch) -> ArchiveHit:
     passage = cast("ArchivePassage", asdict(hit.passage))
     return {**serialize_archive(hit.archive), "score": hit.score, "passage": passage}
 

@@ -208,21 +208,21 @@ def measure_relevance(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class ArchiveMatch:
     archive: ToolResultArchive
     score: float
     passage: Passage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
-    hits: Sequence[Hit]
+class ArchiveSearchResult:
+    hits: Sequence[ArchiveMatch]
     decisions: Sequence[Mapping[str, Any]]
 
 
 def search_archives(
     account_id: UUID, query: str, within: ArchiveScope, *, across: bool, limit: int
-) -> SearchResult:
+) -> ArchiveSearchResult:
     """Search archives by words and by meaning. Opens `acting` itself."""
     with acting(account_id):
         rows = searchable_archives(account_id, within, across=across)
@@ -232,11 +232,11 @@ def search_archives(
         ranked = rank_archives(account_id, query, meaning, rows)[:limit]
         archives = ToolResultArchive.objects.of(account_id).in_bulk([pk for pk, _ in ranked])
     hits = [
-        Hit(archive=archives[pk], score=score, passage=_best_passage(archives[pk], query))
+        ArchiveMatch(archive=archives[pk], score=score, passage=_best_passage(archives[pk], query))
         for pk, score in ranked
         if pk in archives
     ]
-    return SearchResult(hits=hits, decisions=decisions)
+    return ArchiveSearchResult(hits=hits, decisions=decisions)
 
 
 def _best_passage(archive: ToolResultArchive, query: str) -> Passage:
