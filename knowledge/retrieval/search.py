@@ -70,12 +70,12 @@ class KnowledgeSnippet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
+class KnowledgeSearchResult:
     snippets: Sequence[KnowledgeSnippet]
     decisions: Sequence[Mapping[str, Any]] = field(default_factory=list)
 
 
-def search(account_id: UUID, request: KnowledgeSearch) -> SearchResult:
+def search(account_id: UUID, request: KnowledgeSearch) -> KnowledgeSearchResult:
     """Find passages by words and by meaning. Opens `acting` itself and calls models outside it."""
     decisions: list[Mapping[str, Any]] = []
     key = _build_cache_key(account_id, request)
@@ -92,7 +92,7 @@ def search(account_id: UUID, request: KnowledgeSearch) -> SearchResult:
         decisions.append({"code": "km_cache_hit", "message": "The result was cached."})
     with acting(account_id):
         snippets = _set_vector_states(account_id, request, _load_snippets(account_id, runs))
-    return SearchResult(snippets=snippets, decisions=decisions)
+    return KnowledgeSearchResult(snippets=snippets, decisions=decisions)
 
 
 def search_with_vector(

@@ -20,7 +20,12 @@ from kmapp.web.http import WebRequest, paginate
 from kmapp.web.responses import render_part
 from knowledge.models import KnowledgeSource
 from knowledge.models.documents import MAX_TAG_LENGTH
-from knowledge.retrieval.search import KnowledgeSearch, KnowledgeSnippet, SearchResult, search
+from knowledge.retrieval.search import (
+    KnowledgeSearch,
+    KnowledgeSearchResult,
+    KnowledgeSnippet,
+    search,
+)
 
 TEMPLATE = "knowledge/sources/index.html"
 MAX_PASSAGES = 50  # passages of a search
@@ -117,7 +122,7 @@ def _render_matches(request: WebRequest, form: PassageSearchForm) -> AfterCommit
     return AfterCommit(lambda: render_part(request, TEMPLATE, "list", context))
 
 
-def is_by_words_only(result: SearchResult) -> bool:
+def is_by_words_only(result: KnowledgeSearchResult) -> bool:
     """Return whether the query was not compared by meaning, because the embedder failed."""
     return not NO_VECTOR_CODES.isdisjoint(each["code"] for each in result.decisions)
 
