@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from context.models import ContextCostReport, ToolResultArchive
 from context.models.archives import COLLECTION
 from kmapp.accounts.models import AccountQuerySet
-from kmapp.web.site_search.registry import CAP, Hit, Matches, Provider, SiteSearch, register
+from kmapp.web.site_search.registry import CAP, Matches, Provider, SiteMatch, SiteSearch, register
 from kmapp.web.site_search.text_search import find_ids
 
 OWNERS = {"user": "user_id", "agent": "agent_id", "run": "conversation_id"}
@@ -25,7 +25,7 @@ def find_archives(search: SiteSearch) -> Matches:
     loaded = ToolResultArchive.objects.of(search.account_id).in_bulk(ids[: search.limit])
     archives = [loaded[pk] for pk in ids if pk in loaded]
     hits = [
-        Hit(
+        SiteMatch(
             url=reverse("context:archive", args=[archive.pk]),
             title=query.mark(archive.query_summary or archive.tool_name),
             passage=query.passage(archive.result_full),
@@ -52,7 +52,7 @@ def find_calls(search: SiteSearch) -> Matches:
     else:
         calls = list(rows[:CAP])
     hits = [
-        Hit(
+        SiteMatch(
             url=reverse("context:call", args=[call.pk]),
             title=query.mark(call.conversation_id or call.agent_id or str(call.pk)),
             passage=query.mark(" · ".join(filter(None, [call.agent_id, call.model]))),

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.web.site_search.name_search import find_named
-from kmapp.web.site_search.registry import Hit, Matches, Provider, SiteSearch, register
+from kmapp.web.site_search.registry import Matches, Provider, SiteMatch, SiteSearch, register
 from kmapp.web.site_search.text_search import find_ids
 from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeSource, LorebookEntry
@@ -42,9 +42,9 @@ def find_documents(search: SiteSearch) -> Matches:
     return Matches(hits=hits, number=len(best))
 
 
-def _build_hit(search: SiteSearch, chunk: KnowledgeChunk) -> Hit:
+def _build_hit(search: SiteSearch, chunk: KnowledgeChunk) -> SiteMatch:
     title = str(chunk.document)
-    return Hit(
+    return SiteMatch(
         url=build_passage_url(chunk.document_id, [chunk.pk]),
         title=search.query.mark(title),
         passage=search.query.passage(extract_plain_lines(chunk.text, title)),
@@ -59,7 +59,7 @@ def find_lore(search: SiteSearch) -> Matches:
     ids = find_named(search, rows, "name", "keys")
     entries = rows.select_related("source").in_bulk(ids[: search.limit])
     hits = [
-        Hit(
+        SiteMatch(
             url=reverse("knowledge:lore_entry", args=[entry.pk]),
             title=search.query.mark(str(entry)),
             passage=search.query.passage(", ".join(entry.keys)),

@@ -6,7 +6,7 @@ from functools import partial
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.web.site_search.registry import Hit, Matches, Provider, SiteSearch, register
+from kmapp.web.site_search.registry import Matches, Provider, SiteMatch, SiteSearch, register
 from kmapp.web.site_search.text_search import find_ids
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import COLLECTION
@@ -48,10 +48,10 @@ def _narrow(rows: EntryQuerySet, filters: Mapping[str, str]) -> EntryQuerySet:
     return rows
 
 
-def _hit(search: SiteSearch, entry: MemoryEntry, page: str) -> Hit:
+def _hit(search: SiteSearch, entry: MemoryEntry, page: str) -> SiteMatch:
     title = entry.title if entry.title != entry.content else ""
     passage = search.query.passage(entry.content)
-    return Hit(
+    return SiteMatch(
         url=reverse(page, args=[entry.pk]),
         title=search.query.mark(title) if title else passage,
         passage=passage if title else (),

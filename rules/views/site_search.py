@@ -4,7 +4,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.site_search.name_search import find_named
-from kmapp.web.site_search.registry import Hit, Matches, Provider, SiteSearch, register
+from kmapp.web.site_search.registry import Matches, Provider, SiteMatch, SiteSearch, register
 from rules.models import Rule
 
 
@@ -15,7 +15,7 @@ def find_rules(search: SiteSearch) -> Matches:
     ids = find_named(search, rows, "name", "summary")
     rules = rows.in_bulk(ids[: search.limit])
     hits = [
-        Hit(
+        SiteMatch(
             url=reverse("rules:rule", args=[rule.pk]),
             title=search.query.mark(rule.name),
             passage=search.query.passage(rule.summary),

@@ -6,7 +6,7 @@ from django.utils.translation import override
 from kmapp.accounts.models import Membership
 from kmapp.web.navigation import list_pages
 from kmapp.web.site_search.name_search import find_named
-from kmapp.web.site_search.registry import Hit, Matches, SiteSearch
+from kmapp.web.site_search.registry import Matches, SiteMatch, SiteSearch
 
 
 def find_pages(search: SiteSearch) -> Matches:
@@ -17,7 +17,7 @@ def find_pages(search: SiteSearch) -> Matches:
         with override("en"):
             english = str(page.item.label)
         if search.query.matches_name(label, english):
-            hits.append(Hit(url=page.url, title=search.query.mark(label)))
+            hits.append(SiteMatch(url=page.url, title=search.query.mark(label)))
     return Matches(hits=hits[: search.limit], number=len(hits))
 
 
@@ -28,7 +28,7 @@ def find_members(search: SiteSearch) -> Matches:
     ids = find_named(search, rows, "user__email", "user__first_name", "user__last_name")
     members = rows.in_bulk(ids[: search.limit])
     hits = [
-        Hit(
+        SiteMatch(
             url=reverse("web:members"),
             title=search.query.mark(member.user.get_full_name() or member.user.email),
             passage=search.query.mark(member.user.email),

@@ -20,7 +20,7 @@ CAP = 100  # hits that are counted; the count of more is shown as 99+
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class SiteMatch:
     """A result: texts in pieces, of which the matches are highlighted."""
 
     url: str
@@ -34,7 +34,7 @@ class Hit:
 class Matches:
     """The first hits of a provider, and the number of all, up to `CAP`."""
 
-    hits: Sequence[Hit] = ()
+    hits: Sequence[SiteMatch] = ()
     number: int = 0
 
 
