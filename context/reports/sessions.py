@@ -48,7 +48,7 @@ KINDS = (
 
 
 @dataclass(slots=True, kw_only=True)
-class Session:
+class SessionSummary:
     """Totals of one run. `counts` has the number of rows by kind; `tokens` and `cost` of calls."""
 
     run_id: str
@@ -65,7 +65,7 @@ class Session:
 class SessionPage:
     """A page of the list, last activity first. `before` continues it; None on the last page."""
 
-    sessions: Sequence[Session]
+    sessions: Sequence[SessionSummary]
     before: datetime | None
 
 
@@ -102,7 +102,7 @@ def list_sessions(
     return SessionPage(sessions=sessions, before=None if prefix else cursor)
 
 
-def list_sessions_of(account_id: UUID, user_id: str) -> list[Session]:
+def list_sessions_of(account_id: UUID, user_id: str) -> list[SessionSummary]:
     """Return the latest sessions of one user."""
     newest: dict[str, datetime] = {}
     for kind in KINDS:
@@ -115,18 +115,18 @@ def list_sessions_of(account_id: UUID, user_id: str) -> list[Session]:
     return [totals[run_id] for run_id in page]
 
 
-def _is_before(session: Session, before: datetime) -> bool:
+def _is_before(session: SessionSummary, before: datetime) -> bool:
     return session.last is not None and session.last < before
 
 
 def load_totals(
     account_id: UUID, run_ids: Iterable[str], *, user_id: str = ""
-) -> dict[str, Session]:
+) -> dict[str, SessionSummary]:
     """Return the sessions by run, from one query over all kinds of rows.
 
     With `user_id`, only rows of this user count: runs of two users may have the same name.
     """
-    sessions = {run_id: Session(run_id=run_id) for run_id in run_ids}
+    sessions = {run_id: SessionSummary(run_id=run_id) for run_id in run_ids}
     first, *others = [_count(kind, account_id, list(sessions), user_id) for kind in KINDS]
     for row in first.union(*others, all=True):
         session = sessions[row["run"]]
