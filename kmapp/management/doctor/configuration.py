@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from django.conf import settings
 
-from kmapp.management.doctor.registry import Finding, check, error, ok, warning
+from kmapp.management.doctor.registry import DoctorFinding, check, error, ok, warning
 from kmapp.runtime import tracing
 
 MIN_SECRET_LENGTH = 50  # characters, as Django recommends
@@ -30,7 +30,7 @@ def _is_local(host: str) -> bool:
 
 
 @check("secrets")
-def check_secrets() -> Iterator[Finding]:
+def check_secrets() -> Iterator[DoctorFinding]:
     if len(settings.SECRET_KEY) < MIN_SECRET_LENGTH:
         yield error(
             f"SECRET_KEY has fewer than {MIN_SECRET_LENGTH} characters",
@@ -55,7 +55,7 @@ def _is_readable_by_others(path: Path) -> bool:
 
 
 @check("debug")
-def check_debug() -> Iterator[Finding]:
+def check_debug() -> Iterator[DoctorFinding]:
     remedy = "Set {}, and restart web, worker and beat."
     if settings.DEBUG:
         finding = error if is_exposed() else warning
@@ -72,14 +72,14 @@ def check_debug() -> Iterator[Finding]:
 
 
 @check("hosts")
-def check_hosts() -> Iterator[Finding]:
+def check_hosts() -> Iterator[DoctorFinding]:
     findings = [*_check_host_names(), *_check_proxy()]
     yield from findings or [
         ok(f"{settings.HOST}:{settings.PORT}, {', '.join(settings.ALLOWED_HOSTS)}")
     ]
 
 
-def _check_host_names() -> Iterator[Finding]:
+def _check_host_names() -> Iterator[DoctorFinding]:
     hosts = settings.ALLOWED_HOSTS
     if not hosts and not settings.DEBUG:
         yield error(
@@ -97,7 +97,7 @@ def _check_host_names() -> Iterator[Finding]:
         )
 
 
-def _check_proxy() -> Iterator[Finding]:
+def _check_proxy() -> Iterator[DoctorFinding]:
     if not _is_local(settings.HOST) and not settings.BEHIND_TLS:
         yield warning(
             f"HOST={settings.HOST} without BEHIND_TLS: passwords and keys travel unencrypted",
@@ -116,13 +116,13 @@ def _check_proxy() -> Iterator[Finding]:
 
 
 @check("encryption")
-def check_encryption() -> Iterator[Finding]:
+def check_encryption() -> Iterator[DoctorFinding]:
     """Check that connections to servers on other hosts are encrypted and verify the server."""
     findings = [*_check_databases(), *_check_valkey_url()]
     yield from findings or [ok("servers are local, or verified by TLS")]
 
 
-def _check_databases() -> Iterator[Finding]:
+def _check_databases() -> Iterator[DoctorFinding]:
     variables = {
         "default": "DATABASE_URL",
         "owner": "DATABASE_OWNER_URL",
@@ -138,7 +138,7 @@ def _check_databases() -> Iterator[Finding]:
             )
 
 
-def _check_valkey_url() -> Iterator[Finding]:
+def _check_valkey_url() -> Iterator[DoctorFinding]:
     parts = urlsplit(settings.REDIS_URL)
     if parts.scheme == "redis" and not _is_local(parts.hostname or ""):
         yield warning(
@@ -157,7 +157,7 @@ def _check_valkey_url() -> Iterator[Finding]:
 
 
 @check("traces")
-def check_traces() -> Iterator[Finding]:
+def check_traces() -> Iterator[DoctorFinding]:
     if problem := tracing.find_problem():
         message, _, remedy = problem.partition(": ")
         yield error(message, remedy[:1].upper() + remedy[1:])
@@ -166,7 +166,7 @@ def check_traces() -> Iterator[Finding]:
 
 
 @check("providers")
-def check_providers() -> Iterator[Finding]:
+def check_providers() -> Iterator[DoctorFinding]:
     """Check settings of the providers without calling them."""
     findings = []
     chat_url = settings.OPENAI_BASE_URL
@@ -187,7 +187,7 @@ def check_providers() -> Iterator[Finding]:
 
 
 @check("checkpoint peer")
-def check_checkpoint_peer() -> Iterator[Finding]:
+def check_checkpoint_peer() -> Iterator[DoctorFinding]:
     """Check the URL of the peer without calling it."""
     parts = urlsplit(settings.CHECKPOINT_PEER_URL)
     if parts.scheme == "http" and not _is_local(parts.hostname or ""):
@@ -200,7 +200,7 @@ def check_checkpoint_peer() -> Iterator[Finding]:
 
 
 @check("e-mail settings")
-def check_email_settings() -> Iterator[Finding]:
+def check_email_settings() -> Iterator[DoctorFinding]:
     if settings.EMAIL_USE_TLS and settings.EMAIL_USE_SSL:
         yield error("EMAIL_USE_TLS and EMAIL_USE_SSL are both on", "Turn one of them off.")
     elif not settings.EMAIL_HOST and is_exposed():

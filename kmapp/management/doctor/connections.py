@@ -9,7 +9,7 @@ from kombu.exceptions import OperationalError
 from redis import Redis
 
 from kmapp.api.cache import valkey_cache
-from kmapp.management.doctor.registry import Finding, check, error, ok
+from kmapp.management.doctor.registry import DoctorFinding, check, error, ok
 from kmapp.providers import chat, rerank
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import Embedder, Kind, OpenAIEmbedder
@@ -21,7 +21,7 @@ PROMPT = [{"role": "user", "content": "Reply with OK."}]
 
 
 @check("valkey")
-def check_valkey() -> Iterator[Finding]:
+def check_valkey() -> Iterator[DoctorFinding]:
     if not valkey_cache.ping():
         yield error("does not respond", "Start Valkey and check REDIS_URL.")
         return
@@ -35,7 +35,7 @@ def check_valkey() -> Iterator[Finding]:
 
 
 @check("broker", needs="valkey")
-def check_broker() -> Iterator[Finding]:
+def check_broker() -> Iterator[DoctorFinding]:
     with current_app.connection_for_write() as broker:
         try:
             broker.ensure_connection(max_retries=1, timeout=5)
@@ -46,7 +46,7 @@ def check_broker() -> Iterator[Finding]:
 
 
 @check("embedder", needs="database")
-def check_embedder() -> Iterator[Finding]:
+def check_embedder() -> Iterator[DoctorFinding]:
     """Embed one word as a query and as a passage, which may be different servers."""
     model = active_model()
     pairs: list[tuple[Kind, Embedder]] = [
@@ -69,7 +69,7 @@ def check_embedder() -> Iterator[Finding]:
 
 
 @check("chat model")
-def check_chat_model() -> Iterator[Finding]:
+def check_chat_model() -> Iterator[DoctorFinding]:
     if not chat.is_configured():
         yield ok("none is configured; what needs one waits")
         return
@@ -85,7 +85,7 @@ def check_chat_model() -> Iterator[Finding]:
 
 
 @check("reranker")
-def check_reranker() -> Iterator[Finding]:
+def check_reranker() -> Iterator[DoctorFinding]:
     if not settings.RERANK_BASE_URL:
         yield ok("none is configured")
         return
@@ -101,7 +101,7 @@ def check_reranker() -> Iterator[Finding]:
 
 
 @check("mail server", needs="e-mail settings")
-def check_mail_server() -> Iterator[Finding]:
+def check_mail_server() -> Iterator[DoctorFinding]:
     """Connect and sign in; send nothing."""
     if not settings.EMAIL_HOST:
         yield ok("none is configured")

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 
 from kmapp.database.raw_sql import fetch_all
-from kmapp.management.doctor.registry import Finding, check, error, ok, warning
+from kmapp.management.doctor.registry import DoctorFinding, check, error, ok, warning
 from kmapp.runtime import env
 from kmapp.search import replica
 
@@ -18,7 +18,7 @@ POSTGRES, PGVECTOR = 16, (0, 8)  # the oldest that work
 
 
 @check("database")
-def check_app_role() -> Iterator[Finding]:
+def check_app_role() -> Iterator[DoctorFinding]:
     """Connect as the role that serves, which row-level security must bind."""
     try:
         # Not through the pool, whose error does not say why it has no connection.
@@ -45,7 +45,7 @@ def check_app_role() -> Iterator[Finding]:
 
 
 @check("database owner", needs="database")
-def check_owner_role() -> Iterator[Finding]:
+def check_owner_role() -> Iterator[DoctorFinding]:
     if "owner" not in connections:
         yield warning(
             "DATABASE_OWNER_URL is not set, so this host cannot migrate or back up",
@@ -64,7 +64,7 @@ def check_owner_role() -> Iterator[Finding]:
 
 
 @check("database replica", needs="database")
-def check_replica() -> Iterator[Finding]:
+def check_replica() -> Iterator[DoctorFinding]:
     """Compare the positions of both servers in the write-ahead log."""
     if not replica.is_configured():
         yield ok("none")
@@ -108,7 +108,7 @@ def _explain_connection(variable: str) -> str:
 
 
 @check("postgresql", needs="database")
-def check_postgres() -> Iterator[Finding]:
+def check_postgres() -> Iterator[DoctorFinding]:
     [(major, version, pgvector)] = fetch_all(
         "SELECT current_setting('server_version_num')::int / 10000,"
         " current_setting('server_version'),"
@@ -129,7 +129,7 @@ def check_postgres() -> Iterator[Finding]:
 
 
 @check("session settings", needs="postgresql")
-def check_session_settings() -> Iterator[Finding]:
+def check_session_settings() -> Iterator[DoctorFinding]:
     """Compare the settings of a session with those required, which a pooler may drop."""
     wrong = [
         f"{name} is {current}"
@@ -151,7 +151,7 @@ def check_session_settings() -> Iterator[Finding]:
 
 
 @check("clock", needs="database")
-def check_clock() -> Iterator[Finding]:
+def check_clock() -> Iterator[DoctorFinding]:
     before = time.time()
     [(there,)] = fetch_all("SELECT extract(epoch FROM clock_timestamp())::float8")
     after = time.time()

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from kmapp.api.heartbeats import get_heartbeat_age
 from kmapp.api.metrics_endpoint import load_outbox_depth
-from kmapp.management.doctor.registry import Finding, check, error, ok, warning
+from kmapp.management.doctor.registry import DoctorFinding, check, error, ok, warning
 from kmapp.management.doctor.storage import format_age
 from kmapp.providers import chat
 
@@ -15,7 +15,7 @@ QUEUE_WARNING, QUEUE_ERROR = 300.0, 3600.0  # seconds that a job has waited
 
 
 @check("processes", needs="valkey")
-def check_processes() -> Iterator[Finding]:
+def check_processes() -> Iterator[DoctorFinding]:
     """Look for heartbeats of at least one worker and one scheduler."""
     seconds = {name: get_heartbeat_age(name) for name in ("worker", "scheduler")}
     silent = [name for name, age in seconds.items() if age is None]
@@ -27,7 +27,7 @@ def check_processes() -> Iterator[Finding]:
 
 
 @check("queue", needs="migrations")
-def check_queue() -> Iterator[Finding]:
+def check_queue() -> Iterator[DoctorFinding]:
     rows = load_outbox_depth()
     failed = sum(dead for *_, dead, _ in rows)
     if failed:

@@ -11,14 +11,14 @@ from kmapp.ledger.checkpoint_status import find_unsigned_since, list_deviations
 from kmapp.ledger.fsck import Findings
 from kmapp.ledger.fsck.checkpoints import load_public_keys, read_checkpoints
 from kmapp.ledger.signing import get_public_keys_path
-from kmapp.management.doctor.registry import Finding, check, error, ok
+from kmapp.management.doctor.registry import DoctorFinding, check, error, ok
 from kmapp.management.doctor.storage import format_age
 
 CHECKPOINT_AGE = timedelta(minutes=5)  # commits are signed within seconds
 
 
 @check("checkpoint signatures")
-def check_signatures() -> Iterator[Finding]:
+def check_signatures() -> Iterator[DoctorFinding]:
     """Verify the signature of each checkpoint with the code of fsck."""
     findings = Findings()
     path = get_public_keys_path(settings.CHECKPOINT_KEY_FILE)
@@ -36,7 +36,7 @@ def check_signatures() -> Iterator[Finding]:
 
 
 @check("ledger", needs="migrations")
-def check_ledger() -> Iterator[Finding]:
+def check_ledger() -> Iterator[DoctorFinding]:
     """Compare all chains with their signed heads, and look for commits that wait for one."""
     behind = list_deviations()
     for chain in behind:

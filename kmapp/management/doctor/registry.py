@@ -29,7 +29,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """The result of one check. `remedy` says what to do, unless the level is OK."""
 
     level: Level
@@ -42,10 +42,10 @@ class Line:
     """A finding with the name of its check."""
 
     check: str
-    finding: Finding
+    finding: DoctorFinding
 
 
-CheckFunction = Callable[[], Iterable[Finding]]
+CheckFunction = Callable[[], Iterable[DoctorFinding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +66,16 @@ def check(name: str, *, needs: str = "") -> Callable[[CheckFunction], CheckFunct
     return register
 
 
-def ok(message: str) -> Finding:
-    return Finding(Level.OK, message)
+def ok(message: str) -> DoctorFinding:
+    return DoctorFinding(Level.OK, message)
 
 
-def warning(message: str, remedy: str) -> Finding:
-    return Finding(Level.WARNING, message, remedy)
+def warning(message: str, remedy: str) -> DoctorFinding:
+    return DoctorFinding(Level.WARNING, message, remedy)
 
 
-def error(message: str, remedy: str) -> Finding:
-    return Finding(Level.ERROR, message, remedy)
+def error(message: str, remedy: str) -> DoctorFinding:
+    return DoctorFinding(Level.ERROR, message, remedy)
 
 
 def join_names(names: Sequence[str]) -> str:
@@ -102,7 +102,7 @@ def run_checks() -> Iterator[Line]:
             yield Line(each.name, finding)
 
 
-def _run_check(each: Check) -> list[Finding]:
+def _run_check(each: Check) -> list[DoctorFinding]:
     try:
         return list(each.run())
     except Exception as problem:

@@ -9,13 +9,13 @@ from django.db.migrations.loader import MigrationLoader
 
 from kmapp.accounts.row_level_security import get_app_role
 from kmapp.database.raw_sql import fetch_all
-from kmapp.management.doctor.registry import Finding, check, error, join_names, ok
+from kmapp.management.doctor.registry import DoctorFinding, check, error, join_names, ok
 from kmapp.providers.active_models import models_in_use
 from kmapp.search.model_switch import list_indexes
 
 
 @check("migrations", needs="database")
-def check_migrations() -> Iterator[Finding]:
+def check_migrations() -> Iterator[DoctorFinding]:
     loader = MigrationLoader(connection)
     # Every one, not a plan: it ends where a later migration is recorded as applied.
     pending = sorted(
@@ -43,7 +43,7 @@ def check_migrations() -> Iterator[Finding]:
 
 
 @check("indexes", needs="migrations")
-def check_indexes() -> Iterator[Finding]:
+def check_indexes() -> Iterator[DoctorFinding]:
     """Look for indexes and constraints that are invalid, or missing although a model has them."""
     invalid = fetch_all(
         "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT (indisvalid AND indisready)"
@@ -79,7 +79,7 @@ def _list_expected_names() -> set[str]:
 
 
 @check("row-level security", needs="database")
-def check_row_level_security() -> Iterator[Finding]:
+def check_row_level_security() -> Iterator[DoctorFinding]:
     """Check each table with rows of accounts, and that no row is visible without an account."""
     tables = fetch_all(
         "SELECT c.relname, c.relrowsecurity AND c.relforcerowsecurity AND EXISTS (SELECT"

@@ -9,7 +9,7 @@ from pathlib import Path
 from django.conf import settings
 
 from kmapp.database.raw_sql import fetch_all
-from kmapp.management.doctor.registry import Finding, check, error, ok, warning
+from kmapp.management.doctor.registry import DoctorFinding, check, error, ok, warning
 from kmapp.runtime import env
 from kmapp.runtime.embedded.wal_archive import list_base_backups
 
@@ -19,7 +19,7 @@ BACKUP_AGE = timedelta(days=8)  # a weekly backup, and a day for it
 
 
 @check("disk")
-def check_disk() -> Iterator[Finding]:
+def check_disk() -> Iterator[DoctorFinding]:
     folders = {settings.DATA_DIR, settings.BACKUPS_DIR, settings.CHECKPOINT_FILE.parent}
     existing = sorted(folder for folder in folders if folder.exists())
     for folder in existing:
@@ -37,7 +37,7 @@ def check_disk() -> Iterator[Finding]:
 
 
 @check("backups")
-def check_backups() -> Iterator[Finding]:
+def check_backups() -> Iterator[DoctorFinding]:
     folder: Path = settings.BACKUPS_DIR
     remedy = f"Run {settings.COMMAND} backup every week, and copy the file to another machine."
     times = {path.stat().st_mtime: path for path in folder.glob("*.zip")}
@@ -51,7 +51,7 @@ def check_backups() -> Iterator[Finding]:
 
 
 @check("wal archive", needs="database")
-def check_archive() -> Iterator[Finding]:
+def check_archive() -> Iterator[DoctorFinding]:
     """Check archiving and base backups of the embedded PostgreSQL; others have their own tools."""
     if not settings.PITR_DAYS or env.text("DATABASE_URL"):
         yield ok("point-in-time recovery is off")

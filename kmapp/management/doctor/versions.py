@@ -9,13 +9,13 @@ from django.conf import settings
 from packaging.requirements import Requirement
 
 import kmapp
-from kmapp.management.doctor.registry import Finding, check, error, join_names, ok
+from kmapp.management.doctor.registry import DoctorFinding, check, error, join_names, ok
 
 PYTHON = (3, 11)
 
 
 @check("python")
-def check_python() -> Iterator[Finding]:
+def check_python() -> Iterator[DoctorFinding]:
     if sys.version_info < PYTHON:
         yield error(
             f"Python {platform.python_version()} is too old",
@@ -26,7 +26,7 @@ def check_python() -> Iterator[Finding]:
 
 
 @check("packages")
-def check_packages() -> Iterator[Finding]:
+def check_packages() -> Iterator[DoctorFinding]:
     """Compare the installed packages with the lock file, or with the wheel's requirements."""
     required = list(_list_requirements())
     wrong = [text for each in required if (text := _describe_difference(each))]
