@@ -20,7 +20,7 @@ from context.archives.placeholder_swap import (
     slot_position,
 )
 from context.archives.placeholders import render_placeholder
-from context.archives.search import (
+from context.archives.retrieval import (
     EmbeddedQuery,
     Relevance,
     load_passages,

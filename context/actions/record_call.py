@@ -11,7 +11,7 @@ from django.utils import timezone
 from context.actions.archives import store_archives
 from context.actions.model_summaries import initial_reason
 from context.actions.summaries import store_summary
-from context.archives.archive_references import collect_markers
+from context.archives.archive_markers import collect_markers
 from context.assembly.budget import slot_key
 from context.assembly.material import Snippet
 from context.assembly.messages import Message

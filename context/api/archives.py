@@ -32,7 +32,7 @@ from context.api.response_types import (
     ToolAnswer,
 )
 from context.archives.placeholders import PARAGRAPHS, render_placeholder
-from context.archives.search import (
+from context.archives.retrieval import (
     EmbeddedQuery,
     load_archive,
     load_passages,

@@ -17,7 +17,7 @@ from context.api.response_types import (
     PreparedAnswer,
     ReportBrief,
 )
-from context.archives.search import ArchiveMatch, LoadedPassages
+from context.archives.retrieval import ArchiveMatch, LoadedPassages
 from context.assembly import token_counts
 from context.assembly.budget import EXTRACTIVE
 from context.assembly.messages import Message
