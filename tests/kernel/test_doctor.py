@@ -288,7 +288,7 @@ def test_key_files_of_others_and_packages(
 
 
 def test_check_that_raises_is_an_error() -> None:
-    def fail() -> list[registry.Finding]:
+    def fail() -> list[registry.DoctorFinding]:
         raise ValueError("a text that does not belong in the output")
 
     [finding] = registry._run_check(registry.Check("one", fail, ""))  # noqa: SLF001
