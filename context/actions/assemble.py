@@ -23,9 +23,9 @@ from context.assembly.messages import (
     message_text,
     uses_anthropic_format,
 )
+from context.assembly.retrieval import Retrieved, retrieve
 from context.assembly.retrieval_requests import assign_variant, shorten_query
 from context.assembly.snippet_locks import lock_snippets
-from context.assembly.sources import Retrieved, retrieve
 from context.assembly.stages import Assembled, Collected, Recorded, Request, build_retrieval_request
 from context.assembly.token_counts import count_message, count_messages
 from context.assembly.tool_offer import offer_tools

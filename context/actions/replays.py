@@ -14,8 +14,8 @@ from context.assembly.assembly_policy import DEFAULT, AssemblyPolicy
 from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget
 from context.assembly.fence import create_nonce
 from context.assembly.material import Material, RuleOutcome, Section, Snippet, StoredSummary
+from context.assembly.retrieval import retrieve
 from context.assembly.retrieval_requests import RetrievalRequest
-from context.assembly.sources import retrieve
 from context.models import ContextBody, ContextCostReport, ContextInput, ContextSettings
 from context.reports.call_report import SECTIONS, build_report
 from kmapp.accounts.acting import acting

@@ -14,7 +14,7 @@ from context.actions.model_summaries import (
 )
 from context.assembly.material import StoredSummary
 from context.assembly.messages import Message
-from context.assembly.sources import flush_to_memory
+from context.assembly.retrieval import flush_to_memory
 from context.assembly.stages import Collected, Request
 from context.models import ContextSummary
 from context.reports.stored_inputs import encode_json, salted_digest

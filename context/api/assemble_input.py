@@ -9,8 +9,8 @@ from rest_framework import serializers
 from context.api.request_serializers import LanguageField, MessagesInput, build_scope
 from context.assembly.assembly_policy import DEFAULT, InvalidPolicy
 from context.assembly.material import ANTHROPIC, OPENAI, Section
+from context.assembly.retrieval import SOURCES
 from context.assembly.retrieval_requests import MAX_QUERY_LENGTH
-from context.assembly.sources import SOURCES
 from context.assembly.stages import Request
 from context.assembly.tool_offer import GROUPS, PROFILES
 from context.models.settings import MAX_LENGTH

@@ -209,7 +209,7 @@ def test_failed_retrieval_fails_no_call(
     def broken(*_args: Any) -> None:
         raise RuntimeError("no")
 
-    monkeypatch.setattr("context.assembly.sources.SOURCES", {"memory": broken, "lore": broken})
+    monkeypatch.setattr("context.assembly.retrieval.SOURCES", {"memory": broken, "lore": broken})
     answer = assemble(agent, messages, user_id="u", sources=["memory"])
     assert actions(answer)[-1] == "retrieval_failed"
     assert answer["messages"][-1] == messages[0]
@@ -222,7 +222,7 @@ def test_slow_source_is_left_out(agent: Agent, monkeypatch: pytest.MonkeyPatch) 
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_sleep(20)")
 
-    monkeypatch.setattr("context.assembly.sources.SOURCES", {"memory": slow, "lore": slow})
+    monkeypatch.setattr("context.assembly.retrieval.SOURCES", {"memory": slow, "lore": slow})
     messages = [{"role": "user", "content": "Where?"}]
     answer = assemble(agent, messages, sources=["lore"], policy={"retrieval_ms": 200})
     assert actions(answer) == ["km_timeout"]
@@ -235,7 +235,7 @@ def test_failing_source_of_one_account_is_queried_for_others(
         if request.account_id == acme.pk:
             raise ProviderTimeout("Too slow.")
 
-    monkeypatch.setattr("context.assembly.sources.SOURCES", {"lore": fail})
+    monkeypatch.setattr("context.assembly.retrieval.SOURCES", {"lore": fail})
     call: dict[str, Any] = {
         "messages": [{"role": "user", "content": "Where?"}],
         "sources": ["lore"],

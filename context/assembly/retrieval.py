@@ -17,7 +17,7 @@ from django.db import DatabaseError, OperationalError, connection
 
 from context.assembly.material import RuleOutcome, Snippet
 from context.assembly.messages import Message, message_text
-from context.assembly.remotes import search_remote
+from context.assembly.remote_retrieval import search_remote
 from context.assembly.retrieval_requests import RetrievalRequest
 from context.assembly.snippets import (
     knowledge_snippet,
