@@ -13,8 +13,8 @@ from context.actions.summaries import build_stored_summary, find_summary
 from context.archives.placeholder_swap import find_archive_id, list_older_slots, slot_position
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget, slot_key
+from context.assembly.call_input import ANTHROPIC, OPENAI, CallInput, Section
 from context.assembly.fence import create_nonce
-from context.assembly.material import ANTHROPIC, OPENAI, Material, Section
 from context.assembly.messages import (
     SYSTEM,
     Message,
@@ -110,8 +110,8 @@ def _lock_summary(request: Request, collected: Collected) -> Collected:
     ids = [collected.summary_id] if collected.summary_id else []
     if not ids or lock_existing(request.account_id, {ContextSummary: ids}):
         return collected
-    material = replace(collected.material, compacted=None)
-    return replace(collected, material=material, summary_id=None)
+    call_input = replace(collected.call_input, compacted=None)
+    return replace(collected, call_input=call_input, summary_id=None)
 
 
 # --- Collect --------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def collect_input(request: Request) -> Collected:
         decisions.append({"action": "drop_orphans", "messages": len(rest) - len(messages)})
     texts = [text for message in leading if (text := message_text(message))]
     instructions = [Section(name="instructions", text=text) for text in texts]
-    material = Material(
+    call_input = CallInput(
         messages=messages,
         sizes=sizes,
         window=request.window,
@@ -164,7 +164,7 @@ def collect_input(request: Request) -> Collected:
         policy=policy,
         variant=variant,
         variant_by=variant_by,
-        material=material,
+        call_input=call_input,
         query=query,
         decisions=decisions,
         bodies=bodies,
@@ -233,14 +233,14 @@ def _list_older_results(
 
 
 def assemble(request: Request, collected: Collected, retrieved: Retrieved) -> Assembled:
-    material = replace(
-        collected.material,
+    call_input = replace(
+        collected.call_input,
         snippets=retrieved.snippets,
         query=collected.query,
         bound=retrieved.bound,
         nonce=create_nonce([snippet.text for snippet in retrieved.snippets]),
     )
-    draft = _fit(material, collected.policy)
+    draft = _fit(call_input, collected.policy)
     report = build_report(draft)
     report |= {
         "decisions": [*collected.decisions, *retrieved.decisions, *report["decisions"]],
@@ -250,12 +250,14 @@ def assemble(request: Request, collected: Collected, retrieved: Retrieved) -> As
         "cache": {"query_vector": "hit" if retrieved.cached else "miss"},
         "policy": collected.policy.body(),
     }
-    return Assembled(collected=replace(collected, material=material), draft=draft, report=report)
+    return Assembled(
+        collected=replace(collected, call_input=call_input), draft=draft, report=report
+    )
 
 
-def _fit(material: Material, policy: AssemblyPolicy) -> Draft:
+def _fit(call_input: CallInput, policy: AssemblyPolicy) -> Draft:
     try:
-        return fit_into_budget(material, policy)
+        return fit_into_budget(call_input, policy)
     except BudgetExceeded as error:
         raise TooLarge(
             f"The protected parts need {error.needed:,} tokens; the budget is {error.budget:,}. "

@@ -13,7 +13,7 @@ from context.actions.model_summaries import initial_reason
 from context.actions.summaries import store_summary
 from context.archives.archive_markers import collect_markers
 from context.assembly.budget import slot_key
-from context.assembly.material import Snippet
+from context.assembly.call_input import Snippet
 from context.assembly.messages import Message
 from context.assembly.stages import Assembled, Recorded, Request, build_retrieval_request
 from context.models import (
@@ -28,7 +28,7 @@ from context.reports.stored_inputs import body_digest, encode_json
 from kmapp.errors import NotFound
 from kmapp.security.pii import redact, redact_json
 
-SCALAR_FIELDS = ("profile", "provider", "language", "nonce")  # of the material, stored as they are
+SCALAR_FIELDS = ("profile", "provider", "language", "nonce")  # of the input, stored as they are
 MAX_ACTIONS = 30
 
 
@@ -36,7 +36,7 @@ def record_call(request: Request, assembled: Assembled) -> Recorded:
     """Store a new summary, archive pruned results, and store the report. Inside `acting`."""
     report = dict(assembled.report)
     summary = assembled.draft.compacted
-    if summary and summary != assembled.collected.material.compacted:
+    if summary and summary != assembled.collected.call_input.compacted:
         flush = store_summary(request, assembled.collected, summary)
         report["decisions"] = _insert_flush_decision(report["decisions"], flush)
     _archive_pruned_results(request, assembled)
@@ -102,7 +102,7 @@ def _create_citations(assembled: Assembled, row: ContextCostReport) -> None:
         for item in draft.snippets
         for ref in (item.citation["ref"], *(item.made_of or [item.ref]))
     ]
-    refs += [item["ref"] for item in draft.material.bound.citations]
+    refs += [item["ref"] for item in draft.call_input.bound.citations]
     common = {"account_id": row.account_id, "report": row, "created_at": row.created_at}
     citations = [ContextCitation(ref=UUID(ref), **common) for ref in dict.fromkeys(refs)]
     ContextCitation.objects.bulk_create(citations)
@@ -110,8 +110,8 @@ def _create_citations(assembled: Assembled, row: ContextCostReport) -> None:
 
 def _store_inputs(request: Request, assembled: Assembled, row: ContextCostReport) -> None:
     account_id, collected = request.account_id, assembled.collected
-    material, kinds = collected.material, collected.settings.account.redact
-    messages = dict(zip(collected.bodies, material.messages, strict=True))
+    call_input, kinds = collected.call_input, collected.settings.account.redact
+    messages = dict(zip(collected.bodies, call_input.messages, strict=True))
     bodies: dict[UUID, Any] = {**messages}
 
     def add_body(value: Any) -> str:
@@ -120,28 +120,28 @@ def _store_inputs(request: Request, assembled: Assembled, row: ContextCostReport
         return str(key)
 
     rest = {
-        "tools": [add_body(tool) for tool in material.tools],
+        "tools": [add_body(tool) for tool in call_input.tools],
         "sections": [
             {"name": item.name, "text": add_body(item.text), "stable": item.stable}
-            for item in material.sections
+            for item in call_input.sections
         ],
-        "snippets": [{**asdict(item), "text": add_body(item.text)} for item in material.snippets],
-        "bound": asdict(material.bound),
-        "groups": dict(material.groups),
-        "required_tools": list(material.required_tools),
-        **{name: getattr(material, name) for name in SCALAR_FIELDS},
-        "pointers": {key: str(pk) for key, pk in material.pointers.items()},
+        "snippets": [{**asdict(item), "text": add_body(item.text)} for item in call_input.snippets],
+        "bound": asdict(call_input.bound),
+        "groups": dict(call_input.groups),
+        "required_tools": list(call_input.required_tools),
+        **{name: getattr(call_input, name) for name in SCALAR_FIELDS},
+        "pointers": {key: str(pk) for key, pk in call_input.pointers.items()},
         "query": redact(collected.query, kinds)[0],
         "wanted": build_retrieval_request(request, collected).replay_settings(),
     }
-    if summary := material.compacted:
+    if summary := call_input.compacted:
         rest["compacted"] = {**asdict(summary), "text": redact(summary.text, kinds)[0]}
     store_bodies(account_id, bodies, messages, kinds)
     ContextInput.objects.create(
         account_id=account_id,
         report=row,
         messages=list(collected.bodies),
-        refs=_list_sources(material.snippets),
+        refs=_list_sources(call_input.snippets),
         rest=rest,
         created_at=row.created_at,
     )

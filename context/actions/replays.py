@@ -12,8 +12,8 @@ from uuid import UUID
 from context.actions.record_call import SCALAR_FIELDS
 from context.assembly.assembly_policy import DEFAULT, AssemblyPolicy
 from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget
+from context.assembly.call_input import CallInput, RuleOutcome, Section, Snippet, StoredSummary
 from context.assembly.fence import create_nonce
-from context.assembly.material import Material, RuleOutcome, Section, Snippet, StoredSummary
 from context.assembly.retrieval import retrieve
 from context.assembly.retrieval_requests import RetrievalRequest
 from context.models import ContextBody, ContextCostReport, ContextInput, ContextSettings
@@ -35,7 +35,7 @@ class RecordedCall:
     """The inputs of a recorded call, and its policy."""
 
     report: ContextCostReport
-    material: Material
+    call_input: CallInput
     policy: AssemblyPolicy
     query: str = ""
     retrieval: Mapping[str, Any] | None = None  # retrieval settings; None in rows of older releases
@@ -54,7 +54,7 @@ def load_recorded_calls(
     return {
         row.pk: RecordedCall(
             report=row,
-            material=_build_material(row, inputs[row.pk], bodies),
+            call_input=_build_call_input(row, inputs[row.pk], bodies),
             policy=DEFAULT.with_changes(row.report["policy"]),
             query=inputs[row.pk].rest["query"],
             retrieval=inputs[row.pk].rest.get("wanted"),
@@ -89,16 +89,16 @@ def list_bodies(row: ContextInput) -> list[UUID]:
     return [*row.messages, *(UUID(pk) for pk in (*row.rest["tools"], *texts))]
 
 
-def _build_material(
+def _build_call_input(
     report: ContextCostReport, row: ContextInput, bodies: Mapping[UUID, Any]
-) -> Material:
+) -> CallInput:
     rest = row.rest
 
     def with_text(item: Mapping[str, Any]) -> dict[str, Any]:
         return {**item, "text": bodies[UUID(item["text"])]}
 
     bound, compacted = rest["bound"], rest.get("compacted")
-    return Material(
+    return CallInput(
         messages=[bodies[pk] for pk in row.messages],
         window=report.window,
         reserve=report.reserve,
@@ -123,17 +123,17 @@ class Changes:
     profile: str | None = None
     variant: str | None = None  # None: the recorded snippets
 
-    def apply_to(self, recorded_call: RecordedCall) -> tuple[Material, AssemblyPolicy]:
+    def apply_to(self, recorded_call: RecordedCall) -> tuple[CallInput, AssemblyPolicy]:
         values = {name: getattr(self, name) for name in ("window", "reserve", "profile")}
         changes = {name: value for name, value in values.items() if value is not None}
-        material = replace(recorded_call.material, **changes)
+        call_input = replace(recorded_call.call_input, **changes)
         if self.variant:
             snippets = recorded_call.snippets_by_variant[self.variant]
-            texts, nonce = [item.text for item in snippets], material.nonce
+            texts, nonce = [item.text for item in snippets], call_input.nonce
             if any(nonce in text for text in texts):
                 nonce = create_nonce(texts)
-            material = replace(material, snippets=snippets, nonce=nonce)
-        return material, recorded_call.policy.with_changes(self.policy)
+            call_input = replace(call_input, snippets=snippets, nonce=nonce)
+        return call_input, recorded_call.policy.with_changes(self.policy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,10 +170,10 @@ def _summarise_draft(draft: Draft | None) -> dict[str, Any]:
         tokens = dict.fromkeys(("total", *SECTIONS), 0)
         content = dict.fromkeys(("evidence", "tools", "messages"), frozenset[Any]())
         return {"tokens": tokens, **content, "dropped": 0, "actions": []}
-    report, material = build_report(draft), draft.material
+    report, call_input = build_report(draft), draft.call_input
     # A message that is shortened counts as lost.
     complete = {row.index for row in draft.rows if row.state == "whole"}
-    items = len(material.messages) + len(material.snippets) + len(draft.all_tools)
+    items = len(call_input.messages) + len(call_input.snippets) + len(draft.all_tools)
     return {
         "tokens": report["estimated_tokens"],
         "evidence": {f"{item.source}:{item.ref}" for item in draft.snippets},
@@ -229,7 +229,7 @@ def _retrieve_variant(account_id: UUID, recorded_call: RecordedCall, variant: st
     )
     if failed := [item for item in retrieved.decisions if item["action"] in FAILURES]:
         raise ProviderError(f"A source did not answer: {failed[0]['action']}.")
-    recorded = recorded_call.material.snippets
+    recorded = recorded_call.call_input.snippets
     unvaried = [item for item in recorded if item.source not in VARIED_SOURCES]
     return [*unvaried, *retrieved.snippets]
 
@@ -245,8 +245,8 @@ def compare_changes(recorded_call: RecordedCall, left: Changes, right: Changes) 
     return Replay(recorded_call=recorded_call, before=before, after=after)
 
 
-def _fit(material: Material, policy: AssemblyPolicy) -> Draft | None:
+def _fit(call_input: CallInput, policy: AssemblyPolicy) -> Draft | None:
     try:
-        return fit_into_budget(material, policy)
+        return fit_into_budget(call_input, policy)
     except BudgetExceeded:
         return None

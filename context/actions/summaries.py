@@ -12,7 +12,7 @@ from context.actions.model_summaries import (
     enqueue_summaries,
     initial_reason,
 )
-from context.assembly.material import StoredSummary
+from context.assembly.call_input import StoredSummary
 from context.assembly.messages import Message
 from context.assembly.retrieval import flush_to_memory
 from context.assembly.stages import Collected, Request
@@ -68,13 +68,13 @@ def store_summary(
     """
     if not request.within.conversation_id:
         return {"action": "memory_flush", "skipped": "the call has no conversation_id"}
-    before = find_summary(request, collected.bodies, collected.material.language)
+    before = find_summary(request, collected.bodies, collected.call_input.language)
     flushed_count = before.covers if before and before.flushed else 0
     row = _create_summary(request, collected, summary)
     if row is None:
         reason = "another call of the conversation stored this summary"
         return {"action": "memory_flush", "skipped": reason}
-    messages = collected.material.messages[flushed_count : summary.covers]
+    messages = collected.call_input.messages[flushed_count : summary.covers]
     decision = _flush_messages(request, messages)
     if decision.get("messages"):
         row.flushed = True
@@ -91,7 +91,7 @@ def _create_summary(
     row = ContextSummary(
         account_id=request.account_id,
         **request.within.ids(),
-        digest=_digest(request, bodies, collected.material.language),
+        digest=_digest(request, bodies, collected.call_input.language),
         covers=summary.covers,
         bodies=bodies,
         text=redact(summary.text, collected.settings.account.redact)[0],

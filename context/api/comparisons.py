@@ -129,8 +129,8 @@ class Replay(AgentView):
         changes = Changes(**{"variant": variant_name, **params})
         check_variant_scopes(self.request.auth, changes)
         recording = retrieve_again(self.account, recording, changes)
-        material, policy = changes.apply_to(recording)
-        if material.budget <= 0:
+        call_input, policy = changes.apply_to(recording)
+        if call_input.budget <= 0:
             raise Invalid(
                 "The reserved output leaves nothing of the context window.",
                 issues=[{"path": "reserved_output_tokens", "message": "leaves nothing"}],

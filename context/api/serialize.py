@@ -84,13 +84,13 @@ def serialize_prepared(prepared: Prepared, before: Sequence[Message]) -> Prepare
 
 def serialize_call(recorded: Recorded) -> AssembledCall:
     draft = recorded.assembled.draft
-    material = draft.material
+    call_input = draft.call_input
     history = [row.message for row in draft.rows]
-    messages = build_messages(material.provider, draft.prefix, draft.tail, history)
+    messages = build_messages(call_input.provider, draft.prefix, draft.tail, history)
     return serialize_as(
         AssembledCall,
         recorded,
-        provider=material.provider,
+        provider=call_input.provider,
         system=join_texts(draft.prefix),
         sections=[asdict(part) for part in (*draft.prefix, *draft.tail)],
         messages=[dict(message) for message in messages],

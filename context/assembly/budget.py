@@ -10,7 +10,7 @@ from typing import Any
 
 from context.archives.placeholder_swap import find_archive_id, list_older_slots, map_tool_names
 from context.assembly.assembly_policy import AssemblyPolicy
-from context.assembly.material import Material, Snippet, StoredSummary
+from context.assembly.call_input import CallInput, Snippet, StoredSummary
 from context.assembly.messages import Message, Slot, list_calls, replace_texts, split_turns
 from context.assembly.prompt import RenderedSection, build_prefix, build_tail, count_tokens
 from context.assembly.pruning import hard_clear, soft_trim
@@ -50,20 +50,20 @@ def slot_key(slot: Slot) -> str:
 class Draft:
     """A call while it is fitted into its budget."""
 
-    def __init__(self, material: Material, policy: AssemblyPolicy) -> None:
-        self.material, self.policy = material, policy
+    def __init__(self, call_input: CallInput, policy: AssemblyPolicy) -> None:
+        self.call_input, self.policy = call_input, policy
         self.decisions: list[dict[str, Any]] = []
-        self.prefix = build_prefix(material)
-        sizes = material.sizes or [count_message(message) for message in material.messages]
-        sized = enumerate(zip(material.messages, sizes, strict=True))
+        self.prefix = build_prefix(call_input)
+        sizes = call_input.sizes or [count_message(message) for message in call_input.messages]
+        sized = enumerate(zip(call_input.messages, sizes, strict=True))
         self.rows = [MessageRow(index, message, size) for index, (message, size) in sized]
         self._offer_tools()
-        self.profile = material.profile
+        self.profile = call_input.profile
         self.compacted: StoredSummary | None = None
         self.pruned: list[Slot] = []
-        self.tool_name = map_tool_names(material.messages)
+        self.tool_name = map_tool_names(call_input.messages)
         self.tools = filter_by_profile(self.all_tools, self.profile, self.needed_tools())
-        self.candidates = sorted(material.snippets, key=lambda s: (-s.score, s.source, s.ref))
+        self.candidates = sorted(call_input.snippets, key=lambda s: (-s.score, s.source, s.ref))
         if policy.short_ids:
             self.candidates = _number_snippets(self.candidates)  # for the sizes
         self.snippets: list[Snippet] = []
@@ -72,9 +72,9 @@ class Draft:
 
     def _offer_tools(self) -> None:
         """Offer all tools except those that the rules deny."""
-        material = self.material
-        tools = offer_tools(material.tools, material.groups, strict=self.policy.strict_tools)
-        barred = set(material.bound.barred)
+        call_input = self.call_input
+        tools = offer_tools(call_input.tools, call_input.groups, strict=self.policy.strict_tools)
+        barred = set(call_input.bound.barred)
         self.all_tools: list[OfferedTool] = [tool for tool in tools if tool.name not in barred]
         if denied := sorted({tool.name for tool in tools} & barred):
             sizes = [sum(tool.tokens for tool in group) for group in (tools, self.all_tools)]
@@ -94,7 +94,7 @@ class Draft:
     def select_snippets(self, limit: int) -> list[Snippet]:
         """Return the best candidates within this number of tokens, some as excerpts."""
         candidates = self.candidates[: self.policy.most_snippets]
-        return select_snippets(candidates, self.material.query, limit)
+        return select_snippets(candidates, self.call_input.query, limit)
 
     def snippet_limit(self) -> int:
         """Return the tokens for retrieval, including those that a narrower profile frees."""
@@ -105,7 +105,7 @@ class Draft:
 
     def set_snippets(self, snippets: list[Snippet]) -> None:
         self.snippets = _number_snippets(snippets) if self.policy.short_ids else snippets
-        self.tail = build_tail(self.material, self.snippets)
+        self.tail = build_tail(self.call_input, self.snippets)
 
     @property
     def total(self) -> int:
@@ -115,12 +115,12 @@ class Draft:
 
     @property
     def excess(self) -> int:
-        return self.total - self.material.budget
+        return self.total - self.call_input.budget
 
     def needed_tools(self) -> frozenset[str]:
         """Return the tools that the caller requires or that the conversation calls."""
         called = {call.name for row in self.rows for call in list_calls(row.message)}
-        return frozenset(called) | frozenset(self.material.required_tools)
+        return frozenset(called) | frozenset(self.call_input.required_tools)
 
     def record(self, action: str, before: int, **more: Any) -> None:
         decision = {"action": action, **more, "tokens_before": before, "tokens_after": self.total}
@@ -175,16 +175,16 @@ def prune_tool_results(draft: Draft) -> None:
 def _list_prunable_slots(draft: Draft) -> list[Slot]:
     return [
         slot
-        for slot in list_older_slots(draft.material.messages, draft.policy.protected_turns)
+        for slot in list_older_slots(draft.call_input.messages, draft.policy.protected_turns)
         if find_archive_id(slot.text) is None
         and draft.tool_name(slot) not in draft.policy.unprunable_tools
     ]
 
 
 def _prune_slot(draft: Draft, slot: Slot, strategy: str) -> int:
-    material, policy, row = draft.material, draft.policy, draft.rows[slot.index]
-    archive = material.pointers.get(slot_key(slot))
-    language = material.language
+    call_input, policy, row = draft.call_input, draft.policy, draft.rows[slot.index]
+    archive = call_input.pointers.get(slot_key(slot))
+    language = call_input.language
     if strategy == "soft_trim":
         text = soft_trim(
             slot.text, head=policy.head, tail=policy.tail, language=language, archive=archive
@@ -205,7 +205,7 @@ def limit_turns(draft: Draft) -> None:
     """Drop the oldest turns, down to the number to summarise or the protected turns."""
     before, policy = draft.total, draft.policy
     min_turns = max(policy.protected_turns, policy.least_turns if policy.compact else 0)
-    all_turns = split_turns(draft.material.messages)
+    all_turns = split_turns(draft.call_input.messages)
     over, dropped = draft.excess, 0
     while over > 0 and len(all_turns) - dropped > min_turns:
         over -= sum(draft.rows[index].tokens for index in all_turns[dropped])
@@ -217,17 +217,17 @@ def limit_turns(draft: Draft) -> None:
 
 def compact_history(draft: Draft) -> None:
     """Replace everything before the protected turns by a summary."""
-    material, policy = draft.material, draft.policy
-    all_turns = split_turns(material.messages)
+    call_input, policy = draft.call_input, draft.policy
+    all_turns = split_turns(call_input.messages)
     if not policy.compact or len(all_turns) <= policy.protected_turns:
         return
     start = all_turns[-policy.protected_turns].start
     first = draft.rows[0].index
-    existing = material.compacted
+    existing = call_input.compacted
     reusable = existing if existing and first <= existing.covers <= start else None
     if reusable and _apply_summary(draft, reusable, reused=True):
         return
-    text = summarise_turns(material.messages[:start], material.language, policy.summary_tokens)
+    text = summarise_turns(call_input.messages[:start], call_input.language, policy.summary_tokens)
     _apply_summary(draft, StoredSummary(covers=start, text=text), reused=False)
 
 
@@ -281,9 +281,9 @@ def restore_snippets(draft: Draft) -> None:
 STEPS = (drop_snippets, prune_tool_results, limit_turns, compact_history, narrow_tools)
 
 
-def fit_into_budget(material: Material, policy: AssemblyPolicy) -> Draft:
+def fit_into_budget(call_input: CallInput, policy: AssemblyPolicy) -> Draft:
     """Return the call within its budget. Raises BudgetExceeded."""
-    draft = Draft(material, policy)
+    draft = Draft(call_input, policy)
     for step in STEPS:
         if draft.excess > 0:
             step(draft)
@@ -294,5 +294,5 @@ def fit_into_budget(material: Material, policy: AssemblyPolicy) -> Draft:
             "messages": sum(row.tokens for row in draft.rows),
             "tail": count_tokens(draft.tail),
         }
-        raise BudgetExceeded(draft.total, material.budget, sections)
+        raise BudgetExceeded(draft.total, call_input.budget, sections)
     return draft

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from context.archives.placeholders import PARAGRAPHS, TOOL
 from context.assembly import fence
-from context.assembly.material import ANTHROPIC, Material, Section, Snippet
+from context.assembly.call_input import ANTHROPIC, CallInput, Section, Snippet
 from context.assembly.messages import Message, split_turns
 from context.assembly.token_counts import MESSAGE_OVERHEAD, encode_json
 from context.assembly.tool_offer import OfferedTool, tool_name
@@ -35,24 +35,24 @@ class RenderedSection:
     stable: bool
 
 
-def build_prefix(material: Material) -> list[RenderedSection]:
+def build_prefix(call_input: CallInput) -> list[RenderedSection]:
     """Return the parts that are equal in every call: stable sections and our notices."""
-    language = material.language
+    language = call_input.language
     notice = Section(name="references_notice", text=fence.NOTICES[language])
-    sections = [section for section in material.sections if section.stable and section.text]
+    sections = [section for section in call_input.sections if section.stable and section.text]
     sections.append(notice)
-    if any(tool_name(tool) == TOOL for tool in material.tools):
+    if any(tool_name(tool) == TOOL for tool in call_input.tools):
         sections.append(Section(name="tool_history", text=PARAGRAPHS[language]))
     return build_parts(sections, stable=True)
 
 
-def build_tail(material: Material, snippets: Sequence[Snippet]) -> list[RenderedSection]:
+def build_tail(call_input: CallInput, snippets: Sequence[Snippet]) -> list[RenderedSection]:
     """Return the parts of this call only: moving sections, rules and retrieved texts."""
-    sections = [section for section in material.sections if not section.stable and section.text]
-    if material.bound.text:
-        text = f"{_RULES_HEAD[material.language]}\n{material.bound.text}"
+    sections = [section for section in call_input.sections if not section.stable and section.text]
+    if call_input.bound.text:
+        text = f"{_RULES_HEAD[call_input.language]}\n{call_input.bound.text}"
         sections.append(Section(name=RULES, text=text))
-    block = fence.render_block([section.item for section in snippets], material.nonce)
+    block = fence.render_block([section.item for section in snippets], call_input.nonce)
     if block:
         sections.append(Section(name=REFERENCES, text=block))
     return build_parts(sections, stable=False)

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.conf import settings
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from context.assembly.material import Snippet
+from context.assembly.call_input import Snippet
 from context.assembly.retrieval_requests import Remote, RetrievalRequest
 from kmapp.database.encryption import DecryptionFailed, decrypt_text
 from kmapp.providers.breaker import get_breaker

@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 from django.db import DatabaseError, OperationalError, connection
 
-from context.assembly.material import RuleOutcome, Snippet
+from context.assembly.call_input import RuleOutcome, Snippet
 from context.assembly.messages import Message, message_text
 from context.assembly.remote_retrieval import search_remote
 from context.assembly.retrieval_requests import RetrievalRequest

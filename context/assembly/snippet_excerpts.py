@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from context.archives.passage_selection import find_best_sentences
 from context.archives.passages import Passage, weigh_terms
-from context.assembly.material import Snippet
+from context.assembly.call_input import Snippet
 from kmapp.text import tokens
 from kmapp.text.terms import terms
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from context.assembly.material import Snippet
+from context.assembly.call_input import Snippet
 from kmapp.search.variants import Variant
 from knowledge.lore.triggers import TriggeredEntry
 from knowledge.models import LorebookEntry

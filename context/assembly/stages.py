@@ -7,7 +7,7 @@ from uuid import UUID
 
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import Draft
-from context.assembly.material import Material, Section
+from context.assembly.call_input import CallInput, Section
 from context.assembly.messages import Message, message_text
 from context.assembly.retrieval_requests import RetrievalRequest
 from context.assembly.tool_offer import tool_name
@@ -56,16 +56,16 @@ class Collected:
     policy: AssemblyPolicy
     variant: Variant
     variant_by: str  # asked, assigned, default
-    material: Material
+    call_input: CallInput
     query: str
     decisions: Sequence[Mapping[str, Any]]
     bodies: Sequence[UUID]  # salted digests of the messages
     archivable: Mapping[str, NewResult]  # tool results to archive when they are cleared
-    summary_id: UUID | None = None  # of the stored summary in `material`
+    summary_id: UUID | None = None  # of the stored summary in `call_input`
 
 
 def build_retrieval_request(request: Request, collected: Collected) -> RetrievalRequest:
-    messages = collected.material.messages[-RECENT_MESSAGES:]
+    messages = collected.call_input.messages[-RECENT_MESSAGES:]
     shared = ("account_id", "sources", "agent_id", "app_id", "scope", "limit")
     lookup = ("knowledge_sources", "lorebooks", "rules_context")
     return RetrievalRequest(

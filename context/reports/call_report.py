@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import Any
 
 from context.assembly.budget import Draft, MessageRow
-from context.assembly.material import Snippet
+from context.assembly.call_input import Snippet
 from context.assembly.messages import list_calls
 from context.assembly.prompt import REFERENCES, RenderedSection, count_tokens, prefix_digest
 from context.assembly.token_counts import count_results
@@ -26,8 +26,8 @@ def build_report(draft: Draft) -> dict[str, Any]:
     for item in items:
         estimated[item["section"]] += item["tokens"]
     return {
-        "context_window_tokens": draft.material.window,
-        "reserved_output_tokens": draft.material.reserve,
+        "context_window_tokens": draft.call_input.window,
+        "reserved_output_tokens": draft.call_input.reserve,
         "estimated_tokens": {"total": sum(estimated.values()), **estimated},
         "prefix_tokens": count_tokens(draft.prefix) + estimated["tools_schema"],
         "tail_tokens": count_tokens(draft.tail),
@@ -103,7 +103,7 @@ def _tail_items(part: RenderedSection, snippets: Sequence[Snippet]) -> list[Item
 
 def list_citations(draft: Draft) -> list[Mapping[str, Any]]:
     citations = [_cite(snippet) for snippet in draft.snippets]
-    rules = draft.material.bound.citations
+    rules = draft.call_input.bound.citations
     return [*citations, *({**rule, "source": "rules", "trust": "trusted"} for rule in rules)]
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from context.assembly.assembly_policy import STRATEGIES, AssemblyPolicy
 from context.assembly.budget import STEPS, BudgetExceeded, Draft, fit_into_budget
+from context.assembly.call_input import CallInput, RuleOutcome, Section, Snippet
 from context.assembly.fence import create_nonce, escape_tags
-from context.assembly.material import Material, RuleOutcome, Section, Snippet
 from context.assembly.messages import Message
 from context.assembly.prompt import build_messages
 from context.assembly.pruning import CITATION
@@ -57,12 +57,12 @@ def _tool(name: str, serialize: str) -> Mapping[str, Any]:
 
 
 @st.composite
-def materials(draw: Any) -> Material:
+def call_inputs(draw: Any) -> CallInput:
     candidates = draw(snippets())
     names = ["read_file", "web_fetch", "search", "memory_get", "order_pizza"]
     stable = [Section(name="system", text=draw(texts))]
     moving = [Section(name="clock", text=draw(texts), stable=False)]
-    return Material(
+    return CallInput(
         messages=draw(conversations()),
         window=draw(st.sampled_from([300, 600, 1_500, 6_000])),
         reserve=draw(st.integers(0, 100)),
@@ -119,12 +119,12 @@ def whole(draft: Draft) -> tuple[list[Message], list[Mapping[str, Any]]]:
     return messages, [tool.schema for tool in draft.tools]
 
 
-def fit(material: Material, policy: AssemblyPolicy) -> Draft | BudgetExceeded:
+def fit(call_input: CallInput, policy: AssemblyPolicy) -> Draft | BudgetExceeded:
     """Return the outcome, which is the same each time."""
     outcomes: list[Draft | BudgetExceeded] = []
     for _each in range(2):
         try:
-            outcomes.append(fit_into_budget(material, policy))
+            outcomes.append(fit_into_budget(call_input, policy))
         except BudgetExceeded as error:
             outcomes.append(error)
     assert serialize(outcomes[0]) == serialize(outcomes[1])
@@ -141,10 +141,10 @@ def test_calls_fit_their_budget_and_parts_add_up(record_figure: RecordFigure) ->
     """Calls that do not fit are refused with the missing tokens; enough calls do fit."""
     outcomes: Counter[type] = Counter()
 
-    @given(materials(), policies)
+    @given(call_inputs(), policies)
     @settings(max_examples=1_000)
-    def each(material: Material, policy: AssemblyPolicy) -> None:
-        draft = fit(material, policy)
+    def each(call_input: CallInput, policy: AssemblyPolicy) -> None:
+        draft = fit(call_input, policy)
         outcomes[type(draft)] += 1
         if isinstance(draft, Draft):
             check(draft)
@@ -173,7 +173,7 @@ def test_candidates_are_left_out_only_if_they_do_not_fit(window: int, most: int)
         )
         for at in range(CANDIDATES)
     ]
-    material = Material(
+    call_input = CallInput(
         messages=[{"role": "user", "content": "Where is crate 1,999?"}],
         window=window,
         reserve=100,
@@ -181,7 +181,7 @@ def test_candidates_are_left_out_only_if_they_do_not_fit(window: int, most: int)
         nonce=NONCE,
     )
     policy = AssemblyPolicy(most_snippets=most, snippet_tokens=100_000, most_snippet_tokens=200_000)
-    draft = fit(material, policy)
+    draft = fit(call_input, policy)
     assert isinstance(draft, Draft)
     check(draft)
     assert 0 < len(draft.snippets) <= most
@@ -196,35 +196,35 @@ def test_candidates_are_left_out_only_if_they_do_not_fit(window: int, most: int)
 
 def check(draft: Draft) -> None:
     """Check the budget by an independent count, and that the report adds up."""
-    material = draft.material
+    call_input = draft.call_input
     messages, tools = whole(draft)
     report = build_report(draft)
     estimated = report["estimated_tokens"]
-    assert estimated["total"] == counted(messages, tools) <= material.budget
+    assert estimated["total"] == counted(messages, tools) <= call_input.budget
     assert estimated["total"] == sum(estimated[name] for name in SECTIONS)
     for name in SECTIONS:
         items = [item["tokens"] for item in report["items"] if item["section"] == name]
         assert estimated[name] == sum(items)
     middle = estimated["history"] + estimated["tool_results"]
     assert report["prefix_tokens"] + middle + report["tail_tokens"] == estimated["total"]
-    assert unpaired(messages) == unpaired(list(material.messages))
-    assert messages[-1] == material.messages[-1]
+    assert unpaired(messages) == unpaired(list(call_input.messages))
+    assert messages[-1] == call_input.messages[-1]
     assert not HALVES.search(json.dumps([messages, tools], ensure_ascii=False))
 
 
 @given(snippets())
 @settings(max_examples=300)
 def test_references_contain_whole_snippets_in_one_fence(candidates: list[Snippet]) -> None:
-    material = Material(
+    call_input = CallInput(
         messages=[{"role": "user", "content": "?"}],
         window=100_000,
         reserve=0,
         snippets=candidates,
         nonce=create_nonce([each.text for each in candidates]),
     )
-    draft = fit_into_budget(material, AssemblyPolicy())
+    draft = fit_into_budget(call_input, AssemblyPolicy())
     text = "".join(part.text for part in draft.tail)
-    assert text.count(f'</references nonce="{material.nonce}">') == bool(draft.snippets)
+    assert text.count(f'</references nonce="{call_input.nonce}">') == bool(draft.snippets)
     assert text.lower().count("</references") == bool(draft.snippets)
     for snippet in draft.snippets:
         for citation in CITATION.findall(escape_tags(snippet.text)):

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import fit_into_budget
-from context.assembly.material import Material, Snippet
+from context.assembly.call_input import CallInput, Snippet
 from context.reports.call_report import build_report
 
 NONCE = "ab" * 7
@@ -24,11 +24,11 @@ def test_numbers_replace_ids_if_the_policy_says_so() -> None:
         snippet(at, f"Crate {at} has {at} copper kettles.", at / 10, ref=ids[at]) for at in range(3)
     ]
     message = {"role": "user", "content": "How many kettles?"}
-    material = Material(
+    call_input = CallInput(
         messages=[message], window=1_000, reserve=100, snippets=candidates, nonce=NONCE
     )
     whole_ids, numbered = (
-        fit_into_budget(material, AssemblyPolicy(short_ids=value)) for value in (False, True)
+        fit_into_budget(call_input, AssemblyPolicy(short_ids=value)) for value in (False, True)
     )
     assert numbered.total < whole_ids.total - 3 * 15
     [part] = numbered.tail
@@ -46,10 +46,10 @@ def test_numbers_of_retrieved_texts_have_no_gaps() -> None:
     texts = ["Crate 0 has 2 kettles.", "kettles " * 300, "Crate 2 has 4 kettles."]
     candidates = [snippet(at, text, 1 - at / 10) for at, text in enumerate(texts)]
     message = {"role": "user", "content": "How many kettles?"}
-    material = Material(
+    call_input = CallInput(
         messages=[message], window=5_000, reserve=100, snippets=candidates, nonce=NONCE
     )
-    draft = fit_into_budget(material, AssemblyPolicy(short_ids=True, snippet_tokens=90))
+    draft = fit_into_budget(call_input, AssemblyPolicy(short_ids=True, snippet_tokens=90))
     assert [(each.label, each.ref) for each in draft.snippets] == [("1", "r0"), ("2", "r2")]
 
 
@@ -62,7 +62,7 @@ def test_texts_are_shortened_before_any_is_left_out() -> None:
     candidates = [candidate(at) for at in range(5)]
     limit = 1_200
     assert sum(each.tokens for each in candidates) > 2 * limit
-    material = Material(
+    call_input = CallInput(
         messages=[{"role": "user", "content": "How many kettles are in the crate?"}],
         window=10_000,
         reserve=100,
@@ -70,7 +70,7 @@ def test_texts_are_shortened_before_any_is_left_out() -> None:
         query="How many kettles are in the crate?",
         nonce=NONCE,
     )
-    draft = fit_into_budget(material, AssemblyPolicy(snippet_tokens=limit))
+    draft = fit_into_budget(call_input, AssemblyPolicy(snippet_tokens=limit))
     assert [each.ref for each in draft.snippets] == [each.ref for each in candidates]
     assert all(f"Crate {at} has" in each.text for at, each in enumerate(draft.snippets))
     assert draft.snippets[-1].is_excerpt
@@ -78,5 +78,5 @@ def test_texts_are_shortened_before_any_is_left_out() -> None:
     [decision] = draft.decisions
     assert (decision["action"], decision["kept"]) == ("limit_snippets", 5)
     assert decision["shortened"] >= 1
-    whole_call = fit_into_budget(material, AssemblyPolicy(snippet_tokens=10_000))
+    whole_call = fit_into_budget(call_input, AssemblyPolicy(snippet_tokens=10_000))
     assert not any(each.is_excerpt for each in whole_call.snippets)

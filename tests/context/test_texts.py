@@ -12,7 +12,7 @@ from context.archives.placeholders import Archived, parse_placeholder, render_pl
 from context.assembly import fence, pruning
 from context.assembly.assembly_policy import AssemblyPolicy
 from context.assembly.budget import fit_into_budget
-from context.assembly.material import Material, Snippet
+from context.assembly.call_input import CallInput, Snippet
 from context.summaries import extractive
 from kmapp.text import tokens
 from tests.injection_corpus import HARMLESS, INJECTIONS
@@ -229,7 +229,7 @@ def test_two_hundred_injections_stay_in_the_fence() -> None:
     assert len(HOSTILE) >= 200
     for first in range(0, len(HOSTILE), 50):
         texts = HOSTILE[first : first + 50]
-        material = Material(
+        call_input = CallInput(
             messages=[{"role": "user", "content": "?"}],
             window=1_000_000,
             reserve=0,
@@ -242,10 +242,12 @@ def test_two_hundred_injections_stay_in_the_fence() -> None:
             ],
             nonce=fence.create_nonce(texts),
         )  # fmt: skip
-        draft = fit_into_budget(material, AssemblyPolicy(snippet_tokens=100_000, most_snippets=100))
+        draft = fit_into_budget(
+            call_input, AssemblyPolicy(snippet_tokens=100_000, most_snippets=100)
+        )
         assert len(draft.snippets) == len(texts)
         value = "".join(part.text for part in draft.tail)
-        left = outside(value, material.nonce)
+        left = outside(value, call_input.nonce)
         assert not [text for text in texts if text.strip() and text in left]
         assert len(re.findall(r"<\s*/?\s*references", value, re.IGNORECASE)) == 2
 

@@ -64,8 +64,8 @@ class StoredSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
-    """Everything a call is assembled from; equal material and policy give equal bytes."""
+class CallInput:
+    """Everything a call is assembled from; equal input and policy give equal bytes."""
 
     messages: Sequence[Message]
     window: int  # tokens
