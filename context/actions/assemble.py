@@ -26,7 +26,13 @@ from context.assembly.messages import (
 from context.assembly.retrieval import Retrieved, retrieve
 from context.assembly.retrieval_requests import assign_variant, shorten_query
 from context.assembly.snippet_locks import lock_snippets
-from context.assembly.stages import Assembled, Collected, Recorded, Request, build_retrieval_request
+from context.assembly.stages import (
+    Assembled,
+    AssemblyRequest,
+    Collected,
+    Recorded,
+    build_retrieval_request,
+)
 from context.assembly.token_counts import count_message, count_messages
 from context.assembly.tool_offer import offer_tools
 from context.models import ContextSettings, ContextSummary, ToolResultArchive
@@ -47,20 +53,20 @@ RULES_RESERVE = 2_000  # tokens for the text of rules
 class PreparedCall:
     """An assembled call that is not recorded yet."""
 
-    request: Request
+    request: AssemblyRequest
     retrieved: Retrieved
     assembled: Assembled
     timings: Mapping[str, Any]  # milliseconds
 
 
-def assemble_call(request: Request) -> Recorded:
+def assemble_call(request: AssemblyRequest) -> Recorded:
     """Run all stages. Opens `acting` itself; raises TooLarge if the call cannot fit."""
     call = prepare_call(request)
     with acting(request.account_id):
         return store_call(call)
 
 
-def prepare_call(request: Request) -> PreparedCall:
+def prepare_call(request: AssemblyRequest) -> PreparedCall:
     """Collect, retrieve and assemble. Opens `acting` itself; raises TooLarge as above."""
     moments = [monotonic()]
     collected = collect_input(request)
@@ -95,7 +101,7 @@ def store_call(call: PreparedCall) -> Recorded:
     return record_call(request, replace(assembled, report=report))
 
 
-def _lock_archives(request: Request, collected: Collected) -> None:
+def _lock_archives(request: AssemblyRequest, collected: Collected) -> None:
     """Lock stored archives of results that the call may archive.
 
     First of all, because their erasure waits for calls with the summaries after it locked them.
@@ -105,7 +111,7 @@ def _lock_archives(request: Request, collected: Collected) -> None:
         lock_remaining(request.account_id, {ToolResultArchive: keys})
 
 
-def _lock_summary(request: Request, collected: Collected) -> Collected:
+def _lock_summary(request: AssemblyRequest, collected: Collected) -> Collected:
     """Lock the stored summary as `lock_snippets` does, or return the input without it."""
     ids = [collected.summary_id] if collected.summary_id else []
     if not ids or lock_existing(request.account_id, {ContextSummary: ids}):
@@ -117,7 +123,7 @@ def _lock_summary(request: Request, collected: Collected) -> Collected:
 # --- Collect --------------------------------------------------------------------------------------
 
 
-def collect_input(request: Request) -> Collected:
+def collect_input(request: AssemblyRequest) -> Collected:
     """Return the input of the call: valid messages, settings, earlier archives and summary."""
     leading, rest = _split_instructions(request.messages)
     messages = drop_orphans(rest)
@@ -173,7 +179,7 @@ def collect_input(request: Request) -> Collected:
     )
 
 
-def _choose_variant(request: Request, settings: ContextSettings) -> tuple[Variant, str]:
+def _choose_variant(request: AssemblyRequest, settings: ContextSettings) -> tuple[Variant, str]:
     """Return the requested variant, else the assigned one, else the default."""
     if request.variant:
         return request.variant, "asked"
@@ -181,7 +187,7 @@ def _choose_variant(request: Request, settings: ContextSettings) -> tuple[Varian
     return (VARIANTS[name], "assigned") if name else (DEFAULT_VARIANT, "default")
 
 
-def _may_exceed_budget(request: Request, size: int, policy: AssemblyPolicy) -> bool:
+def _may_exceed_budget(request: AssemblyRequest, size: int, policy: AssemblyPolicy) -> bool:
     """Return whether more than the retrieved texts may have to be dropped."""
     tools = offer_tools(request.tools, request.groups, strict=policy.strict_tools)
     size += sum(tool.tokens for tool in tools)
@@ -194,7 +200,7 @@ def _split_instructions(messages: Sequence[Message]) -> tuple[list[Message], lis
     return leading, list(messages[len(leading) :])
 
 
-def _provider(request: Request) -> str:
+def _provider(request: AssemblyRequest) -> str:
     is_anthropic = uses_anthropic_format(request.messages) or any(
         "input_schema" in tool for tool in request.tools
     )
@@ -210,7 +216,7 @@ class _OlderResults:
 
 
 def _list_older_results(
-    request: Request, language: str, messages: Sequence[Message], policy: AssemblyPolicy
+    request: AssemblyRequest, language: str, messages: Sequence[Message], policy: AssemblyPolicy
 ) -> _OlderResults:
     slots = [
         slot
@@ -232,7 +238,7 @@ def _list_older_results(
 # --- Assemble -------------------------------------------------------------------------------------
 
 
-def assemble(request: Request, collected: Collected, retrieved: Retrieved) -> Assembled:
+def assemble(request: AssemblyRequest, collected: Collected, retrieved: Retrieved) -> Assembled:
     call_input = replace(
         collected.call_input,
         snippets=retrieved.snippets,

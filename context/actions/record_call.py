@@ -15,7 +15,7 @@ from context.archives.archive_markers import collect_markers
 from context.assembly.budget import slot_key
 from context.assembly.call_input import Snippet
 from context.assembly.messages import Message
-from context.assembly.stages import Assembled, Recorded, Request, build_retrieval_request
+from context.assembly.stages import Assembled, AssemblyRequest, Recorded, build_retrieval_request
 from context.models import (
     ContextBody,
     ContextCitation,
@@ -32,7 +32,7 @@ SCALAR_FIELDS = ("profile", "provider", "language", "nonce")  # of the input, st
 MAX_ACTIONS = 30
 
 
-def record_call(request: Request, assembled: Assembled) -> Recorded:
+def record_call(request: AssemblyRequest, assembled: Assembled) -> Recorded:
     """Store a new summary, archive pruned results, and store the report. Inside `acting`."""
     report = dict(assembled.report)
     summary = assembled.draft.compacted
@@ -56,7 +56,7 @@ def _insert_flush_decision(
     return [*decisions[:position], flush, summary_decision, *decisions[position + 1 :]]
 
 
-def _archive_pruned_results(request: Request, assembled: Assembled) -> None:
+def _archive_pruned_results(request: AssemblyRequest, assembled: Assembled) -> None:
     """Archive pruned results whose pointer remains in the call."""
     draft, collected = assembled.draft, assembled.collected
     remaining = {row.index for row in draft.rows}
@@ -67,7 +67,7 @@ def _archive_pruned_results(request: Request, assembled: Assembled) -> None:
 
 
 def _build_report(
-    request: Request, assembled: Assembled, report: Mapping[str, Any]
+    request: AssemblyRequest, assembled: Assembled, report: Mapping[str, Any]
 ) -> ContextCostReport:
     estimated = report["estimated_tokens"]
     price = assembled.collected.settings.prices.get(request.model)
@@ -108,7 +108,7 @@ def _create_citations(assembled: Assembled, row: ContextCostReport) -> None:
     ContextCitation.objects.bulk_create(citations)
 
 
-def _store_inputs(request: Request, assembled: Assembled, row: ContextCostReport) -> None:
+def _store_inputs(request: AssemblyRequest, assembled: Assembled, row: ContextCostReport) -> None:
     account_id, collected = request.account_id, assembled.collected
     call_input, kinds = collected.call_input, collected.settings.account.redact
     messages = dict(zip(collected.bodies, call_input.messages, strict=True))

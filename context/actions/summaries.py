@@ -15,7 +15,7 @@ from context.actions.model_summaries import (
 from context.assembly.call_input import StoredSummary
 from context.assembly.messages import Message
 from context.assembly.retrieval import flush_to_memory
-from context.assembly.stages import Collected, Request
+from context.assembly.stages import AssemblyRequest, Collected
 from context.models import ContextSummary
 from context.reports.stored_inputs import encode_json, salted_digest
 from kmapp.errors import DomainError
@@ -26,18 +26,20 @@ log = structlog.get_logger()
 MAX_CANDIDATES = 20  # summaries of one conversation, longest first
 
 
-def _digest(request: Request, bodies: Sequence[UUID], language: str) -> UUID:
+def _digest(request: AssemblyRequest, bodies: Sequence[UUID], language: str) -> UUID:
     ids = encode_json(request.within.ids())
     return salted_digest(request.account_id, " ".join([language, *map(str, bodies), ids]))
 
 
-def _digests(request: Request, bodies: Sequence[UUID], language: str) -> tuple[UUID, UUID]:
+def _digests(request: AssemblyRequest, bodies: Sequence[UUID], language: str) -> tuple[UUID, UUID]:
     """Return the digest, and that of older releases, which had no ids."""
     old = salted_digest(request.account_id, " ".join([language, *map(str, bodies)]))
     return _digest(request, bodies, language), old
 
 
-def find_summary(request: Request, bodies: Sequence[UUID], language: str) -> ContextSummary | None:
+def find_summary(
+    request: AssemblyRequest, bodies: Sequence[UUID], language: str
+) -> ContextSummary | None:
     """Return the longest stored summary of the conversation's start. Inside `acting`."""
     within = request.within
     if not within.conversation_id:
@@ -55,7 +57,7 @@ def build_stored_summary(row: ContextSummary) -> StoredSummary:
 
 
 def store_summary(
-    request: Request, collected: Collected, summary: StoredSummary
+    request: AssemblyRequest, collected: Collected, summary: StoredSummary
 ) -> dict[str, object]:
     """Store the summary, and hand the summarised messages to memory. Inside `acting`.
 
@@ -84,7 +86,7 @@ def store_summary(
 
 
 def _create_summary(
-    request: Request, collected: Collected, summary: StoredSummary
+    request: AssemblyRequest, collected: Collected, summary: StoredSummary
 ) -> ContextSummary | None:
     """Return the new row, or None if another call has stored this summary."""
     bodies = list(collected.bodies[: summary.covers])
@@ -102,7 +104,7 @@ def _create_summary(
     return ContextSummary.objects.of(request.account_id).filter(pk=row.pk).first()
 
 
-def _flush_messages(request: Request, messages: Sequence[Message]) -> dict[str, object]:
+def _flush_messages(request: AssemblyRequest, messages: Sequence[Message]) -> dict[str, object]:
     if not request.may_flush:
         return {"action": "memory_flush", "skipped": "the key lacks the scope to write memories"}
     batch = MessageContext(

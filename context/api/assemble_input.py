@@ -11,7 +11,7 @@ from context.assembly.assembly_policy import DEFAULT, InvalidPolicy
 from context.assembly.call_input import ANTHROPIC, OPENAI, Section
 from context.assembly.retrieval import SOURCES
 from context.assembly.retrieval_requests import MAX_QUERY_LENGTH
-from context.assembly.stages import Request
+from context.assembly.stages import AssemblyRequest
 from context.assembly.tool_offer import GROUPS, PROFILES
 from context.models.settings import MAX_LENGTH
 from kmapp.accounts.authentication import AgentRequest
@@ -119,17 +119,17 @@ class AssembleInput(MessagesInput):
 
 def build_request(
     request: AgentRequest, params: Mapping[str, Any], variant: Variant | None
-) -> Request:
+) -> AssemblyRequest:
     """Build the request of the assembler, without sources that the key may not read."""
     principal = request.auth
-    names = {field.name for field in fields(Request)}
+    names = {field.name for field in fields(AssemblyRequest)}
     values = {name: value for name, value in params.items() if name in names and value is not None}
     for name in ("required_tools", "knowledge_sources", "lorebooks"):
         values[name] = tuple(values.get(name, ()))
     refused = [name for name in SOURCES if not principal.may(READ_SCOPES[name])]
     values["sources"] = tuple(n for n in SOURCES if n in params["sources"] and n not in refused)
     values["refused_sources"] = tuple(n for n in dict.fromkeys(params["sources"]) if n in refused)
-    return Request(
+    return AssemblyRequest(
         **{**values, "sections": _build_sections(params)},
         account_id=principal.account_id,
         actor=principal.actor,

@@ -20,7 +20,7 @@ RECENT_MESSAGES = 20  # messages that lore scans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class AssemblyRequest:
     account_id: UUID
     actor: Actor
     messages: Sequence[Message]
@@ -64,7 +64,7 @@ class Collected:
     summary_id: UUID | None = None  # of the stored summary in `call_input`
 
 
-def build_retrieval_request(request: Request, collected: Collected) -> RetrievalRequest:
+def build_retrieval_request(request: AssemblyRequest, collected: Collected) -> RetrievalRequest:
     messages = collected.call_input.messages[-RECENT_MESSAGES:]
     shared = ("account_id", "sources", "agent_id", "app_id", "scope", "limit")
     lookup = ("knowledge_sources", "lorebooks", "rules_context")

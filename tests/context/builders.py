@@ -11,7 +11,7 @@ from context.actions.assemble import assemble_call
 from context.actions.comparisons import ComparisonRequest, run_comparison, start_comparison
 from context.actions.replays import NO_CHANGES, Changes
 from context.actions.settings import change_settings
-from context.assembly.stages import Recorded, Request
+from context.assembly.stages import AssemblyRequest, Recorded
 from context.models import ContextCitation
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
@@ -138,7 +138,7 @@ def call(account: Account, messages: list[dict[str, Any]], **more: Any) -> Recor
         "within": ArchiveScope(conversation_id="c1"),
         **more,
     }
-    request = Request(account_id=account.pk, actor=SYSTEM, messages=messages, **values)
+    request = AssemblyRequest(account_id=account.pk, actor=SYSTEM, messages=messages, **values)
     return assemble_call(request)
 
 

@@ -12,7 +12,7 @@ from context.actions.archives import erase_archives
 from context.actions.assemble import PreparedCall, assemble_call, prepare_call, store_call
 from context.actions.prepare_messages import prepare_messages
 from context.assembly.retrieval import retrieve
-from context.assembly.stages import Request
+from context.assembly.stages import AssemblyRequest
 from context.models import (
     ContextBody,
     ContextCostReport,
@@ -111,7 +111,7 @@ def test_text_erased_after_its_retrieval_is_left_out(
 
 
 def prepare(account: Account) -> PreparedCall:
-    request = Request(
+    request = AssemblyRequest(
         account_id=account.pk,
         actor=SYSTEM,
         messages=QUESTION,
@@ -155,7 +155,7 @@ def test_call_does_not_wait_for_an_erasure(
 @pytest.fixture
 def summarised(agent: Agent, acme: Account) -> PreparedCall:
     """A call that is not recorded yet, with a stored summary of a tool result."""
-    request = Request(
+    request = AssemblyRequest(
         account_id=acme.pk,
         actor=SYSTEM,
         messages=[*result_conversation(RESULT)[:-1], *talk(6, characters=600)],

@@ -8,7 +8,7 @@ import pytest
 from pytest_django import Settings
 
 from context.actions.assemble import prepare_call, store_call
-from context.assembly.stages import Recorded, Request
+from context.assembly.stages import AssemblyRequest, Recorded
 from context.models import ContextSummary, ToolResultArchive
 from context.models.archives import ArchiveScope
 from context.summaries.model_summaries import GAP, MAX_SOURCE_LENGTH, take_excerpt
@@ -190,7 +190,9 @@ def test_messages_of_each_user_are_sent_to_memory_once(acme: Account, users: Any
 def test_concurrent_calls_send_messages_to_memory_once(committed: str, acme: Account) -> None:
     within = ArchiveScope(conversation_id="c1")
     messages = talk(6, characters=600)
-    request = Request(account_id=acme.pk, actor=SYSTEM, messages=messages, within=within, **SMALL)
+    request = AssemblyRequest(
+        account_id=acme.pk, actor=SYSTEM, messages=messages, within=within, **SMALL
+    )
     first, second = prepare_call(request), prepare_call(request)
 
     def record_second() -> Recorded:

@@ -15,7 +15,7 @@ from context.actions.comparisons import (
     summarise_comparison,
 )
 from context.actions.replays import NO_CHANGES, Changes
-from context.assembly.stages import Request
+from context.assembly.stages import AssemblyRequest
 from context.benchmarks import fixtures
 from context.models import ContextCostReport, ReportQuerySet
 from context.models.archives import ArchiveScope
@@ -113,8 +113,8 @@ class Command(BenchmarkCommand):
         self.measure("savings", partial(find_savings, period, period_totals), options["number"])
 
 
-def build_request(account: Account, messages: list[Any], conversation_id: str) -> Request:
-    return Request(
+def build_request(account: Account, messages: list[Any], conversation_id: str) -> AssemblyRequest:
+    return AssemblyRequest(
         account_id=account.pk,
         actor=SYSTEM,
         messages=messages,

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from context.actions.assemble import assemble_call
 from context.actions.record_call import record_outcome
 from context.actions.settings import change_settings
-from context.assembly.stages import Recorded, Request
+from context.assembly.stages import AssemblyRequest, Recorded
 from context.models import ContextCostReport, ContextSettings
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
@@ -107,14 +107,14 @@ def _set_price(actors: DemoActors, data: Mapping[str, Any]) -> None:
 
 def _build_request(
     actors: DemoActors, data: Mapping[str, Any], talk: Mapping[str, Any], turn: int, *, run_id: str
-) -> Request:
+) -> AssemblyRequest:
     """Return the call of one turn: the conversation so far, with a tool result before each turn."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": data["instructions"]}]
     for number, text in enumerate(talk["turns"][:turn]):
         if number:
             messages += _tool_messages(talk, number)
         messages.append({"role": "user", "content": text})
-    return Request(
+    return AssemblyRequest(
         account_id=actors.account.pk,
         actor=actors.agent,
         messages=messages,
