@@ -26,7 +26,7 @@ from context.assembly.messages import (
 from context.assembly.retrieval import Retrieved, retrieve
 from context.assembly.retrieval_requests import assign_variant, shorten_query
 from context.assembly.snippet_locks import lock_snippets
-from context.assembly.stages import (
+from context.assembly.stage_data import (
     Assembled,
     AssemblyRequest,
     Collected,

@@ -15,7 +15,12 @@ from context.archives.archive_markers import collect_markers
 from context.assembly.budget import slot_key
 from context.assembly.call_input import Snippet
 from context.assembly.messages import Message
-from context.assembly.stages import Assembled, AssemblyRequest, Recorded, build_retrieval_request
+from context.assembly.stage_data import (
+    Assembled,
+    AssemblyRequest,
+    Recorded,
+    build_retrieval_request,
+)
 from context.models import (
     ContextBody,
     ContextCitation,

@@ -15,7 +15,7 @@ from context.actions.model_summaries import (
 from context.assembly.call_input import StoredSummary
 from context.assembly.messages import Message
 from context.assembly.retrieval import flush_to_memory
-from context.assembly.stages import AssemblyRequest, Collected
+from context.assembly.stage_data import AssemblyRequest, Collected
 from context.models import ContextSummary
 from context.reports.stored_inputs import encode_json, salted_digest
 from kmapp.errors import DomainError

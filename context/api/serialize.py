@@ -22,7 +22,7 @@ from context.assembly import token_counts
 from context.assembly.budget import EXTRACTIVE
 from context.assembly.messages import Message
 from context.assembly.prompt import build_messages, join_texts
-from context.assembly.stages import Recorded
+from context.assembly.stage_data import Recorded
 from context.models import ContextCostReport, ToolResultArchive
 from kmapp.api.response_types import serialize_as
 from kmapp.text import tokens

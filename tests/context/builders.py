@@ -11,7 +11,7 @@ from context.actions.assemble import assemble_call
 from context.actions.comparisons import ComparisonRequest, run_comparison, start_comparison
 from context.actions.replays import NO_CHANGES, Changes
 from context.actions.settings import change_settings
-from context.assembly.stages import AssemblyRequest, Recorded
+from context.assembly.stage_data import AssemblyRequest, Recorded
 from context.models import ContextCitation
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting

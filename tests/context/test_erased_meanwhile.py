@@ -12,7 +12,7 @@ from context.actions.archives import erase_archives
 from context.actions.assemble import PreparedCall, assemble_call, prepare_call, store_call
 from context.actions.prepare_messages import prepare_messages
 from context.assembly.retrieval import retrieve
-from context.assembly.stages import AssemblyRequest
+from context.assembly.stage_data import AssemblyRequest
 from context.models import (
     ContextBody,
     ContextCostReport,

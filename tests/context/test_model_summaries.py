@@ -8,7 +8,7 @@ import pytest
 from pytest_django import Settings
 
 from context.actions.assemble import prepare_call, store_call
-from context.assembly.stages import AssemblyRequest, Recorded
+from context.assembly.stage_data import AssemblyRequest, Recorded
 from context.models import ContextSummary, ToolResultArchive
 from context.models.archives import ArchiveScope
 from context.summaries.model_summaries import GAP, MAX_SOURCE_LENGTH, take_excerpt

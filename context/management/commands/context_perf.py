@@ -15,7 +15,7 @@ from context.actions.comparisons import (
     summarise_comparison,
 )
 from context.actions.replays import NO_CHANGES, Changes
-from context.assembly.stages import AssemblyRequest
+from context.assembly.stage_data import AssemblyRequest
 from context.benchmarks import fixtures
 from context.models import ContextCostReport, ReportQuerySet
 from context.models.archives import ArchiveScope

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from context.actions.assemble import assemble_call
 from context.actions.record_call import record_outcome
 from context.actions.settings import change_settings
-from context.assembly.stages import AssemblyRequest, Recorded
+from context.assembly.stage_data import AssemblyRequest, Recorded
 from context.models import ContextCostReport, ContextSettings
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
