@@ -8,4 +8,4 @@ class KnowledgeConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("knowledge.api.agent_tools")  # offers them to agents
-        import_module("knowledge.views.usage")  # registers links and the parts of documents
+        import_module("knowledge.views.object_usage")  # registers links and the parts of documents

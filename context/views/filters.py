@@ -10,7 +10,7 @@ from context.models import ReportQuerySet
 from context.reports import labels
 from kmapp.search.variants import VARIANTS
 from kmapp.web.filters import Filters, choice, text
-from kmapp.web.usage_registry import list_parts
+from kmapp.web.object_usage import list_parts
 
 _NUMBER = forms.NumberInput(attrs={"class": "form-control", "min": 0})
 _MONEY = forms.NumberInput(attrs={"class": "form-control", "min": 0, "step": "any"})

@@ -10,13 +10,13 @@ from kmapp.web.views import (
     ledger,
     members,
     notifications,
+    object_usage,
     operations,
     preferences,
     security,
     session,
     site_search,
     status,
-    usage,
     webhooks,
 )
 
@@ -44,7 +44,7 @@ urlpatterns = [
         name="company_disconnect",
     ),
     path("security/company/disconnect/", security.disconnect_company, name="company_leave"),
-    path("usage/<uuid:pk>/", usage.usage, name="usage"),
+    path("usage/<uuid:pk>/", object_usage.usage, name="usage"),
     path("preferences/", preferences.preferences, name="preferences"),
     path("preferences/time-zone/", preferences.time_zone, name="time_zone"),
     path("notifications/", notifications.notifications, name="notifications"),

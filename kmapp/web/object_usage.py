@@ -1,9 +1,9 @@
-"""Registries of usage: the quotas of API keys, and the places where an object was used.
+"""Registry of the places where an object was used.
 
-The app that records usage registers a function; the page of the key or object calls it.
+The app that records usage registers a function; the page of the object calls it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -33,24 +33,11 @@ class Usage:
     more: bool = False  # whether there are more than the latest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quota:
-    label: "StrOrPromise"
-    used: int
-    limit: int
-
-    @property
-    def is_nearly_used_up(self) -> bool:
-        return 10 * self.used >= 9 * self.limit
-
-
-# Called inside `acting`, with the account, the object's id and the limit, or the ids of keys.
+# Called inside `acting`, with the account, the object's id and the limit.
 LoadUsage = Callable[[UUID, UUID, int], Usage]
 LoadParts = Callable[[UUID, UUID], Sequence[UUID]]
-LoadQuotas = Callable[[UUID, Sequence[UUID]], Mapping[UUID, Sequence[Quota]]]
 _usage_loaders: list[LoadUsage] = []
 _part_loaders: list[LoadParts] = []
-_quota_loaders: list[LoadQuotas] = []
 
 
 def register_usage(load: LoadUsage) -> LoadUsage:
@@ -64,11 +51,6 @@ def register_parts(load: LoadParts) -> LoadParts:
     return load
 
 
-def register_quotas(load: LoadQuotas) -> LoadQuotas:
-    _quota_loaders.append(load)
-    return load
-
-
 def list_usages(account_id: UUID, pk: UUID, *, limit: int) -> list[Usage]:
     """Return the uses of an object, by kind. Inside `acting`."""
     usages = [load(account_id, pk, limit) for load in _usage_loaders]
@@ -78,8 +60,3 @@ def list_usages(account_id: UUID, pk: UUID, *, limit: int) -> list[Usage]:
 def list_parts(account_id: UUID, pk: UUID) -> list[UUID]:
     """Return the ids of an object and of its parts. Inside `acting`."""
     return [pk, *(part for load in _part_loaders for part in load(account_id, pk))]
-
-
-def list_quotas(account_id: UUID, keys: Sequence[UUID]) -> dict[UUID, list[Quota]]:
-    answers = [load(account_id, keys) for load in _quota_loaders]
-    return {key: [quota for answer in answers for quota in answer.get(key, ())] for key in keys}

@@ -5,9 +5,9 @@ from uuid import UUID
 from django.http import HttpResponse
 
 from kmapp.web.http import WebRequest
+from kmapp.web.object_usage import list_usages
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_part
-from kmapp.web.usage_registry import list_usages
 
 MAX_ENTRIES = 10
 

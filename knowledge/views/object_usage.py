@@ -10,7 +10,7 @@ from kmapp.search.queries import AllowedObjects, Collection
 from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.search.word_queries import find_with_all_terms
 from kmapp.text.terms import terms
-from kmapp.web.usage_registry import Usage, UsageEntry, register_parts, register_usage
+from kmapp.web.object_usage import Usage, UsageEntry, register_parts, register_usage
 from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk
 

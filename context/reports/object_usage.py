@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from context.models import ContextCostReport
-from kmapp.web.usage_registry import Usage, UsageEntry, list_parts, register_usage
+from kmapp.web.object_usage import Usage, UsageEntry, list_parts, register_usage
 
 
 @register_usage
