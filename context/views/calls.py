@@ -20,7 +20,7 @@ from context.assembly.messages import (
 )
 from context.assembly.token_counts import encode_json
 from context.models import ContextCostReport
-from context.reports import labels
+from context.reports import report_labels
 from context.reports.call_report import SECTIONS, pair_citations
 from context.reports.chart_data import build_bar, build_steps
 from context.views.filters import CallFilter
@@ -64,8 +64,8 @@ def calls(request: WebRequest) -> HttpResponse:
         "page": page,
         "rows": [{"row": row, "bar": label_bar(row, largest)} for row in reports],
         "narrowed": filtered.is_narrowed,
-        "sections": labels.SECTIONS,
-        "actions": labels.ACTIONS,
+        "sections": report_labels.SECTIONS,
+        "actions": report_labels.ACTIONS,
         "first_command": format_api_command(request, "context:api_assemble", FIRST_CALL),
     }
     return render_part(request, "context/calls/index.html", "list", context)
@@ -74,7 +74,7 @@ def calls(request: WebRequest) -> HttpResponse:
 def label_bar(row: ContextCostReport, largest: int) -> list[dict[str, Any]]:
     """Return the sections of a call as a bar; `largest` is the tokens of the full width."""
     parts = build_bar({name: getattr(row, name) for name in SECTIONS}, largest)
-    return [{"piece": part, "label": labels.SECTIONS[part.name]} for part in parts]
+    return [{"piece": part, "label": report_labels.SECTIONS[part.name]} for part in parts]
 
 
 @page_view("GET")
@@ -108,7 +108,7 @@ def call(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _label(action: str) -> str:
-    return str(labels.ACTIONS.get(action, action))
+    return str(report_labels.ACTIONS.get(action, action))
 
 
 def _previous(row: ContextCostReport) -> ContextCostReport | None:
@@ -130,7 +130,7 @@ def _get_compared(request: WebRequest, row: ContextCostReport) -> ContextCostRep
 def _compare_sections(row: ContextCostReport, other: ContextCostReport) -> list[dict[str, Any]]:
     return [
         {
-            "label": labels.SECTIONS[name],
+            "label": report_labels.SECTIONS[name],
             "before": getattr(other, name),
             "now": getattr(row, name),
             "change": getattr(row, name) - getattr(other, name),
@@ -150,7 +150,7 @@ def _list_evidence(
     return [
         {
             "citation": citation,
-            "source": labels.SOURCES[citation["source"]],
+            "source": report_labels.SOURCES[citation["source"]],
             "item": item,
             "text": texts.get(item["ref"], "") if item else "",
             "url": citation_url(citation),
@@ -221,7 +221,7 @@ def _build_part(kind: str, title: str, text: str, tokens: int, note: str = "") -
 
 def _message_part(row: MessageRow) -> PromptPart:
     text = "\n".join(_message_lines(row.message))
-    note = str(labels.STATES[row.state])
+    note = str(report_labels.STATES[row.state])
     return _build_part("message", str(row.message["role"]), text, row.tokens, note)
 
 

@@ -21,7 +21,7 @@ from context.actions.comparisons import (
 from context.actions.replays import Changes
 from context.actions.retention import inputs_days
 from context.models import ContextComparison, ContextDifference, ContextSettings
-from context.reports import labels
+from context.reports import report_labels
 from context.reports.call_report import SECTIONS
 from context.reports.chart_data import build_columns
 from context.reports.comparison_totals import Bucket, Distribution
@@ -45,7 +45,7 @@ TABS: Mapping[str, str | Promise] = {
     "larger": _("More tokens"),
     "all": _("All"),
 }
-SIDES: Mapping[str, str | Promise] = {**labels.SIDE, **labels.POLICY}
+SIDES: Mapping[str, str | Promise] = {**report_labels.SIDE, **report_labels.POLICY}
 
 
 class SelectionForm(Styled):
@@ -184,14 +184,14 @@ def _label(bucket: Bucket) -> str:
 def _row(row: ContextDifference) -> dict[str, Any]:
     differences = row.differences
     sections = [
-        {"label": labels.SECTIONS[name], **differences["tokens"][name]}
+        {"label": report_labels.SECTIONS[name], **differences["tokens"][name]}
         for name in SECTIONS
         if differences["tokens"][name]["before"] != differences["tokens"][name]["after"]
     ]
     actions = [
         {
             "label": label,
-            "actions": [str(labels.ACTIONS.get(a, a)) for a in differences["actions"][side]],
+            "actions": [str(report_labels.ACTIONS.get(a, a)) for a in differences["actions"][side]],
         }
         for side, label in (("before", _("Baseline")), ("after", _("Candidate")))
     ]
@@ -217,7 +217,7 @@ def _row(row: ContextDifference) -> dict[str, Any]:
 
 def describe_side(side: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return the changes of a side as labels and values."""
-    changes = {**{name: side.get(name) for name in labels.SIDE}, **side["policy"]}
+    changes = {**{name: side.get(name) for name in report_labels.SIDE}, **side["policy"]}
     return [
         (str(SIDES[name]), format_value(name, value))
         for name, value in changes.items()

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from context.models import ContextSettings
-from context.reports import labels as words
+from context.reports import report_labels as words
 from context.reports.call_report import SECTIONS
 from context.reports.costs import (
     DEFAULT_DAYS,

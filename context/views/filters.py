@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from context.models import ReportQuerySet
-from context.reports import labels
+from context.reports import report_labels
 from kmapp.search.variants import VARIANTS
 from kmapp.web.filters import Filters, choice, text
 from kmapp.web.object_usage import list_parts
@@ -27,7 +27,7 @@ class CallFilter(Filters):
     conversation_id = text(_("Conversation"))
     model = text(_("Model"))
     variant = choice(_("Variant"), [(name, name) for name in VARIANTS])
-    action = choice(_("Decision"), list(labels.ACTIONS.items()), method="filter_action")
+    action = choice(_("Decision"), list(report_labels.ACTIONS.items()), method="filter_action")
     cites = django_filters.UUIDFilter(method="citing", widget=forms.HiddenInput)
     total = django_filters.NumberFilter(
         label=_("Minimum tokens"), lookup_expr="gte", widget=_NUMBER, max_value=2_000_000_000

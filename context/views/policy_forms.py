@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from context.assembly.assembly_policy import DEFAULT, InvalidPolicy
 from context.assembly.tool_offer import PROFILES
-from context.reports import labels
+from context.reports import report_labels
 from kmapp.search.variants import VARIANTS
 from kmapp.web.forms import Styled
 from kmapp.web.templatetags.web import display_value
@@ -21,8 +21,10 @@ _FLAGS = {"yes": _("yes"), "no": _("no")}
 
 def _build_field(name: str, default: Any, limits: Mapping[str, Any], current: Any) -> forms.Field:
     """Return the field of a policy value; `current` is the value that applies if it is empty."""
-    label = labels.POLICY[name]
-    choices = labels.PRUNING if name == "prune" else _FLAGS if isinstance(default, bool) else None
+    label = report_labels.POLICY[name]
+    choices = (
+        report_labels.PRUNING if name == "prune" else _FLAGS if isinstance(default, bool) else None
+    )
     if choices:
         empty_label = "–" if current is None else f"– ({choices[format_input(current)]})"
         options = [("", empty_label), *choices.items()]
@@ -57,7 +59,7 @@ def format_input(value: Any) -> Any:
 
 def format_value(name: str, value: Any) -> str:
     if name == "prune":
-        return str(labels.PRUNING[format_input(value)])
+        return str(report_labels.PRUNING[format_input(value)])
     return str(_FLAGS[format_input(value)]) if isinstance(value, bool) else display_value(value)
 
 
@@ -77,7 +79,7 @@ class PolicyForm(Styled):
         """Return the entered values as changes of a policy."""
         entered = {
             name: self.cleaned_data[name]
-            for name in labels.POLICY
+            for name in report_labels.POLICY
             if self.cleaned_data.get(name) not in (None, "")
         }
         return {name: _parse_input(name, value) for name, value in entered.items()}
@@ -105,19 +107,19 @@ class SideForm(PolicyForm):
     """One side of a comparison: changes to the recorded calls."""
 
     window = forms.IntegerField(
-        label=labels.SIDE["window"], required=False, min_value=1, max_value=MAX_TOKENS
+        label=report_labels.SIDE["window"], required=False, min_value=1, max_value=MAX_TOKENS
     )
     reserve = forms.IntegerField(
-        label=labels.SIDE["reserve"], required=False, min_value=0, max_value=MAX_TOKENS
+        label=report_labels.SIDE["reserve"], required=False, min_value=0, max_value=MAX_TOKENS
     )
     profile = forms.ChoiceField(
-        label=labels.SIDE["profile"],
+        label=report_labels.SIDE["profile"],
         required=False,
         choices=[("", "–"), *((n, n) for n in PROFILES)],
     )
 
     variant = forms.ChoiceField(
-        label=labels.SIDE["variant"],
+        label=report_labels.SIDE["variant"],
         required=False,
         choices=[("", "–"), *((n, n) for n in VARIANTS)],
     )
@@ -130,6 +132,6 @@ class SideForm(PolicyForm):
             field.help_text = ""
 
     def to_changes(self) -> dict[str, Any]:
-        values = {name: self.cleaned_data[name] for name in labels.SIDE}
+        values = {name: self.cleaned_data[name] for name in report_labels.SIDE}
         changes = {name: None if value == "" else value for name, value in values.items()}
         return {"policy": self.changes(), **changes}

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils.dateparse import parse_datetime
 
 from context.models import ContextCostReport
-from context.reports import labels
+from context.reports import report_labels
 from context.reports.call_report import pair_citations
 from context.reports.citations import load_cited_texts
 from context.reports.sessions import ITEMS, Item, list_sessions, load_timeline, load_totals
@@ -71,7 +71,7 @@ def session(request: WebRequest) -> HttpResponse:
         "items": [_describe(item, largest, texts) for item in timeline.items],
         "after": format_cursor(*timeline.after) if timeline.after else "",
         "is_first": after is None,
-        "sections": labels.SECTIONS if totals.counts.get("call") else {},
+        "sections": report_labels.SECTIONS if totals.counts.get("call") else {},
     }
     return render(request, "context/sessions/detail.html", context)
 
@@ -90,7 +90,7 @@ def _describe_call(
 ) -> dict[str, Any]:
     citations = [
         {
-            "source": labels.SOURCES[citation["source"]],
+            "source": report_labels.SOURCES[citation["source"]],
             "ref": citation["ref"],
             "text": texts.get(citation["ref"], ""),
             "url": citation_url(citation),
@@ -102,5 +102,5 @@ def _describe_call(
         "bar": label_bar(row, largest),
         "citations": citations[:MAX_CITATIONS],
         "more": max(0, len(citations) - MAX_CITATIONS),
-        "actions": [labels.ACTIONS.get(action, action) for action in row.actions],
+        "actions": [report_labels.ACTIONS.get(action, action) for action in row.actions],
     }

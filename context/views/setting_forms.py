@@ -18,7 +18,7 @@ from context.models.settings import (
     check_prices,
     check_variants,
 )
-from context.reports.labels import SOURCES
+from context.reports.report_labels import SOURCES
 from context.views.policy_forms import PolicyForm, format_input
 from kmapp.search.variants import VARIANTS
 from kmapp.web.forms import SettingsForm

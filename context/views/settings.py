@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from context.actions.settings import INPUT, change_settings
 from context.models import ContextInput, ContextSettings
-from context.reports import labels
+from context.reports import report_labels
 from context.views.policy_forms import format_value
 from context.views.setting_forms import SECTIONS, format_price
 from kmapp.accounts.permissions import Permission
@@ -76,10 +76,11 @@ def _format_setting(name: str, value: Any) -> str:
     if not value or name not in ("policy", "prices", "variants", "remote_sources"):
         return display_value(value)
     if name == "remote_sources":
-        return display_value([str(labels.SOURCES[source]) for source in value])
+        return display_value([str(report_labels.SOURCES[source]) for source in value])
     if name == "policy":
         return "; ".join(
-            f"{labels.POLICY[name_]}: {format_value(name_, item)}" for name_, item in value.items()
+            f"{report_labels.POLICY[name_]}: {format_value(name_, item)}"
+            for name_, item in value.items()
         )
     if name == "prices":
         return "; ".join(format_price(model, price) for model, price in sorted(value.items()))
