@@ -37,8 +37,8 @@ from context.assembly.token_counts import count_message, count_messages
 from context.assembly.tool_offer import offer_tools
 from context.models import ContextSettings, ContextSummary, ToolResultArchive
 from context.models.archives import NewResult
+from context.reports.body_digests import body_digest
 from context.reports.call_report import build_report
-from context.reports.stored_inputs import body_digest
 from kmapp.accounts.acting import acting
 from kmapp.database.erasure_locks import lock_existing, lock_remaining
 from kmapp.errors import TooLarge

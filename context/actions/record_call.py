@@ -28,8 +28,8 @@ from context.models import (
     ContextInput,
     ContextSettings,
 )
+from context.reports.body_digests import body_digest, encode_json
 from context.reports.call_report import SECTIONS, calculate_cost, list_called_tools, tokens_by_tool
-from context.reports.stored_inputs import body_digest, encode_json
 from kmapp.errors import NotFound
 from kmapp.security.pii import redact, redact_json
 

@@ -17,7 +17,7 @@ from context.assembly.messages import Message
 from context.assembly.retrieval import flush_to_memory
 from context.assembly.stage_data import AssemblyRequest, Collected
 from context.models import ContextSummary
-from context.reports.stored_inputs import encode_json, salted_digest
+from context.reports.body_digests import encode_json, salted_digest
 from kmapp.errors import DomainError
 from kmapp.security.pii import redact
 from memory.actions.messages import MessageContext

@@ -22,7 +22,7 @@ from context.assembly.token_counts import encode_json
 from context.models import ContextCostReport
 from context.reports import report_labels
 from context.reports.call_report import SECTIONS, pair_citations
-from context.reports.chart_data import build_bar, build_steps
+from context.reports.chart_geometry import build_bar, build_steps
 from context.views.filters import CallFilter
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, paginate, uuid_or_404

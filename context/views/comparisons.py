@@ -23,7 +23,7 @@ from context.actions.retention import inputs_days
 from context.models import ContextComparison, ContextDifference, ContextSettings
 from context.reports import report_labels
 from context.reports.call_report import SECTIONS
-from context.reports.chart_data import build_columns
+from context.reports.chart_geometry import build_columns
 from context.reports.comparison_totals import Bucket, Distribution
 from context.views.policy_forms import SideForm, format_value
 from kmapp.accounts.permissions import Permission
