@@ -8,8 +8,8 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from context.actions.input_deletion import delete_parts_with_results
 from context.actions.model_summaries import SUMMARISE_RESULT, enqueue_summaries, initial_reason
-from context.actions.retention import delete_parts_with_results
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
 from context.models.archives import COLLECTION, SCOPE_FIELDS, NewResult, sent_sha256
 from context.summaries.extractive import extract_sources, summarise_query, summarise_text
