@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from context.api import archives, comparisons, costs, reports, settings
+from context.api import archives, calls, comparisons, costs, settings
 
 urlpatterns = [
     path("v1/tool-results", archives.Results.as_view(), name="api_results"),
@@ -12,9 +12,9 @@ urlpatterns = [
     path("v1/context/prepare", archives.Prepare.as_view(), name="api_prepare"),
     path("v1/context/restore", archives.Restore.as_view(), name="api_restore"),
     path("v1/context/load-tool", archives.LoadTool.as_view(), name="api_load_tool"),
-    path("v1/context/assemble", reports.Assemble.as_view(), name="api_assemble"),
-    path("v1/context/reports", reports.Reports.as_view(), name="api_reports"),
-    path("v1/context/reports/<uuid:pk>", reports.OneReport.as_view(), name="api_report"),
+    path("v1/context/assemble", calls.Assemble.as_view(), name="api_assemble"),
+    path("v1/context/reports", calls.Reports.as_view(), name="api_reports"),
+    path("v1/context/reports/<uuid:pk>", calls.OneReport.as_view(), name="api_report"),
     path(
         "v1/context/reports/<uuid:pk>/replay",
         comparisons.Replay.as_view(),
@@ -22,7 +22,7 @@ urlpatterns = [
     ),
     path(
         "v1/context/reports/<uuid:pk>/outcome",
-        reports.ReportOutcome.as_view(),
+        calls.ReportOutcome.as_view(),
         name="api_report_outcome",
     ),
     path("v1/context/comparisons", comparisons.Comparisons.as_view(), name="api_comparisons"),

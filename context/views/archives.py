@@ -13,7 +13,7 @@ from context.archives.passages import score_by_words, split_passages
 from context.archives.placeholders import render_placeholder
 from context.models import ContextSettings, ToolResultArchive
 from context.views.filters import ArchiveFilter
-from context.views.forms import RetentionForm
+from context.views.retention_form import RetentionForm
 from context.views.settings import save_form_values
 from kmapp.accounts.permissions import Permission
 from kmapp.accounts.personal_data import prepare_erasure
