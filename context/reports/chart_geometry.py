@@ -1,4 +1,4 @@
-"""Chart data: bars of sections, steps of decisions, columns. Pure."""
+"""Geometry of charts in SVG units: bars of sections, steps of decisions, columns. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

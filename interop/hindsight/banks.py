@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 import kmapp
-from interop.field_errors import field_error
+from interop.field_validation import field_error
 from interop.key_value_memory import KeyedMemory
 from interop.protocol_view import ProtocolView
 from kmapp.accounts.acting import acting

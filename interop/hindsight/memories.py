@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 from drf_spectacular.utils import extend_schema
 
-from interop.field_errors import field_error, read_texts
+from interop.field_validation import field_error, read_texts
 from interop.hindsight.banks import PROFILE_KIND, BankReport, BankView
 from interop.hindsight.memory_output import EXPERIENCE, OBSERVATION, fact_type, memory_output
 from kmapp.ledger.sealed_reads import withhold_mismatches

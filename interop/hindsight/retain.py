@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 
-from interop.field_errors import field_error, read_texts
+from interop.field_validation import field_error, read_texts
 from interop.hindsight.banks import BankView
 from interop.hindsight.memory_output import NO_USAGE, OWN_FIELDS
 from interop.native_client import NativeResponse

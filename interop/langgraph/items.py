@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from interop.field_errors import field_error
+from interop.field_validation import field_error
 
 AGENT = "langgraph"
 MAX_LABELS = 20

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
-from interop.field_errors import field_error
+from interop.field_validation import field_error
 from interop.key_value_memory import KeyedMemory, is_current
 from interop.langgraph.items import (
     AGENT,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
-from interop.field_errors import field_error
+from interop.field_validation import field_error
 
 OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": eq,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 
-from interop.field_errors import field_error
+from interop.field_validation import field_error
 from interop.mem0 import serialize
 from interop.mem0.owner_filters import build_option_filters, split_by_owner
 from interop.protocol_view import ProtocolView

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
-from interop.field_errors import field_error
+from interop.field_validation import field_error
 
 EVENTS = {"ADD": "ADD", "UPDATE": "UPDATE", "DELETE": "DELETE", "FORGET": "DELETE"}
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 
-from interop.field_errors import field_error
+from interop.field_validation import field_error
 from interop.protocol_view import ProtocolView
 from kmapp.errors import NotFound
 from kmapp.notifications.webhooks.changes import Change
