@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redacted_text import redact_text
+from kmapp.accounts.redaction import redact_text
 from kmapp.database.raw_sql import prepared_cursor
 from kmapp.errors import Conflict, Gone
 from memory.models import ErasedEntry, MemoryEntry, MemorySettings

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import AccountQuerySet, SealedModel
 from kmapp.accounts.personal_data import count_personal_data, erase_copies, erase_personal_data
-from kmapp.accounts.redacted_text import redact_reason
+from kmapp.accounts.redaction import redact_reason
 from kmapp.api.models import IdempotentRequest
 from kmapp.database.counts import count_querysets
 from kmapp.errors import Conflict, Invalid, NotFound

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import redact_value
+from kmapp.accounts.redaction import redact_value
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import encode_canonical

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import redact_text
+from kmapp.accounts.redaction import redact_text
 from kmapp.errors import Invalid
 from kmapp.outbox.actions import Task, publish
 from kmapp.providers import chat

@@ -14,7 +14,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, AccountQuerySet
 from kmapp.accounts.personal_data import register_erase_handler
-from kmapp.accounts.redacted_text import redact_text
+from kmapp.accounts.redaction import redact_text
 from kmapp.database.clock import SteadyTime
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.search.id_arrays import IdArray

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Self
 from uuid import UUID, uuid5
 
-from kmapp.accounts.redacted_text import redact_value
+from kmapp.accounts.redaction import redact_value
 from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
 from kmapp.ledger.batch_nodes import ForeignNode

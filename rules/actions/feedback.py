@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, AccountQuerySet
-from kmapp.accounts.redacted_text import redact_text
+from kmapp.accounts.redaction import redact_text
 from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import recording

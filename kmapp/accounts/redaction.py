@@ -1,4 +1,4 @@
-"""Texts as they are stored: normalized, with the account's kinds of personal data redacted."""
+"""Redaction of texts before they are stored, by the account's kinds of personal data."""
 
 from collections.abc import Collection
 from typing import Any
