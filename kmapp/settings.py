@@ -186,7 +186,7 @@ if DATABASE_OWNER_URL:
     DATABASES["owner"] = _database(DATABASE_OWNER_URL, is_owner=True)
 DATABASE_REPLICA_URL = env.text("DATABASE_REPLICA_URL")
 if DATABASE_REPLICA_URL:
-    # Searches read from it while it is recent; see `kmapp.search.replica`.
+    # Searches read from it while it is recent; see `kmapp.search.read_replica`.
     DATABASES["replica"] = _database(DATABASE_REPLICA_URL)
 DATABASE_ROUTERS = ["kmapp.accounts.routers.OwnerMigrates"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -34,7 +34,7 @@ from kmapp.api.views import AlwaysJSON
 from kmapp.ledger.checkpoint_status import find_deviation, find_unsigned_since
 from kmapp.ledger.copy_thread import load_copy_status
 from kmapp.providers import breaker
-from kmapp.search import replica
+from kmapp.search import read_replica
 
 log = structlog.get_logger()
 CHECKPOINTS_LATE = timedelta(minutes=1)
@@ -99,10 +99,10 @@ def check_database(_account_id: UUID) -> Report:
 
 def check_replica(account_id: UUID) -> Report:
     """Report how far the replica is behind; without it, searches use the primary."""
-    return Report(ok=True, facts={"bytes_behind": replica.compute_lag(account_id)})
+    return Report(ok=True, facts={"bytes_behind": read_replica.compute_lag(account_id)})
 
 
-if replica.is_configured():
+if read_replica.is_configured():
     check("replica")(check_replica)
 
 

@@ -22,7 +22,7 @@ from kmapp.search.id_arrays import IdArray
 from kmapp.search.models import Vector
 from kmapp.search.queries import AllowedObjects, Collection, QueryVector, restrict_to_ids
 from kmapp.search.query_vector import build_cosine_scale, load_query_vector
-from kmapp.search.replica import run_on_replica
+from kmapp.search.read_replica import run_on_replica
 from kmapp.search.reranking import FAILURE_CODE, compute_candidate_limit, rerank_results
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
 from knowledge.chunking.index_versions import collection_name

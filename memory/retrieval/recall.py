@@ -17,7 +17,7 @@ from kmapp.search.id_arrays import IdArray
 from kmapp.search.neighbour_evidence import compute_edge_strength
 from kmapp.search.queries import QueryVector
 from kmapp.search.query_vector import load_query_vector
-from kmapp.search.replica import run_on_replica
+from kmapp.search.read_replica import run_on_replica
 from kmapp.search.variants import Variant
 from memory.models import MemoryEntry
 from memory.retrieval.candidates import EVIDENCE_TYPES

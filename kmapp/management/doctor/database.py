@@ -10,7 +10,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from kmapp.database.raw_sql import fetch_all
 from kmapp.management.doctor.registry import DoctorFinding, check, error, ok, warning
 from kmapp.runtime import env
-from kmapp.search import replica
+from kmapp.search import read_replica
 
 CLOCK_WARNING, CLOCK_ERROR = 5.0, 60.0  # seconds between this clock and the database's
 REPLICA_LAG = 64 * 2**20  # bytes of write-ahead log
@@ -66,7 +66,7 @@ def check_owner_role() -> Iterator[DoctorFinding]:
 @check("database replica", needs="database")
 def check_replica() -> Iterator[DoctorFinding]:
     """Compare the positions of both servers in the write-ahead log."""
-    if not replica.is_configured():
+    if not read_replica.is_configured():
         yield ok("none")
         return
     try:
@@ -74,7 +74,7 @@ def check_replica() -> Iterator[DoctorFinding]:
         [(is_replica, lag)] = fetch_all(
             "SELECT pg_is_in_recovery(), %s::pg_lsn - pg_last_wal_replay_lsn()",
             [here],
-            using=replica.ALIAS,
+            using=read_replica.ALIAS,
         )
     except DatabaseError as problem:
         yield warning(

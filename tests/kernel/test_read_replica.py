@@ -17,7 +17,7 @@ from kmapp.management.doctor.registry import Level
 from kmapp.runtime import embedded
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.processes import wait_until
-from kmapp.search import replica
+from kmapp.search import read_replica
 from knowledge.retrieval import search as knowledge_search
 from memory.models import Viewer
 from memory.retrieval.search import SearchRequest, search_with_vector
@@ -51,7 +51,7 @@ def tenant(
     primary = connections["default"].settings_dict
     entry = {**primary, "HOST": str(standby.sockets)}
     monkeypatch.setitem(connections.settings, "replica", entry)
-    replica.replica_state.clear()
+    read_replica.replica_state.clear()
     tenant = Tenant(acme, makers.agent(acme))
     makers.write(tenant.account, TEXT, user_id="ann")
     try:
@@ -61,7 +61,7 @@ def tenant(
         superuser(standby, "SELECT pg_wal_replay_resume()")
         connections["replica"].close()
         del connections["replica"]
-        replica.replica_state.clear()
+        read_replica.replica_state.clear()
 
 
 def superuser(server: Postgres, statement: str) -> None:
@@ -90,7 +90,7 @@ def get_outcome(call: Callable[[], Any]) -> str:
 
 
 def count_outcomes() -> dict[str, float]:
-    [metric] = replica.SEARCHES.collect()
+    [metric] = read_replica.SEARCHES.collect()
     samples = [each for each in metric.samples if each.name.endswith("_total")]
     return {each.labels["outcome"]: each.value for each in samples}
 
@@ -165,7 +165,7 @@ def test_uses_the_primary_while_the_replica_is_away(
     finally:
         standby.start()
     monkeypatch.setattr(replica, "PAUSE", 0.0)
-    replica.replica_state.clear()
+    read_replica.replica_state.clear()
     wait_for_replica(tenant.agent)
     assert find(tenant.agent) == [TEXT]
 
