@@ -27,7 +27,7 @@ from rest_framework.views import APIView
 
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.api import throttles
-from kmapp.api.cache import valkey_cache
+from kmapp.api.cache_backend import valkey_cache
 from kmapp.api.errors import RETRY_AFTER
 from kmapp.api.heartbeats import get_heartbeat_age
 from kmapp.api.views import AlwaysJSON

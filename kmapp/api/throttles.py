@@ -20,7 +20,7 @@ from prometheus_client import Counter
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from kmapp.api.cache import valkey_cache
+from kmapp.api.cache_backend import valkey_cache
 from kmapp.errors import OverBudget, Unavailable
 
 UNGUARDED = Counter(

@@ -14,7 +14,7 @@ from kombu.exceptions import OperationalError
 from redis import Redis
 from redis.exceptions import ConnectionError as Unreachable
 
-from kmapp.api.cache import ValkeyCache
+from kmapp.api.cache_backend import ValkeyCache
 from kmapp.management.doctor.configuration import check_encryption
 from kmapp.runtime import embedded, env
 from kmapp.runtime.embedded import ROLES

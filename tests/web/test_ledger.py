@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.api.cache import valkey_cache
+from kmapp.api.cache_backend import valkey_cache
 from kmapp.ledger.chain import Head, Problem
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.verify import STORED_BYTES

@@ -8,7 +8,7 @@ from django.core.mail import get_connection
 from kombu.exceptions import OperationalError
 from redis import Redis
 
-from kmapp.api.cache import valkey_cache
+from kmapp.api.cache_backend import valkey_cache
 from kmapp.management.doctor.registry import DoctorFinding, check, error, ok
 from kmapp.providers import chat, rerank
 from kmapp.providers.active_models import active_model
