@@ -1,4 +1,4 @@
-"""Storage of call parts: once per account, under a salted digest of their text."""
+"""Salted digests of call parts, under which an account stores each part once."""
 
 import json
 import marshal

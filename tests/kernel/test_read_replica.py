@@ -47,7 +47,7 @@ def tenant(
     module_commits: None, acme: Account, standby: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Tenant]:
     """Configure the standby as the replica; yield an account whose searches use it."""
-    monkeypatch.setattr(replica, "MAX_LAG", 600.0)  # tests of the lag set their own
+    monkeypatch.setattr(read_replica, "MAX_LAG", 600.0)  # tests of the lag set their own
     primary = connections["default"].settings_dict
     entry = {**primary, "HOST": str(standby.sockets)}
     monkeypatch.setitem(connections.settings, "replica", entry)
@@ -145,8 +145,8 @@ def test_does_not_use_a_replica_beyond_the_lag(
     pause_replay(standby)
     makers.write(rival, "Something of another account")
     assert search(tenant.agent) == "replica"  # all commits of its own are there
-    monkeypatch.setattr(replica, "MAX_LAG", 0.2)
-    monkeypatch.setattr(replica, "SAMPLE_INTERVAL", 0.0)
+    monkeypatch.setattr(read_replica, "MAX_LAG", 0.2)
+    monkeypatch.setattr(read_replica, "SAMPLE_INTERVAL", 0.0)
     assert wait_until(lambda: search(tenant.agent) == "behind", PATIENCE)
     superuser(standby, "SELECT pg_wal_replay_resume()")
     wait_for_replica(tenant.agent)
@@ -164,7 +164,7 @@ def test_uses_the_primary_while_the_replica_is_away(
         assert finding.level == Level.WARNING
     finally:
         standby.start()
-    monkeypatch.setattr(replica, "PAUSE", 0.0)
+    monkeypatch.setattr(read_replica, "PAUSE", 0.0)
     read_replica.replica_state.clear()
     wait_for_replica(tenant.agent)
     assert find(tenant.agent) == [TEXT]
