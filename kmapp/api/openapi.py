@@ -13,7 +13,7 @@ from rest_framework import serializers
 from kmapp.api.idempotency import HEADER
 from kmapp.api.request_limits import limit_schema, unknown_fields_schema
 from kmapp.api.response_types import described
-from kmapp.api.variants import TAGS, VARIANT
+from kmapp.api.variant_header import TAGS, VARIANT
 
 Direction = Literal["request", "response"]
 

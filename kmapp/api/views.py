@@ -24,7 +24,7 @@ from kmapp.api import idempotency
 from kmapp.api.throttles import Budget, client_address, count_request
 from kmapp.api.unknown_fields import check_unknown_fields, find_warnings
 from kmapp.api.uris import choose_scheme
-from kmapp.api.variants import get_requested_variant
+from kmapp.api.variant_header import get_requested_variant
 from kmapp.errors import Denied, DomainError
 from kmapp.ledger.sealed_reads import Withheld, collect_withheld
 from kmapp.notifications.kernel_notifications import report_refusal
