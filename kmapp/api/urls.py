@@ -3,10 +3,10 @@
 from django.urls import path
 
 from kmapp.api.agent_tools import AgentTools
-from kmapp.api.checkpoints import Checkpoints
 from kmapp.api.events import Event
 from kmapp.api.health import Health
 from kmapp.api.metrics_endpoint import Metrics
+from kmapp.api.peer_checkpoints import Checkpoints
 from kmapp.api.schema_views import Schema, Version, docs
 from kmapp.api.webhooks import OneWebhook, WebhookList
 
