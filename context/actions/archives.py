@@ -17,8 +17,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.redaction import redact_reason
 from kmapp.api.models import IdempotentRequest
-from kmapp.database.clock import SteadyTime
 from kmapp.database.erasure_locks import lock_for_erasure, lock_remaining
+from kmapp.database.steady_clock import SteadyTime
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, clear_error_messages, publish
 from kmapp.providers.active_models import models_in_use

@@ -23,9 +23,9 @@ from context.models import (
 from context.models.settings import DEFAULT_INPUTS_DAYS
 from kmapp.accounts.acting import acting
 from kmapp.accounts.personal_data import register_erase_handler
-from kmapp.database.clock import steady_time
 from kmapp.database.erasure_locks import lock_for_erasure
 from kmapp.database.response_timeout import extend_statement_timeout
+from kmapp.database.steady_clock import steady_time
 from kmapp.search.id_arrays import IdArray
 
 BATCH = 1_000

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet
-from kmapp.database.clock import SteadyTime
+from kmapp.database.steady_clock import SteadyTime
 
 
 class IdempotentRequestQuerySet(AccountQuerySet["IdempotentRequest"]):

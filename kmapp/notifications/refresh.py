@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from kmapp.database.clock import SteadyTime
+from kmapp.database.steady_clock import SteadyTime
 from kmapp.notifications.kinds import Subject, find_kind
 from kmapp.notifications.models import Notification
 

@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.for_each_account import run_for_each_account
-from kmapp.database.clock import SteadyTime
+from kmapp.database.steady_clock import SteadyTime
 from kmapp.outbox.models import Delivery, OutboxEvent
 
 PURGE_BLOCK = 5_000

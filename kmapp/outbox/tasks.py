@@ -9,8 +9,8 @@ import structlog
 from celery import shared_task
 from django.conf import settings
 
-from kmapp.database.clock import advance_clock
 from kmapp.database.raw_sql import fetch_all
+from kmapp.database.steady_clock import advance_clock
 from kmapp.outbox import actions, purge
 from kmapp.outbox.broker import AsyncPublisher, is_crowded
 from kmapp.outbox.registry import MAX_RETRY_DELAY, QUEUES

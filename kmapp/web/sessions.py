@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from kmapp.accounts.models import User
-from kmapp.database.clock import SteadyTime
+from kmapp.database.steady_clock import SteadyTime
 from kmapp.web.models import Session
 
 SINCE, SEEN = "since", "seen"  # seconds of the clock, in the session

@@ -11,7 +11,7 @@ from django.db.models import Count
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.database.clock import SteadyTime
+from kmapp.database.steady_clock import SteadyTime
 from kmapp.ledger.actions import recording
 from kmapp.ledger.sealed_reads import withhold_mismatches
 from memory.actions.record_versions import update_entry

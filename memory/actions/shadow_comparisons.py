@@ -15,7 +15,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, AccountQuerySet
 from kmapp.accounts.personal_data import register_erase_handler
 from kmapp.accounts.redaction import redact_text
-from kmapp.database.clock import SteadyTime
+from kmapp.database.steady_clock import SteadyTime
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.search.id_arrays import IdArray
 from memory.models import MemoryEntry, Ranking, RankingComparison, Viewer

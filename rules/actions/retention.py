@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, QuerySet
 
 from kmapp.accounts.acting import acting
-from kmapp.database.clock import SteadyTime
+from kmapp.database.steady_clock import SteadyTime
 from rules.models import RuleDecision, RuleFeedback, RuleObservation
 from rules.promotion.evidence import load_settings
 

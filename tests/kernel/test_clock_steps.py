@@ -19,8 +19,8 @@ from kmapp.api.cache_backend import ValkeyCache
 from kmapp.api.idempotency import delete_expired_responses
 from kmapp.api.models import IdempotentRequest
 from kmapp.api.throttles import WINDOW_MS, count_request
-from kmapp.database.clock import BOOT_ID, advance_clock, steady_time
 from kmapp.database.ids import uuid7
+from kmapp.database.steady_clock import BOOT_ID, advance_clock, steady_time
 from kmapp.notifications.actions import save_settings
 from kmapp.notifications.models import NotificationSettings
 from kmapp.notifications.tasks import refresh_notifications

@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
-from kmapp.database.clock import steady_time
+from kmapp.database.steady_clock import steady_time
 from kmapp.web.charts import Chart, Series
 from kmapp.web.models import DailyStatistics
 
