@@ -17,8 +17,8 @@ from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.invitations import revoke_sent_invitations
 from kmapp.accounts.models import Account, ApiKey, Membership, User, account_ids
 from kmapp.accounts.scopes import Scope
-from kmapp.database.duplicates import refuse_duplicate
 from kmapp.database.ids import uuid7
+from kmapp.database.unique_violations import refuse_duplicate
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
 

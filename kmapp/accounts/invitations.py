@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, AccountQuerySet, Invitation, Membership, User
-from kmapp.database.duplicates import refuse_duplicate
+from kmapp.database.unique_violations import refuse_duplicate
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
 

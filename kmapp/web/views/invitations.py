@@ -31,7 +31,7 @@ from kmapp.accounts.invitations import (
 )
 from kmapp.accounts.models import Account, Invitation, User
 from kmapp.accounts.permissions import Permission
-from kmapp.database.duplicates import refuse_duplicate
+from kmapp.database.unique_violations import refuse_duplicate
 from kmapp.errors import Conflict, DomainError, Unavailable
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
