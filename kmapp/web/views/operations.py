@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kmapp.accounts.permissions import Permission
+from kmapp.ledger.checkpoint_copy_thread import load_copy_status
 from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
-from kmapp.ledger.copy_thread import load_copy_status
 from kmapp.notifications.mismatches import list_mismatches
 from kmapp.outbox.actions import replay
 from kmapp.outbox.job_results import load_outcome
