@@ -11,7 +11,7 @@ from kmapp.database.backup import BackupError
 from kmapp.database.backup.archive_file import Contents
 from kmapp.database.backup.dump import dump_database
 from kmapp.ledger.signing import get_public_keys_path
-from kmapp.management.database import get_owner_address
+from kmapp.management.database_addresses import get_owner_address
 from kmapp.management.progress import Progress
 from kmapp.runtime import stack
 from kmapp.runtime.processes import CannotStart

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from kmapp.database.provision import CannotProvision, Login, provision
-from kmapp.management.database import get_server_url
+from kmapp.management.database_addresses import get_server_url
 from kmapp.runtime import env
 
 

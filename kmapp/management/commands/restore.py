@@ -15,7 +15,7 @@ from kmapp.database.backup.dump import restore_backup, restore_checkpoints
 from kmapp.ledger.checkpoint_status import list_deviations
 from kmapp.ledger.signing import get_public_keys_path
 from kmapp.management.commands.backup import KILOBYTE
-from kmapp.management.database import get_owner_address
+from kmapp.management.database_addresses import get_owner_address
 from kmapp.management.progress import Progress
 from kmapp.management.undone_changes import (
     RestoredState,

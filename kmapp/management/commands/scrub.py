@@ -15,7 +15,7 @@ from kmapp.database.scrub import (
     rewrite_append_only_file,
     rewrite_tables,
 )
-from kmapp.management.database import get_owner_address, get_server_url
+from kmapp.management.database_addresses import get_owner_address, get_server_url
 from kmapp.runtime import stack
 from kmapp.runtime.processes import CannotStart
 

@@ -16,7 +16,7 @@ from kmapp.database.backup.dump import restore_backup
 from kmapp.database.provision import CannotProvision
 from kmapp.ledger.fsck import Findings
 from kmapp.management.commands import backup
-from kmapp.management.database import get_owner_address, get_server_url
+from kmapp.management.database_addresses import get_owner_address, get_server_url
 from kmapp.management.progress import Progress
 from kmapp.runtime import stack
 from kmapp.runtime.processes import CannotStart
