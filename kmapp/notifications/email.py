@@ -19,8 +19,8 @@ from django.utils import timezone, translation
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import User
 from kmapp.notifications.actions import save_settings
-from kmapp.notifications.lines import NotificationLine
 from kmapp.notifications.models import Notification
+from kmapp.notifications.notification_line import NotificationLine
 from kmapp.notifications.recipients import Recipient
 from kmapp.notifications.refresh import load_subjects
 

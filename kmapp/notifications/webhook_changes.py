@@ -7,8 +7,8 @@ from django.conf import settings
 from django.utils import translation
 
 from kmapp.notifications.kinds import Subject, labels
-from kmapp.notifications.lines import NotificationLine
 from kmapp.notifications.models import Notification
+from kmapp.notifications.notification_line import NotificationLine
 from kmapp.notifications.refresh import load_subjects
 from kmapp.notifications.webhooks.changes import Change, ChangeSource, register_source
 
