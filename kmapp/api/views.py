@@ -28,7 +28,7 @@ from kmapp.api.variant_header import get_requested_variant
 from kmapp.errors import Denied, DomainError
 from kmapp.ledger.sealed_reads import Withheld, collect_withheld
 from kmapp.notifications.kernel_notifications import report_refusal
-from kmapp.notifications.mismatches import report_mismatches
+from kmapp.notifications.seal_mismatches import report_mismatches
 from kmapp.search.variants import DEFAULT_VARIANT, VARIANT_HEADER, Variant
 
 log = structlog.get_logger()

@@ -10,5 +10,5 @@ class NotificationsConfig(AppConfig):
     def ready(self) -> None:
         import_module("kmapp.notifications.kernel_kinds")  # registers the kernel's kinds
         import_module("kmapp.notifications.webhook_changes")  # registers what webhooks report
-        import_module("kmapp.notifications.mismatches")  # registers what webhooks report
+        import_module("kmapp.notifications.seal_mismatches")  # registers what webhooks report
         import_module("kmapp.notifications.kernel_notifications")  # observes jobs and chains

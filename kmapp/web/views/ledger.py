@@ -13,7 +13,7 @@ from kmapp.ledger.accept_loss import accept_loss
 from kmapp.ledger.checkpoint_status import find_deviation, find_newest_checkpoint
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import VerificationResult, verify_account
-from kmapp.notifications.mismatches import list_mismatches
+from kmapp.notifications.seal_mismatches import list_mismatches
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import AcceptLossForm

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from kmapp.accounts.permissions import Permission
 from kmapp.ledger.checkpoint_copy_thread import load_copy_status
 from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
-from kmapp.notifications.mismatches import list_mismatches
+from kmapp.notifications.seal_mismatches import list_mismatches
 from kmapp.outbox.actions import replay
 from kmapp.outbox.job_results import load_outcome
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
