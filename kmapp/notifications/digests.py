@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.notifications.actions import mark_digest
+from kmapp.notifications.close_notifications import refresh
 from kmapp.notifications.kinds import Email
 from kmapp.notifications.models import Notification, NotificationSettings
 from kmapp.notifications.recipients import Recipient, list_recipients
-from kmapp.notifications.refresh import refresh
 from kmapp.outbox.actions import Task, publish
 
 SEND = "notifications.email"

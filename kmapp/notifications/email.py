@@ -19,10 +19,10 @@ from django.utils import timezone, translation
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import User
 from kmapp.notifications.actions import save_settings
+from kmapp.notifications.close_notifications import load_subjects
 from kmapp.notifications.models import Notification
 from kmapp.notifications.notification_line import NotificationLine
 from kmapp.notifications.recipients import Recipient
-from kmapp.notifications.refresh import load_subjects
 
 SALT = "kmapp.notifications.unsubscribe"
 MAX_NOTIFICATIONS = 20  # notifications in one message

@@ -6,10 +6,10 @@ from uuid import UUID
 from django.conf import settings
 from django.utils import translation
 
+from kmapp.notifications.close_notifications import load_subjects
 from kmapp.notifications.kinds import Subject, labels
 from kmapp.notifications.models import Notification
 from kmapp.notifications.notification_line import NotificationLine
-from kmapp.notifications.refresh import load_subjects
 from kmapp.notifications.webhooks.changes import Change, ChangeSource, register_source
 
 SOURCE = "notifications"

@@ -19,11 +19,11 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.accounts.permissions import Permission
 from kmapp.notifications import actions
+from kmapp.notifications.close_notifications import load_subjects
 from kmapp.notifications.email import parse_unsubscription, unsubscribe
 from kmapp.notifications.kinds import Subject, find_kind, list_kinds
 from kmapp.notifications.models import Notification, NotificationQuerySet
 from kmapp.notifications.notification_line import NotificationLine
-from kmapp.notifications.refresh import load_subjects
 from kmapp.web.badge_counts import count_badge
 from kmapp.web.http import WebRequest, paginate, safe_next_url
 from kmapp.web.navigation import NOTIFICATIONS
