@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from interop.field_validation import field_error
 from interop.protocol_view import ProtocolView
 from kmapp.errors import NotFound
-from kmapp.notifications.webhooks.changes import Change
+from kmapp.notifications.webhooks.change_registry import Change
 from kmapp.notifications.webhooks.payloads import register_format
 
 PATH = "/v1/webhooks"

@@ -16,7 +16,7 @@ from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from kmapp.notifications.webhooks.actions import create_webhook, delete_webhook, update_webhook
-from kmapp.notifications.webhooks.changes import list_event_types
+from kmapp.notifications.webhooks.change_registry import list_event_types
 from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import NATIVE, list_formats
 from kmapp.security.egress.allowed_urls import MAX_LENGTH

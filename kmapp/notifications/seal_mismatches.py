@@ -12,7 +12,7 @@ from kmapp.ledger.sealed_reads import Key, Reason
 from kmapp.notifications.actions import notify
 from kmapp.notifications.kernel_kinds import LEDGER_BROKEN, MISMATCH_PERIOD, ROWS
 from kmapp.notifications.webhooks.actions import report_changes
-from kmapp.notifications.webhooks.changes import Change, ChangeSource, register_source
+from kmapp.notifications.webhooks.change_registry import Change, ChangeSource, register_source
 
 SOURCE = "ledger"
 EVENT_TYPE = "ledger.mismatch"

@@ -10,7 +10,7 @@ from kmapp.notifications.close_notifications import load_subjects
 from kmapp.notifications.kinds import Subject, labels
 from kmapp.notifications.models import Notification
 from kmapp.notifications.notification_line import NotificationLine
-from kmapp.notifications.webhooks.changes import Change, ChangeSource, register_source
+from kmapp.notifications.webhooks.change_registry import Change, ChangeSource, register_source
 
 SOURCE = "notifications"
 

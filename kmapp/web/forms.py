@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.models import Membership, User
 from kmapp.accounts.scopes import GRANTABLE_SCOPES, Scope
 from kmapp.errors import DomainError
-from kmapp.notifications.webhooks.changes import list_event_types
+from kmapp.notifications.webhooks.change_registry import list_event_types
 from kmapp.notifications.webhooks.payloads import NATIVE
 from kmapp.notifications.webhooks.slack import FORMAT as SLACK
 from kmapp.security.egress.allowed_urls import ANY_HOST, MAX_LENGTH

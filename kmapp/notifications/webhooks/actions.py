@@ -15,7 +15,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.database.encryption import encrypt_text
 from kmapp.errors import Conflict, Denied, Invalid, NotFound
 from kmapp.ledger.actions import recording
-from kmapp.notifications.webhooks.changes import list_event_types
+from kmapp.notifications.webhooks.change_registry import list_event_types
 from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import NATIVE, list_formats
 from kmapp.outbox.actions import Task, publish

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kmapp.notifications.webhooks.changes import Change
+from kmapp.notifications.webhooks.change_registry import Change
 
 NATIVE = "kmapp"
 Payload = Mapping[str, Any]

@@ -6,7 +6,7 @@ neither mention people nor hide where a link leads.
 
 from typing import Any
 
-from kmapp.notifications.webhooks.changes import Change, list_event_types
+from kmapp.notifications.webhooks.change_registry import Change, list_event_types
 from kmapp.notifications.webhooks.payloads import Payload, register_format
 
 FORMAT = "slack"

@@ -17,7 +17,7 @@ from kmapp.notifications.webhooks.actions import (
     get_allowed_receivers,
     update_webhook,
 )
-from kmapp.notifications.webhooks.changes import list_event_types
+from kmapp.notifications.webhooks.change_registry import list_event_types
 from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import NATIVE
 from kmapp.web.after_commit import AfterCommit

@@ -9,7 +9,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.database.encryption import DecryptionFailed, decrypt_text
 from kmapp.notifications.webhooks.actions import SEND, get_allowed_receivers
-from kmapp.notifications.webhooks.changes import get_source
+from kmapp.notifications.webhooks.change_registry import get_source
 from kmapp.notifications.webhooks.models import Webhook
 from kmapp.notifications.webhooks.payloads import Payload, build_payload
 from kmapp.notifications.webhooks.sending import NotAccepted, send_request
