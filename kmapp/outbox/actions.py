@@ -20,10 +20,10 @@ from kmapp.database.ids import uuid7
 from kmapp.database.raw_sql import fetch_all, prepared_cursor
 from kmapp.errors import ReadOnly
 from kmapp.ledger.canonical import encode_canonical
+from kmapp.outbox.delivery_outcomes import store_outcomes
 from kmapp.outbox.host_lock import HostLocks
 from kmapp.outbox.lease_renewal import renew_leases
 from kmapp.outbox.models import Delivery, OutboxEvent
-from kmapp.outbox.outcomes import store_outcomes
 from kmapp.outbox.registry import (
     Job,
     RetryLater,
