@@ -23,8 +23,8 @@ from kmapp.accounts.models import account_ids
 from kmapp.database.raw_sql import fetch_all
 from kmapp.errors import Conflict
 from kmapp.outbox.registry import compute_retry_delay
-from kmapp.providers import actions as models
-from kmapp.providers.actions import OWNER
+from kmapp.providers import embedding_model_lifecycle as models
+from kmapp.providers.embedding_model_lifecycle import OWNER
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.models import Vector

@@ -16,7 +16,7 @@ from django.db.models.expressions import DatabaseDefault
 from numpy.typing import NDArray
 from psycopg import Copy, sql
 
-from kmapp.providers.actions import OWNER
+from kmapp.providers.embedding_model_lifecycle import OWNER
 
 HALF_HEADER = struct.Struct(">HH")
 VECTOR_COLUMNS = (

@@ -18,8 +18,8 @@ from django.db import connection, connections
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox.models import Delivery
-from kmapp.providers.actions import OWNER
 from kmapp.providers.active_models import active_model
+from kmapp.providers.embedding_model_lifecycle import OWNER
 from kmapp.search.queries import AllowedObjects, QueryVector, clear_query_caches
 from memory.actions.topics import current_topics
 from memory.benchmarks.synthetic_entries import Cloud, Writer

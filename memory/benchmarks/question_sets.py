@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmapp.database.ids import IdText
-from kmapp.providers.actions import TEMPLATE
+from kmapp.providers.embedding_model_lifecycle import TEMPLATE
 from kmapp.search import bm25
 from kmapp.search.fusion import MAX_TRAIT_CHARACTERS, Candidate, Query
 from kmapp.search.passages import (

@@ -24,8 +24,8 @@ from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head, compute_commit_hash
 from kmapp.ledger.models import Commit, Note
 from kmapp.management.accounts import list_all_accounts
 from kmapp.outbox.models import Delivery, OutboxEvent
-from kmapp.providers.actions import OWNER
 from kmapp.providers.active_models import active_model
+from kmapp.providers.embedding_model_lifecycle import OWNER
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.code_packing import pack_codes
 from kmapp.search.document_index import encode_document

@@ -10,8 +10,8 @@ from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.providers.actions import OWNER
 from kmapp.providers.active_models import active_model
+from kmapp.providers.embedding_model_lifecycle import OWNER
 from kmapp.search import queries
 from kmapp.search.models import Vector
 from kmapp.search.posting_packing import pack_recent

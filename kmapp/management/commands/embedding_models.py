@@ -11,7 +11,7 @@ from kmapp.errors import DomainError
 from kmapp.management.accounts import list_accounts
 from kmapp.management.confirmation import confirm
 from kmapp.management.progress import Progress
-from kmapp.providers.actions import TEMPLATE, retire_model
+from kmapp.providers.embedding_model_lifecycle import TEMPLATE, retire_model
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import model_switch

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from kmapp.providers.actions import TEMPLATE
+from kmapp.providers.embedding_model_lifecycle import TEMPLATE
 from kmapp.search import weights as search_weights
 from memory.benchmarks import ablation_table
 from memory.benchmarks.calibration import (
