@@ -11,7 +11,7 @@ from django.conf import settings
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.models import EmbeddingModel
 from kmapp.runtime.embedded import temporary
-from kmapp.runtime.embedded.embedder import EmbeddingServer
+from kmapp.runtime.embedded.embedding_server import EmbeddingServer
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import pytest
 import redis
 
 from kmapp.runtime import embedded, processes
-from kmapp.runtime.embedded.embedder import LOWEST_PRIORITY, EmbeddingServer
+from kmapp.runtime.embedded.embedding_server import LOWEST_PRIORITY, EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres, build_index_settings
 from kmapp.runtime.embedded.service import make_runtime_dir, package
 from kmapp.runtime.embedded.temporary import free_port

@@ -16,7 +16,7 @@ from pathlib import Path
 import django
 
 from kmapp.runtime import embedded
-from kmapp.runtime.embedded.embedder import EmbeddingServer
+from kmapp.runtime.embedded.embedding_server import EmbeddingServer
 from kmapp.runtime.embedded.temporary import free_port
 from kmapp.runtime.processes import Program
 from tests.peers import report, texts

@@ -15,7 +15,7 @@ from kmapp.runtime.processes import Program, http_get
 
 HOST = "127.0.0.1"
 LOWEST_PRIORITY = 19
-PASSAGE_SERVER = Path(__file__).with_name("passage_server.py")
+PASSAGE_SERVER = Path(__file__).with_name("passage_embedding_server.py")
 
 
 @dataclass
