@@ -27,9 +27,9 @@ from kmapp.database.provision import Login, provision
 from kmapp.providers import breaker
 from kmapp.providers.active_models import clear_model_cache
 from kmapp.runtime import embedded
+from kmapp.runtime.embedded.embedded_server import make_runtime_dir
 from kmapp.runtime.embedded.embedding_server import EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres
-from kmapp.runtime.embedded.service import make_runtime_dir
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.search import queries
 from kmapp.text import tokens

@@ -17,9 +17,9 @@ from django.conf import settings
 
 from kmapp.database.ids import uuid7
 from kmapp.runtime import embedded, env
+from kmapp.runtime.embedded.embedded_server import EmbeddedServer, make_runtime_dir
 from kmapp.runtime.embedded.embedding_server import EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres
-from kmapp.runtime.embedded.service import EmbeddedServer, make_runtime_dir
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.runtime.processes import CannotStart, Program, http_get, lock
 from kmapp.runtime.readiness import VARIABLE

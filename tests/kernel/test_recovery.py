@@ -26,9 +26,9 @@ from kmapp.accounts.models import Account
 from kmapp.management.doctor import storage
 from kmapp.runtime import embedded
 from kmapp.runtime.embedded import wal_archive
+from kmapp.runtime.embedded.embedded_server import make_runtime_dir
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.recovery import choose_base_backup
-from kmapp.runtime.embedded.service import make_runtime_dir
 from kmapp.runtime.embedded.wal_archive import BaseBackup, delete_old_backups
 from kmapp.runtime.processes import CannotStart
 from memory.models import MemoryEntry

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kmapp.runtime.embedded.service import package
+from kmapp.runtime.embedded.embedded_server import package
 from tests.chaos.measure import SHORT
 from tests.promises.register import PROMISES
 

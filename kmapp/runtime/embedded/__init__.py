@@ -19,7 +19,7 @@ def get_runtime_dir(data_dir: Path) -> Path:
     differ between the shells of server and client.
     """
     mark = hashlib.sha256(bytes(data_dir.resolve())).hexdigest()[:12]
-    return Path("/tmp", f"kmapp-{os.getuid()}-{mark}")  # noqa: S108 - made private in part.py
+    return Path("/tmp", f"kmapp-{os.getuid()}-{mark}")  # noqa: S108 - made private in embedded_server.py
 
 
 def get_postgres_sockets(data_dir: Path) -> Path:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
-from kmapp.runtime.embedded.service import EmbeddedServer
+from kmapp.runtime.embedded.embedded_server import EmbeddedServer
 from kmapp.runtime.processes import Program, http_get
 
 HOST = "127.0.0.1"

@@ -23,7 +23,7 @@ import psycopg
 
 from kmapp.runtime import processes
 from kmapp.runtime.embedded import ROLES
-from kmapp.runtime.embedded.service import EmbeddedServer, package
+from kmapp.runtime.embedded.embedded_server import EmbeddedServer, package
 from kmapp.runtime.embedded.wal_archive import build_archive_settings, get_cluster_folder
 from kmapp.runtime.processes import CannotStart, Program, get_account_ids, get_command, read_tail
 

@@ -17,9 +17,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from kmapp.runtime import embedded
+from kmapp.runtime.embedded.embedded_server import make_runtime_dir
 from kmapp.runtime.embedded.embedding_server import EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres
-from kmapp.runtime.embedded.service import make_runtime_dir
 from kmapp.runtime.embedded.valkey import Valkey
 
 # Variables with which a command would use real data.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import redis
 
-from kmapp.runtime.embedded.service import EmbeddedServer, package
+from kmapp.runtime.embedded.embedded_server import EmbeddedServer, package
 from kmapp.runtime.processes import CannotStart, Program
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from kmapp.runtime.embedded.service import package
+from kmapp.runtime.embedded.embedded_server import package
 from kmapp.runtime.processes import CannotStart
 
 SEGMENT_BYTES = 16 * 1024 * 1024
