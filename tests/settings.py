@@ -3,7 +3,7 @@
 import os
 import uuid
 
-from kmapp.runtime.embedded.temporary import free_port
+from kmapp.runtime.embedded.temporary_servers import free_port
 
 # Workers inherit these, so that all use the servers that the first process starts.
 os.environ.setdefault("KMAPP_DATA_DIR", f"/tmp/kmapp-tests-{uuid.uuid4().hex[:8]}")  # noqa: S108

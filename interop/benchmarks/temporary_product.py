@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kmapp.runtime.embedded.temporary import REAL, free_port
+from kmapp.runtime.embedded.temporary_servers import REAL, free_port
 
 START_SECONDS = 120
 STOP_SECONDS = 60

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.models import EmbeddingModel
-from kmapp.runtime.embedded import temporary
+from kmapp.runtime.embedded import temporary_servers
 from kmapp.runtime.embedded.embedding_server import EmbeddingServer
 
 
@@ -26,7 +26,7 @@ def serve_embedder() -> Iterator[Callable[[Sequence[str], str], Sequence[Sequenc
         base = settings.EMBEDDING_BATCH_BASE_URL
         if settings.EMBEDDING_IS_EMBEDDED:
             log = Path(stack.enter_context(TemporaryDirectory())) / "embedder.log"
-            part = EmbeddingServer(temporary.free_port(), log, polite=True)
+            part = EmbeddingServer(temporary_servers.free_port(), log, polite=True)
             stack.enter_context(part)
             base = part.url()
         client = OpenAIEmbedder(

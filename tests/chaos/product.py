@@ -30,7 +30,7 @@ from kmapp.ledger.models import Seal
 from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery
 from kmapp.runtime import env, processes, stack
-from kmapp.runtime.embedded.temporary import free_port
+from kmapp.runtime.embedded.temporary_servers import free_port
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.runtime.processes import Program
 from tests.chaos.jobs import handlers

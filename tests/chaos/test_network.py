@@ -14,7 +14,7 @@ import pytest
 
 from kmapp.accounts.models import Account
 from kmapp.runtime import embedded
-from kmapp.runtime.embedded.temporary import free_port
+from kmapp.runtime.embedded.temporary_servers import free_port
 from kmapp.runtime.embedded.valkey import Valkey
 from memory.models import MemoryEntry
 from tests import makers

@@ -21,7 +21,7 @@ import pytest
 from django.conf import settings
 from packaging.requirements import Requirement
 
-from kmapp.runtime.embedded.temporary import REAL, free_port
+from kmapp.runtime.embedded.temporary_servers import REAL, free_port
 from tests.interop.conftest import run_script
 
 MAX_SECONDS = 180  # with the downloads

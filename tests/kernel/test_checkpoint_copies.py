@@ -38,7 +38,7 @@ from kmapp.ledger.signing import (
     load_signing_key,
     sign_statement,
 )
-from kmapp.runtime.embedded.temporary import free_port
+from kmapp.runtime.embedded.temporary_servers import free_port
 from tests import makers
 
 pytestmark = pytest.mark.usefixtures("module_commits")

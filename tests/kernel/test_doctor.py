@@ -26,7 +26,7 @@ from kmapp.management.doctor.ledger import check_ledger, check_signatures
 from kmapp.management.doctor.registry import CheckFunction, Level, run_checks
 from kmapp.outbox.models import Delivery
 from kmapp.runtime import env
-from kmapp.runtime.embedded.temporary import free_port
+from kmapp.runtime.embedded.temporary_servers import free_port
 from tests import makers
 from tests.conftest import use_database
 from tests.fake_provider import FakeProvider

@@ -19,7 +19,7 @@ from kmapp.runtime import embedded, processes
 from kmapp.runtime.embedded.embedded_server import make_runtime_dir, package
 from kmapp.runtime.embedded.embedding_server import LOWEST_PRIORITY, EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres, build_index_settings
-from kmapp.runtime.embedded.temporary import free_port
+from kmapp.runtime.embedded.temporary_servers import free_port
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.runtime.processes import CannotStart, Program
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from kmapp.runtime.embedded.temporary import free_port
+from kmapp.runtime.embedded.temporary_servers import free_port
 from kmapp.runtime.processes import HandOver, PidFile, wait_until
 
 PATIENCE = 60  # seconds

@@ -68,7 +68,7 @@ def test_temporary_services_are_removed(tmp_path: Path) -> None:
         [
             sys.executable,
             "-m",
-            "kmapp.runtime.embedded.temporary",
+            "kmapp.runtime.embedded.temporary_servers",
             "manage.py",
             "embedding_models",
             "list",

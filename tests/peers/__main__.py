@@ -17,7 +17,7 @@ import django
 
 from kmapp.runtime import embedded
 from kmapp.runtime.embedded.embedding_server import EmbeddingServer
-from kmapp.runtime.embedded.temporary import free_port
+from kmapp.runtime.embedded.temporary_servers import free_port
 from kmapp.runtime.processes import Program
 from tests.peers import report, texts
 from tests.peers.catalogue import PEERS

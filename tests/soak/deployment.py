@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kmapp.runtime import embedded
-from kmapp.runtime.embedded.temporary import free_port
+from kmapp.runtime.embedded.temporary_servers import free_port
 
 BASE = Path(__file__).resolve().parents[2]
 PATIENCE = 300  # seconds to start, or to stop

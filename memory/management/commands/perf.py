@@ -13,7 +13,7 @@ from kmapp.accounts.models import Account
 from kmapp.management.accounts import get_account, list_all_accounts
 from kmapp.management.confirmation import confirm
 from kmapp.management.progress import Progress
-from kmapp.runtime.embedded import temporary
+from kmapp.runtime.embedded import temporary_servers
 from memory.benchmarks import query_plans
 from memory.benchmarks.bench_page import page
 from memory.benchmarks.checkpoint_cost import measure_checkpoint_cost
@@ -168,11 +168,11 @@ def _write(path: Path, text: str) -> None:
 
 
 def _elsewhere() -> None:
-    with temporary.run_servers() as there:
-        temporary.prepare(there)
+    with temporary_servers.run_servers() as there:
+        temporary_servers.prepare(there)
         # A line in the log for each request would be half of the output.
         quiet = there | {"LOG_LEVEL": "WARNING"}
-        temporary.run(["-m", "kmapp", *sys.argv[1:], "--here"], quiet)
+        temporary_servers.run(["-m", "kmapp", *sys.argv[1:], "--here"], quiet)
 
 
 def _confirm_if_needed(*, yes: bool) -> None:

@@ -1,6 +1,6 @@
 """Embedded servers in a temporary folder, for benchmarks and experiments.
 
-    python -m kmapp.runtime.embedded.temporary -m kmapp perf bench --here
+    python -m kmapp.runtime.embedded.temporary_servers -m kmapp perf bench --here
 
 runs a command against an empty, migrated database that nothing else uses. No Django: the settings
 of the command follow from its environment.
