@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
-from kmapp.web import figures
+from kmapp.web import bounded_counts
 from kmapp.web.http import PAGE_SIZE
 
 if TYPE_CHECKING:
@@ -23,22 +23,22 @@ class BoundedPaginator(_Paginator):
     def _counted(self) -> int:
         rows = self.object_list
         if isinstance(rows, QuerySet):
-            return figures.count_figures({"rows": rows})["rows"]
+            return bounded_counts.count_figures({"rows": rows})["rows"]
         return len(rows)
 
     @cached_property
     def count(self) -> int:
         """Return the number of rows that the pages show."""
-        return min(self._counted, figures.MAX_FIGURE - 1)
+        return min(self._counted, bounded_counts.MAX_FIGURE - 1)
 
     @property
     def is_exact(self) -> bool:
-        return figures.is_exact(self._counted)
+        return bounded_counts.is_exact(self._counted)
 
     @property
     def total(self) -> int | str:
         """Return the number of all rows, for example 12 or 9999+."""
-        return self.count if self.is_exact else figures.format_figure(self._counted)
+        return self.count if self.is_exact else bounded_counts.format_figure(self._counted)
 
 
 def paginate_bounded(request: HttpRequest, rows: Any) -> Page[Any]:

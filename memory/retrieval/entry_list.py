@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.errors import Invalid
 from kmapp.search.queries import QueryVector
-from kmapp.web import figures
+from kmapp.web import bounded_counts
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.admin_search import search_for_admin
 from memory.retrieval.entry_filters import EntryFilter
@@ -134,6 +134,6 @@ class Listing:
         """Return the ids for pages: all, or of the newest rows if no index has the order."""
         if not self.covers_newest_only:
             return self.ids(meaning)
-        newest = self.rows.order_by("-created_at", "-pk").values("pk")[: figures.MAX_FIGURE]
+        newest = self.rows.order_by("-created_at", "-pk").values("pk")[: bounded_counts.MAX_FIGURE]
         rows = MemoryEntry.objects.of(self.account_id).filter(pk__in=newest)
         return rows.order_by(self.sort, "-pk").values_list("pk", flat=True)

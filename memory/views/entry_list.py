@@ -15,7 +15,7 @@ from kmapp.errors import Invalid
 from kmapp.providers.active_models import active_model
 from kmapp.search.queries import QueryVector
 from kmapp.search.query_vector import load_query_vector
-from kmapp.web import figures
+from kmapp.web import bounded_counts
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.bounded_pages import paginate_bounded
 from kmapp.web.http import WebRequest
@@ -65,7 +65,7 @@ def _render_list(
         "page": page,
         "words": listing.words,
         "by_words_alone": bool(listing.words) and meaning is None,
-        "newest": figures.MAX_FIGURE if listing.covers_newest_only else None,
+        "newest": bounded_counts.MAX_FIGURE if listing.covers_newest_only else None,
         "most": MAX_RESULTS if page.paginator.count >= MAX_RESULTS and listing.words else None,
         "sorts": SORTS.items(),
         "columns": [(name, COLUMNS[name]) for name in listing.columns],

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from kmapp.providers.active_models import active_model
 from kmapp.search.models import Vector
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.figures import count_figures, is_exact
+from kmapp.web.bounded_counts import count_figures, is_exact
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, render_polled

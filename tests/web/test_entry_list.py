@@ -12,7 +12,7 @@ from pytest_django import Settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
-from kmapp.web import figures
+from kmapp.web import bounded_counts
 from memory.models import MemoryEntry
 from memory.retrieval.entry_list import DEFAULT_COLUMNS, Listing
 from tests import makers
@@ -142,7 +142,7 @@ def test_long_list_is_counted_and_shown_up_to_a_limit(
     entries = remember(acme, *(f"Tea number {n}." for n in range(6)))
     text = listed(reviewer)
     assert missing(text, "6 memories", "1 to 6 of 6") == []
-    monkeypatch.setattr(figures, "MAX_FIGURE", 4)
+    monkeypatch.setattr(bounded_counts, "MAX_FIGURE", 4)
     text = listed(reviewer)
     assert missing(text, "3+ memories", "1 to 3 of 3+", "Tea number 5.") == []
     assert "Tea number 2." not in text

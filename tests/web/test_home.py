@@ -6,7 +6,7 @@ from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.web import figures
+from kmapp.web import bounded_counts
 from memory.actions.review import pin
 from memory.models.entry_input import NewEntry
 from tests import makers
@@ -76,7 +76,7 @@ def test_figures_of_large_tables_are_bounded(
     memories, operations = panel(reviewer), page(reviewer.get(jobs, headers=HTMX))
     assert missing(memories, "embeddings pending, oldest:", *(f"{each}3<" for each in links)) == []
     assert "running, oldest:" in operations
-    monkeypatch.setattr(figures, "MAX_FIGURE", 3)
+    monkeypatch.setattr(bounded_counts, "MAX_FIGURE", 3)
     memories, operations = panel(reviewer), page(reviewer.get(jobs, headers=HTMX))
     assert missing(memories, *(f"{each}2+<" for each in links)) == []
     assert '">2+</a>' in operations

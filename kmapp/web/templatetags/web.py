@@ -14,7 +14,7 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 
 from kmapp.text.highlight import Piece
-from kmapp.web import diff, figures, icons, notices, timestamps
+from kmapp.web import bounded_counts, diff, icons, notices, timestamps
 from kmapp.web.badges import BADGES
 from kmapp.web.charts import Chart
 from kmapp.web.http import format_cursor
@@ -24,7 +24,7 @@ from kmapp.web.site_search.query import TYPE, SiteQuery
 
 register = template.Library()
 register.filter(notices.undo_address)
-register.filter(figures.format_figure)
+register.filter(bounded_counts.format_figure)
 
 
 @register.simple_tag

@@ -11,7 +11,7 @@ from kmapp.accounts.permissions import Permission
 from kmapp.ledger.checkpoint_status import find_deviation, find_newest_checkpoint
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery
-from kmapp.web.figures import count_figures, is_exact
+from kmapp.web.bounded_counts import count_figures, is_exact
 from kmapp.web.http import WebRequest
 from kmapp.web.navigation import HOME_PANELS, find_url
 from kmapp.web.page_access import page_view
