@@ -9,7 +9,7 @@ from django.conf import settings
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from kmapp.web.identity import company
+from kmapp.web.identity import company_sign_in
 from kmapp.web.identity.pages import factor_page, list_passkeys, member_page, public_page
 from kmapp.web.identity.passkeys import PasskeySignIn, remove_passkey
 from kmapp.web.views import security, session
@@ -22,11 +22,11 @@ sign_in = [
     path("sign-in/", session.sign_in, name="account_signup"),  # nobody can sign up
     path("sign-in/second-factor/", public_page(mfa.authenticate), name="mfa_authenticate"),
     path("sign-in/passkey/", public_page(PasskeySignIn.as_view()), name="mfa_login_webauthn"),
-    path("sign-in/company/<slug:slug>/", public_page(company.start), name="company_start"),
+    path("sign-in/company/<slug:slug>/", public_page(company_sign_in.start), name="company_start"),
     path(
         # What comes back is bound to the session by a secret of its own.
         "sign-in/company/<slug:slug>/back/",
-        csrf_exempt(public_page(company.finish)),
+        csrf_exempt(public_page(company_sign_in.finish)),
         name="company_finish",
     ),
     path("password/reset/", public_page(account.password_reset), name=RESET),
