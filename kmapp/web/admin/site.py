@@ -19,7 +19,7 @@ from kmapp.web.after_commit import AfterCommit, AfterCommitResponse
 from kmapp.web.errors import render_error
 from kmapp.web.http import WebRequest, as_web_request, safe_next_url
 from kmapp.web.page_access import PageAccess, run_view
-from kmapp.web.views.session import sign_out
+from kmapp.web.views.sign_in import sign_out
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 

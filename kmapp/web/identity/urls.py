@@ -12,14 +12,14 @@ from django.views.decorators.csrf import csrf_exempt
 from kmapp.web.identity import company_sign_in
 from kmapp.web.identity.pages import factor_page, list_passkeys, member_page, public_page
 from kmapp.web.identity.passkeys import PasskeySignIn, remove_passkey
-from kmapp.web.views import security, session
+from kmapp.web.views import security, sign_in
 
 MAIL = {"sends_mail": bool(settings.EMAIL_HOST)}
 RESET = "account_reset_password"
 
 sign_in = [
-    path("sign-in/", session.sign_in, name="account_login"),
-    path("sign-in/", session.sign_in, name="account_signup"),  # nobody can sign up
+    path("sign-in/", sign_in.sign_in, name="account_login"),
+    path("sign-in/", sign_in.sign_in, name="account_signup"),  # nobody can sign up
     path("sign-in/second-factor/", public_page(mfa.authenticate), name="mfa_authenticate"),
     path("sign-in/passkey/", public_page(PasskeySignIn.as_view()), name="mfa_login_webauthn"),
     path("sign-in/company/<slug:slug>/", public_page(company_sign_in.start), name="company_start"),
