@@ -22,7 +22,7 @@ from kmapp.web.markdown import render_markdown
 from kmapp.web.object_links import find_object_text
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
-from kmapp.web.three_way import Field, has_conflict_marks, merge_texts
+from kmapp.web.three_way_merge import Field, has_conflict_marks, merge_texts
 from knowledge.actions.document_editing import (
     MAX_LENGTH,
     NewDocument,

@@ -12,7 +12,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify_account
-from kmapp.web.three_way import has_conflict_marks, merge_texts
+from kmapp.web.three_way_merge import has_conflict_marks, merge_texts
 from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeImage, KnowledgeText
 from knowledge.retrieval.search import KnowledgeSearch, search
 from tests import makers

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmapp.web.three_way import Moved, diff_three_way
+from kmapp.web.three_way_merge import Moved, diff_three_way
 from memory.review.contradictions import find_contrast, remove_contrasted_values
 from memory.review.similarity import compare_texts, compute_closeness
 from memory.topics.neighbour_circle import HEIGHT, MAX_SPOTS, WIDTH, place_on_circle, shorten_name
