@@ -5,8 +5,8 @@ from typing import Any
 from django.contrib import admin
 from django.urls import include, path
 
-from kmapp.web.errors import handler400, handler403, handler404, handler500
-from kmapp.web.errors import too_many_requests as handler429
+from kmapp.web.error_views import handler400, handler403, handler404, handler500
+from kmapp.web.error_views import too_many_requests as handler429
 
 __all__ = ["handler400", "handler403", "handler404", "handler429", "handler500", "urlpatterns"]
 

@@ -25,7 +25,7 @@ from kmapp.accounts.second_factor import has_second_factor
 from kmapp.errors import Conflict, Denied, DomainError
 from kmapp.web import notices
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.errors import render_error
+from kmapp.web.error_views import render_error
 from kmapp.web.http import WebRequest, as_web_request
 from kmapp.web.identity.company_session import find_company_session
 from kmapp.web.responses import redirect_page

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from kmapp.api.errors import is_api
 from kmapp.api.middleware import Middleware, get_content_length, skip_body
 from kmapp.errors import TooLarge
-from kmapp.web.errors import render_error
+from kmapp.web.error_views import render_error
 
 
 class PageBodyLimit(Middleware):

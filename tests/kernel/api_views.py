@@ -18,7 +18,7 @@ from kmapp.api.serializers import Aliases
 from kmapp.api.views import AgentView, parse
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Gone, Unavailable
-from kmapp.web.errors import handler400, handler403, handler404, handler500
+from kmapp.web.error_views import handler400, handler403, handler404, handler500
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from kmapp.errors import Denied
 from kmapp.web.after_commit import AfterCommit, AfterCommitResponse
-from kmapp.web.errors import render_error
+from kmapp.web.error_views import render_error
 from kmapp.web.http import WebRequest, as_web_request, safe_next_url
 from kmapp.web.page_access import PageAccess, run_view
 from kmapp.web.views.sign_in import sign_out

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from kmapp.accounts.second_factor import has_second_factor
 from kmapp.errors import DomainError
-from kmapp.web.errors import render_error
+from kmapp.web.error_views import render_error
 from kmapp.web.http import WebRequest, as_web_request
 from kmapp.web.page_access import PageAccess, View, redirect_to_sign_in, run_view
 from kmapp.web.sessions import end_sessions

@@ -35,7 +35,7 @@ from kmapp.database.unique_violations import refuse_duplicate
 from kmapp.errors import Conflict, DomainError, Unavailable
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.errors import render_error
+from kmapp.web.error_views import render_error
 from kmapp.web.forms import InvitationForm, NewLoginForm
 from kmapp.web.http import WebRequest, as_web_request, get_row_or_404
 from kmapp.web.identity.company_session import find_company_session

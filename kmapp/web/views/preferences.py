@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 from kmapp.accounts.models import User
 from kmapp.accounts.permissions import Permission
 from kmapp.errors import Invalid
-from kmapp.web.errors import render_error
+from kmapp.web.error_views import render_error
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, safe_next_url
 from kmapp.web.page_access import page_view
