@@ -12,7 +12,7 @@ import pytest
 
 from kmapp.security.pii import find_pii
 from kmapp.security.prompt_injection import detect_flags
-from kmapp.security.prompt_injection.keyword_pattern import KeywordPattern, KeywordPatterns
+from kmapp.security.prompt_injection.prefiltered_patterns import KeywordPattern, KeywordPatterns
 from tests.adversarial_text import ADVERSARIAL
 from tests.timing import assert_linear
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from kmapp.security.prompt_injection.confusables import LATIN_LETTERS, SIMPLIFIED
 from kmapp.security.prompt_injection.encodings import decode_texts
-from kmapp.security.prompt_injection.keyword_pattern import KeywordPatterns, load_patterns
+from kmapp.security.prompt_injection.prefiltered_patterns import KeywordPatterns, load_patterns
 from kmapp.security.prompt_injection.weak_signals import has_weak_signals
 from kmapp.text.folding import Folded, Span, fold
 

@@ -5,7 +5,7 @@ Three groups of words in one text, one of them an order or an address, are suspi
 
 from collections.abc import Iterable
 
-from kmapp.security.prompt_injection.keyword_pattern import compile_lines, read_table
+from kmapp.security.prompt_injection.prefiltered_patterns import compile_lines, read_table
 
 _MIN_GROUPS = 3
 _MAX_LENGTH = 600  # characters; in a longer text three groups occur by chance
