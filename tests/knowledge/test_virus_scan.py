@@ -17,7 +17,7 @@ from pytest_django import Settings
 from kmapp.accounts.models import Account
 from kmapp.outbox.models import Delivery
 from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeImage, KnowledgeSource
-from knowledge.parsing.virus_scan import CHUNK_SIZE, ScanFailed, scan_file
+from knowledge.parsing.clamd import CHUNK_SIZE, ScanFailed, scan_file
 from tests import makers
 from tests.agent import Agent
 from tests.knowledge.bombs import zip_archive
