@@ -15,7 +15,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import AccountQuerySet
 from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.ledger.actions import Recording, recording
-from memory.actions.audience_groups import (
+from memory.actions.clustering_input import (
     AudienceGroup,
     find_audiences,
     find_topics,

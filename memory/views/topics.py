@@ -28,7 +28,7 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import fragment, redirect_page, redirect_with_notice, render_part
 from kmapp.web.statistics.daily import build_charts
 from memory.actions import topics as topic_actions
-from memory.actions.audience_groups import CURRENT_STATUSES, find_topics, load_vectors
+from memory.actions.clustering_input import CURRENT_STATUSES, find_topics, load_vectors
 from memory.actions.review import Decision
 from memory.actions.topic_growth import member_edges
 from memory.models import EntryQuerySet, MemoryEntry, TopicSuggestion

@@ -14,7 +14,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
-from memory.actions import audience_groups
+from memory.actions import clustering_input
 from memory.actions.topic_growth import grow_topics, lock_topics
 from memory.models import MemoryEdge, MemoryEntry
 from memory.topics.clustering import (
@@ -178,7 +178,7 @@ def test_labels_are_computed_before_locking(
         done.append("held")
         lock_topics(account_id)
 
-    monkeypatch.setattr("memory.actions.audience_groups.Background", Noted)
+    monkeypatch.setattr("memory.actions.clustering_input.Background", Noted)
     monkeypatch.setattr("memory.actions.topic_growth.lock_topics", hold)
     assert grow_topics(acme.pk, SYSTEM).created >= 2
     assert done == ["named", "held", "named", "held"]
@@ -196,15 +196,15 @@ def test_large_audience_is_read_in_pages(
 ) -> None:
     texts = [f"{text} {place}" for place in ("Ostrey", "Vellmark") for text in (*TEA, *BIKE)]
     write(agent, texts, user_id="mira")
-    monkeypatch.setattr(audience_groups, "PAGE", 12)
+    monkeypatch.setattr(clustering_input, "PAGE", 12)
     sizes = []
 
     def load(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Any]:
         sizes.append(len(ids))
         return load_vectors(account_id, ids)
 
-    load_vectors = audience_groups.load_vectors
-    monkeypatch.setattr(audience_groups, "load_vectors", load)
+    load_vectors = clustering_input.load_vectors
+    monkeypatch.setattr(clustering_input, "load_vectors", load)
     run = grow_topics(acme.pk, SYSTEM)
     assert max(sizes) <= 12
     assert len(sizes) == 4  # half of each page are memories without a topic
