@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema
 from interop.hindsight.banks import BankReport
 from kmapp.errors import NotFound
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
-from memory.actions.enqueue import EMBED
+from memory.actions.follow_up_jobs import EMBED
 from memory.models import EntryQuerySet, MemoryVersion
 
 RETAIN = "retain"

@@ -31,7 +31,7 @@ from kmapp.search.id_arrays import IdArray
 from kmapp.search.models import Vector
 from kmapp.search.vector_storage import drop_vectors
 from memory.actions.confirmation_tickets import Confirmation
-from memory.actions.enqueue import WEBHOOK_SOURCE, enqueue_ordering
+from memory.actions.follow_up_jobs import WEBHOOK_SOURCE, enqueue_ordering
 from memory.models import (
     BulkPart,
     BulkRun,

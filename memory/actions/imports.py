@@ -16,7 +16,7 @@ from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.security.prompt_injection import detect_flags
 from memory.actions.edges import validate_edge_ends
-from memory.actions.enqueue import index_new_entries
+from memory.actions.follow_up_jobs import index_new_entries
 from memory.actions.record_versions import lock_against_erasure, record_versions
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry
 from memory.models.entry_input import REDACTED_FIELDS, derive_entry_id

@@ -21,7 +21,7 @@ from kmapp.notifications.webhooks.models import Webhook
 from kmapp.search.document_index import index_documents
 from kmapp.search.vector_storage import drop_vectors
 from kmapp.security.prompt_injection import detect_flags
-from memory.actions.enqueue import (
+from memory.actions.follow_up_jobs import (
     TRIAGE,
     WEBHOOK_SOURCE,
     enqueue_edge_derivation,

@@ -18,7 +18,7 @@ from kmapp.ledger.save_settings import (
     save_settings,
     validate_fields,
 )
-from memory.actions.enqueue import TRIAGE, enqueue_entries
+from memory.actions.follow_up_jobs import TRIAGE, enqueue_entries
 from memory.models import MemoryEntry, MemorySettings
 
 ACCOUNT_FIELDS = frozenset({"account_wide", "redact", "verify_on_read"})

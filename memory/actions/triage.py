@@ -27,7 +27,7 @@ from kmapp.security.prompt_injection import extract_excerpts
 from kmapp.security.prompt_injection.confusables import list_confusable
 from kmapp.text.terms import terms
 from memory.actions.derived_edges import load_meanings
-from memory.actions.enqueue import TRIAGE, enqueue_entries
+from memory.actions.follow_up_jobs import TRIAGE, enqueue_entries
 from memory.actions.notification_kinds import CONTRADICTION, PROPOSALS_WAITING
 from memory.models import (
     EntryQuerySet,

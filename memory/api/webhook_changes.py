@@ -8,7 +8,7 @@ from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.notifications.webhooks.change_registry import Change, ChangeSource, register_source
-from memory.actions.enqueue import WEBHOOK_SOURCE
+from memory.actions.follow_up_jobs import WEBHOOK_SOURCE
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entries import OWNER_IDS
 

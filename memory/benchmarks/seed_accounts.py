@@ -33,7 +33,7 @@ from kmapp.search.model_switch import create_indexes, drop_indexes
 from kmapp.search.posting_packing import pack_recent
 from memory.actions.derived_edges import NEXT_WEIGHT
 from memory.actions.edges import build_derived_edge
-from memory.actions.enqueue import EMBED
+from memory.actions.follow_up_jobs import EMBED
 from memory.actions.record_versions import build_version
 from memory.benchmarks.copy_rows import copy_models, copy_rows, copy_vectors, half
 from memory.benchmarks.synthetic_entries import Cloud, Population

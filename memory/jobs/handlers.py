@@ -14,7 +14,8 @@ from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refu
 from memory.actions import bulk_review
 from memory.actions.derived_edges import derive_edges, derive_run_order
 from memory.actions.embeddings import embed_contexts, embed_entries, enqueue_contexts
-from memory.actions.enqueue import (
+from memory.actions.extraction import run_extraction
+from memory.actions.follow_up_jobs import (
     BULK,
     BULK_UNDO,
     EMBED,
@@ -25,7 +26,6 @@ from memory.actions.enqueue import (
     TRIAGE,
     enqueue_edge_derivation,
 )
-from memory.actions.extraction import run_extraction
 from memory.actions.learn_ranking import mark_failed, run_learning
 from memory.actions.messages import EXTRACT, NO_CHAT_MODEL
 from memory.actions.model_requests import InvalidAnswer

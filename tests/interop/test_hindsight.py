@@ -24,7 +24,7 @@ from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.outbox.actions import deliver_due
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
-from memory.actions.enqueue import EMBED
+from memory.actions.follow_up_jobs import EMBED
 from memory.models import MemoryEntry
 from tests.fake_provider import FakeProvider
 from tests.injection_corpus import INJECTIONS

@@ -33,7 +33,7 @@ from kmapp.providers.errors import CircuitOpen, ProviderTimeout
 from kmapp.web.models import DailyStatistics
 from kmapp.web.sessions import SEEN, SINCE
 from kmapp.web.statistics.daily import record_days
-from memory.actions.enqueue import RELATE, TOPICS, enqueue_topic_growth
+from memory.actions.follow_up_jobs import RELATE, TOPICS, enqueue_topic_growth
 from memory.actions.leases import acquire_lease, check_not_leased_by_other
 from memory.actions.retention import apply_retention
 from memory.models import MemoryEntry, ReviewLease

@@ -14,7 +14,7 @@ from kmapp.search.models import IndexedDocument, Vector
 from memory.actions import review
 from memory.actions.derived_edges import derive_run_order
 from memory.actions.embeddings import embed_entries, enqueue_contexts
-from memory.actions.enqueue import EMBED_CONTEXT
+from memory.actions.follow_up_jobs import EMBED_CONTEXT
 from memory.actions.review import Decision
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
