@@ -21,9 +21,9 @@ from memory.actions import review
 from memory.actions.confirmation_tickets import Confirmation
 from memory.actions.entries import needs_review
 from memory.actions.follow_up_jobs import BULK, BULK_UNDO
-from memory.actions.leases import leased_by_other
 from memory.actions.record_versions import lock_entries
 from memory.actions.review import Decision
+from memory.actions.review_leases import leased_by_other
 from memory.models import (
     BulkPart,
     BulkRun,

@@ -16,8 +16,8 @@ from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_reason, parse_ve
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import fragment
-from memory.actions.leases import check_not_leased_by_other, release_lease
 from memory.actions.review import merge
+from memory.actions.review_leases import check_not_leased_by_other, release_lease
 from memory.models import MemoryEntry
 from memory.review.evidence import CURRENT_STATUSES, load_evidence
 from memory.review.merge import build_merged_values, has_same_audience, list_choices

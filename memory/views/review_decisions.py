@@ -19,8 +19,8 @@ from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_page, render_part
 from memory.actions import review as verbs
-from memory.actions.leases import LeasedByOther, check_not_leased_by_other, release_lease
 from memory.actions.review import Decision
+from memory.actions.review_leases import LeasedByOther, check_not_leased_by_other, release_lease
 from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion, ReviewLease
 from memory.views.review_forms import ProposalForm, build_decision, undo_url
 from memory.views.review_queue import (

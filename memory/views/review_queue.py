@@ -21,7 +21,7 @@ from kmapp.web.badge_counts import format_count
 from kmapp.web.http import WebRequest, parse_row_number, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_part, render_polled
-from memory.actions.leases import (
+from memory.actions.review_leases import (
     acquire_lease,
     acquire_next_lease,
     find_lease,

@@ -34,8 +34,8 @@ from kmapp.web.models import DailyStatistics
 from kmapp.web.sessions import SEEN, SINCE
 from kmapp.web.statistics.daily import record_days
 from memory.actions.follow_up_jobs import RELATE, TOPICS, enqueue_topic_growth
-from memory.actions.leases import acquire_lease, check_not_leased_by_other
 from memory.actions.retention import apply_retention
+from memory.actions.review_leases import acquire_lease, check_not_leased_by_other
 from memory.models import MemoryEntry, ReviewLease
 from tests import makers
 from tests.web.staff import staff
