@@ -25,7 +25,7 @@ from memory.actions.entries import (
 from memory.actions.model_requests import InvalidAnswer
 from memory.actions.record_versions import lock_entries, lock_entry, update_entry
 from memory.actions.review import Decision, edit
-from memory.extraction.decisions import FactOutcome, SimilarMemory, normalize_for_comparison
+from memory.extraction.fact_resolution import FactOutcome, SimilarMemory, normalize_for_comparison
 from memory.extraction.response_schema import Rewrite
 from memory.models import Extraction, MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion, Viewer
 from memory.models.entries import owner_of

@@ -25,7 +25,7 @@ from memory.extraction.conversation import (
     is_about_agent,
     render_transcript,
 )
-from memory.extraction.decisions import (
+from memory.extraction.fact_resolution import (
     ResolvedFacts,
     SimilarMemory,
     find_identical_memory,

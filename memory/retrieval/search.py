@@ -28,7 +28,7 @@ from kmapp.search.read_replica import run_on_replica
 from kmapp.search.reranking import compute_candidate_limit, rerank_results
 from kmapp.search.variants import DEFAULT_VARIANT, Variant
 from kmapp.search.weights import SHIPPED_WEIGHTS
-from memory.extraction.decisions import normalize_for_comparison
+from memory.extraction.fact_resolution import normalize_for_comparison
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
 from memory.models.entries import list_reader_groups
 from memory.retrieval.as_of import PastState, exclude_hidden_entries
