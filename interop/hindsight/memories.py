@@ -14,7 +14,7 @@ from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.text import tokens
 from memory.api.serialize import serialize_entry
 from memory.models import EntryQuerySet, MemoryEntry
-from memory.retrieval.filters import MAX_VALUES
+from memory.retrieval.filter_expressions import MAX_VALUES
 
 DEFAULT_TOKENS = 4096
 LIMITS = {"low": 20, "mid": 50, "high": 200}  # memories that a budget considers

@@ -17,7 +17,7 @@ from kmapp.accounts.acting import acting
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery
 from memory.models import MemoryEntry
-from memory.retrieval.filters import ANY_VALUE
+from memory.retrieval.filter_expressions import ANY_VALUE
 
 ACTIVE, PROPOSED = "active", "proposed"
 MAX_ITEMS = 200

@@ -10,7 +10,7 @@ from interop.mem0.memories import build_no_owner_error
 from interop.protocol_view import ProtocolView
 from kmapp.errors import Invalid
 from memory.models.entries import OWNER_IDS
-from memory.retrieval.filters import ANY_VALUE
+from memory.retrieval.filter_expressions import ANY_VALUE
 
 MAX_FILTER_LENGTH = 4_000  # characters of a filter in the query
 

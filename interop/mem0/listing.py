@@ -25,7 +25,7 @@ from kmapp.ledger.sealed_reads import withhold_mismatches
 from memory.api.list_entries import filter_listable
 from memory.api.serialize import serialize_entry
 from memory.models import EntryQuerySet, MemoryEntry
-from memory.retrieval.filters import parse_filter
+from memory.retrieval.filter_expressions import parse_filter
 
 LISTED = (MemoryEntry.Status.ACTIVE, MemoryEntry.Status.PROPOSED)
 MAX_PAGE_SIZE = 200

@@ -9,7 +9,7 @@ from typing import Any
 
 from kmapp.errors import Invalid
 from memory.models.entries import OWNER_IDS
-from memory.retrieval.filters import MAX_CONDITIONS, extract_owner_ids
+from memory.retrieval.filter_expressions import MAX_CONDITIONS, extract_owner_ids
 
 MAX_OWNERS = 20  # native searches for one request
 MAX_EXPANSIONS = 1_000  # alternatives that are examined for one request

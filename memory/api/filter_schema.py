@@ -1,4 +1,4 @@
-"""JSON Schema of filters: the fields and operators that `memory.retrieval.filters` reads."""
+"""JSON Schema of filters: the fields and operators that `memory.retrieval.filter_expressions` reads."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 
 from kmapp.api.request_limits import BOUNDS, STORABLE
-from memory.retrieval.filters import (
+from memory.retrieval.filter_expressions import (
     ANY_VALUE,
     FILTER_FIELDS,
     LOGICAL_OPERATORS,

@@ -26,7 +26,7 @@ from memory.api.request_serializers import EntryFilters, select_owner_filters
 from memory.api.response_types import Forgetting, ForgettingCount, Memory
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import OWNER_IDS
-from memory.retrieval.filters import parse_filter
+from memory.retrieval.filter_expressions import parse_filter
 
 NARROWING_FIELDS = ("kinds", "tags", "filters", "observed_before", "observed_after")
 

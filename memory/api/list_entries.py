@@ -25,7 +25,7 @@ from memory.api.response_types import ListAnswer
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import OWNER_IDS
 from memory.retrieval.as_of import PastState, exclude_hidden_entries
-from memory.retrieval.filters import parse_filter
+from memory.retrieval.filter_expressions import parse_filter
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 200

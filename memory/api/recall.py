@@ -24,7 +24,7 @@ from memory.api.request_serializers import MAX_QUERY_LENGTH, QueryFilters, Share
 from memory.api.response_types import InjectAnswer, RecallAnswer, RecallTextAnswer
 from memory.models.settings import MAX_INJECTED
 from memory.retrieval.access_counters import count_accesses
-from memory.retrieval.filters import parse_filter
+from memory.retrieval.filter_expressions import parse_filter
 from memory.retrieval.prompt_block import build_prompt_block
 from memory.retrieval.rankings import apply_rankings
 from memory.retrieval.recall import DEFAULT_SEEDS as SEEDS

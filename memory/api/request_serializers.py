@@ -11,7 +11,7 @@ from rest_framework import serializers
 from kmapp.api.serializers import Aliases, IdField, OneOrMore
 from memory.models import MemoryEntry, Viewer
 from memory.models.entries import OWNER_IDS
-from memory.retrieval.filters import extract_owner_ids
+from memory.retrieval.filter_expressions import extract_owner_ids
 from memory.retrieval.search import DEFAULT_LIMIT
 
 MAX_TEXT_LENGTH = 50_000  # characters of one memory
@@ -41,7 +41,7 @@ class OwnerIds(Aliases):
 
 
 class FiltersField(serializers.DictField):
-    """Filter conditions, read by `memory.retrieval.filters`."""
+    """Filter conditions, read by `memory.retrieval.filter_expressions`."""
 
     def __init__(self) -> None:
         super().__init__(

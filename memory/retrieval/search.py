@@ -57,7 +57,7 @@ class SearchRequest:
     of_anyone: bool = False  # for people only: include memories that the viewer cannot see
     observed_after: datetime | None = None
     observed_before: datetime | None = None
-    filters: Q | None = None  # see memory.retrieval.filters
+    filters: Q | None = None  # see memory.retrieval.filter_expressions
     as_of: datetime | None = None  # search the state at this time
     in_run: str = ""  # of this run only
     is_exhaustive: bool = False  # compare every memory: slow, but the index misses some

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from jsonschema import Draft202012Validator
 
-from memory.retrieval.filters import FILTER_FIELDS
+from memory.retrieval.filter_expressions import FILTER_FIELDS
 from tests import makers
 from tests.agent import Agent
 

@@ -8,7 +8,12 @@ from django.utils import timezone
 
 from kmapp.accounts.models import Account
 from kmapp.errors import Invalid
-from memory.retrieval.filters import MAX_CONDITIONS, MAX_DEPTH, extract_owner_ids, parse_filter
+from memory.retrieval.filter_expressions import (
+    MAX_CONDITIONS,
+    MAX_DEPTH,
+    extract_owner_ids,
+    parse_filter,
+)
 from tests import makers
 from tests.agent import Agent
 
