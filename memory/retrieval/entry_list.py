@@ -18,7 +18,7 @@ from kmapp.search.queries import QueryVector
 from kmapp.web import bounded_counts
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.admin_search import search_for_admin
-from memory.retrieval.entry_filters import EntryFilter
+from memory.retrieval.entry_list_filters import EntryFilter
 
 MAX_QUERY_LENGTH = 1_000  # characters of a query
 DEFAULT_SORT = "-created_at"
