@@ -28,7 +28,7 @@ from memory.actions.edges import EdgeKey, build_derived_edge
 from memory.actions.embeddings import enqueue_contexts
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
-from memory.retrieval.run_order import load_neighbours
+from memory.retrieval.run_neighbours import load_neighbours
 from memory.retrieval.visibility import Audience
 from memory.review.similarity import compute_closeness
 from memory.topics.name_matcher import build_name_matcher

@@ -21,7 +21,7 @@ from memory.actions.follow_up_jobs import EMBED_CONTEXT, TRIAGE, enqueue_embeddi
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import COLD, COLLECTION, CONTEXT_COLLECTION
 from memory.retrieval.indexed_text import build_indexed_text, build_passage
-from memory.retrieval.run_order import load_neighbours
+from memory.retrieval.run_neighbours import load_neighbours
 
 EXAMPLE_LENGTH = 80  # characters
 BLOCK = 500  # memories per transaction of a rebuild

@@ -46,7 +46,7 @@ from memory.models import (
 )
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.models.entry_input import derive_entry_id
-from memory.retrieval.run_order import load_neighbours
+from memory.retrieval.run_neighbours import load_neighbours
 
 MAX_ENTRIES = 5_000  # memories at a time, since one commit names them all
 MAX_COMMITS = 20  # commits that are stored for an erased memory

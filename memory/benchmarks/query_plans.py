@@ -31,7 +31,7 @@ from memory.retrieval.candidates import collect_candidates
 OURS = (
     "kmapp.search.",
     "memory.retrieval.candidates",
-    "memory.retrieval.run_order",
+    "memory.retrieval.run_neighbours",
     "memory.models",
 )
 # Helpers that send the statements of others.
