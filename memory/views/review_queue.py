@@ -29,6 +29,7 @@ from memory.actions.review_leases import (
     renew_lease,
 )
 from memory.models import MemoryEntry, MemoryVersion, Need, ReviewLease
+from memory.review.entry_sources import load_sources
 from memory.review.evidence import load_evidence
 from memory.review.queue import (
     annotate_need,
@@ -37,7 +38,6 @@ from memory.review.queue import (
     list_proposals,
     with_review_details,
 )
-from memory.review.sources import load_sources
 from memory.views.review_forms import ProposalForm
 
 PAGE = 20  # a small page, because each decision renders the list again

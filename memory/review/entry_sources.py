@@ -13,14 +13,14 @@ RUN_NAMES = ("run_id", "conversation_id", "session_id", "run")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class EntrySources:
     """Memories that this one was derived from or names, and turns around it in its runs."""
 
     named: Sequence[MemoryEntry]
     turns: Sequence[MemoryEntry]
 
 
-def load_sources(entry: MemoryEntry) -> Sources:
+def load_sources(entry: MemoryEntry) -> EntrySources:
     references = [*_walk_strings([*entry.sources, entry.raw_ref, entry.evidence_ref])]
     rows = MemoryEntry.objects.of(entry.account_id).exclude(pk=entry.pk)
     edges = MemoryEdge.objects.of(entry.account_id).filter(
@@ -33,7 +33,7 @@ def load_sources(entry: MemoryEntry) -> Sources:
     turns = rows.filter(run_id__in=runs).exclude(pk__in=ids).order_by("observed_at", "position")
     earlier_turns = turns.filter(observed_at__lte=entry.observed_at).reverse()[:MAX_EARLIER_TURNS]
     later_turns = turns.filter(observed_at__gt=entry.observed_at)[:MAX_LATER_TURNS]
-    return Sources(named=named, turns=[*reversed(earlier_turns), *later_turns] if runs else [])
+    return EntrySources(named=named, turns=[*reversed(earlier_turns), *later_turns] if runs else [])
 
 
 def _walk_strings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
