@@ -31,7 +31,7 @@ from memory.models.entries import COLLECTION
 from memory.retrieval.run_neighbours import load_neighbours
 from memory.retrieval.visibility import Audience
 from memory.review.similarity import compute_closeness
-from memory.topics.name_matcher import build_name_matcher
+from memory.topics.entity_name_matcher import build_name_matcher
 
 Kind, Type = MemoryEntry.Kind, MemoryEdge.Type
 COMPOSITE_KINDS = (Kind.ENTITY, Kind.TOPIC)  # these represent other memories

@@ -19,7 +19,7 @@ from memory.actions.review import Decision
 from memory.actions.settings import update_policy
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
-from memory.topics.name_matcher import build_name_matcher
+from memory.topics.entity_name_matcher import build_name_matcher
 from tests import makers
 from tests.agent import Agent
 
