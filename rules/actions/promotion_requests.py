@@ -11,7 +11,7 @@ from kmapp.errors import Conflict, Denied, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.notifications.actions import notify
 from rules.actions.notification_kinds import PROMOTION_REQUESTED
-from rules.actions.states import (
+from rules.actions.state_changes import (
     StateChange,
     StateChangeResult,
     check_gate,

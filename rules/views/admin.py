@@ -9,7 +9,7 @@ from kmapp.accounts.permissions import Permission
 from kmapp.web.admin.base import NewestFirstAdmin, ReadOnlyAdmin
 from kmapp.web.after_commit import AfterCommitResponse
 from kmapp.web.http import as_web_request
-from rules.actions.states import StateChange, change_state, roll_back_rule
+from rules.actions.state_changes import StateChange, change_state, roll_back_rule
 from rules.models import (
     Rule,
     RuleBacktest,

@@ -26,7 +26,7 @@ from rules.actions.promotion_requests import (
     request_or_promote,
     withdraw_request,
 )
-from rules.actions.states import StateChangeResult, digest_reviewed_content
+from rules.actions.state_changes import StateChangeResult, digest_reviewed_content
 from rules.editing.rendering import CONFLICT_LABELS, format_json, render_rule
 from rules.models import Rule, RulePromotion
 from rules.promotion.evidence import (

@@ -19,7 +19,7 @@ from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_page, render_part, render_polled
 from rules.actions.promotion_requests import find_pending_request
-from rules.actions.states import (
+from rules.actions.state_changes import (
     StateChange,
     StateChangeResult,
     change_state,

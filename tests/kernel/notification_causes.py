@@ -14,7 +14,7 @@ from kmapp.outbox.actions import Task, deliver_due, paused_until, publish
 from kmapp.outbox.registry import QUEUES, PermanentFailure, on
 from memory.models import MemoryEntry
 from rules.actions.promotion_requests import request_or_promote
-from rules.actions.states import StateChange
+from rules.actions.state_changes import StateChange
 from tests import makers
 from tests.rules.builders import gate, watched
 from tests.web.proposals import propose

@@ -13,7 +13,7 @@ from rules.actions.feedback import Verdict, rate_decision
 from rules.actions.promotion_requests import request_promotion
 from rules.actions.rules import create_rule
 from rules.actions.settings import change_settings
-from rules.actions.states import StateChange, change_state
+from rules.actions.state_changes import StateChange, change_state
 from rules.editing.rule_input import NewRule
 from rules.evaluation.evaluate import SelectionRequest
 from rules.evaluation.matching import RuleViewer

@@ -11,7 +11,7 @@ from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from rules.actions.promotion_requests import request_promotion
 from rules.actions.rules import update_rule
-from rules.actions.states import StateChange
+from rules.actions.state_changes import StateChange
 from rules.jobs.tasks import delete_expired_decisions
 from rules.models import Rule, RulePromotion
 from tests import makers

@@ -24,7 +24,7 @@ from rules.actions.promotion_requests import (
     withdraw_request,
 )
 from rules.actions.rules import update_rule
-from rules.actions.states import StateChange, change_state, roll_back_rule
+from rules.actions.state_changes import StateChange, change_state, roll_back_rule
 from rules.models import Rule, RuleFeedback, RulePromotion, RuleStatistics, RuleVersion
 from tests import makers
 from tests.rules.builders import PATH, gate, go, now, rate, rule, select

@@ -15,7 +15,7 @@ from kmapp.management.demo.actors import DemoActors
 from rules.actions.decisions import RecordedSelection, record_selection
 from rules.actions.feedback import Verdict, rate_decision
 from rules.actions.rules import create_rule, update_rule
-from rules.actions.states import StateChange, change_state
+from rules.actions.state_changes import StateChange, change_state
 from rules.editing.rule_input import NewRule
 from rules.evaluation.evaluate import SelectionRequest
 from rules.evaluation.matching import RuleViewer
