@@ -19,8 +19,8 @@ from kmapp.ledger.actions import recording
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from rules.actions.feedback import FeedbackResult, Verdict, rate_decision
-from rules.evaluation.evaluate import SelectionRequest
 from rules.evaluation.matching import RuleViewer
+from rules.evaluation.tool_selection import SelectionRequest
 from rules.models import RuleDecision, RuleFeedback
 from tests.context.builders import call, talk
 from tests.makers import PASSWORD

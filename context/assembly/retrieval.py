@@ -43,8 +43,8 @@ from memory.retrieval.rankings import apply_rankings
 from memory.retrieval.search import SearchRequest as MemorySearch
 from rules.actions.decisions import evaluate_rules
 from rules.editing.rule_input import parse_scope
-from rules.evaluation.evaluate import SelectionRequest, select_tool
 from rules.evaluation.matching import RuleViewer
+from rules.evaluation.tool_selection import SelectionRequest, select_tool
 
 log = structlog.get_logger()
 

@@ -15,9 +15,14 @@ from rules.actions.decisions import load_feedback_counts
 from rules.actions.rules import build_draft, get_rule
 from rules.editing.rule_input import validate_rule
 from rules.evaluation.compiled_rules import build_definition, load_rules
-from rules.evaluation.evaluate import FeedbackCounts, Observation, SelectionRequest, observe_rule
 from rules.evaluation.matching import CompiledRule, RuleSet, RuleViewer, compile_rule
 from rules.evaluation.time_limit import TooSlow, limit_time
+from rules.evaluation.tool_selection import (
+    FeedbackCounts,
+    Observation,
+    SelectionRequest,
+    observe_rule,
+)
 from rules.models import RuleBacktest, RuleDecision
 from rules.promotion.evidence import list_audience_decisions
 

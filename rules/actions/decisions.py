@@ -14,7 +14,9 @@ from kmapp.database.ids import uuid7
 from kmapp.ledger.canonical import encode_canonical
 from kmapp.security.pii import redact_json
 from rules.evaluation.compiled_rules import load_rules
-from rules.evaluation.evaluate import (
+from rules.evaluation.matching import CompiledRule, MatchResult
+from rules.evaluation.policy import Policy
+from rules.evaluation.tool_selection import (
     FeedbackCounts,
     Observation,
     Selection,
@@ -23,8 +25,6 @@ from rules.evaluation.evaluate import (
     observe_rules,
     select_tool,
 )
-from rules.evaluation.matching import CompiledRule, MatchResult
-from rules.evaluation.policy import Policy
 from rules.models import RuleDecision, RuleObservation, RuleStatistics
 
 MAX_STORED_CONFLICTS = 50

@@ -13,8 +13,8 @@ from rules.editing.rendering import ConditionLine, render_condition
 from rules.editing.rule_input import NewRule
 from rules.evaluation.compiled_rules import build_definition, load_rules
 from rules.evaluation.conditions import compile_condition
-from rules.evaluation.evaluate import SelectionRequest, build_effect, build_policy
 from rules.evaluation.matching import CompiledRule, RuleSet, RuleViewer, compile_rule
+from rules.evaluation.tool_selection import SelectionRequest, build_effect, build_policy
 from rules.models import Rule
 
 

@@ -19,7 +19,7 @@ from kmapp.ledger.canonical import encode_canonical
 from kmapp.ledger.models import Commit
 from rules.actions.decisions import record_selection
 from rules.actions.rules import get_rule
-from rules.evaluation.evaluate import SelectionRequest
+from rules.evaluation.tool_selection import SelectionRequest
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleObservation, RuleStatistics
 
 Outcome = RuleFeedback.Outcome

@@ -12,8 +12,8 @@ from kmapp.errors import Invalid
 from kmapp.ledger.canonical import encode_canonical
 from rules.actions.feedback import Verdict
 from rules.editing.rule_input import NewRule, parse_scope
-from rules.evaluation.evaluate import SelectionRequest
 from rules.evaluation.matching import RuleViewer
+from rules.evaluation.tool_selection import SelectionRequest
 from rules.models import Rule, RuleFeedback
 from rules.models.rules import MAX_PRIORITY, MAX_WEIGHT, MIN_PRIORITY
 

@@ -19,7 +19,7 @@ from rules.api.tool_response_types import (
     SelectionShown,
     WatcherShown,
 )
-from rules.evaluation.evaluate import Selection, select_tool
+from rules.evaluation.tool_selection import Selection, select_tool
 from rules.models import RuleDecision, RuleFeedback, RuleObservation
 
 MODES = {

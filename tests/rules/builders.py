@@ -15,8 +15,8 @@ from rules.actions.rules import create_rule
 from rules.actions.settings import change_settings
 from rules.actions.state_changes import StateChange, change_state
 from rules.editing.rule_input import NewRule
-from rules.evaluation.evaluate import SelectionRequest
 from rules.evaluation.matching import RuleViewer
+from rules.evaluation.tool_selection import SelectionRequest
 from rules.models import Rule, RuleBacktest, RuleSuggestion
 
 TOOLS = ("bash", "curl", "grep")

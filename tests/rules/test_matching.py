@@ -7,7 +7,6 @@ from uuid import UUID
 import pytest
 
 from rules.evaluation import matching
-from rules.evaluation.evaluate import SelectionRequest, build_policy, observe_rule
 from rules.evaluation.matching import (
     CompiledRule,
     RuleDefinition,
@@ -15,6 +14,7 @@ from rules.evaluation.matching import (
     build_rule_set,
     compile_rule,
 )
+from rules.evaluation.tool_selection import SelectionRequest, build_policy, observe_rule
 
 NOBODY = UUID(int=0)
 START = datetime(2030, 1, 1, tzinfo=UTC)

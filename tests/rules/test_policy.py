@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from rules.evaluation.evaluate import select_tool
 from rules.evaluation.policy import Policy, Rank, RankedEffect, merge_effects
+from rules.evaluation.tool_selection import select_tool
 
 JSON = {"output": {"format": "json"}}
 TEXT = {"output": {"format": "text"}}

@@ -17,8 +17,8 @@ from rules.actions.feedback import Verdict, rate_decision
 from rules.actions.rules import create_rule, update_rule
 from rules.actions.state_changes import StateChange, change_state
 from rules.editing.rule_input import NewRule
-from rules.evaluation.evaluate import SelectionRequest
 from rules.evaluation.matching import RuleViewer
+from rules.evaluation.tool_selection import SelectionRequest
 from rules.models import Rule, RuleFeedback
 
 LABEL = _("Rules")
