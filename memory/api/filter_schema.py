@@ -1,4 +1,4 @@
-"""JSON Schema of filters: the fields and operators that `memory.retrieval.filter_expressions` reads."""
+"""JSON Schema of filters: the fields and operators of `memory.retrieval.filter_expressions`."""
 
 from typing import Any
 
