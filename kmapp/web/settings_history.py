@@ -14,7 +14,7 @@ MAX_COMMITS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class SettingChange:
     label: str
     before: str
     after: str
@@ -26,7 +26,7 @@ class SettingsCommit:
 
     commit: Commit
     reason: str
-    changes: Sequence[Change]
+    changes: Sequence[SettingChange]
 
 
 def field_label(model: type[Model], name: str) -> str:
@@ -55,7 +55,7 @@ def list_changes(
         note = getattr(commit, "note", None)
         if note and note.input and (changes := note.input.get(input_key)):
             formatted = [
-                Change(
+                SettingChange(
                     label=named(name),
                     before=format_value(name, change["before"]),
                     after=format_value(name, change["after"]),
