@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from interop.field_validation import field_error
 from interop.protocol_view import ProtocolView
 from kmapp.errors import NotFound
-from kmapp.notifications.webhooks.change_registry import Change
+from kmapp.notifications.webhooks.change_registry import ReportedChange
 from kmapp.notifications.webhooks.payloads import register_format
 
 PATH = "/v1/webhooks"
@@ -24,7 +24,7 @@ WITHOUT_EVENTS = "memory_categorize"
 EVENTS = {"memory.added": "ADD", "memory.updated": "UPDATE", "memory.deleted": "DELETE"}
 
 
-def build_mem0_payload(change: Change) -> Mapping[str, Any]:
+def build_mem0_payload(change: ReportedChange) -> Mapping[str, Any]:
     details = {
         "id": change.data["id"],
         "data": {"memory": change.data.get("text")},

@@ -12,7 +12,11 @@ from kmapp.ledger.sealed_reads import Key, Reason
 from kmapp.notifications.actions import notify
 from kmapp.notifications.kernel_kinds import LEDGER_BROKEN, MISMATCH_PERIOD, ROWS
 from kmapp.notifications.webhooks.actions import report_changes
-from kmapp.notifications.webhooks.change_registry import Change, ChangeSource, register_source
+from kmapp.notifications.webhooks.change_registry import (
+    ChangeSource,
+    ReportedChange,
+    register_source,
+)
 
 SOURCE = "ledger"
 EVENT_TYPE = "ledger.mismatch"
@@ -52,10 +56,10 @@ def report_mismatches(account_id: UUID, mismatches: Mapping[Key, Reason]) -> Non
     report_changes(account_id, SOURCE, created)
 
 
-def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Change]:
+def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, ReportedChange]:
     rows = Mismatch.objects.of(account_id).filter(pk__in=references)
     return {
-        row.pk: Change(
+        row.pk: ReportedChange(
             event_type=EVENT_TYPE,
             created_at=row.first_seen_at,
             data={

@@ -10,12 +10,16 @@ from kmapp.notifications.close_notifications import load_subjects
 from kmapp.notifications.kinds import Subject, labels
 from kmapp.notifications.models import Notification
 from kmapp.notifications.notification_line import NotificationLine
-from kmapp.notifications.webhooks.change_registry import Change, ChangeSource, register_source
+from kmapp.notifications.webhooks.change_registry import (
+    ChangeSource,
+    ReportedChange,
+    register_source,
+)
 
 SOURCE = "notifications"
 
 
-def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Change]:
+def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, ReportedChange]:
     """Return the notifications with their texts, in the language of the installation."""
     rows = Notification.objects.of(account_id).open().filter(pk__in=references)
     with translation.override(settings.LANGUAGE_CODE):
@@ -27,9 +31,9 @@ def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Cha
         }
 
 
-def _build_change(row: Notification, subject: Subject) -> Change:
+def _build_change(row: Notification, subject: Subject) -> ReportedChange:
     line = NotificationLine.of(row, subject)
-    return Change(
+    return ReportedChange(
         event_type=row.kind,
         created_at=row.first_at,
         data={

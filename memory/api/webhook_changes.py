@@ -7,7 +7,11 @@ from uuid import UUID
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.notifications.webhooks.change_registry import Change, ChangeSource, register_source
+from kmapp.notifications.webhooks.change_registry import (
+    ChangeSource,
+    ReportedChange,
+    register_source,
+)
 from memory.actions.follow_up_jobs import WEBHOOK_SOURCE
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entries import OWNER_IDS
@@ -21,7 +25,7 @@ REPORTED_FIELDS = ("title", "content", "kind", "slots", "tags", "entities", "exp
 ID_FIELDS = (*OWNER_IDS, "client_id")
 
 
-def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Change]:
+def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, ReportedChange]:
     """Return the changes that these versions and erasures are."""
     before = MemoryVersion.objects.of(account_id).filter(
         entry=OuterRef("entry"), version=OuterRef("version") - 1
@@ -35,12 +39,12 @@ def load_changes(account_id: UUID, references: Sequence[UUID]) -> dict[UUID, Cha
                 **_serialize_state(version.state),
                 "version": version.version,
             }
-            changes[version.pk] = Change(
+            changes[version.pk] = ReportedChange(
                 event_type=event_type, created_at=version.created_at, data=data
             )
     erased = ErasedEntry.objects.of(account_id).filter(pk__in=references)
     for pk, moment in erased.values_list("pk", "erased_at"):
-        changes[pk] = Change(
+        changes[pk] = ReportedChange(
             event_type=DELETED_EVENT, created_at=moment, data={"id": pk, "text": None}
         )
     return changes

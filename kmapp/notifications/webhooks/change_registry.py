@@ -12,7 +12,7 @@ Load = Callable[[UUID, Sequence[UUID]], Mapping[UUID, "Change"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ReportedChange:
     """One change of an object, for a receiver. `data` is JSON."""
 
     event_type: str  # "memory.added"

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kmapp.notifications.webhooks.change_registry import Change
+from kmapp.notifications.webhooks.change_registry import ReportedChange
 
 NATIVE = "kmapp"
 Payload = Mapping[str, Any]
-Build = Callable[[Change], Payload]
+Build = Callable[[ReportedChange], Payload]
 
 
-def build_native_payload(change: Change) -> Payload:
+def build_native_payload(change: ReportedChange) -> Payload:
     return {
         "type": change.event_type,
         "timestamp": change.created_at.isoformat(),
@@ -29,5 +29,5 @@ def list_formats() -> list[str]:
     return list(_formats)
 
 
-def build_payload(name: str, change: Change) -> Payload:
+def build_payload(name: str, change: ReportedChange) -> Payload:
     return _formats[name](change)

@@ -6,7 +6,7 @@ neither mention people nor hide where a link leads.
 
 from typing import Any
 
-from kmapp.notifications.webhooks.change_registry import Change, list_event_types
+from kmapp.notifications.webhooks.change_registry import ReportedChange, list_event_types
 from kmapp.notifications.webhooks.payloads import Payload, register_format
 
 FORMAT = "slack"
@@ -18,7 +18,7 @@ def escape_text(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
-def build_slack_payload(change: Change) -> Payload:
+def build_slack_payload(change: ReportedChange) -> Payload:
     label = str(list_event_types().get(change.event_type, change.event_type))
     details = [str(change.data[name]) for name in ("text", "title") if change.data.get(name)]
     lines = [line for line in details if line != label]
