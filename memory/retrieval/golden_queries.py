@@ -17,7 +17,7 @@ MAX_QUESTION_LENGTH = 300  # characters of a question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class GoldenQuery:
     """The text of one memory, and its stored vector, so that results do not depend on a model."""
 
     account_id: UUID
@@ -28,7 +28,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    question: Question
+    question: GoldenQuery
     results: tuple[UUID, ...]
 
     @property
@@ -36,10 +36,10 @@ class Answer:
         return self.question.expected in self.results
 
 
-def load_questions(number: int) -> list[Question]:
+def load_questions(number: int) -> list[GoldenQuery]:
     """Return up to `number` questions, spread evenly over all accounts."""
     remaining = number
-    results: list[Question] = []
+    results: list[GoldenQuery] = []
     accounts = account_ids()
     for number_done, account_id in enumerate(accounts):
         account_questions = _load_account_questions(
@@ -50,7 +50,7 @@ def load_questions(number: int) -> list[Question]:
     return results
 
 
-def _load_account_questions(account_id: UUID, number: int) -> list[Question]:
+def _load_account_questions(account_id: UUID, number: int) -> list[GoldenQuery]:
     with acting(account_id):
         entries = MemoryEntry.objects.of(account_id).current().exclude(content="")
         vectors = Vector.objects.of(account_id).filter(
@@ -65,7 +65,7 @@ def _load_account_questions(account_id: UUID, number: int) -> list[Question]:
         vector_of = {row.object_id: tuple(row.embedding) for row in chosen}
         texts = entries.filter(pk__in=vector_of).order_by("pk").values_list("pk", "content")
         return [
-            Question(
+            GoldenQuery(
                 account_id=account_id,
                 expected=pk,
                 text=text[:MAX_QUESTION_LENGTH],
@@ -75,7 +75,7 @@ def _load_account_questions(account_id: UUID, number: int) -> list[Question]:
         ]
 
 
-def run_questions(questions: Sequence[Question], *, is_exhaustive: bool) -> list[Answer]:
+def run_questions(questions: Sequence[GoldenQuery], *, is_exhaustive: bool) -> list[Answer]:
     """Return the answers of the current database.
 
     An index of vectors is built by chance: two of them overlook different memories. Exactly, each
