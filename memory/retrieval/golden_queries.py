@@ -27,7 +27,7 @@ class GoldenQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class GoldenAnswer:
     question: GoldenQuery
     results: tuple[UUID, ...]
 
@@ -75,7 +75,7 @@ def _load_account_questions(account_id: UUID, number: int) -> list[GoldenQuery]:
         ]
 
 
-def run_questions(questions: Sequence[GoldenQuery], *, is_exhaustive: bool) -> list[Answer]:
+def run_questions(questions: Sequence[GoldenQuery], *, is_exhaustive: bool) -> list[GoldenAnswer]:
     """Return the answers of the current database.
 
     An index of vectors is built by chance: two of them overlook different memories. Exactly, each
@@ -83,7 +83,7 @@ def run_questions(questions: Sequence[GoldenQuery], *, is_exhaustive: bool) -> l
     """
     model = active_model()
     return [
-        Answer(
+        GoldenAnswer(
             question=each,
             results=tuple(
                 hit.entry.pk
@@ -98,7 +98,7 @@ def run_questions(questions: Sequence[GoldenQuery], *, is_exhaustive: bool) -> l
     ]
 
 
-def compute_overlap(exact: Sequence[Answer], indexed: Sequence[Answer]) -> float:
+def compute_overlap(exact: Sequence[GoldenAnswer], indexed: Sequence[GoldenAnswer]) -> float:
     """Return the share, from 0 to 1, of expected results that the index found."""
     pairs = [
         (set(exact_answer.results), set(quick_answer.results))

@@ -20,7 +20,12 @@ from kmapp.management.database_addresses import get_owner_address, get_server_ur
 from kmapp.management.progress import Progress
 from kmapp.runtime import stack
 from kmapp.runtime.processes import CannotStart
-from memory.retrieval.golden_queries import Answer, compute_overlap, load_questions, run_questions
+from memory.retrieval.golden_queries import (
+    GoldenAnswer,
+    compute_overlap,
+    load_questions,
+    run_questions,
+)
 
 RECALLS = 100
 LEEWAY = 0.05  # by which one index may find less than another: both are built by chance
@@ -114,7 +119,10 @@ class Command(BaseCommand):
         )
 
     def _recalls(
-        self, comparison: rehearse.HeadComparison, there: Sequence[Answer], here: Sequence[Answer]
+        self,
+        comparison: rehearse.HeadComparison,
+        there: Sequence[GoldenAnswer],
+        here: Sequence[GoldenAnswer],
     ) -> None:
         """Check for equal results; in accounts with newer writes, each memory must find itself."""
         pairs = list(zip(there, here, strict=True))
