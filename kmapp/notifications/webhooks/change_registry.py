@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.utils.functional import Promise
 
-Load = Callable[[UUID, Sequence[UUID]], Mapping[UUID, "Change"]]
+Load = Callable[[UUID, Sequence[UUID]], Mapping[UUID, "ReportedChange"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
