@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from context.archives.placeholders import TOOL, find_named_archives
-from context.assembly.messages import Call, Message, Slot, index_calls, list_slots
+from context.assembly.messages import Message, Slot, ToolCall, index_calls, list_slots
 from context.models.archives import sent_sha256
 from context.reports.body_digests import encode_json
 
@@ -32,7 +32,7 @@ def collect_markers(
 
 
 def _list_markers(
-    account_id: UUID, message: Message, stored: Message, calls: Mapping[str, Call]
+    account_id: UUID, message: Message, stored: Message, calls: Mapping[str, ToolCall]
 ) -> Iterator[str]:
     texts = {slot.path: slot.text for slot in list_slots([stored])}
     for slot in list_slots([message]):
@@ -43,7 +43,7 @@ def _list_markers(
         yield from _list_named_ids(slot, calls.get(slot.call_id))
 
 
-def _list_named_ids(slot: Slot, call: Call | None) -> Iterator[str]:
+def _list_named_ids(slot: Slot, call: ToolCall | None) -> Iterator[str]:
     yield from find_named_archives(slot.text)
     arguments = encode_json(call.arguments) if call and call.name == TOOL else ""
     matches = islice(_ID.finditer(f"{arguments} {slot.text}"), MAX_IDS)

@@ -144,7 +144,7 @@ def _replace_at(value: Any, path: Path, text: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class ToolCall:
     id: str
     name: str
     arguments: Any  # the input, in JSON or as a value
@@ -158,11 +158,11 @@ class Call:
             return self.arguments
 
 
-def list_calls(message: Message) -> list[Call]:
+def list_calls(message: Message) -> list[ToolCall]:
     if message["role"] != "assistant":
         return []
     tool_calls = [
-        Call(
+        ToolCall(
             id=str(call["id"]),
             name=str(call["function"]["name"]),
             arguments=call["function"].get("arguments"),
@@ -170,13 +170,13 @@ def list_calls(message: Message) -> list[Call]:
         for call in message.get("tool_calls") or []
     ]
     return tool_calls + [
-        Call(id=str(part["id"]), name=str(part["name"]), arguments=part.get("input", {}))
+        ToolCall(id=str(part["id"]), name=str(part["name"]), arguments=part.get("input", {}))
         for part in content_parts(message)
         if part.get("type") == "tool_use"
     ]
 
 
-def index_calls(messages: Sequence[Message]) -> dict[str, Call]:
+def index_calls(messages: Sequence[Message]) -> dict[str, ToolCall]:
     return {call.id: call for message in messages for call in list_calls(message)}
 
 
