@@ -36,14 +36,14 @@ QUERY_CACHE = Counter(
 
 
 @dataclass
-class Call:
+class ProviderCall:
     outcome: str = "interrupted"
 
 
 @contextmanager
-def record_call(provider: str, kind: str) -> Iterator[Call]:
+def record_call(provider: str, kind: str) -> Iterator[ProviderCall]:
     """Observe the call inside the block. The code of a provider's error is its outcome."""
-    call = Call()
+    call = ProviderCall()
     started = perf_counter()
     try:
         with tracing.span(f"{provider} {kind}", SpanKind.CLIENT):
