@@ -70,7 +70,7 @@ class ToolChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class GateCheck:
     """One condition of the gate, with the actual and the required value."""
 
     met: bool
@@ -81,7 +81,7 @@ class Check:
 class Gate:
     """The conditions for the promotion of a rule."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[GateCheck, ...]
     thresholds: dict[str, Any]
 
     @property
@@ -178,17 +178,17 @@ def list_tool_changes(rule: Rule) -> list[ToolChange]:
 def evaluate_gate(evidence: Evidence, book: RuleBook) -> Gate:
     against = evidence.against.high
     checks = (
-        Check(
+        GateCheck(
             met=evidence.seen >= book.min_seen,
             text=_("%(n)s decisions evaluated; at least %(least)s are required.")
             % {"n": intcomma(evidence.seen), "least": intcomma(book.min_seen)},
         ),
-        Check(
+        GateCheck(
             met=evidence.changed >= book.min_changed,
             text=_("%(n)s decisions would have changed; at least %(least)s are required.")
             % {"n": intcomma(evidence.changed), "least": intcomma(book.min_changed)},
         ),
-        Check(
+        GateCheck(
             met=against <= book.max_against,
             text=_("Opposing feedback may be as high as %(share)d %%; the limit is %(most)d %%.")
             % {"share": round(100 * against), "most": round(100 * book.max_against)},
