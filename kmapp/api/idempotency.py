@@ -49,7 +49,7 @@ class InFlight(Waiting):
 
 
 @dataclass(slots=True)
-class Claim:
+class KeyClaim:
     """The lease of a key; the token permits storing the response."""
 
     account: UUID
@@ -82,7 +82,7 @@ class Claim:
         return own_requests.filter(pk=self.row, lease_token=self.token, state=State.IN_FLIGHT)
 
 
-def claim_key(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpResponse:
+def claim_key(request: Request, principal: KeyPrincipal, key: str) -> KeyClaim | HttpResponse:
     if not KEY.fullmatch(key):
         raise Invalid(
             f"{HEADER} has 1 to 255 visible ASCII characters.",
@@ -117,7 +117,7 @@ def claim_key(request: Request, principal: KeyPrincipal, key: str) -> Claim | Ht
             rows.filter(pk=row.pk).update(
                 state=State.IN_FLIGHT, status=None, answer="", object_ids=[], **lease
             )
-        return Claim(principal.account_id, row.pk, token)
+        return KeyClaim(principal.account_id, row.pk, token)
 
 
 def _find_stored_response(row: IdempotentRequest, *, same: bool) -> HttpResponse | None:
@@ -145,7 +145,7 @@ def _find_stored_response(row: IdempotentRequest, *, same: bool) -> HttpResponse
 
 
 def run_once(
-    claim: Claim, handler: Callable[..., HttpResponseBase], *args: Any, **kwargs: Any
+    claim: KeyClaim, handler: Callable[..., HttpResponseBase], *args: Any, **kwargs: Any
 ) -> HttpResponseBase:
     """Run a handler and store its response, refusals included; failures are not stored."""
     try:
