@@ -12,7 +12,7 @@ from uuid import UUID
 from kmapp.database.raw_sql import fetch_all
 from kmapp.in_process_caches import LruCache
 from kmapp.ledger.chain import GENESIS_HASH
-from kmapp.ledger.fsck.hashing import FORMAT_TIME_SQL, Commit, compute_commit_hash, parse_jsonb
+from kmapp.ledger.fsck.hashing import FORMAT_TIME_SQL, CommitRow, compute_commit_hash, parse_jsonb
 
 MAX_CACHE_BYTES = 32 * 2**20
 CHANGE_BYTES = 16  # bytes of a change
@@ -59,7 +59,7 @@ def _load(account_id: UUID, commit_ids: Iterable[UUID]) -> dict[UUID, SealedChan
     for *columns, is_linked in fetch_all(
         _COMMITS_SQL, [GENESIS_HASH, account_id, list(commit_ids)]
     ):
-        commit = Commit(*columns)
+        commit = CommitRow(*columns)
         diff = parse_jsonb(commit.diff)
         if is_linked and compute_commit_hash(str(account_id), commit, diff) == commit.commit_hash:
             verified[UUID(commit.id)] = _pack_changes(diff)

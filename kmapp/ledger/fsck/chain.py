@@ -9,7 +9,7 @@ from psycopg import sql
 from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.hashing import (
     FORMAT_TIME_SQL,
-    Commit,
+    CommitRow,
     compute_commit_hash,
     compute_digest,
     parse_jsonb,
@@ -62,7 +62,9 @@ def walk_chain(snapshot: Snapshot, findings: Findings, signed: Mapping[int, str]
     """Check the account's chain; `signed` are the hashes of the checkpoints, by number."""
     chain = Chain()
     for block in snapshot.stream_blocks(_COMMITS_SQL, snapshot.account):
-        commits = [(commit, parse_jsonb(commit.diff)) for commit in (Commit(*row) for row in block)]
+        commits = [
+            (commit, parse_jsonb(commit.diff)) for commit in (CommitRow(*row) for row in block)
+        ]
         for commit, diff in commits:
             for kind, message in _list_problems(snapshot.account, chain, commit, diff, signed):
                 findings.add(kind, message, snapshot.account, commit.seq)
@@ -96,7 +98,7 @@ def _report_unknown_and_missing(snapshot: Snapshot, findings: Findings, chain: C
 
 
 def _list_problems(
-    account: str, chain: Chain, commit: Commit, diff: Any, signed: Mapping[int, str]
+    account: str, chain: Chain, commit: CommitRow, diff: Any, signed: Mapping[int, str]
 ) -> Iterator[tuple[str, str]]:
     if commit.seq != chain.seq + 1:
         yield "gap", f"follows commit {chain.seq}"
@@ -118,7 +120,7 @@ def _list_changes(diff: Any) -> Iterator[Change]:
 
 
 def _check_note(
-    snapshot: Snapshot, findings: Findings, chain: Chain, commit: Commit, diff: Any
+    snapshot: Snapshot, findings: Findings, chain: Chain, commit: CommitRow, diff: Any
 ) -> None:
     if commit.salt is None and commit.input is None and not commit.reason:
         objects = [change["object"] for change in _list_changes(diff)]
@@ -137,7 +139,7 @@ def _check_states(
     findings: Findings,
     chain: Chain,
     history: tuple[str, History],
-    commits: Sequence[tuple[Commit, Any]],
+    commits: Sequence[tuple[CommitRow, Any]],
 ) -> None:
     """Check that every state in a history is the one that its commit sealed."""
     kind, table = history
@@ -161,7 +163,7 @@ def _check_states(
                 findings.add("version", message, snapshot.account, commit.seq, name)
 
 
-def _is_sealed_state(commit: Commit, change: Change, salt: bytes, row: Sequence[Any]) -> bool:
+def _is_sealed_state(commit: CommitRow, change: Change, salt: bytes, row: Sequence[Any]) -> bool:
     text, event, actor, version = row
     state = parse_jsonb(text)
     sealed: bool = compute_digest(salt, state) == change["digest"]

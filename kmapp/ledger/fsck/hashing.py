@@ -16,7 +16,7 @@ _MAX_DIGITS = 20  # digits; Python refuses to read very long ones
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
 
 
-class Commit(NamedTuple):
+class CommitRow(NamedTuple):
     """One row of ledger_commit with its note; hashed columns as text."""
 
     id: str
@@ -33,7 +33,7 @@ class Commit(NamedTuple):
     reason: str
 
 
-def compute_commit_hash(account: str, commit: Commit, diff: Any) -> str:
+def compute_commit_hash(account: str, commit: CommitRow, diff: Any) -> str:
     """Return the hash that a commit must have (format 1): of all columns except the hash."""
     text = (
         f'{{"account":"{account}","actor":{_encode(commit.actor)}'
