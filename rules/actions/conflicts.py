@@ -20,7 +20,7 @@ MAX_CONFLICTING_DECISIONS = 2_000  # the last decisions with conflicts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
+class RuleConflict:
     """Rules that clash over one place, and how often that happened."""
 
     path: str
@@ -31,7 +31,7 @@ class Conflict:
     times: int = 1
 
 
-def list_live_conflicts(rule: Rule) -> tuple[list[Conflict], int]:
+def list_live_conflicts(rule: Rule) -> tuple[list[RuleConflict], int]:
     """Return the conflicts of the rule if it replaced its live edition, and the decisions checked.
 
     These are the last decisions that the rule matched in shadow.
@@ -45,7 +45,7 @@ def list_live_conflicts(rule: Rule) -> tuple[list[Conflict], int]:
     return _group_conflicts(_detect_conflicts(rule, decisions)), len(decisions)
 
 
-def _detect_conflicts(rule: Rule, decisions: Iterable[RuleDecision]) -> Iterator[Conflict]:
+def _detect_conflicts(rule: Rule, decisions: Iterable[RuleDecision]) -> Iterator[RuleConflict]:
     rules, rule_id = load_rules(rule.account_id), str(rule.pk)
     shadow = compile_rule(build_definition(rule, live=False))
     feedback_counts = load_feedback_counts(rule.account_id, [*rules.rules, shadow])
@@ -60,8 +60,8 @@ def _detect_conflicts(rule: Rule, decisions: Iterable[RuleDecision]) -> Iterator
 
 def _build_conflict(
     decision: RuleDecision, path: str, code: str, winner: str, losers: Sequence[str]
-) -> Conflict:
-    return Conflict(
+) -> RuleConflict:
+    return RuleConflict(
         path=path,
         code=code,
         winner=UUID(winner),
@@ -70,7 +70,7 @@ def _build_conflict(
     )
 
 
-def list_recorded_conflicts(account_id: UUID, rule: UUID | None = None) -> list[Conflict]:
+def list_recorded_conflicts(account_id: UUID, rule: UUID | None = None) -> list[RuleConflict]:
     """Return the conflicts in the last decisions with any, of all rules or of one."""
     rows = RuleDecision.objects.of(account_id).exclude(conflicts=[]).order_by("-created_at")
     recorded = (
@@ -85,9 +85,9 @@ def list_recorded_conflicts(account_id: UUID, rule: UUID | None = None) -> list[
     ]
 
 
-def _group_conflicts(conflicts: Iterable[Conflict]) -> list[Conflict]:
+def _group_conflicts(conflicts: Iterable[RuleConflict]) -> list[RuleConflict]:
     """Group equal conflicts, most frequent first; the first of a group names the decision."""
-    groups: dict[tuple[object, ...], Conflict] = {}
+    groups: dict[tuple[object, ...], RuleConflict] = {}
     for one in conflicts:
         key = (one.path, one.code, one.winner, one.losers)
         existing = groups.get(key)
