@@ -48,7 +48,7 @@ class VariantAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class VariantComparison:
     left: VariantAnswer
     right: VariantAnswer
     changes: Sequence[RankChange]
@@ -59,7 +59,9 @@ class Comparison:
         return sum(not (each.left and each.right) or each.ranks_up != 0 for each in self.changes)
 
 
-def compare_variants(account_id: UUID, text: str, left: Variant, right: Variant) -> Comparison:
+def compare_variants(
+    account_id: UUID, text: str, left: Variant, right: Variant
+) -> VariantComparison:
     """Search with both variants. Opens `acting` itself and calls models outside it."""
     before, after = (_search_variant(account_id, text, variant) for variant in (left, right))
     documents = {
@@ -67,7 +69,7 @@ def compare_variants(account_id: UUID, text: str, left: Variant, right: Variant)
         for each in (after, before)
         for pk, place in each.by_document.items()
     }
-    return Comparison(
+    return VariantComparison(
         left=before,
         right=after,
         changes=[
