@@ -53,7 +53,7 @@ class ReviewWarning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class ReviewEvidence:
     warnings: Sequence[ReviewWarning]
     blacked_out: bool  # personal data was redacted before the text was stored
     replaces: Sequence[MemoryEntry]  # what approval would supersede
@@ -72,12 +72,12 @@ class Evidence:
         return self.others[0].other if self.others else None
 
 
-def load_evidence(entry: MemoryEntry) -> Evidence:
+def load_evidence(entry: MemoryEntry) -> ReviewEvidence:
     """Return the evidence for a proposal, without memories decided since."""
     findings = Finding.objects.of(entry.account_id).filter(entry=entry)
     rows = list(findings.select_related("other").order_by("-score", "pk"))
     triage = getattr(entry, "triage", None)
-    return Evidence(
+    return ReviewEvidence(
         warnings=_list_triage_warnings(entry, rows, triage),
         blacked_out=bool(REDACTION_PATTERN.search(entry.content)),
         replaces=list_superseded(entry) if getattr(entry, "is_update", True) else [],
