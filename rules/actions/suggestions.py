@@ -8,7 +8,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.search.wilson_interval import Interval
 from rules.models import Rule, RuleBook, RuleDecision, RuleStatistics, RuleSuggestion
-from rules.promotion.evidence import Evidence, evaluate_gate, load_evidence, load_settings
+from rules.promotion.evidence import PromotionEvidence, evaluate_gate, load_evidence, load_settings
 
 MAX_RULES = 1_000  # of one account, the longest unchanged first
 MIN_FEEDBACK = 10
@@ -43,7 +43,7 @@ def _build_suggestion(rule: Rule, book: RuleBook) -> RuleSuggestion | None:
     )
 
 
-def _suggest_for_shadow(rule: Rule, evidence: Evidence, book: RuleBook) -> Kind | None:
+def _suggest_for_shadow(rule: Rule, evidence: PromotionEvidence, book: RuleBook) -> Kind | None:
     if evaluate_gate(evidence, book).is_open:
         return Kind.PROMOTE
     idle = rule.shadowed_at is not None and rule.shadowed_at < timezone.now() - IDLE_PERIOD

@@ -21,7 +21,7 @@ MAX_TOOL_CHANGES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class PromotionEvidence:
     """The observations of a rule in shadow, with the feedback on the actual decisions.
 
     Positive feedback on a decision that the rule would have changed is evidence against the rule,
@@ -98,7 +98,7 @@ def load_settings(account_id: UUID) -> RuleBook:
     return RuleBook.objects.of(account_id).first() or RuleBook(account_id=account_id)
 
 
-def load_evidence(rule: Rule) -> Evidence:
+def load_evidence(rule: Rule) -> PromotionEvidence:
     """Return the evidence since the rule entered shadow. Inside `acting`; at most three queries."""
     # In Django, a name of an aggregate hides the column of that name in later filters.
     counts = list_observations(rule).aggregate(
@@ -112,7 +112,7 @@ def load_evidence(rule: Rule) -> Evidence:
     statistics: RuleStatistics | None = getattr(rule, "statistics", None)
     decisions = list_audience_decisions(rule)
     since = rule.shadowed_at
-    return Evidence(
+    return PromotionEvidence(
         seen=decisions.filter(created_at__gte=since).count() if since else 0,
         said_good=statistics.positive if statistics else 0,
         said_bad=statistics.negative if statistics else 0,
@@ -175,7 +175,7 @@ def list_tool_changes(rule: Rule) -> list[ToolChange]:
     return [ToolChange(before or None, tool or None, *counts) for before, tool, *counts in changes]
 
 
-def evaluate_gate(evidence: Evidence, book: RuleBook) -> Gate:
+def evaluate_gate(evidence: PromotionEvidence, book: RuleBook) -> Gate:
     against = evidence.against.high
     checks = (
         GateCheck(

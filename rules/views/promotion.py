@@ -30,7 +30,7 @@ from rules.actions.state_changes import StateChangeResult, digest_reviewed_conte
 from rules.editing.rendering import CONFLICT_LABELS, format_json, render_rule
 from rules.models import Rule, RulePromotion
 from rules.promotion.evidence import (
-    Evidence,
+    PromotionEvidence,
     evaluate_gate,
     list_changed_observations,
     list_tool_changes,
@@ -173,7 +173,7 @@ def _list_changed_decisions(row: Rule) -> list[dict[str, Any]]:
     ]
 
 
-def _build_intervals(rule_evidence: Evidence, max_against: float) -> list[dict[str, Any]]:
+def _build_intervals(rule_evidence: PromotionEvidence, max_against: float) -> list[dict[str, Any]]:
     """Return the shares with their 95 % confidence intervals, for a chart."""
     return [
         _build_interval(_("matched"), rule_evidence.match),

@@ -17,7 +17,7 @@ from rules.actions.backtests import create_backtest
 from rules.actions.rules import update_rule
 from rules.actions.suggestions import replace_suggestions
 from rules.models import Rule, RuleBacktest, RuleDecision, RuleSuggestion
-from rules.promotion.evidence import Evidence, ToolChange, list_tool_changes, load_evidence
+from rules.promotion.evidence import PromotionEvidence, ToolChange, list_tool_changes, load_evidence
 from tests import makers
 from tests.rules.builders import gate, go, now, rate, rule, select
 
@@ -34,7 +34,7 @@ def backtest(account: Account, created: Rule) -> RuleBacktest:
     return makers.get(RuleBacktest, account, pk=run.pk)
 
 
-def evidence(created: Rule) -> Evidence:
+def evidence(created: Rule) -> PromotionEvidence:
     with acting(created.account_id):
         return load_evidence(now(created))
 
