@@ -40,14 +40,14 @@ WriteNodes = Callable[[Account, str, Sequence[Any], Recording], Sequence[HostedN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedbackResult:
+class NodeFeedbackResult:
     """The response of the kind's app to feedback."""
 
     response: Mapping[str, Any]
     is_new: bool  # the feedback was not given before
 
 
-SaveFeedback = Callable[[UUID, Actor, Any], FeedbackResult]
+SaveFeedback = Callable[[UUID, Actor, Any], NodeFeedbackResult]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

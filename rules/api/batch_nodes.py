@@ -9,7 +9,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from kmapp.ledger.actions import Recording
-from kmapp.ledger.batch_nodes import FeedbackResult, HostedNode, NodeKind, register_kind
+from kmapp.ledger.batch_nodes import HostedNode, NodeFeedbackResult, NodeKind, register_kind
 from rules.actions.feedback import rate_rule
 from rules.actions.rules import write_rules
 from rules.api.request_serializers import (
@@ -46,13 +46,13 @@ def _write_nodes(
     ]
 
 
-def _rate_rule(account_id: UUID, actor: Actor, rating: Any) -> FeedbackResult:
+def _rate_rule(account_id: UUID, actor: Actor, rating: Any) -> NodeFeedbackResult:
     """Record feedback on a rule, as the Aionis client sends it in a batch."""
     serializer = NamedRuleVerdict(data=rating)
     serializer.is_valid(raise_exception=True)
     data = serializer.validated_data
     result = rate_rule(build_verdict(account_id, actor, data), data["rule_node_id"])
-    return FeedbackResult(
+    return NodeFeedbackResult(
         response=serialize_feedback_result(result, parse_scope(data.get("scope"))),
         is_new=result.fresh,
     )
