@@ -161,7 +161,7 @@ def _count(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class TimelineItem:
     """One row of a session; `kind` is a name of `KINDS`."""
 
     kind: str
@@ -176,7 +176,7 @@ Cursor = tuple[datetime, UUID]  # the time and the id of the last item of a page
 class Timeline:
     """A page of the items of a session. `after` continues it; None on the last page."""
 
-    items: Sequence[Item]
+    items: Sequence[TimelineItem]
     after: Cursor | None
 
 
@@ -191,7 +191,7 @@ DEFERRED = {
 
 def load_timeline(account_id: UUID, run_id: str, *, after: Cursor | None = None) -> Timeline:
     """Return a page of the items of a session, oldest first, with one query for each kind."""
-    items: list[Item] = []
+    items: list[TimelineItem] = []
     for kind in KINDS:
         rows = kind.rows(account_id).filter(**{kind.run: run_id})
         if after:
@@ -199,7 +199,7 @@ def load_timeline(account_id: UUID, run_id: str, *, after: Cursor | None = None)
             same_time = Q(**{kind.time: moment}, pk__gt=pk)
             rows = rows.filter(Q(**{f"{kind.time}__gt": moment}) | same_time)
         rows = rows.defer(*DEFERRED[kind.name]).order_by(kind.time, "pk")[: ITEMS + 1]
-        items += [Item(kind=kind.name, at=getattr(row, kind.time), row=row) for row in rows]
+        items += [TimelineItem(kind=kind.name, at=getattr(row, kind.time), row=row) for row in rows]
     items.sort(key=lambda item: (item.at, item.row.pk))
     page = items[:ITEMS]
     more = len(items) > ITEMS

@@ -12,7 +12,7 @@ from context.models import ContextCostReport
 from context.reports import report_labels
 from context.reports.call_report import pair_citations
 from context.reports.citations import load_cited_texts
-from context.reports.sessions import ITEMS, Item, list_sessions, load_timeline, load_totals
+from context.reports.sessions import ITEMS, TimelineItem, list_sessions, load_timeline, load_totals
 from context.views.calls import citation_url, label_bar
 from kmapp.web.http import WebRequest, format_cursor, parse_cursor
 from kmapp.web.page_access import page_view
@@ -76,7 +76,7 @@ def session(request: WebRequest) -> HttpResponse:
     return render(request, "context/sessions/detail.html", context)
 
 
-def _describe(item: Item, largest: int, texts: Mapping[str, str]) -> dict[str, Any]:
+def _describe(item: TimelineItem, largest: int, texts: Mapping[str, str]) -> dict[str, Any]:
     described: dict[str, Any] = {"kind": item.kind, "at": item.at, "row": item.row}
     if item.kind == "memory":
         described["speaker"] = item.row.slots.get("speaker", "")
