@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kmapp.management.doctor.registry import Level, Line, run_checks
+from kmapp.management.doctor.registry import CheckLine, Level, run_checks
 
 WIDTH = 24
 
@@ -23,7 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, **options: Any) -> None:
-        as_json, lines = options["json"], list[Line]()
+        as_json, lines = options["json"], list[CheckLine]()
         for line in run_checks():
             lines.append(line)
             if not as_json:
@@ -37,14 +37,14 @@ class Command(BaseCommand):
         if not as_json:
             self.stdout.write(f"No errors, {warnings} warnings.")
 
-    def _write_line(self, line: Line) -> None:
+    def _write_line(self, line: CheckLine) -> None:
         level, message, remedy = line.finding.level, line.finding.message, line.finding.remedy
         self.stdout.write(f"{level:<9}{line.check:<{WIDTH}}{message}")
         if remedy:
             self.stdout.write(f"{'':<9}{'':<{WIDTH}}→ {remedy}")
         self.stdout.flush()
 
-    def _write_json(self, lines: list[Line], errors: int, warnings: int) -> None:
+    def _write_json(self, lines: list[CheckLine], errors: int, warnings: int) -> None:
         findings = [{"check": line.check, **asdict(line.finding)} for line in lines]
         report = {"ok": not errors, "errors": errors, "warnings": warnings, "findings": findings}
         self.stdout.write(json.dumps(report, ensure_ascii=False))

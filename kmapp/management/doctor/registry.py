@@ -38,7 +38,7 @@ class DoctorFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CheckLine:
     """A finding with the name of its check."""
 
     check: str
@@ -84,7 +84,7 @@ def join_names(names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def run_checks() -> Iterator[Line]:
+def run_checks() -> Iterator[CheckLine]:
     """Run all checks, and skip those that need a failed one. A check that raises has failed."""
     order = {
         import_module(f"kmapp.management.doctor.{name}").__name__: n
@@ -94,12 +94,12 @@ def run_checks() -> Iterator[Line]:
     for each in sorted(_checks.values(), key=lambda check: order.get(check.run.__module__, 0)):
         if each.needs in failed:
             failed.add(each.name)
-            yield Line(each.name, warning(f"not checked, because {each.needs} failed", ""))
+            yield CheckLine(each.name, warning(f"not checked, because {each.needs} failed", ""))
             continue
         for finding in _run_check(each):
             if finding.level == Level.ERROR:
                 failed.add(each.name)
-            yield Line(each.name, finding)
+            yield CheckLine(each.name, finding)
 
 
 def _run_check(each: Check) -> list[DoctorFinding]:
