@@ -28,7 +28,7 @@ NOT_COMPARED = frozenset({"flags", *MemoryEntry.unsealed_fields})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ImportLine:
     number: int
     value: Mapping[str, Any]
 
@@ -54,7 +54,7 @@ class ImportResult:
 
 
 def import_lines(
-    account: Account, actor: Actor, lines: Sequence[Line], *, source: str
+    account: Account, actor: Actor, lines: Sequence[ImportLine], *, source: str
 ) -> ImportResult:
     """Import lines in one commit; those that cannot be imported are reported as problems.
 
@@ -88,7 +88,7 @@ class _Block:
         self.result = ImportResult()
         self.raw_lines: dict[int, Mapping[str, Any]] = {}  # by the number of the line
 
-    def import_lines(self, lines: Sequence[Line]) -> ImportResult:
+    def import_lines(self, lines: Sequence[ImportLine]) -> ImportResult:
         rows = [line for line in lines if line.value.get("object") != "memories"]
         edge_lines = [line for line in rows if line.value.get("object") == "edge"]
         entry_lines = [line for line in rows if line.value.get("object") != "edge"]
@@ -103,7 +103,7 @@ class _Block:
     def _add_problem(self, line: int, reason: str) -> None:
         self.result.problems.append(LineProblem(line=line, reason=reason))
 
-    def _parse(self, lines: Iterable[Line], parse: Any) -> dict[int, Any]:
+    def _parse(self, lines: Iterable[ImportLine], parse: Any) -> dict[int, Any]:
         """Return the rows of the valid lines, by line number."""
         rows = {}
         for line in lines:

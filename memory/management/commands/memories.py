@@ -17,7 +17,7 @@ from kmapp.errors import DomainError
 from kmapp.management.accounts import get_account
 from kmapp.management.progress import Progress
 from memory.actions.embeddings import rebuild_indexes
-from memory.actions.imports import ImportResult, Line, LineProblem, import_lines
+from memory.actions.imports import ImportLine, ImportResult, LineProblem, import_lines
 from memory.actions.topic_growth import grow_topics
 from memory.actions.topics import current_topics, refresh_suggestions
 from memory.management.entry_commands import (
@@ -137,7 +137,7 @@ class Command(BaseCommand):
         for number, raw in block:
             try:
                 if text := raw.decode().strip():
-                    lines.append(Line(number=number, value=parse_object(text)))
+                    lines.append(ImportLine(number=number, value=parse_object(text)))
             except UnicodeDecodeError:
                 unread.append(LineProblem(line=number, reason="is not UTF-8"))
             except InvalidLine as error:
