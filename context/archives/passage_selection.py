@@ -8,7 +8,7 @@ passages as far as the budget allows.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from context.archives.passages import Passage, split_sentences, weigh_terms
+from context.archives.passages import TextPassage, split_sentences, weigh_terms
 from kmapp.text.terms import terms
 
 MAX_SHARE = 0.25  # of the budget, for one reduced passage
@@ -19,13 +19,13 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class ScoredPassage:
-    passage: Passage
+    passage: TextPassage
     score: float
     tokens: int  # with the separator before it
 
 
 def select_passages(
-    passages: Sequence[Passage],
+    passages: Sequence[TextPassage],
     scores: Mapping[int, float],
     query: str,
     *,
@@ -57,13 +57,13 @@ def select_passages(
     return sorted(chosen, key=lambda each: each.passage.start)
 
 
-def _measure(passage: Passage, score: float, count: Count) -> ScoredPassage:
+def _measure(passage: TextPassage, score: float, count: Count) -> ScoredPassage:
     return ScoredPassage(passage, score, count(passage.text) + SEPARATOR_TOKENS)
 
 
 def find_best_sentences(
-    passage: Passage, weights: Mapping[str, float], limit: int, count: Count
-) -> Passage:
+    passage: TextPassage, weights: Mapping[str, float], limit: int, count: Count
+) -> TextPassage:
     """Return the best sentence of a passage with as many neighbours as fit into `limit` tokens.
 
     `weights` are of the terms of the query. The best sentence remains even if it is longer.
@@ -83,14 +83,14 @@ def find_best_sentences(
     return _join(sentences[first : last + 1])
 
 
-def _sentences(passage: Passage) -> list[Passage]:
+def _sentences(passage: TextPassage) -> list[TextPassage]:
     sentences, start = [], passage.start
     for text in split_sentences(passage.text):
-        sentences.append(Passage(start, start + len(text), text))
+        sentences.append(TextPassage(start, start + len(text), text))
         start += len(text)
     return sentences
 
 
-def _join(sentences: Sequence[Passage]) -> Passage:
+def _join(sentences: Sequence[TextPassage]) -> TextPassage:
     text = "".join(each.text for each in sentences)
-    return Passage(sentences[0].start, sentences[-1].end, text)
+    return TextPassage(sentences[0].start, sentences[-1].end, text)

@@ -21,7 +21,7 @@ _BREAK = re.compile(r".*?(?:\n+|[。！？]|[.!?](?=\s)|$)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class TextPassage:
     """The text from `start` to `end`, in characters."""
 
     start: int
@@ -29,17 +29,17 @@ class Passage:
     text: str
 
 
-def split_passages(text: str) -> list[Passage]:
-    result: list[Passage] = []
+def split_passages(text: str) -> list[TextPassage]:
+    result: list[TextPassage] = []
     start = end = size = 0
     for piece in split_sentences(text):
         more = estimate_tokens(piece)
         if size and (size + more > PASSAGE_TOKENS or end - start + len(piece) > MAX_CHARACTERS):
-            result.append(Passage(start, end, text[start:end]))
+            result.append(TextPassage(start, end, text[start:end]))
             start, size = end, 0
         end, size = end + len(piece), size + more
     if end > start:
-        result.append(Passage(start, end, text[start:end]))
+        result.append(TextPassage(start, end, text[start:end]))
     return result
 
 
@@ -52,7 +52,7 @@ def split_sentences(text: str) -> Iterator[str]:
             yield sentence[index : index + step]
 
 
-def score_by_words(passages: Sequence[Passage], query: str) -> dict[int, float]:
+def score_by_words(passages: Sequence[TextPassage], query: str) -> dict[int, float]:
     """Return the lexical score of each matching passage, from 0 to 1."""
     term_counts = [Counter(terms(passage.text)) for passage in passages]
     average = max(1.0, sum(words.total() for words in term_counts) / max(1, len(term_counts)))

@@ -11,7 +11,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from context.archives.passage_selection import select_passages
-from context.archives.passages import Passage, score_by_words, split_passages
+from context.archives.passages import TextPassage, score_by_words, split_passages
 from context.archives.placeholders import passages_header
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
 from context.models.archives import COLLECTION, ArchiveScope
@@ -84,7 +84,7 @@ def load_archive(account_id: UUID, pk: UUID, within: ArchiveScope) -> ToolResult
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedPassages:
     archive: ToolResultArchive
-    passages: Sequence[tuple[Passage, float]]  # in the order of the text
+    passages: Sequence[tuple[TextPassage, float]]  # in the order of the text
     header: str = ""
 
     @property
@@ -145,7 +145,7 @@ def load_passages(
 
 
 def _scores(
-    passages: Sequence[Passage],
+    passages: Sequence[TextPassage],
     query: str,
     meaning: QueryVector | None,
     cosines: Mapping[int, float],
@@ -211,7 +211,7 @@ def measure_relevance(
 class ArchiveMatch:
     archive: ToolResultArchive
     score: float
-    passage: Passage
+    passage: TextPassage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +239,7 @@ def search_archives(
     return ArchiveSearchResult(hits=hits, decisions=decisions)
 
 
-def _best_passage(archive: ToolResultArchive, query: str) -> Passage:
+def _best_passage(archive: ToolResultArchive, query: str) -> TextPassage:
     passages = split_passages(archive.result_full)
     scores = score_by_words(passages, query)
     return passages[max(scores, key=lambda index: (scores[index], -index), default=0)]

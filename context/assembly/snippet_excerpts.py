@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from context.archives.passage_selection import find_best_sentences
-from context.archives.passages import Passage, weigh_terms
+from context.archives.passages import TextPassage, weigh_terms
 from context.assembly.call_input import Snippet
 from kmapp.text import tokens
 from kmapp.text.terms import terms
@@ -51,7 +51,7 @@ def _shorten(snippet: Snippet, weights: Mapping[str, float], max_tokens: int) ->
     text = snippet.text
     if tokens.count(text) <= max_tokens:
         return snippet
-    best = find_best_sentences(Passage(0, len(text), text), weights, max_tokens, tokens.count)
+    best = find_best_sentences(TextPassage(0, len(text), text), weights, max_tokens, tokens.count)
     if best.text.strip() == text.strip():
         return snippet
     before = f"{LEFT_OUT} " if best.start else ""
