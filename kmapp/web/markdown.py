@@ -54,7 +54,7 @@ class _DeadlineExceeded(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class MarkedLines:
     """Lines of a text that are marked, from 1."""
 
     first: int
@@ -62,7 +62,7 @@ class Passage:
 
 
 def render_markdown(
-    text: str, *, account_id: UUID, title: str = "", passage: Passage | None = None
+    text: str, *, account_id: UUID, title: str = "", passage: MarkedLines | None = None
 ) -> SafeString:
     """Render a text. A first heading that is equal to `title` is left out. Inside `acting`.
 
@@ -82,7 +82,7 @@ def render_markdown(
     return mark_safe(clean)  # noqa: S308 - sanitized above
 
 
-def _render_blocks(text: str, account_id: UUID, title: str, passage: Passage | None) -> str:
+def _render_blocks(text: str, account_id: UUID, title: str, passage: MarkedLines | None) -> str:
     """Return the HTML of a text, which is not sanitized yet."""
     parser = _get_parser()
     env: EnvType = {"deadline": monotonic() + _MAX_SECONDS, "open_links": []}
@@ -102,7 +102,7 @@ def _render_blocks(text: str, account_id: UUID, title: str, passage: Passage | N
     return "".join(parts)
 
 
-def render_plain(text: str, *, passage: Passage | None = None) -> SafeString:
+def render_plain(text: str, *, passage: MarkedLines | None = None) -> SafeString:
     """Render a plain text with its line breaks, and its passage marked."""
     lines = text.split("\n")
     first, last = (passage.first - 1, passage.last) if passage else (0, 0)
@@ -139,7 +139,7 @@ def _get_heading_text(block: Sequence[Token]) -> str:
     return block[1].content.strip() if block[0].type == "heading_open" else ""
 
 
-def _is_inside(block: Sequence[Token], passage: Passage | None) -> bool:
+def _is_inside(block: Sequence[Token], passage: MarkedLines | None) -> bool:
     lines = block[0].map
     return bool(passage and lines and lines[0] < passage.last and lines[1] >= passage.first)
 

@@ -14,7 +14,7 @@ from kmapp.search.models import Vector
 from kmapp.security.prompt_injection import detect_flags
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, paginate
-from kmapp.web.markdown import Passage, render_markdown, render_plain
+from kmapp.web.markdown import MarkedLines, render_markdown, render_plain
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part, render_polled
 from knowledge.actions.document_editing import EDITABLE, MAX_LENGTH, is_editable, load_text
@@ -56,7 +56,7 @@ def _load_reading(request: WebRequest, row: KnowledgeDocument) -> dict[str, Any]
     ids = parse_cited(request)
     cited = chunks.filter(pk__in=ids).aggregate(Min("line_start"), Max("line_end")) if ids else {}
     first, last = cited.get("line_start__min"), cited.get("line_end__max")
-    passage = Passage(first=first, last=last) if first and last else None
+    passage = MarkedLines(first=first, last=last) if first and last else None
     text = load_text(row, row.version).text
     title = str(row)
     if row.mime == MARKDOWN.mime:

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from kmapp.web import markdown
-from kmapp.web.markdown import Passage, render_markdown, render_plain
+from kmapp.web.markdown import MarkedLines, render_markdown, render_plain
 from tests.timing import assert_linear
 
 ACCOUNT = uuid4()
@@ -50,7 +50,7 @@ def test_the_deadline_holds_for_the_rendering_of_the_parsed_text(
 
 def test_a_plain_text_has_its_passage_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     count_checks(monkeypatch, most=0)
-    passage = Passage(first=2, last=2)
+    passage = MarkedLines(first=2, last=2)
     rendered = render_markdown("*a*\n<b>\nc", account_id=ACCOUNT, passage=passage)
     assert rendered == render_plain("*a*\n<b>\nc", passage=passage)
     assert 'id="passage"><pre class="plain-text">&lt;b&gt;</pre>' in rendered
