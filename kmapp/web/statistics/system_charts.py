@@ -19,7 +19,7 @@ Values = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Period:
+class ChartPeriod:
     label: str | Promise
     length: timedelta
     bucket: timedelta
@@ -27,16 +27,16 @@ class Period:
 
 
 PERIODS = {
-    "1h": Period(
+    "1h": ChartPeriod(
         label=_("1 hour"), length=timedelta(hours=1), bucket=timedelta(minutes=1), time_format="H:i"
     ),
-    "24h": Period(
+    "24h": ChartPeriod(
         label=_("24 hours"),
         length=timedelta(hours=24),
         bucket=timedelta(minutes=15),
         time_format="H:i",
     ),
-    "30d": Period(
+    "30d": ChartPeriod(
         label=_("30 days"),
         length=timedelta(days=30),
         bucket=timedelta(hours=12),
@@ -133,7 +133,7 @@ CHARTS = (
 )
 
 
-def build_system_charts(period: Period, now: datetime | None = None) -> list[Chart]:
+def build_system_charts(period: ChartPeriod, now: datetime | None = None) -> list[Chart]:
     """Build all charts from two queries: the samples of the period, and none without samples."""
     now = now or timezone.now()
     count = period.length // period.bucket
@@ -166,7 +166,7 @@ def _build_chart(chart: SystemChart, labels: Sequence[str], buckets: Mapping[int
 
 
 def _aggregate_samples(
-    samples: Iterable[SystemSample], start: datetime, period: Period
+    samples: Iterable[SystemSample], start: datetime, period: ChartPeriod
 ) -> dict[int, dict[str, float]]:
     """Return by bucket the average of each gauge, and each counter's increase per second."""
     gauges: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -190,7 +190,7 @@ def _add_rates(
     buckets: dict[int, dict[str, float]],
     samples: Sequence[SystemSample],
     start: datetime,
-    period: Period,
+    period: ChartPeriod,
 ) -> None:
     """Add the rates of one host. A counter that fell was reset and counts from zero."""
     increases: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
