@@ -55,7 +55,7 @@ def build_hash_prefix(link: Link) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ChainProblem:
     seq: int
     kind: str  # "gap", "parent", "hash" or "account"
     message: str
@@ -74,7 +74,7 @@ def _serialize_link(link: Link) -> dict[str, Any]:
 
 def verify_links(
     links: Iterable[tuple[Link, str]], *, after: Head = EMPTY_CHAIN_HEAD
-) -> Iterator[Problem]:
+) -> Iterator[ChainProblem]:
     """Yield the problems of links in order, each with its stored hash; `after` precedes the first.
 
     Each link is compared with the stored hash of the previous one: one edit is one problem, and the
@@ -84,14 +84,14 @@ def verify_links(
     head = after
     for link, stored_hash in links:
         if account not in (None, link.account):
-            yield Problem(link.seq, "account", f"belongs to account {link.account}")
+            yield ChainProblem(link.seq, "account", f"belongs to account {link.account}")
         account = account or link.account
         if link.seq != head.seq + 1:
-            yield Problem(link.seq, "gap", f"follows number {head.seq}")
+            yield ChainProblem(link.seq, "gap", f"follows number {head.seq}")
         if link.parent_hash != head.commit_hash:
-            yield Problem(link.seq, "parent", "does not name the commit before it")
+            yield ChainProblem(link.seq, "parent", "does not name the commit before it")
         if not _has_hash(link, stored_hash):
-            yield Problem(link.seq, "hash", "differs from its sealed state")
+            yield ChainProblem(link.seq, "hash", "differs from its sealed state")
         head = Head(link.seq, stored_hash)
 
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection
 from prometheus_client import Counter, Gauge
 
-from kmapp.ledger.chain import Problem
+from kmapp.ledger.chain import ChainProblem
 from kmapp.ledger.checkpoints import report_problem, sign_moved_heads
 
 LAST_CHECKPOINT_TIME = Gauge(
@@ -36,7 +36,7 @@ class CheckpointThread(threading.Thread):
     def __init__(self) -> None:
         super().__init__(name="checkpoints", daemon=True)
         self.stopping = threading.Event()
-        self.reported: dict[UUID, Problem] = {}  # each problem is logged once
+        self.reported: dict[UUID, ChainProblem] = {}  # each problem is logged once
 
     def run(self) -> None:
         while not self.stopping.wait(settings.CHECKPOINT_SECONDS):

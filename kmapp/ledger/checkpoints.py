@@ -13,7 +13,7 @@ from django.conf import settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.for_each_account import run_for_each_account
 from kmapp.accounts.models import account_ids
-from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head, Problem, verify_links
+from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, ChainProblem, Head, verify_links
 from kmapp.ledger.checkpoint_file import get_checkpoint_file
 from kmapp.ledger.checkpoint_status import find_last_signed, find_newest_checkpoint, load_heads
 from kmapp.ledger.models import Checkpoint, Commit
@@ -31,7 +31,7 @@ MAX_COMMITS = 10_000  # of one chain in one round of signing, so that others do 
 
 log = structlog.get_logger()
 
-ProblemObserver = Callable[[UUID, Problem], None]
+ProblemObserver = Callable[[UUID, ChainProblem], None]
 _problem_observers: list[ProblemObserver] = []
 
 
@@ -41,7 +41,7 @@ def register_problem_observer(observer: ProblemObserver) -> ProblemObserver:
     return observer
 
 
-def report_problem(account_id: UUID, problem: Problem) -> None:
+def report_problem(account_id: UUID, problem: ChainProblem) -> None:
     for observer in _problem_observers:
         observer(account_id, problem)
 
@@ -52,7 +52,7 @@ class SigningResult:
 
     account_id: UUID
     head: Head
-    problem: Problem | None = None
+    problem: ChainProblem | None = None
 
 
 def sign_all_heads() -> list[SigningResult]:
@@ -82,14 +82,14 @@ def sign_moved_heads() -> list[SigningResult]:
         SigningResult(
             account_id=account_id,
             head=signed[account_id].head,
-            problem=Problem(signed[account_id].seq, "account", "belongs to a missing account"),
+            problem=ChainProblem(signed[account_id].seq, "account", "belongs to a missing account"),
         )
         for account_id in signed.keys() - heads.keys()
         if signed[account_id].head != EMPTY_CHAIN_HEAD  # otherwise the loss was accepted
     ]
 
 
-def find_problem(account_id: UUID) -> Problem | None:
+def find_problem(account_id: UUID) -> ChainProblem | None:
     """Return why an account's chain cannot be signed, or None."""
     due = _find_unsigned_head(account_id, limit=MAX_COMMITS)
     return due[0].problem if due else None
@@ -147,7 +147,7 @@ def _find_unsigned_head(account_id: UUID, limit: float) -> list[SigningResult]:
         signed = find_newest_checkpoint(account_id)
         head = before = Head(signed.seq, signed.commit_hash) if signed else EMPTY_CHAIN_HEAD
         if head != EMPTY_CHAIN_HEAD and not Commit.objects.of(account_id).at(head).exists():
-            problem = Problem(head.seq, "rewritten", "is not the commit that was signed")
+            problem = ChainProblem(head.seq, "rewritten", "is not the commit that was signed")
             return [SigningResult(account_id=account_id, head=head, problem=problem)]
     for rows in stream_commit_blocks(account_id, head.seq, limit=limit):
         links = ((row.link(), row.commit_hash) for row in rows)

@@ -6,7 +6,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.in_process_caches import TtlCache
-from kmapp.ledger.chain import Problem
+from kmapp.ledger.chain import ChainProblem
 from kmapp.ledger.checkpoints import register_problem_observer
 from kmapp.notifications.actions import notify
 from kmapp.notifications.kernel_kinds import (
@@ -30,7 +30,7 @@ def report_failed_job(job: Job, handler: str) -> None:
 
 
 @register_problem_observer
-def report_broken_chain(account_id: UUID, _problem: Problem) -> None:
+def report_broken_chain(account_id: UUID, _problem: ChainProblem) -> None:
     with acting(account_id):
         if Account.objects.filter(pk=account_id).exists():  # it may be missing from an older copy
             notify(account_id, LEDGER_BROKEN, CHAIN)

@@ -15,7 +15,7 @@ from pytest_django import Settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.api.cache_backend import valkey_cache
-from kmapp.ledger.chain import Head, Problem
+from kmapp.ledger.chain import ChainProblem, Head
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.verify import STORED_BYTES
 from tests import makers
@@ -155,9 +155,11 @@ def test_verification_holds_no_transaction(
 ) -> None:
     inside: list[bool] = []
 
-    def broken(links: Iterable[Any], after: Head) -> Iterator[Problem]:
+    def broken(links: Iterable[Any], after: Head) -> Iterator[ChainProblem]:
         inside.append(connection.in_atomic_block)
-        return (Problem(link.seq, "hash", "differs from its sealed state") for link, _hash in links)
+        return (
+            ChainProblem(link.seq, "hash", "differs from its sealed state") for link, _hash in links
+        )
 
     monkeypatch.setattr("kmapp.ledger.verify.verify_links", broken)
     monkeypatch.setattr("kmapp.ledger.verify.BLOCK_COMMITS", 1)
