@@ -55,7 +55,7 @@ class StartedRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class BulkRunProgress:
     requested: int
     examined: int
     done: int
@@ -133,10 +133,10 @@ def undo_part(account_id: UUID, part_id: UUID) -> None:
             _restore(part.run, part)
 
 
-def get_progress(run: BulkRun) -> Progress:
+def get_progress(run: BulkRun) -> BulkRunProgress:
     parts = list(BulkPart.objects.of(run.account_id).filter(run=run))
     is_restored = not run.undone_at or all(part.restored is not None for part in parts)
-    return Progress(
+    return BulkRunProgress(
         requested=run.asked,
         examined=sum(len(part.chosen) for part in parts if part.done is not None),
         done=sum(part.done or 0 for part in parts),
