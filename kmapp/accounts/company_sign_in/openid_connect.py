@@ -63,7 +63,7 @@ class StartedSignIn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
+class IdentityProvider:
     """The addresses of a provider, from its own description."""
 
     authorization_endpoint: str
@@ -82,7 +82,7 @@ def find_issuer(url: str) -> str:
     return described
 
 
-def load_provider(issuer: str) -> Provider:
+def load_provider(issuer: str) -> IdentityProvider:
     """Load the description of a provider. It must be the issuer that it is asked as."""
     described = _request("GET", issuer.rstrip("/") + DISCOVERY)
     if described.get("issuer") != issuer:
@@ -94,7 +94,7 @@ def load_provider(issuer: str) -> Provider:
     if not is_allowed(addresses["authorization_endpoint"]):
         raise SignInRefused(Reason.INVALID, "discovery: the address of sign-in is not allowed")
     methods = described.get("token_endpoint_auth_methods_supported") or ()
-    return Provider(
+    return IdentityProvider(
         **{name: str(addresses[name]) for name in names},
         userinfo_endpoint=str(addresses["userinfo_endpoint"] or ""),
         # In a header, providers disagree about how special characters are encoded.
@@ -148,7 +148,11 @@ def load_assertion(
 
 
 def _request_tokens(
-    sign_in: CompanySignIn, provider: Provider, started: StartedSignIn, code: str, redirect_uri: str
+    sign_in: CompanySignIn,
+    provider: IdentityProvider,
+    started: StartedSignIn,
+    code: str,
+    redirect_uri: str,
 ) -> dict[str, Any]:
     """Exchange the code, with the client's secret and the proof that this client asked for it."""
     form = {
@@ -170,7 +174,7 @@ def _request_tokens(
     return _request("POST", provider.token_endpoint, headers, urlencode(form).encode())
 
 
-def _add_userinfo(claims: dict[str, Any], provider: Provider, token: str) -> dict[str, Any]:
+def _add_userinfo(claims: dict[str, Any], provider: IdentityProvider, token: str) -> dict[str, Any]:
     """Add claims that the ID token leaves out, if they are about the same person."""
     more = _request("GET", provider.userinfo_endpoint, {"Authorization": f"Bearer {token}"})
     if more.get("sub") != claims["sub"]:
