@@ -10,7 +10,14 @@ from django.utils.translation import ngettext
 from context.models import ContextCostReport, ToolResultArchive
 from context.models.archives import COLLECTION
 from kmapp.accounts.models import AccountQuerySet
-from kmapp.web.site_search.registry import CAP, Matches, Provider, SiteMatch, SiteSearch, register
+from kmapp.web.site_search.registry import (
+    CAP,
+    Matches,
+    SearchProvider,
+    SiteMatch,
+    SiteSearch,
+    register,
+)
 from kmapp.web.site_search.text_search import find_ids
 
 OWNERS = {"user": "user_id", "agent": "agent_id", "run": "conversation_id"}
@@ -71,7 +78,7 @@ def _narrow(rows: AccountQuerySet[Any], filters: Mapping[str, str]) -> AccountQu
 
 
 register(
-    Provider(
+    SearchProvider(
         name="tool_result",
         label=_("Tool results"),
         icon="package",
@@ -81,7 +88,7 @@ register(
     )
 )
 register(
-    Provider(
+    SearchProvider(
         name="call",
         label=_("Calls"),
         icon="gauge",

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.search.id_arrays import IdArray
 from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.web.site_search.name_search import find_named
-from kmapp.web.site_search.registry import Matches, Provider, SiteMatch, SiteSearch, register
+from kmapp.web.site_search.registry import Matches, SearchProvider, SiteMatch, SiteSearch, register
 from kmapp.web.site_search.text_search import find_ids
 from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk, KnowledgeSource, LorebookEntry
@@ -72,7 +72,7 @@ def find_lore(search: SiteSearch) -> Matches:
 
 
 register(
-    Provider(
+    SearchProvider(
         name="document",
         label=_("Documents"),
         icon="book-open",
@@ -82,7 +82,7 @@ register(
     )
 )
 register(
-    Provider(
+    SearchProvider(
         name="lore",
         label=_("Lore"),
         icon="book-marked",

@@ -6,7 +6,7 @@ from functools import partial
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.web.site_search.registry import Matches, Provider, SiteMatch, SiteSearch, register
+from kmapp.web.site_search.registry import Matches, SearchProvider, SiteMatch, SiteSearch, register
 from kmapp.web.site_search.text_search import find_ids
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import COLLECTION
@@ -61,7 +61,7 @@ def _hit(search: SiteSearch, entry: MemoryEntry, page: str) -> SiteMatch:
 
 
 register(
-    Provider(
+    SearchProvider(
         name="memory",
         label=_("Memories"),
         icon="brain",
@@ -79,7 +79,7 @@ register(
     )
 )
 register(
-    Provider(
+    SearchProvider(
         name="topic",
         label=_("Topics"),
         icon="layers",

@@ -4,7 +4,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.site_search.name_search import find_named
-from kmapp.web.site_search.registry import Matches, Provider, SiteMatch, SiteSearch, register
+from kmapp.web.site_search.registry import Matches, SearchProvider, SiteMatch, SiteSearch, register
 from rules.models import Rule
 
 
@@ -27,7 +27,7 @@ def find_rules(search: SiteSearch) -> Matches:
 
 
 register(
-    Provider(
+    SearchProvider(
         name="rule",
         label=_("Rules"),
         icon="scale",

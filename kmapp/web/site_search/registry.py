@@ -56,7 +56,7 @@ Find = Callable[[SiteSearch], Matches]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
+class SearchProvider:
     """A kind of object. `filters` maps each name to its values; None accepts any text."""
 
     name: str
@@ -80,7 +80,7 @@ class Provider:
 class Group:
     """The results of one provider."""
 
-    provider: Provider
+    provider: SearchProvider
     matches: Matches
 
     @property
@@ -92,20 +92,20 @@ class Group:
         return self.matches.number > len(self.matches.hits)
 
 
-_registered: dict[str, Provider] = {}
+_registered: dict[str, SearchProvider] = {}
 
 
-def register(provider: Provider) -> None:
+def register(provider: SearchProvider) -> None:
     _registered[provider.name] = provider
 
 
 @cache
-def _all_providers() -> Sequence[Provider]:
+def _all_providers() -> Sequence[SearchProvider]:
     autodiscover_modules("views.site_search")
     return sorted(_registered.values(), key=lambda each: each.position)
 
 
-def visible_providers(request: WebRequest) -> list[Provider]:
+def visible_providers(request: WebRequest) -> list[SearchProvider]:
     return [each for each in _all_providers() if each.needs in request.permissions]
 
 
@@ -122,7 +122,7 @@ def search_everything(request: WebRequest, query: SiteQuery, *, limit: int) -> l
     return [group for group in groups if group.matches.hits]
 
 
-def list_filter_values(providers: Sequence[Provider]) -> dict[str, list[str] | None]:
+def list_filter_values(providers: Sequence[SearchProvider]) -> dict[str, list[str] | None]:
     """Return the names of all filters, each with its values, or None for any text."""
     values: dict[str, list[str] | None] = {TYPE: [each.name for each in providers]}
     for name, choices in _list_filters(providers):
@@ -134,7 +134,9 @@ def list_filter_values(providers: Sequence[Provider]) -> dict[str, list[str] | N
     return values
 
 
-def _list_filters(providers: Sequence[Provider]) -> Iterator[tuple[str, Sequence[str] | None]]:
+def _list_filters(
+    providers: Sequence[SearchProvider],
+) -> Iterator[tuple[str, Sequence[str] | None]]:
     for each in providers:
         yield from each.filters.items()
 
@@ -143,7 +145,7 @@ def _is_valid(value: str, choices: Sequence[str] | None) -> bool:
     return bool(value) and (choices is None or value in choices)
 
 
-def _check_filters(providers: Sequence[Provider], query: SiteQuery) -> None:
+def _check_filters(providers: Sequence[SearchProvider], query: SiteQuery) -> None:
     valid = list_filter_values(providers)
     for name, value in query.filters.items():
         if name not in valid:

@@ -18,7 +18,7 @@ from kmapp.web.responses import redirect_with_notice, render_part
 from kmapp.web.site_search.pages import find_members, find_pages
 from kmapp.web.site_search.query import TYPE, SiteQuery
 from kmapp.web.site_search.registry import (
-    Provider,
+    SearchProvider,
     list_filter_values,
     register,
     search_everything,
@@ -31,7 +31,7 @@ MAX_IN_ONE_GROUP = 50  # results if a type is chosen
 MAX_IN_PALETTE = 4
 
 register(
-    Provider(
+    SearchProvider(
         name="page",
         label=_("Pages and actions"),
         icon="route",
@@ -40,7 +40,7 @@ register(
     )
 )
 register(
-    Provider(
+    SearchProvider(
         name="member",
         label=_("Members"),
         icon="users",
