@@ -34,7 +34,7 @@ from memory.extraction.fact_resolution import (
 )
 from memory.extraction.prompt_echo import repeats_prompt
 from memory.extraction.prompts import prompt
-from memory.extraction.response_schema import Fact, FactDecision, ParsedItems, Refusal
+from memory.extraction.response_schema import Fact, FactDecision, ParsedItems, RefusedItem
 from memory.models import Extraction, MemoryEntry, MemorySettings, Viewer
 from memory.retrieval.search import SearchRequest, search_memories
 
@@ -192,7 +192,7 @@ def _filter_facts(
         if not problem and categories and fact.category not in categories:
             problem = "has none of the configured categories"
         if problem:
-            refused.append(Refusal(item=item, reason=problem))
+            refused.append(RefusedItem(item=item, reason=problem))
         else:
             accepted[item] = fact
     if refused and not accepted:
@@ -245,7 +245,7 @@ def _refuse_unsafe_updates(resolved: ResolvedFacts) -> ResolvedFacts:
             trusted = (outcome.memory.text, outcome.fact.text)
             problem = _find_problem(outcome.text, prompt("decide"), "\n".join(trusted), trusted)
         if problem:
-            refused.append(Refusal(item=outcome.item, reason=problem))
+            refused.append(RefusedItem(item=outcome.item, reason=problem))
         else:
             accepted.append(outcome)
     return ResolvedFacts(outcomes=accepted, refused=refused)

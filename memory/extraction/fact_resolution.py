@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from kmapp.text.terms import normalise, terms
-from memory.extraction.response_schema import Fact, FactDecision, Refusal
+from memory.extraction.response_schema import Fact, FactDecision, RefusedItem
 from memory.extraction.supersession import is_contradiction, is_retained, list_shared_terms
 
 UNRELATED = "The fact neither contradicts nor refines the memory that the model named: both stay."
@@ -43,7 +43,7 @@ class FactOutcome:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedFacts:
     outcomes: Sequence[FactOutcome]
-    refused: Sequence[Refusal] = ()
+    refused: Sequence[RefusedItem] = ()
 
 
 def resolve_facts(
@@ -60,7 +60,7 @@ def resolve_facts(
     for item, fact in facts.items():
         text, candidates = normalize_for_comparison(fact.text), similar.get(item, ())
         identical = find_identical_memory(fact, candidates)
-        outcome: FactOutcome | Refusal
+        outcome: FactOutcome | RefusedItem
         if identical or text in identical_items:
             reason = "It is already stored."
             outcome = FactOutcome(
@@ -71,7 +71,7 @@ def resolve_facts(
         else:
             reason = "No similar memory exists."
             outcome = FactOutcome(item=item, fact=fact, event="ADD", reason=reason)
-        if isinstance(outcome, Refusal):
+        if isinstance(outcome, RefusedItem):
             refused.append(outcome)
             continue
         outcomes.append(outcome)
@@ -84,14 +84,14 @@ def resolve_facts(
 
 def _first_decisions(
     facts: Container[int], decisions: Sequence[FactDecision]
-) -> tuple[dict[int, FactDecision], list[Refusal]]:
+) -> tuple[dict[int, FactDecision], list[RefusedItem]]:
     """Return the first decision about each fact, and the refused ones."""
     first: dict[int, FactDecision] = {}
     refused = []
     for decision in decisions:
         if decision.fact not in facts or decision.fact in first:
             why = "is decided twice" if decision.fact in facts else "is not one of the given facts"
-            refused.append(Refusal(item=decision.fact, reason=why))
+            refused.append(RefusedItem(item=decision.fact, reason=why))
         else:
             first[decision.fact] = decision
     return first, refused
@@ -104,16 +104,16 @@ def _apply_decision(
     numbered: Sequence[SimilarMemory],
     decision: FactDecision | None,
     changed: Container[UUID],
-) -> FactOutcome | Refusal:
+) -> FactOutcome | RefusedItem:
     if decision is None:
-        return Refusal(item=item, reason="was not decided")
+        return RefusedItem(item=item, reason="was not decided")
     memory = None
     if decision.event != "ADD" and (decision.event != "NONE" or decision.memory is not None):
         if decision.memory is None or not 0 <= decision.memory < len(numbered):
-            return Refusal(item=item, reason="names no memory it was shown")
+            return RefusedItem(item=item, reason="names no memory it was shown")
         memory = numbered[decision.memory]
         if memory not in similar:
-            return Refusal(item=item, reason="names a memory that is not near this fact")
+            return RefusedItem(item=item, reason="names a memory that is not near this fact")
     if memory and decision.event != "NONE" and memory.id in changed:
         # Another fact has changed that memory, so this fact is stored separately.
         return FactOutcome(item=item, fact=fact, event="ADD", reason=decision.reason)
@@ -145,7 +145,7 @@ def _is_supported(
 
 def _decide(
     item: int, fact: Fact, memory: SimilarMemory | None, decision: FactDecision
-) -> FactOutcome | Refusal:
+) -> FactOutcome | RefusedItem:
     event: str = decision.event
     text, is_contradiction = "", False
     if event == "NONE" or memory is None:
@@ -156,7 +156,7 @@ def _decide(
     else:
         text = (decision.text or fact.text).strip()
         if not set(terms(text)) & set(terms(fact.text)):
-            return Refusal(item=item, reason="the new text does not contain the fact")
+            return RefusedItem(item=item, reason="the new text does not contain the fact")
         if normalize_for_comparison(text) == normalize_for_comparison(memory.text):
             event, text = "NONE", ""
         else:

@@ -53,7 +53,7 @@ class InvalidResponse(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class RefusedItem:
     """An item of a response that is not used, and why."""
 
     item: int
@@ -147,7 +147,7 @@ class ParsedItems(Generic[S]):
     """Valid items of a response by index, the refused items, and the whole object."""
 
     items: Mapping[int, S]
-    refused: Sequence[Refusal] = ()
+    refused: Sequence[RefusedItem] = ()
     payload: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -181,12 +181,12 @@ def parse_items(
     for number, value in enumerate(values):
         if number >= MAX_ITEMS:
             reason = f"{len(values) - MAX_ITEMS} more than {MAX_ITEMS} items"
-            refused.append(Refusal(item=number, reason=reason))
+            refused.append(RefusedItem(item=number, reason=reason))
             break
         try:
             items[number] = shape.model_validate(_rename(value, rename or {}))
         except ValidationError as error:
-            refused.append(Refusal(item=number, reason=_format_error(error)))
+            refused.append(RefusedItem(item=number, reason=_format_error(error)))
     if values and not items:
         raise InvalidResponse(f'nothing in "{name}" has the right form: {refused[0].reason}')
     return ParsedItems(items=items, refused=refused, payload=payload)
