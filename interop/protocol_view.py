@@ -13,7 +13,7 @@ from rest_framework.utils.encoders import JSONEncoder
 from interop import native_client
 from interop.native_client import NativeError, NativeResponse
 from kmapp.api.errors import build_refusal, render_refusal, translate_error
-from kmapp.api.strict_json import Refused, parse
+from kmapp.api.strict_json import RefusedJSON, parse
 from kmapp.errors import Invalid
 
 PAGE = 200  # memories; the most that a native list returns at once
@@ -68,7 +68,7 @@ class ProtocolView(View):
             return {}
         try:
             return parse(self.request.body)
-        except Refused as error:
+        except RefusedJSON as error:
             message = f"The body {error.reason}." if not error.path else f"{error}."
             issue = {"path": error.path, "message": error.reason}
             raise Invalid(message, issues=[issue]) from None

@@ -5,7 +5,7 @@ from typing import IO, Any
 
 from rest_framework.parsers import BaseParser
 
-from kmapp.api.strict_json import Refused, parse
+from kmapp.api.strict_json import RefusedJSON, parse
 from kmapp.errors import Invalid
 
 
@@ -22,7 +22,7 @@ class StrictJSONParser(BaseParser):
     ) -> dict[str, Any]:
         try:
             return parse(stream.read())
-        except Refused as refused:
+        except RefusedJSON as refused:
             message = f"The body {refused.reason}." if not refused.path else f"{refused}."
             issue = {"path": refused.path, "message": refused.reason}
             raise Invalid(message, issues=[issue]) from None

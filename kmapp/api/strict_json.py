@@ -19,7 +19,7 @@ _STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{\]},]', re.DOTALL)
 _DIGITS = len(str(MAX_INTEGER))
 
 
-class Refused(ValueError):
+class RefusedJSON(ValueError):
     """The body is not acceptable; `path` is the place, "" for the whole body.
 
     `code` and `params` let callers phrase the reason in their own words.
@@ -61,7 +61,7 @@ def parse(body: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
-        raise Refused("", f"is not UTF-8 (byte {error.start})", "character") from None
+        raise RefusedJSON("", f"is not UTF-8 (byte {error.start})", "character") from None
     _check_structure(text, limits)
     try:
         value = json.loads(
@@ -74,10 +74,10 @@ def parse(body: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         line, column = error.lineno, error.colno
         reason = f"is not JSON: {error.msg} (line {line}, column {column})"
-        raise Refused("", reason, "syntax", line=line, column=column) from None
+        raise RefusedJSON("", reason, "syntax", line=line, column=column) from None
     _check_values(value, None)
     if not isinstance(value, dict):
-        raise Refused("", "must be a JSON object", "object")
+        raise RefusedJSON("", "must be a JSON object", "object")
     return value
 
 
@@ -90,14 +90,14 @@ def _check_structure(text: str, limits: Limits) -> None:
             depth += 1
             if depth > limits.depth:
                 reason = f"is nested deeper than {limits.depth} levels"
-                raise Refused("", reason, "deep", most=limits.depth)
+                raise RefusedJSON("", reason, "deep", most=limits.depth)
         elif mark in "]}":
             depth -= 1
         if mark in "[{,":
             items += 1
             if items > limits.items:
                 reason = f"has more than {limits.items} items"
-                raise Refused("", reason, "crowded", most=limits.items)
+                raise RefusedJSON("", reason, "crowded", most=limits.items)
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _InvalidValue:
@@ -137,6 +137,6 @@ def _check_values(value: Any, trail: Trail) -> None:
         for place, item in enumerate(value):
             _check_values(item, (trail, place))
     elif isinstance(value, _InvalidValue):
-        raise Refused(format_path(trail), value.reason, value.code, key=value.key)
+        raise RefusedJSON(format_path(trail), value.reason, value.code, key=value.key)
     elif isinstance(value, str) and (reason := find_unstorable_character(value)):
-        raise Refused(format_path(trail), reason, "character")
+        raise RefusedJSON(format_path(trail), reason, "character")

@@ -6,7 +6,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.api.strict_json import Refused
+from kmapp.api.strict_json import RefusedJSON
 
 WORDS: Mapping[str, Promise] = {
     "syntax": _("Invalid JSON. Check line %(line)d, column %(column)d."),
@@ -22,7 +22,7 @@ WORDS: Mapping[str, Promise] = {
 }
 
 
-def json_issue(error: Refused) -> str:
+def json_issue(error: RefusedJSON) -> str:
     """Return a translated message for a JSON error."""
     path = error.path or gettext("The text")
     return str(WORDS[error.code]) % {**error.params, "path": path}

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kmapp.accounts.permissions import Permission
-from kmapp.api.strict_json import Limits, Refused, parse
+from kmapp.api.strict_json import Limits, RefusedJSON, parse
 from kmapp.errors import DomainError
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
 from kmapp.web.json_errors import json_issue
@@ -45,7 +45,7 @@ def new_lorebook(request: WebRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             return _import_lorebook(request, form.cleaned_data)
-        except Refused as error:
+        except RefusedJSON as error:
             form.add_error("book", json_issue(error))
         except NoLorebook:
             form.add_error(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kmapp.api.strict_json import Refused, parse
+from kmapp.api.strict_json import RefusedJSON, parse
 
 Json = dict[str, Any]
 IS, ALL = "is", "all"  # an equal value; a list whose items must be contained
@@ -122,7 +122,7 @@ def parse_value(text: str) -> Any:
     """Parse a form field: JSON if valid, else text."""
     try:
         parsed = parse(f'{{"value": {text}}}'.encode())
-    except (Refused, UnicodeEncodeError):
+    except (RefusedJSON, UnicodeEncodeError):
         return text
     return parsed["value"] if len(parsed) == 1 else text
 

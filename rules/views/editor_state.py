@@ -8,7 +8,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kmapp.api.strict_json import Refused, parse
+from kmapp.api.strict_json import RefusedJSON, parse
 from kmapp.ledger.canonical import Unstorable, check_storable
 from kmapp.web.json_errors import json_issue
 from rules.editing.form_json_sync import (
@@ -166,7 +166,7 @@ def parse_editor(data: QueryDict) -> EditorState:
 def _parse_agreed(text: str) -> Json:
     try:
         return {**EMPTY, **parse(text[:MAX_LENGTH].encode())}
-    except Refused:
+    except RefusedJSON:
         return dict(EMPTY)
 
 
@@ -185,7 +185,7 @@ def _parse_form_rule(agreed: Json, form: Form) -> tuple[Json, Issue | None]:
 def _parse_json_rule(text: str) -> tuple[Json, Issue | None]:
     try:
         data = parse(text.encode())
-    except Refused as error:
+    except RefusedJSON as error:
         return dict(EMPTY), {"path": "json", "message": json_issue(error)}
     if unknown := sorted(data.keys() - EMPTY.keys()):
         unknown_names_message = _("Unknown keys: %(names)s. Use only if, then and exceptions.")
@@ -229,6 +229,6 @@ def _parse_test_context(data: QueryDict) -> dict[str, Any]:
     if text.strip():
         try:
             values["context"] = parse(text.encode())
-        except Refused as error:
+        except RefusedJSON as error:
             values["context_issue"] = json_issue(error)
     return values

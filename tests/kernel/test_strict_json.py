@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmapp.api.parsers import StrictJSONParser
-from kmapp.api.strict_json import LIMITS, Limits, Refused, parse
+from kmapp.api.strict_json import LIMITS, Limits, RefusedJSON, parse
 from kmapp.errors import Invalid
 from kmapp.ledger.canonical import check_storable
 from tests.hostile import HOSTILE, MARK, REFUSED, STORED, body_with
@@ -18,8 +18,8 @@ from tests.strategies import json_values, texts
 from tests.timing import assert_linear
 
 
-def refusal(body: bytes, limits: Limits = LIMITS) -> Refused:
-    with pytest.raises(Refused) as refused:
+def refusal(body: bytes, limits: Limits = LIMITS) -> RefusedJSON:
+    with pytest.raises(RefusedJSON) as refused:
         parse(body, limits)
     return refused.value
 
@@ -100,7 +100,7 @@ def test_every_storable_object_is_accepted(value: dict[str, Any]) -> None:
 def test_accepted_values_can_be_stored(body: bytes) -> None:
     try:
         value = parse(body)
-    except Refused:
+    except RefusedJSON:
         return
     check_storable(value)
 
