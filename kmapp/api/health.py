@@ -49,7 +49,7 @@ NOT_COPIED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class HealthReport:
     """State of one part, with facts for the operator."""
 
     ok: bool
@@ -59,14 +59,14 @@ class Report:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthPart:
     name: str
-    report: Callable[[UUID], Report]  # of the account of the request
+    report: Callable[[UUID], HealthReport]  # of the account of the request
     essential: bool
 
 
 _parts: list[HealthPart] = []
 _figures: dict[str, Callable[[UUID], Any]] = {}
 
-ReportFunction = Callable[[UUID], Report]
+ReportFunction = Callable[[UUID], HealthReport]
 Count = Callable[[UUID], Any]
 
 
@@ -90,16 +90,16 @@ def figure(name: str) -> Callable[[Count], Count]:
 
 
 @check("database", essential=True)
-def check_database(_account_id: UUID) -> Report:
+def check_database(_account_id: UUID) -> HealthReport:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
         cursor.fetchone()
-    return Report(ok=True)
+    return HealthReport(ok=True)
 
 
-def check_replica(account_id: UUID) -> Report:
+def check_replica(account_id: UUID) -> HealthReport:
     """Report how far the replica is behind; without it, searches use the primary."""
-    return Report(ok=True, facts={"bytes_behind": read_replica.compute_lag(account_id)})
+    return HealthReport(ok=True, facts={"bytes_behind": read_replica.compute_lag(account_id)})
 
 
 if read_replica.is_configured():
@@ -107,13 +107,13 @@ if read_replica.is_configured():
 
 
 @check("broker")
-def check_broker(_account_id: UUID) -> Report:
-    return Report(ok=valkey_cache.ping())
+def check_broker(_account_id: UUID) -> HealthReport:
+    return HealthReport(ok=valkey_cache.ping())
 
 
-def _report_heartbeat(process: str, _account_id: UUID) -> Report:
+def _report_heartbeat(process: str, _account_id: UUID) -> HealthReport:
     seconds = get_heartbeat_age(process)
-    return Report(ok=seconds is not None, facts={"seen_seconds_ago": seconds})
+    return HealthReport(ok=seconds is not None, facts={"seen_seconds_ago": seconds})
 
 
 for _process in ("worker", "scheduler"):
@@ -121,24 +121,24 @@ for _process in ("worker", "scheduler"):
 
 
 @check("embedder")
-def check_embedder(_account_id: UUID) -> Report:
+def check_embedder(_account_id: UUID) -> HealthReport:
     state = breaker.get_state(settings.EMBEDDING_BASE_URL)
-    return Report(ok=state != "open", facts={"circuit": state})
+    return HealthReport(ok=state != "open", facts={"circuit": state})
 
 
 @check("ledger")
-def check_ledger(account_id: UUID) -> Report:
+def check_ledger(account_id: UUID) -> HealthReport:
     """Check the account's chain against its signed checkpoints outside the database."""
     if chain := find_deviation(account_id):
         facts = {"signed": chain.signed_seq, "ends": chain.last_seq, "message": chain.explanation}
-        return Report(ok=False, facts=facts)
+        return HealthReport(ok=False, facts=facts)
     since = find_unsigned_since(account_id)
     if since and timezone.now() - since > CHECKPOINTS_LATE:
-        return Report(ok=False, facts={"unsigned_since": since, "message": NOT_SIGNED})
+        return HealthReport(ok=False, facts={"unsigned_since": since, "message": NOT_SIGNED})
     copies = load_copy_status()
     if any(copy["error"] for copy in copies.values()):
-        return Report(ok=False, facts={"copies": copies, "message": NOT_COPIED})
-    return Report(ok=True)
+        return HealthReport(ok=False, facts={"copies": copies, "message": NOT_COPIED})
+    return HealthReport(ok=True)
 
 
 @extend_schema(exclude=True)
@@ -181,15 +181,15 @@ def _build_body(status: str, parts: dict[str, Any]) -> dict[str, Any]:
     return {"ok": status == "ok", "status": status, "now": time.time(), **parts}
 
 
-def _run_part(part: HealthPart, account_id: UUID) -> Report:
+def _run_part(part: HealthPart, account_id: UUID) -> HealthReport:
     try:
         return part.report(account_id)
     except Exception as error:  # noqa: BLE001 - a part that cannot be checked has failed
         log.warning("unhealthy", part=part.name, error=type(error).__name__)
-        return Report(ok=False, facts={"error": type(error).__name__})
+        return HealthReport(ok=False, facts={"error": type(error).__name__})
 
 
-def _find_worst_status(reports: dict[str, Report]) -> str:
+def _find_worst_status(reports: dict[str, HealthReport]) -> str:
     if any(part.essential and not reports[part.name].ok for part in _parts):
         return "down"
     return "ok" if all(report.ok for report in reports.values()) else "degraded"

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from kmapp.api.health import Report, check, figure
+from kmapp.api.health import HealthReport, check, figure
 from kmapp.providers import chat
 from kmapp.providers.active_models import active_model
 from kmapp.search.models import Vector
@@ -27,8 +27,8 @@ def count_pending_extractions(account_id: UUID) -> int:
 
 
 @check("chat_model")
-def check_chat_model(_account_id: UUID) -> Report:
+def check_chat_model(_account_id: UUID) -> HealthReport:
     """Report whether a chat model is configured; without one, jobs that need it wait."""
     configured = chat.is_configured()
     facts = {"configured": configured, "vision": chat.supports_images()}
-    return Report(ok=True, facts=facts if configured else {**facts, "reason": NO_CHAT_MODEL})
+    return HealthReport(ok=True, facts=facts if configured else {**facts, "reason": NO_CHAT_MODEL})

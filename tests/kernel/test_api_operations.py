@@ -14,7 +14,7 @@ from django.test import Client
 import kmapp
 from kmapp.accounts.models import Account
 from kmapp.api import health, heartbeats
-from kmapp.api.health import Report
+from kmapp.api.health import HealthReport
 from tests import makers
 
 pytestmark = pytest.mark.urls("tests.kernel.api_views")
@@ -90,7 +90,7 @@ def test_unreachable_broker_degrades_health(agent: Client, without_valkey: None)
 def test_failing_essential_component_returns_503(
     agent: Client, part: list[health.HealthPart]
 ) -> None:
-    def broken(_account_id: UUID) -> Report:
+    def broken(_account_id: UUID) -> HealthReport:
         raise OSError("a secret path")
 
     part.append(health.HealthPart(name="disk", report=broken, essential=True))
