@@ -57,7 +57,7 @@ _TOO_LARGE = _InvalidValue(f"is a number beyond ±{MAX_INTEGER}", "number")
 
 
 def parse(body: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
-    """Return the object in `body`, or raise Refused."""
+    """Return the object in `body`, or raise RefusedJSON."""
     try:
         text = body.decode()
     except UnicodeDecodeError as error:

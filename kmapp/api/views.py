@@ -72,7 +72,7 @@ class AgentView(APIView):
     variant: Variant = DEFAULT_VARIANT  # the variant of the response
     requested_variant: Variant | None = None  # the variant that the request names
     budget: Budget | None = None
-    claim: idempotency.Claim | None = None
+    claim: idempotency.KeyClaim | None = None
     warnings: Sequence[Mapping[str, Any]] = ()  # about unknown fields of the request
     withheld: Withheld  # rows that differ from the ledger
 
@@ -111,7 +111,7 @@ class AgentView(APIView):
         """Replace `post`, which dispatch calls after `initial`, by a handler that uses the key."""
         claimed = idempotency.claim_key(self.request, principal, key)
         handler: Callable[..., HttpResponseBase]
-        if isinstance(claimed, idempotency.Claim):
+        if isinstance(claimed, idempotency.KeyClaim):
             self.claim = claimed
             claimed.build_body = self._build_body
             handler = partial(idempotency.run_once, claimed, self.post)  # type: ignore[attr-defined]
