@@ -17,17 +17,17 @@ Heading = tuple[int, int, str]  # start, level, title
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class HeadingSection:
     start: int
     headings: tuple[str, ...]
 
 
-def split_markdown_sections(text: str) -> list[Section]:
+def split_markdown_sections(text: str) -> list[HeadingSection]:
     """Return the sections under `#` and underlined headings; lines in a code fence are ignored."""
     return _build_sections(_find_markdown_headings(list(_split_lines(text))))
 
 
-def split_plain_sections(text: str) -> list[Section]:
+def split_plain_sections(text: str) -> list[HeadingSection]:
     """Return the sections under underlined titles, as in reStructuredText.
 
     The first style of underline in the text is the top level.
@@ -42,16 +42,16 @@ def _split_lines(text: str) -> Iterator[tuple[int, str]]:
         start += len(line) + 1
 
 
-def _build_sections(headings: Iterable[Heading]) -> list[Section]:
+def _build_sections(headings: Iterable[Heading]) -> list[HeadingSection]:
     path: list[tuple[int, str]] = []
-    sections = [Section(0, ())]
+    sections = [HeadingSection(0, ())]
     for start, level, title in headings:
         while path and path[-1][0] >= level:
             path.pop()
         path.append((level, title[:TITLE_LENGTH]))
         if start == 0:
             sections.clear()
-        sections.append(Section(start, tuple(title for _, title in path[-MAX_DEPTH:])))
+        sections.append(HeadingSection(start, tuple(title for _, title in path[-MAX_DEPTH:])))
     return sections
 
 

@@ -10,7 +10,11 @@ from importlib import import_module
 from itertools import accumulate, takewhile
 
 from kmapp.search.passages import estimate_tokens
-from knowledge.chunking.headings import Section, split_markdown_sections, split_plain_sections
+from knowledge.chunking.headings import (
+    HeadingSection,
+    split_markdown_sections,
+    split_plain_sections,
+)
 
 MIN_CHARACTERS_PER_TOKEN = 0.7  # no real text is denser
 SLACK = 1.15  # a section may exceed the capacity by a few words before it is split
@@ -109,7 +113,7 @@ def _split_spans(text: str, shape: Shape, capacity: int, language: str) -> Itera
 
 
 def _join_sections(
-    text: str, sections: Sequence[Section], capacity: int
+    text: str, sections: Sequence[HeadingSection], capacity: int
 ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Join small adjacent sections under the heading path that they share.
 
