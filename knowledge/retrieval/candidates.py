@@ -23,7 +23,7 @@ MAX_SEEDS = 30  # of each list: their neighbours become candidates too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signals:
+class ChunkSignals:
     query: Query
     candidates: Sequence[Candidate]
     positions: Mapping[IdText, ChunkPosition]
@@ -43,7 +43,7 @@ def load_signals(
     meaning: QueryVector | None,
     *,
     by_document: bool,
-) -> Signals:
+) -> ChunkSignals:
     """Find candidates by words and by meaning, and measure all signals of each.
 
     With `by_document`, the best chunk of a document raises the others.
@@ -82,7 +82,7 @@ def load_signals(
         )
         for pk, chunk in chunks.items()
     ]
-    return Signals(
+    return ChunkSignals(
         query=Query(text=text, idf=words.idf),
         candidates=candidates,
         positions={pk: chunk.position for pk, chunk in chunks.items()},
