@@ -7,14 +7,16 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class JobOutcome:
     """`result` is for agents; `evidence`, by its label, is for people only."""
 
     result: Mapping[str, Any] | None = None
     evidence: Mapping[str, str] = field(default_factory=dict)
 
 
-ResultFunction = Callable[[UUID, Mapping[str, Any]], Outcome]  # by account and the event's payload
+ResultFunction = Callable[
+    [UUID, Mapping[str, Any]], JobOutcome
+]  # by account and the event's payload
 _result_functions: dict[str, ResultFunction] = {}
 
 
@@ -28,6 +30,6 @@ def register_result_function(topic: str) -> Callable[[ResultFunction], ResultFun
     return register
 
 
-def load_outcome(account_id: UUID, topic: str, payload: Mapping[str, Any]) -> Outcome:
+def load_outcome(account_id: UUID, topic: str, payload: Mapping[str, Any]) -> JobOutcome:
     result_function = _result_functions.get(topic)
-    return result_function(account_id, payload) if result_function else Outcome()
+    return result_function(account_id, payload) if result_function else JobOutcome()

@@ -8,22 +8,22 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from kmapp.ledger.sealed_reads import withhold_mismatches
-from kmapp.outbox.job_results import Outcome, register_result_function
+from kmapp.outbox.job_results import JobOutcome, register_result_function
 from memory.actions.messages import EXTRACT
 from memory.models import Extraction, MemoryEntry
 
 
 @register_result_function(EXTRACT)
-def load_extraction_outcome(account_id: UUID, payload: Mapping[str, Any]) -> Outcome:
+def load_extraction_outcome(account_id: UUID, payload: Mapping[str, Any]) -> JobOutcome:
     row = Extraction.objects.of(account_id).filter(pk=payload["extraction"]).first()
     if row is None:
-        return Outcome()
+        return JobOutcome()
     if row.finished_at:
-        return Outcome(result=_add_current_texts(account_id, row.result or {}))
+        return JobOutcome(result=_add_current_texts(account_id, row.result or {}))
     evidence = {_("Original text"): json.dumps(row.said, ensure_ascii=False, indent=1)}
     if row.problem:
         evidence = {_("Problem"): row.problem, _("Model response"): row.answer, **evidence}
-    return Outcome(evidence=evidence)
+    return JobOutcome(evidence=evidence)
 
 
 def _add_current_texts(account_id: UUID, result: Mapping[str, Any]) -> dict[str, Any]:

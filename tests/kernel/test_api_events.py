@@ -11,7 +11,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox import job_results, registry
 from kmapp.outbox.actions import Task, deliver_due, publish
-from kmapp.outbox.job_results import Outcome
+from kmapp.outbox.job_results import JobOutcome
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import Job, JobErrors, RetryLater
 from tests import makers
@@ -94,7 +94,7 @@ def test_leased_event_is_running(agent: Client, acme: Account, event: UUID) -> N
 @pytest.fixture
 def knowledge_event(acme: Account, errors: HandlerErrors) -> UUID:
     topic = "knowledge.document.read"
-    job_results.register_result_function(topic)(lambda *_: Outcome(result={"text": "Tea."}))
+    job_results.register_result_function(topic)(lambda *_: JobOutcome(result={"text": "Tea."}))
     registry.on(topic)(lambda jobs: None)
     with acting(acme):
         return publish(acme.pk, topic, [Task(job_key="a:1", payload={})])["a:1"]
