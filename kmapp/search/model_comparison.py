@@ -18,7 +18,7 @@ MAX_TEXT_WIDTH = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ExampleQuestion:
     """A query; `expected` is the object that its text was taken from, if any."""
 
     text: str
@@ -29,7 +29,7 @@ class Question:
 class ModelAnswers:
     """The answers of two models to one question: objects, nearest first."""
 
-    question: Question
+    question: ExampleQuestion
     before: Sequence[UUID]
     after: Sequence[UUID]
 
@@ -49,7 +49,7 @@ def compare_models(
     source: EmbeddingSource,
     account_id: UUID,
     models: tuple[EmbeddingModel, EmbeddingModel],
-    questions: Sequence[Question],
+    questions: Sequence[ExampleQuestion],
 ) -> list[ModelAnswers]:
     before, after = (_find_answers(source, account_id, model, questions) for model in models)
     return [
@@ -60,15 +60,18 @@ def compare_models(
 
 def load_example_questions(
     source: EmbeddingSource, account_id: UUID, number: int
-) -> list[Question]:
+) -> list[ExampleQuestion]:
     """Return questions from the account's texts, each of which should find its own object."""
     with acting(account_id):
         texts = source.examples(account_id, number)
-    return [Question(text=text, expected=expected) for expected, text in texts.items()]
+    return [ExampleQuestion(text=text, expected=expected) for expected, text in texts.items()]
 
 
 def _find_answers(
-    source: EmbeddingSource, account_id: UUID, model: EmbeddingModel, questions: Sequence[Question]
+    source: EmbeddingSource,
+    account_id: UUID,
+    model: EmbeddingModel,
+    questions: Sequence[ExampleQuestion],
 ) -> list[list[UUID]]:
     texts = [question.text for question in questions]
     collection = Collection(account_id=account_id, name=source.collections[0])

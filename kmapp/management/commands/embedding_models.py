@@ -16,7 +16,7 @@ from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import model_switch
 from kmapp.search.model_comparison import (
-    Question,
+    ExampleQuestion,
     compare_models,
     load_example_questions,
     render_report,
@@ -116,7 +116,7 @@ class Command(BaseCommand):
         if options["queries"]:
             lines = options["queries"].read_text().splitlines()
             queries += [line for line in lines if line.strip()]
-        questions = [Question(text=text) for text in queries]
+        questions = [ExampleQuestion(text=text) for text in queries]
         answers = []
         for account in list_accounts(options["account"]):
             for source in list_sources():
