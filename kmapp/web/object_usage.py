@@ -24,7 +24,7 @@ class UsageEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class ObjectUsage:
     """The latest uses of one kind, newest first, with the URL of the full list."""
 
     label: "StrOrPromise"
@@ -34,7 +34,7 @@ class Usage:
 
 
 # Called inside `acting`, with the account, the object's id and the limit.
-LoadUsage = Callable[[UUID, UUID, int], Usage]
+LoadUsage = Callable[[UUID, UUID, int], ObjectUsage]
 LoadParts = Callable[[UUID, UUID], Sequence[UUID]]
 _usage_loaders: list[LoadUsage] = []
 _part_loaders: list[LoadParts] = []
@@ -51,7 +51,7 @@ def register_parts(load: LoadParts) -> LoadParts:
     return load
 
 
-def list_usages(account_id: UUID, pk: UUID, *, limit: int) -> list[Usage]:
+def list_usages(account_id: UUID, pk: UUID, *, limit: int) -> list[ObjectUsage]:
     """Return the uses of an object, by kind. Inside `acting`."""
     usages = [load(account_id, pk, limit) for load in _usage_loaders]
     return [usage for usage in usages if usage.latest]

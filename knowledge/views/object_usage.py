@@ -10,7 +10,7 @@ from kmapp.search.queries import AllowedObjects, Collection
 from kmapp.search.variants import DEFAULT_VARIANT
 from kmapp.search.word_queries import find_with_all_terms
 from kmapp.text.terms import terms
-from kmapp.web.object_usage import Usage, UsageEntry, register_parts, register_usage
+from kmapp.web.object_usage import ObjectUsage, UsageEntry, register_parts, register_usage
 from knowledge.chunking.index_versions import collection_name
 from knowledge.models import KnowledgeChunk
 
@@ -26,7 +26,7 @@ def list_chunks(account_id: UUID, pk: UUID) -> list[UUID]:
 
 
 @register_usage
-def list_linking_documents(account_id: UUID, pk: UUID, limit: int) -> Usage:
+def list_linking_documents(account_id: UUID, pk: UUID, limit: int) -> ObjectUsage:
     """Return the documents that link to a memory. The words index has links as terms."""
     index = DEFAULT_VARIANT.index_version
     rows = KnowledgeChunk.objects.of(account_id).of_index_version(index)
@@ -51,4 +51,4 @@ def list_linking_documents(account_id: UUID, pk: UUID, limit: int) -> Usage:
         )
         for document in documents.values()
     ]
-    return Usage(label=_("Documents that link to it"), latest=entries[:limit])
+    return ObjectUsage(label=_("Documents that link to it"), latest=entries[:limit])
