@@ -36,7 +36,7 @@ def _list_variants() -> list[tuple[str, str]]:
     ]
 
 
-class VariantsForm(Styled):
+class VariantComparisonForm(Styled):
     left = forms.ChoiceField(label=gettext_lazy("From"), choices=_list_variants)
     right = forms.ChoiceField(label=gettext_lazy("To"), choices=_list_variants)
 
@@ -46,7 +46,7 @@ def comparison(request: WebRequest) -> HttpResponse | AfterCommit:
     """Compare two variants. Models are called outside the account's transaction."""
     account_id = request.account_id
     params = {"left": DEFAULT_VARIANT.name, "right": OTHER} | request.GET.dict()
-    form = VariantsForm(params)
+    form = VariantComparisonForm(params)
     rows = KnowledgeQuestion.objects.of(account_id).order_by("-created_at", "-pk")
     page = paginate(request, rows, PAGE_SIZE)
     context: dict[str, Any] = {"form": form, "page": page, "longest": MAX_QUESTION_LENGTH}
