@@ -18,7 +18,7 @@ from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import recording
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeDocument, KnowledgeSource
-from rules.actions.feedback import FeedbackResult, Verdict, rate_decision
+from rules.actions.feedback import FeedbackResult, ReportedOutcome, rate_decision
 from rules.evaluation.matching import RuleViewer
 from rules.evaluation.tool_selection import SelectionRequest
 from rules.models import RuleDecision, RuleFeedback
@@ -68,7 +68,7 @@ def test_concurrent_source_name_keeps_its_first_kind(acme: Account) -> None:
 
 
 def test_concurrent_feedback_without_a_decision_counts_once(acme: Account) -> None:
-    verdict = Verdict(account_id=acme.pk, actor=SYSTEM, outcome="positive", run_id="run-1")
+    verdict = ReportedOutcome(account_id=acme.pk, actor=SYSTEM, outcome="positive", run_id="run-1")
     question = SelectionRequest(
         context={"intent": "fetch"}, viewer=RuleViewer(), candidates=("bash", "curl")
     )
@@ -91,7 +91,7 @@ def test_feedback_waits_for_the_erasure_of_its_decision(acme: Account) -> None:
             erase_personal_data(acme.pk, ["ann"], commit)
 
     def rate() -> FeedbackResult:
-        verdict = Verdict(account_id=acme.pk, actor=SYSTEM, outcome="positive")
+        verdict = ReportedOutcome(account_id=acme.pk, actor=SYSTEM, outcome="positive")
         question = SelectionRequest(context={}, viewer=RuleViewer(user_id="ann"), candidates=TOOLS)
         with acting(acme):
             return rate_decision(verdict, question, decision.selected_tool, decision.pk)

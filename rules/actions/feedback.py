@@ -32,7 +32,7 @@ OUTCOME_COLUMNS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class ReportedOutcome:
     """An outcome that a person or an agent reports."""
 
     account_id: UUID
@@ -57,7 +57,7 @@ class FeedbackResult:
 
 
 def rate_decision(
-    verdict: Verdict, question: SelectionRequest, selected: str, decision_id: UUID | None
+    verdict: ReportedOutcome, question: SelectionRequest, selected: str, decision_id: UUID | None
 ) -> FeedbackResult:
     """Record feedback on the selection of a tool. Idempotent."""
     decision, link = _get_or_create_decision(verdict, question, selected, decision_id)
@@ -71,7 +71,7 @@ def rate_decision(
     return replace(result, decision=decision, link=link)
 
 
-def rate_rule(verdict: Verdict, rule_id: UUID) -> FeedbackResult:
+def rate_rule(verdict: ReportedOutcome, rule_id: UUID) -> FeedbackResult:
     """Record feedback on a rule, once for each occasion, outcome and actor.
 
     The run or the input identifies the occasion; without either, each request is a new one.
@@ -86,7 +86,9 @@ def rate_rule(verdict: Verdict, rule_id: UUID) -> FeedbackResult:
 
 
 def _record_once(
-    verdict: Verdict, new_feedback: RuleFeedback, existing_rows: "AccountQuerySet[RuleFeedback]"
+    verdict: ReportedOutcome,
+    new_feedback: RuleFeedback,
+    existing_rows: "AccountQuerySet[RuleFeedback]",
 ) -> FeedbackResult:
     """Record and count the feedback, unless an earlier or a concurrent request did."""
     duplicate = existing_rows.first()
@@ -106,7 +108,7 @@ def _record_once(
     )
 
 
-def _build_feedback(verdict: Verdict, rules: Sequence[UUID]) -> RuleFeedback:
+def _build_feedback(verdict: ReportedOutcome, rules: Sequence[UUID]) -> RuleFeedback:
     account = Account.objects.get(pk=verdict.account_id)
     return RuleFeedback(
         id=uuid7(),
@@ -122,7 +124,7 @@ def _build_feedback(verdict: Verdict, rules: Sequence[UUID]) -> RuleFeedback:
 
 
 def _get_or_create_decision(
-    verdict: Verdict, question: SelectionRequest, selected: str, decision_id: UUID | None
+    verdict: ReportedOutcome, question: SelectionRequest, selected: str, decision_id: UUID | None
 ) -> tuple[RuleDecision, str]:
     """Return the decision by id or run, or record one for the feedback."""
     rows = RuleDecision.objects.of(verdict.account_id).filter(scope=question.viewer.scope)
@@ -145,7 +147,7 @@ def _get_or_create_decision(
 
 
 def _create_decision(
-    verdict: Verdict, question: SelectionRequest, selected: str, pk: UUID
+    verdict: ReportedOutcome, question: SelectionRequest, selected: str, pk: UUID
 ) -> RuleDecision:
     account_id = verdict.account_id
     columns = {

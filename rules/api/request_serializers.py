@@ -10,7 +10,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.api.serializers import MAX_ID_LENGTH, Aliases, IdField, Typed
 from kmapp.errors import Invalid
 from kmapp.ledger.canonical import encode_canonical
-from rules.actions.feedback import Verdict
+from rules.actions.feedback import ReportedOutcome
 from rules.editing.rule_input import NewRule, parse_scope
 from rules.evaluation.matching import RuleViewer
 from rules.evaluation.tool_selection import SelectionRequest
@@ -284,8 +284,8 @@ def parse_decision_id(data: Mapping[str, Any]) -> UUID | None:
         ) from error
 
 
-def build_verdict(account_id: UUID, actor: Actor, data: Mapping[str, Any]) -> Verdict:
-    return Verdict(
+def build_verdict(account_id: UUID, actor: Actor, data: Mapping[str, Any]) -> ReportedOutcome:
+    return ReportedOutcome(
         account_id=account_id,
         actor=actor,
         outcome=data["outcome"],

@@ -25,7 +25,7 @@ from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_with_notice, render_part
 from rules.actions.backtests import rebuild_request
 from rules.actions.conflicts import MAX_CONFLICTING_DECISIONS, list_recorded_conflicts
-from rules.actions.feedback import Verdict, rate_decision
+from rules.actions.feedback import ReportedOutcome, rate_decision
 from rules.editing.rendering import CONFLICT_LABELS, format_json
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleObservation
 from rules.promotion.evidence import load_feedback
@@ -137,7 +137,7 @@ def rate(request: WebRequest, pk: UUID) -> HttpResponse:
     outcome = request.POST.get("outcome", "")
     if outcome not in RuleFeedback.Outcome.values:
         raise Invalid(_("Choose one of the outcomes on this page."))
-    verdict = Verdict(
+    verdict = ReportedOutcome(
         account_id=row.account_id,
         actor=request.actor,
         outcome=outcome,

@@ -9,7 +9,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account
 from rules.actions.decisions import RecordedSelection, record_selection
-from rules.actions.feedback import Verdict, rate_decision
+from rules.actions.feedback import ReportedOutcome, rate_decision
 from rules.actions.promotion_requests import request_promotion
 from rules.actions.rules import create_rule
 from rules.actions.settings import change_settings
@@ -69,7 +69,7 @@ def rate(
     actor: Actor = SYSTEM,
     target: str = "all",
 ) -> Any:
-    verdict = Verdict(account_id=account.pk, actor=actor, outcome=outcome, target=target)
+    verdict = ReportedOutcome(account_id=account.pk, actor=actor, outcome=outcome, target=target)
     decision = decided.decision
     with acting(account):
         return rate_decision(

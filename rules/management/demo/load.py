@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.acting import acting
 from kmapp.management.demo.actors import DemoActors
 from rules.actions.decisions import RecordedSelection, record_selection
-from rules.actions.feedback import Verdict, rate_decision
+from rules.actions.feedback import ReportedOutcome, rate_decision
 from rules.actions.rules import create_rule, update_rule
 from rules.actions.state_changes import StateChange, change_state
 from rules.editing.rule_input import NewRule
@@ -126,7 +126,7 @@ def _rate_selection(actors: DemoActors, recorded: RecordedSelection) -> None:
     """Rate a decision: with angry customers only asking the manager is good."""
     question, tool = recorded.evaluation.question, recorded.decision.selected_tool
     went_badly = question.context.get("mood") == "angry" and tool != "ask_manager"
-    verdict = Verdict(
+    verdict = ReportedOutcome(
         account_id=actors.account.pk,
         actor=actors.agent,
         outcome=Outcome.NEGATIVE if went_badly else Outcome.POSITIVE,
