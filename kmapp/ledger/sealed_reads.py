@@ -51,7 +51,7 @@ class Key(NamedTuple):
         return f"{self.object_type}:{self.object_id}"
 
 
-class Seal(NamedTuple):
+class RowSeal(NamedTuple):
     commit_id: UUID
     salt: bytes
 
@@ -195,7 +195,7 @@ def _find_mismatch(
     return None if is_sealed(changes, str(key), digest) else Reason.CHANGED
 
 
-def _find_commit(seals: Mapping[Key, Seal], key: Key) -> UUID | None:
+def _find_commit(seals: Mapping[Key, RowSeal], key: Key) -> UUID | None:
     return seals[key].commit_id if key in seals else None
 
 
@@ -223,17 +223,17 @@ FROM {table} t WHERE t.account_id = %s AND t.id = ANY (%s::uuid[])
 """
 
 
-def _load_last_seals(account_id: UUID, rows: Mapping[Key, SealedModel]) -> dict[Key, Seal]:
+def _load_last_seals(account_id: UUID, rows: Mapping[Key, SealedModel]) -> dict[Key, RowSeal]:
     """Return the last seal of each row, from the row if it was read with it."""
     seal_texts = {key: row.last_seal for key, row in rows.items() if hasattr(row, "last_seal")}
-    seals = {key: Seal.parse(text) for key, text in seal_texts.items() if text}
+    seals = {key: RowSeal.parse(text) for key, text in seal_texts.items() if text}
     if keys_without_seal := rows.keys() - seal_texts.keys():
         types, ids = _split_keys(keys_without_seal)
         seals |= _load_seals(_LAST_SEALS_SQL, [types, ids, account_id])
     return seals
 
 
-def _load_seals_of_commits(account_id: UUID, rows: Mapping[Key, SealedModel]) -> dict[Key, Seal]:
+def _load_seals_of_commits(account_id: UUID, rows: Mapping[Key, SealedModel]) -> dict[Key, RowSeal]:
     types, ids = _split_keys(rows)
     commits = [row.commit_id for row in rows.values()]
     return _load_seals(_SEALS_OF_COMMITS_SQL, [types, ids, commits, account_id])
@@ -244,9 +244,9 @@ def _split_keys(keys: Iterable[Key]) -> tuple[list[str], list[UUID]]:
     return [key.object_type for key in pairs], [key.object_id for key in pairs]
 
 
-def _load_seals(query: str, parameters: list[Any]) -> dict[Key, Seal]:
+def _load_seals(query: str, parameters: list[Any]) -> dict[Key, RowSeal]:
     return {
-        Key(kind, pk): Seal(commit_id, bytes(salt))
+        Key(kind, pk): RowSeal(commit_id, bytes(salt))
         for kind, pk, commit_id, salt in fetch_all(query, parameters)
     }
 
@@ -272,7 +272,7 @@ def _load_present_commits(
 def _recheck_rows(
     rows: Mapping[Key, SealedModel],
     present_commits: Mapping[Key, tuple[UUID, UUID | None]],
-    seals: Mapping[Key, Seal],
+    seals: Mapping[Key, RowSeal],
 ) -> Iterator[tuple[Key, Reason]]:
     """Yield the rows that were put back, and not those that changed after they were read."""
     for key, (present_commit, last_commit) in present_commits.items():
