@@ -40,7 +40,7 @@ PAGE = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class CapturedStatement:
     """A captured statement, and the function that sent it."""
 
     name: str
@@ -56,13 +56,13 @@ class Scan:
 
 
 @contextmanager
-def capture_statements(name: str | None = None) -> Iterator[list[Statement]]:
+def capture_statements(name: str | None = None) -> Iterator[list[CapturedStatement]]:
     """Collect the SELECTs that are sent on the app role's connection."""
-    statements: list[Statement] = []
+    statements: list[CapturedStatement] = []
 
     def listen(execute: Callable[..., Any], sql: str, params: Any, *rest: Any) -> Any:
         if sql.lstrip().startswith(("SELECT", "WITH")) and "set_config" not in sql:
-            statements.append(Statement(name=name or _sender(), sql=sql, parameters=params))
+            statements.append(CapturedStatement(name=name or _sender(), sql=sql, parameters=params))
         return execute(sql, params, *rest)
 
     with connection.execute_wrapper(listen):
@@ -80,7 +80,7 @@ def _sender() -> str:
     return "?"
 
 
-def collect_hot_statements(account: Account, viewer: Viewer) -> list[Statement]:
+def collect_hot_statements(account: Account, viewer: Viewer) -> list[CapturedStatement]:
     """Return the statements of searches, lists, the review queue and triage."""
     account_id = account.pk
     clear_query_caches()
@@ -121,19 +121,19 @@ def list_whole_table_reads(account: Account, viewer: Viewer) -> list[str]:
     return problems
 
 
-def build_claim_statements() -> list[Statement]:
+def build_claim_statements() -> list[CapturedStatement]:
     """Return the statements inside the function `claim_deliveries`, as the owner."""
     due = import_module("kmapp.migrations.0002_queue_functions").DUE
     start = "SELECT d.account_id, d.handler FROM outbox_delivery d WHERE"
     lock = "FOR UPDATE SKIP LOCKED"
     handlers = ["memory.handlers.embed", "memory.handlers.order"]
     return [
-        Statement(
+        CapturedStatement(
             name="outbox head",
             sql=f"{start} {due} AND d.handler = ANY (%s) ORDER BY d.due_at LIMIT 1 {lock}",
             parameters=[handlers],
         ),
-        Statement(
+        CapturedStatement(
             name="outbox batch",
             sql=f"{start} {due} AND d.account_id = %s AND d.handler = %s "
             f"ORDER BY d.due_at LIMIT 32 {lock}",
@@ -142,14 +142,14 @@ def build_claim_statements() -> list[Statement]:
     ]
 
 
-def explain(statement: Statement, *, owner: bool = False) -> str:
+def explain(statement: CapturedStatement, *, owner: bool = False) -> str:
     """Execute a statement, and return its plan with times. Inside `acting`."""
     with connections[OWNER if owner else "default"].cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS) {statement.sql}", statement.parameters)
         return "\n".join(row[0] for row in cursor.fetchall())
 
 
-def list_scans(statement: Statement, *, owner: bool = False) -> list[Scan]:
+def list_scans(statement: CapturedStatement, *, owner: bool = False) -> list[Scan]:
     """Return how the plan reads each table. Inside `acting`."""
     with connections[OWNER if owner else "default"].cursor() as cursor:
         cursor.execute(f"EXPLAIN (FORMAT JSON) {statement.sql}", statement.parameters)

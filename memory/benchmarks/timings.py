@@ -29,7 +29,7 @@ from kmapp.providers.query_cache import get_query_vector
 from kmapp.search.queries import Collection, QueryVector
 from kmapp.search.reader_groups import find_nearest
 from memory.actions.entries import write_batch
-from memory.benchmarks.query_plans import Statement, capture_statements
+from memory.benchmarks.query_plans import CapturedStatement, capture_statements
 from memory.benchmarks.synthetic_entries import Cloud, Writer
 from memory.models import Viewer
 from memory.models.entries import COLLECTION
@@ -217,7 +217,7 @@ class Bench:
         cached = get_query_vector(self.account.pk, text, model=self.model, embedder=embedder)
         return QueryVector.from_floats(self.model, cached.vector)
 
-    def _run_bare(self, statements: Sequence[Statement], times: Times) -> None:
+    def _run_bare(self, statements: Sequence[CapturedStatement], times: Times) -> None:
         with acting(self.account):
             raw = connection.connection
             with times.timed():
