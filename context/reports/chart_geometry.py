@@ -34,7 +34,7 @@ def build_bar(tokens: Mapping[str, int], full_width: int) -> list[BarSegment]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class DecisionStep:
     action: str
     before: int | None
     after: int | None
@@ -44,18 +44,20 @@ class Step:
     details: Mapping[str, Any]
 
 
-def build_steps(decisions: Sequence[Mapping[str, Any]], budget: int) -> tuple[list[Step], float]:
+def build_steps(
+    decisions: Sequence[Mapping[str, Any]], budget: int
+) -> tuple[list[DecisionStep], float]:
     """Return every decision, and the position of the budget."""
     maximum = max([budget, *(decision.get("tokens_before", 0) for decision in decisions)])
     steps = [_build_step(decision, budget, maximum) for decision in decisions]
     return steps, round(WIDTH * budget / maximum, 2)
 
 
-def _build_step(decision: Mapping[str, Any], budget: int, maximum: int) -> Step:
+def _build_step(decision: Mapping[str, Any], budget: int, maximum: int) -> DecisionStep:
     before, after = decision.get("tokens_before"), decision.get("tokens_after")
     own_keys = {"action", "tokens_before", "tokens_after"}
     remaining = min(before or 0, after or 0)
-    return Step(
+    return DecisionStep(
         action=str(decision["action"]),
         before=before,
         after=after,
