@@ -71,7 +71,7 @@ def _unit(vectors: "NDArray[np.float64] | Vectors") -> Vectors:
     return np.asarray(vectors / lengths, dtype=np.float32)
 
 
-class Vocabulary(NamedTuple):
+class SyntheticVocabulary(NamedTuple):
     """Words by rank, with the cumulative frequency of each rank."""
 
     english: "NDArray[np.str_]"
@@ -80,13 +80,13 @@ class Vocabulary(NamedTuple):
 
 
 @cache
-def vocabulary() -> Vocabulary:
+def vocabulary() -> SyntheticVocabulary:
     """Return the vocabulary, which is the same in every run."""
     shape = Random(7)  # noqa: S311 - invented words, no secrets
     english = np.array([_english_word(shape) for _ in range(VOCABULARY)])
     chinese = np.array(["".join(shape.sample(HANZI, 2)) for _ in range(VOCABULARY)])
     weights = 1.0 / np.arange(10, VOCABULARY + 10) ** EXPONENT
-    return Vocabulary(english, chinese, np.cumsum(weights / weights.sum()))
+    return SyntheticVocabulary(english, chinese, np.cumsum(weights / weights.sum()))
 
 
 @dataclass
