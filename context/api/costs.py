@@ -14,9 +14,9 @@ from context.reports.costs import (
     DEFAULT_DAYS,
     MAX_DAYS,
     PARTS,
-    Bucket,
     Period,
     Result,
+    TimeBucket,
     calculate_totals,
     list_buckets,
     list_parts,
@@ -140,7 +140,7 @@ class CallCosts(AgentView):
         return Response(body)
 
 
-def _serialize_day(bucket: Bucket) -> CostDay:
+def _serialize_day(bucket: TimeBucket) -> CostDay:
     tokens = {name: size for name, size in bucket.tokens.items() if name is not None}
     day = bucket.start.date().isoformat()
     return serialize_as(CostDay, bucket, day=day, tokens=tokens, other=bucket.tokens.get(None, 0))

@@ -165,7 +165,7 @@ def list_parts(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bucket:
+class TimeBucket:
     """Totals of one hour, day or week, by name; None is the sum of the other names."""
 
     start: datetime  # local time, without a time zone
@@ -173,7 +173,7 @@ class Bucket:
     cost: float | None
 
 
-def list_buckets(period: Period, by: str, names: Sequence[str]) -> list[Bucket]:
+def list_buckets(period: Period, by: str, names: Sequence[str]) -> list[TimeBucket]:
     """Return every bucket of the period, also those without calls."""
     rows = period.query(
         "SELECT bucket, CASE WHEN name = ANY (%(names)s) THEN name END, sum(tokens)::bigint,"  # noqa: S608
@@ -186,7 +186,7 @@ def list_buckets(period: Period, by: str, names: Sequence[str]) -> list[Bucket]:
         tokens.setdefault(start, {})[name] = size
         costs[start] = costs.get(start) if cost is None else (costs.get(start) or 0.0) + cost
     return [
-        Bucket(start=start, tokens=tokens.get(start, {}), cost=costs.get(start))
+        TimeBucket(start=start, tokens=tokens.get(start, {}), cost=costs.get(start))
         for start in period.bucket_starts()
     ]
 

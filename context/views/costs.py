@@ -22,9 +22,9 @@ from context.reports.call_report import SECTIONS
 from context.reports.costs import (
     DEFAULT_DAYS,
     SIZES,
-    Bucket,
     CostShare,
     Period,
+    TimeBucket,
     calculate_totals,
     count_sizes,
     list_buckets,
@@ -131,13 +131,13 @@ def _build_details(period: Period, by: str, tokens: int, number: str | None) -> 
     }
 
 
-def _labels(period: Period, buckets: Sequence[Bucket]) -> list[str]:
+def _labels(period: Period, buckets: Sequence[TimeBucket]) -> list[str]:
     form = "TIME_FORMAT" if period.bucket == "hour" else "MONTH_DAY_FORMAT"
     return [date_format(bucket.start, form) for bucket in buckets]
 
 
 def _build_tokens_chart(
-    period: Period, buckets: Sequence[Bucket], names: Sequence[str], by: str, *, others: bool
+    period: Period, buckets: Sequence[TimeBucket], names: Sequence[str], by: str, *, others: bool
 ) -> Chart:
     groups: list[str | None] = [*names, None] if others else [*names]
     series = [
@@ -156,7 +156,7 @@ def _build_tokens_chart(
     )
 
 
-def _build_cost_chart(period: Period, buckets: Sequence[Bucket]) -> Chart:
+def _build_cost_chart(period: Period, buckets: Sequence[TimeBucket]) -> Chart:
     costs = [bucket.cost for bucket in buckets]
     series = [Series(label=str(_("cost")), values=costs, colour=1)]
     return Chart(id="cost", title=str(_("Cost")), labels=_labels(period, buckets), series=series)
