@@ -10,7 +10,7 @@ from merge3 import Merge3
 from kmapp.web.diff import BoundedSequenceMatcher
 
 
-class Moved(StrEnum):
+class ChangedBy(StrEnum):
     """Who changed a field: nobody, one side or both."""
 
     NOBODY = "nobody"
@@ -30,17 +30,17 @@ class Field:
     mine: Any
 
     @property
-    def moved(self) -> Moved:
+    def moved(self) -> ChangedBy:
         if self.mine == self.theirs:
-            return Moved.NOBODY if self.mine == self.base else Moved.ALIKE
+            return ChangedBy.NOBODY if self.mine == self.base else ChangedBy.ALIKE
         if self.mine == self.base:
-            return Moved.THEM
-        return Moved.ME if self.theirs == self.base else Moved.BOTH
+            return ChangedBy.THEM
+        return ChangedBy.ME if self.theirs == self.base else ChangedBy.BOTH
 
     @property
     def offered(self) -> Any:
         """Return the value to edit next; a change made by one side only is retained."""
-        return self.theirs if self.moved == Moved.THEM else self.mine
+        return self.theirs if self.moved == ChangedBy.THEM else self.mine
 
 
 def diff_three_way(

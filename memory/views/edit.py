@@ -21,7 +21,7 @@ from kmapp.web.http import MAX_REASON_LENGTH, WebRequest
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_part
-from kmapp.web.three_way_merge import Moved, diff_three_way
+from kmapp.web.three_way_merge import ChangedBy, diff_three_way
 from memory.actions import review
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.entry_list import COLUMNS, Listing
@@ -101,7 +101,7 @@ def _render_conflict(
                 },
             }
             for each in fields
-            if each.moved != Moved.NOBODY
+            if each.moved != ChangedBy.NOBODY
         ],
         "latest": latest,
         "decided_by": list_actor_names([latest.actor])[latest.actor],

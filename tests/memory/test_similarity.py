@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmapp.web.three_way_merge import Moved, diff_three_way
+from kmapp.web.three_way_merge import ChangedBy, diff_three_way
 from memory.review.contradictions import find_contrast, remove_contrasted_values
 from memory.review.similarity import compare_texts, compute_closeness
 from memory.topics.neighbour_circle import HEIGHT, MAX_SPOTS, WIDTH, place_on_circle, shorten_name
@@ -93,16 +93,16 @@ def test_rare_words_weigh_more() -> None:
 @pytest.mark.parametrize(
     ("base", "theirs", "mine", "moved", "offered"),
     [
-        ("a", "a", "a", Moved.NOBODY, "a"),
-        ("a", "a", "b", Moved.ME, "b"),
-        ("a", "b", "a", Moved.THEM, "b"),
-        ("a", "b", "b", Moved.ALIKE, "b"),
-        ("a", "b", "c", Moved.BOTH, "c"),
-        ([], ["x"], [], Moved.THEM, ["x"]),
+        ("a", "a", "a", ChangedBy.NOBODY, "a"),
+        ("a", "a", "b", ChangedBy.ME, "b"),
+        ("a", "b", "a", ChangedBy.THEM, "b"),
+        ("a", "b", "b", ChangedBy.ALIKE, "b"),
+        ("a", "b", "c", ChangedBy.BOTH, "c"),
+        ([], ["x"], [], ChangedBy.THEM, ["x"]),
     ],
 )
 def test_three_way_diff(
-    base: object, theirs: object, mine: object, moved: Moved, offered: object
+    base: object, theirs: object, mine: object, moved: ChangedBy, offered: object
 ) -> None:
     [field] = diff_three_way(["f"], base={"f": base}, theirs={"f": theirs}, mine={"f": mine})
     assert (field.moved, field.offered) == (moved, offered)
