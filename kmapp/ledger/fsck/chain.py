@@ -15,7 +15,7 @@ from kmapp.ledger.fsck.hashing import (
     parse_jsonb,
 )
 from kmapp.ledger.fsck.snapshot import Snapshot
-from kmapp.ledger.fsck.tables import HISTORIES, History, get_object_type
+from kmapp.ledger.fsck.tables import HISTORIES, StateHistory, get_object_type
 
 _COMMITS_SQL = sql.SQL(
     "SELECT c.id::text, c.format, c.seq, c.parent_hash, c.commit_hash, c.actor, {time},"
@@ -138,7 +138,7 @@ def _check_states(
     snapshot: Snapshot,
     findings: Findings,
     chain: Chain,
-    history: tuple[str, History],
+    history: tuple[str, StateHistory],
     commits: Sequence[tuple[CommitRow, Any]],
 ) -> None:
     """Check that every state in a history is the one that its commit sealed."""
@@ -170,7 +170,7 @@ def _is_sealed_state(commit: CommitRow, change: Change, salt: bytes, row: Sequen
     return sealed and (event, actor, version) == (change["op"], commit.actor, state.get("version"))
 
 
-def _format_query(query: str, history: History) -> sql.Composed:
+def _format_query(query: str, history: StateHistory) -> sql.Composed:
     return sql.SQL(query).format(
         table=sql.Identifier(history.table), owner=sql.Identifier(history.owner)
     )

@@ -39,7 +39,7 @@ SEALED: dict[str, frozenset[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class StateHistory:
     """A table with every sealed state of the rows of another table, in the column `state`."""
 
     table: str
@@ -47,8 +47,8 @@ class History:
 
 
 HISTORIES = {
-    "memory_memoryentry": History("memory_memoryversion", "entry_id"),
-    "rules_rule": History("rules_ruleversion", "rule_id"),
+    "memory_memoryentry": StateHistory("memory_memoryversion", "entry_id"),
+    "rules_rule": StateHistory("rules_ruleversion", "rule_id"),
 }
 
 
