@@ -56,7 +56,7 @@ class RowSeal(NamedTuple):
     salt: bytes
 
     @classmethod
-    def parse(cls, text: str) -> "Seal":
+    def parse(cls, text: str) -> "RowSeal":
         """Return the seal that a statement wrote as the id of the commit and the salt in hex."""
         return cls(UUID(text[:ID_LENGTH]), bytes.fromhex(text[ID_LENGTH:]))
 

@@ -14,9 +14,8 @@ class JobOutcome:
     evidence: Mapping[str, str] = field(default_factory=dict)
 
 
-ResultFunction = Callable[
-    [UUID, Mapping[str, Any]], JobOutcome
-]  # by account and the event's payload
+# Of the account and the event's payload.
+ResultFunction = Callable[[UUID, Mapping[str, Any]], JobOutcome]
 _result_functions: dict[str, ResultFunction] = {}
 
 
