@@ -113,7 +113,7 @@ def deliver_with_vectors(account: Account, number: int) -> None:
             )
 
 
-def frequent_statements(account: Account) -> Iterator[query_plans.Statement]:
+def frequent_statements(account: Account) -> Iterator[query_plans.CapturedStatement]:
     """Yield the statements of search, citations and the pages of a source and a document."""
     queries.clear_query_caches()
     rng = np.random.default_rng(1)

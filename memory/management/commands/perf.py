@@ -149,7 +149,9 @@ class Command(BaseCommand):
         for name, table in slow:
             self.stderr.write(self.style.ERROR(f"{name} reads all of {table}"))
 
-    def _explain(self, account: Account, statement: query_plans.Statement) -> list[tuple[str, str]]:
+    def _explain(
+        self, account: Account, statement: query_plans.CapturedStatement
+    ) -> list[tuple[str, str]]:
         name = f"{account.slug}: {statement.name}"
         with acting(account):
             self._show(name, query_plans.explain(statement))
