@@ -31,7 +31,7 @@ from kmapp.runtime.embedded.embedded_server import make_runtime_dir
 from kmapp.runtime.embedded.embedding_server import EmbeddingServer
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.valkey import Valkey
-from kmapp.search import queries
+from kmapp.search import index_queries
 from kmapp.text import tokens
 from tests import makers, process_caches
 from tests.fake_provider import FakeProvider
@@ -154,7 +154,7 @@ def tokenizer() -> None:
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clear caches with expiry and stop their clock, so that query counts do not depend on time."""
     clear_model_cache()
-    queries.clear_query_caches()
+    index_queries.clear_query_caches()
     now = monotonic()
     monkeypatch.setattr("kmapp.in_process_caches.monotonic", lambda: now)
 

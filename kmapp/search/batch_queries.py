@@ -6,7 +6,7 @@ from uuid import UUID
 
 from kmapp.database.ids import IdText
 from kmapp.database.raw_sql import fetch_all
-from kmapp.search.queries import (
+from kmapp.search.index_queries import (
     AllowedObjects,
     Collection,
     QueryVector,

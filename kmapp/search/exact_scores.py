@@ -9,7 +9,7 @@ from typing import Any
 from kmapp.database.ids import IdText
 from kmapp.database.raw_sql import fetch_all
 from kmapp.search.id_arrays import IdArray
-from kmapp.search.queries import Collection, QueryVector
+from kmapp.search.index_queries import Collection, QueryVector
 from kmapp.search.word_queries import WeightedTerms, score_by_words
 
 

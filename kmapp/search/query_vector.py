@@ -13,7 +13,7 @@ from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.providers.query_cache import get_query_vector
 from kmapp.search.fusion import CosineScale
-from kmapp.search.queries import QueryVector
+from kmapp.search.index_queries import QueryVector
 
 
 def load_query_vector(

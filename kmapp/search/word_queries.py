@@ -13,6 +13,14 @@ from kmapp.database.ids import IdText
 from kmapp.database.raw_sql import binary_cursor, fetch_all
 from kmapp.search import bm25
 from kmapp.search.id_arrays import IdArray
+from kmapp.search.index_queries import (
+    AllowedObjects,
+    Collection,
+    compute_scan_limit,
+    count_allowed,
+    is_scan_faster,
+    load_statistics,
+)
 from kmapp.search.postings import (
     POSTING,
     Numbers,
@@ -22,14 +30,6 @@ from kmapp.search.postings import (
     keep_documents,
     match_documents,
     score_documents,
-)
-from kmapp.search.queries import (
-    AllowedObjects,
-    Collection,
-    compute_scan_limit,
-    count_allowed,
-    is_scan_faster,
-    load_statistics,
 )
 from kmapp.search.reader_groups import can_use_reader_groups, load_reader_group_numbers
 

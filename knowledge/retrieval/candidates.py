@@ -8,11 +8,11 @@ from uuid import UUID
 from django.db import connection
 
 from kmapp.database.ids import IdText
-from kmapp.search import queries
+from kmapp.search import index_queries
 from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.fusion import MAX_TRAIT_CHARACTERS, Candidate, Query
 from kmapp.search.id_arrays import IdArray
-from kmapp.search.queries import AllowedObjects, Collection, QueryVector
+from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector
 from kmapp.search.word_queries import find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
 from knowledge.retrieval.merge_adjacent import ChunkPosition
@@ -51,7 +51,7 @@ def load_signals(
     words = load_weighted_terms(collection, terms(text))
     by_words = find_best_by_words(collection, words, within=within, limit=MAX_CANDIDATES)
     nearest = (
-        queries.find_nearest(collection, meaning, within=within, limit=MAX_NEAREST)
+        index_queries.find_nearest(collection, meaning, within=within, limit=MAX_NEAREST)
         if meaning
         else {}
     )

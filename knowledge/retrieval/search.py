@@ -19,8 +19,8 @@ from kmapp.providers.active_models import active_model
 from kmapp.providers.rerank import is_configured
 from kmapp.search.fusion import rank_candidates
 from kmapp.search.id_arrays import IdArray
+from kmapp.search.index_queries import AllowedObjects, Collection, QueryVector, restrict_to_ids
 from kmapp.search.models import Vector
-from kmapp.search.queries import AllowedObjects, Collection, QueryVector, restrict_to_ids
 from kmapp.search.query_vector import build_cosine_scale, load_query_vector
 from kmapp.search.read_replica import run_on_replica
 from kmapp.search.reranking import FAILURE_CODE, compute_candidate_limit, rerank_results

@@ -26,7 +26,7 @@ from kmapp.database.raw_sql import binary_cursor
 from kmapp.providers.active_models import active_model
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.query_cache import get_query_vector
-from kmapp.search.queries import Collection, QueryVector
+from kmapp.search.index_queries import Collection, QueryVector
 from kmapp.search.reader_groups import find_nearest
 from memory.actions.entries import write_batch
 from memory.benchmarks.query_plans import CapturedStatement, capture_statements

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from kmapp.accounts.acting import acting
 from kmapp.search.calibration import MIN_CONFIDENCE
-from kmapp.search.queries import QueryVector
+from kmapp.search.index_queries import QueryVector
 from kmapp.search.query_vector import load_query_vector
 from kmapp.text import tokens
 from memory.models import MemoryEntry, MemorySettings

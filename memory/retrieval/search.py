@@ -22,7 +22,7 @@ from kmapp.search.calibration import (
 )
 from kmapp.search.fusion import RankedCandidate, rank_candidates, rank_with_weights
 from kmapp.search.id_arrays import IdArray
-from kmapp.search.queries import AllowedObjects, QueryVector
+from kmapp.search.index_queries import AllowedObjects, QueryVector
 from kmapp.search.query_vector import build_cosine_scale, load_query_vector
 from kmapp.search.read_replica import run_on_replica
 from kmapp.search.reranking import compute_candidate_limit, rerank_results
