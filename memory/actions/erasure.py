@@ -20,7 +20,7 @@ from kmapp.accounts.models import AccountQuerySet, SealedModel
 from kmapp.accounts.personal_data import count_personal_data, erase_copies, erase_personal_data
 from kmapp.accounts.redaction import redact_reason
 from kmapp.api.models import IdempotentRequest
-from kmapp.database.counts import count_querysets
+from kmapp.database.queryset_counts import count_querysets
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
