@@ -25,7 +25,7 @@ from kmapp.web.three_way_merge import ChangedBy, diff_three_way
 from memory.actions import review
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.entry_list import COLUMNS, Listing
-from memory.views.history import format_value
+from memory.views.entry_sections import format_value
 from memory.views.review_forms import ProposalForm, build_decision, undo_url
 
 TEMPLATE = "memory/entries/form.html"

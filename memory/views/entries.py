@@ -19,7 +19,7 @@ from memory.actions import erasure, review
 from memory.actions.review import Decision
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.review.evidence import list_warnings
-from memory.views import history
+from memory.views import entry_sections
 from memory.views.erasure import render_erased
 from memory.views.review_forms import build_decision, undo_url
 
@@ -77,12 +77,12 @@ def _rows(request: WebRequest) -> EntryQuerySet:
 
 def _render_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     account_id, pk = row.account_id, row.pk
-    compared = history.compare_versions(account_id, pk, request.GET)
+    compared = entry_sections.compare_versions(account_id, pk, request.GET)
     if request.htmx and compared:
         return render(request, f"{TEMPLATE}#compared", {"entry": row, "compared": compared})
-    steps, older = history.list_versions(account_id, pk)
-    ratings = history.list_ratings(account_id, pk)
-    edges = history.list_edges(account_id, pk)
+    steps, older = entry_sections.list_versions(account_id, pk)
+    ratings = entry_sections.list_ratings(account_id, pk)
+    edges = entry_sections.list_edges(account_id, pk)
     at = _parse_time(request.GET.get("at", ""))
     actors = [row.created_by, *(step["state"].actor for step in steps)]
     context = {
@@ -92,11 +92,11 @@ def _render_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
         "older": older,
         "ratings": ratings,
         "edges": edges,
-        "drawing": history.build_drawing(edges),
+        "drawing": entry_sections.build_drawing(edges),
         "compared": compared,
         "versions": [step["state"].version for step in steps],
         "at": at,
-        "then": history.find_state_at(row, at) if at else None,
+        "then": entry_sections.find_state_at(row, at) if at else None,
         "names": list_actor_names([*actors, *(rating.rater for rating in ratings)]),
     }
     return render(request, TEMPLATE, context)
