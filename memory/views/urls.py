@@ -4,8 +4,8 @@ from django.urls import path
 
 from memory.views import (
     bulk_review,
-    edit,
     entries,
+    entry_edit,
     entry_list,
     erasure,
     home_summary,
@@ -29,7 +29,7 @@ urlpatterns = [
     path("memory/erase/", erasure.erase, name="erase"),
     path("memory/forget/", bulk_review.forget_listed, name="forget_these"),
     path("memory/<uuid:pk>/", entries.entry, name="entry"),
-    path("memory/<uuid:pk>/edit/", edit.edit, name="edit"),
+    path("memory/<uuid:pk>/edit/", entry_edit.edit, name="edit"),
     path("memory/<uuid:pk>/pin/", entries.pin, name="pin"),
     path("memory/<uuid:pk>/unpin/", entries.unpin, name="unpin"),
     path("memory/<uuid:pk>/forget/", entries.forget, name="forget"),
