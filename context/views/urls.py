@@ -5,7 +5,7 @@ from django.urls import path
 from context.views import archives as pages
 from context.views import calls, comparisons, people, sessions, settings
 from context.views.costs import costs
-from context.views.variants import variants
+from context.views.variant_statistics import variants
 
 urlpatterns = [
     path("calls/", calls.calls, name="calls"),
