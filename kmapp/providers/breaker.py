@@ -81,7 +81,7 @@ class Breaker:
         return self._memory.state
 
     def is_idle(self) -> bool:
-        """Return whether it was unused for so long that an open circuit would admit a trial call."""
+        """Return whether it was unused for so long that an open circuit admits a trial call."""
         return monotonic() - self.used_at > max(IDLE_SECONDS, self._circuit.reset_timeout)
 
     @contextmanager
