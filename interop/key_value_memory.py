@@ -7,6 +7,7 @@ and keeps its client ID, so the next memory under the same key is the next gener
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
@@ -18,6 +19,7 @@ from interop.protocol_view import ProtocolView
 from kmapp.errors import Conflict
 
 MAX_GENERATIONS = 200  # client IDs that one native request can name
+CREATED_AT = "created_at"  # in the metadata of a memory that was put again after it had expired
 Memory = Mapping[str, Any]
 
 
@@ -35,10 +37,14 @@ class KeyedMemory:
         return find_current(self._generations())
 
     def put(self, memory: Mapping[str, Any], expires_at: Any = None) -> None:
-        """Update the memory, also an expired one, or store a new generation."""
+        """Update the memory, also an expired one, or store a new generation.
+
+        An expired one is used again, because the number of generations is limited.
+        """
         values, generations = {**memory, "expires_at": expires_at}, self._generations()
         active = _list_active(generations)
         if active:
+            values["metadata"] = {**memory["metadata"], **_describe_creation(active[0])}
             self.view.post_native("/v1/memory/update", {"id": active[0]["id"], **values})
         else:
             self._store(values, generations)
@@ -109,6 +115,24 @@ def find_current(generations: Sequence[Memory]) -> Memory | None:
     """Return the newest active generation unless it has expired: older ones were replaced."""
     newest = next(iter(_list_active(generations)), None)
     return newest if newest and is_current(newest, now()) else None
+
+
+def _describe_creation(memory: Memory) -> dict[str, str]:
+    """Return the metadata with which a memory is updated: when it is, or was, created again."""
+    moment = now()
+    if not is_current(memory, moment):
+        return {CREATED_AT: moment.isoformat()}
+    created_again = (memory["metadata"] or {}).get(CREATED_AT)
+    return {CREATED_AT: created_again} if isinstance(created_again, str) else {}
+
+
+def get_created_at(memory: Memory) -> Any:
+    """Return when a memory was created, or put again after it had expired."""
+    try:
+        created_again = datetime.fromisoformat(memory["metadata"][CREATED_AT])
+    except (LookupError, TypeError, ValueError):  # other clients can write metadata
+        return memory["created_at"]
+    return created_again if created_again.tzinfo else memory["created_at"]
 
 
 def is_current(memory: Memory, moment: Any) -> bool:

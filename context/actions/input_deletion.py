@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import Model
+from django.utils import timezone
 
 from context.actions.backfill_markers import backfill_markers
 from context.assembly.snippet_locks import SOURCE_MODELS
@@ -24,6 +25,8 @@ from context.models.settings import DEFAULT_INPUTS_DAYS
 from kmapp.accounts.acting import acting
 from kmapp.accounts.personal_data import register_erase_handler
 from kmapp.database.erasure_locks import lock_for_erasure
+from kmapp.database.ids import get_uuid7_time
+from kmapp.database.raw_sql import fetch_all
 from kmapp.database.response_timeout import extend_statement_timeout
 from kmapp.database.steady_clock import steady_time
 from kmapp.search.id_arrays import IdArray
@@ -42,6 +45,12 @@ WITH used AS (
   UNION ALL
   SELECT id, unnest(bodies) FROM context_contextsummary WHERE account_id = %(account)s)
 SELECT body FROM used GROUP BY body HAVING bool_and(holder = ANY (%(holders)s))
+"""
+# The ids are hashed, which `&&` would not do: it would compare each with each part of each call.
+FIND_RETRIEVED = """
+SELECT report_id FROM context_contextinput
+ WHERE account_id = %s AND created_at >= %s
+   AND EXISTS (SELECT FROM unnest(refs) AS ref WHERE ref = ANY (%s))
 """
 # Replaces the parts by a missing one, so that the call is not replayed as if it were complete, and
 # removes a summary, which may quote the parts.
@@ -68,6 +77,8 @@ UPDATE context_contextcostreport SET report = report || jsonb_build_object(
 MISSING_BODY = UUID(int=0)
 UUID_SHAPE = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 ONE_DAY = timedelta(days=1)
+MAX_CLOCK_ERROR = timedelta(days=2)  # between the hosts that created an object and used it
+BEFORE_ALL_CALLS = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def inputs_days(settings: ContextSettings) -> int:
@@ -135,13 +146,24 @@ def delete_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
 
 def _find_calls(account_id: UUID, ids: Sequence[UUID]) -> list[UUID]:
     """Return the calls whose inputs have content of these objects, also of their older versions."""
-    inputs = ContextInput.objects.of(account_id)
-    retrieved = inputs.filter(refs__overlap=[str(pk) for pk in ids])
+    if not ids:
+        return []
+    extend_statement_timeout(connection, FULL_SCAN)
+    refs = [str(pk) for pk in ids]
+    retrieved = fetch_all(FIND_RETRIEVED, [account_id, _find_first_use(ids), refs])
     # Inputs of older releases do not name documents, but their calls cite them, by an index.
     citations = ContextCitation.objects.of(account_id).filter(ref__any_of=IdArray(ids))
-    cited = inputs.filter(report__in=citations.values("report_id"))
-    both = (rows.values_list("report_id", flat=True) for rows in (retrieved, cited))
-    return sorted({pk for report_ids in both for pk in report_ids})
+    inputs = ContextInput.objects.of(account_id).filter(report__in=citations.values("report_id"))
+    cited = inputs.values_list("report_id", flat=True)
+    return sorted({*(pk for (pk,) in retrieved), *cited})
+
+
+def _find_first_use(ids: Sequence[UUID]) -> datetime:
+    """Return a time before which no call can have used these objects."""
+    times = [moment for pk in ids if (moment := get_uuid7_time(pk))]
+    if len(times) < len(ids) or min(times) > timezone.now():  # unknown, or a clock was wrong
+        return BEFORE_ALL_CALLS
+    return min(times) - MAX_CLOCK_ERROR
 
 
 def _remove_citations(account_id: UUID, ids: Sequence[UUID]) -> None:

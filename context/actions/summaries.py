@@ -1,6 +1,7 @@
 """Summaries of older turns, stored and reused. Memory receives the turns of each of them once."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 from uuid import UUID
 
 import structlog
@@ -18,6 +19,7 @@ from context.assembly.retrieval import flush_to_memory
 from context.assembly.stage_data import AssemblyRequest, Collected
 from context.models import ContextSummary
 from context.reports.body_digests import encode_json, salted_digest
+from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.errors import DomainError
 from kmapp.security.pii import redact
 from memory.actions.messages import MessageContext
@@ -61,28 +63,49 @@ def store_summary(
 ) -> dict[str, object]:
     """Store the summary, and hand the summarised messages to memory. Inside `acting`.
 
-    Return the decision about memory. Messages of an earlier summary were handed over with it. The
+    Return the decision about memory. Messages of another summary were handed over with it. The
     next call of a conversation sends its messages again: without a stored summary, they would be
     handed over again.
 
-    Call it before anything that locks the chain: a concurrent call with the same summary waits here
+    Call it before anything that locks the chain: a concurrent call of the conversation waits here
     until this one has handed over its messages.
     """
+    ids = request.within.ids()
     if not request.within.conversation_id:
         return {"action": "memory_flush", "skipped": "the call has no conversation_id"}
-    before = find_summary(request, collected.bodies, collected.call_input.language)
-    flushed_count = before.covers if before and before.flushed else 0
+    lock_until_commit("\x1f".join(["conversation", str(request.account_id), *ids.values()]))
     row = _create_summary(request, collected, summary)
     if row is None:
         reason = "another call of the conversation stored this summary"
         return {"action": "memory_flush", "skipped": reason}
-    messages = collected.call_input.messages[flushed_count : summary.covers]
-    decision = _flush_messages(request, messages)
-    if decision.get("messages"):
+    flushed_count = _count_flushed(request, row.bodies)
+    if flushed_count < summary.covers:
+        messages = collected.call_input.messages[flushed_count : summary.covers]
+        decision = _flush_messages(request, messages)
+    else:
+        reason = "another call of the conversation sent these messages to memory"
+        decision = {"action": "memory_flush", "skipped": reason}
+    if flushed_count == summary.covers or decision.get("messages"):
         row.flushed = True
         row.save(update_fields=["flushed"])
     enqueue_summaries(request.account_id, SUMMARISE_CONVERSATION, [row.pk])
     return decision
+
+
+def _count_flushed(request: AssemblyRequest, bodies: Sequence[UUID]) -> int:
+    """Return how many of the first messages were sent to memory with a summary.
+
+    It may be a longer one, or one in another language.
+    """
+    rows = ContextSummary.objects.of(request.account_id).filter(**request.within.ids())
+    flushed = rows.filter(flushed=True).order_by("-covers", "-created_at")
+    candidates = flushed.values_list("bodies", flat=True)[:MAX_CANDIDATES]
+    return max((_count_common_start(each, bodies) for each in candidates), default=0)
+
+
+def _count_common_start(first: Sequence[UUID], second: Sequence[UUID]) -> int:
+    pairs = zip(first, second, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _create_summary(

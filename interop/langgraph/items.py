@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interop.field_validation import field_error
+from interop.key_value_memory import get_created_at
 
 AGENT = "langgraph"
 MAX_LABELS = 20
@@ -102,7 +103,7 @@ def output_item(memory: Mapping[str, Any]) -> dict[str, Any]:
         "namespace": metadata["namespace"],
         "key": metadata["key"],
         "value": metadata["value"],
-        "created_at": memory["created_at"],
+        "created_at": get_created_at(memory),
         "updated_at": memory["updated_at"],
     }
     if "score" in memory:

@@ -10,7 +10,7 @@ from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
 from interop.field_validation import field_error
-from interop.key_value_memory import KeyedMemory, is_current
+from interop.key_value_memory import KeyedMemory, get_created_at, is_current
 from interop.langgraph.items import (
     AGENT,
     ItemId,
@@ -111,7 +111,8 @@ def list_items(view: ProtocolView, prefix: tuple[str, ...]) -> list[Mapping[str,
     body = {"filters": native_filters(prefix), "agent_id": AGENT, "status": "active"}
     memories = view.list_memories(body, MAX_SCANNED)[:MAX_SCANNED]
     moment = now()
-    return [each for each in memories if is_item(each) and is_current(each, moment)]
+    items = [each for each in memories if is_item(each) and is_current(each, moment)]
+    return sorted(items, key=get_created_at, reverse=True)
 
 
 def read_number(data: Mapping[str, Any], name: str, default: int, minimum: int) -> int:

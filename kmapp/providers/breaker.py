@@ -9,6 +9,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from math import ceil
+from time import monotonic
 from urllib.parse import urlsplit
 
 import pybreaker
@@ -20,6 +22,8 @@ from kmapp.providers.errors import BadVectors, CircuitOpen, ProviderError, Refus
 from kmapp.providers.metrics import CIRCUIT_OPEN
 
 log = structlog.get_logger()
+
+IDLE_SECONDS = 3600.0  # a breaker that was unused for longer is dropped
 
 
 class _StateListener(pybreaker.CircuitBreakerListener):
@@ -56,6 +60,8 @@ class Breaker:
         successes: int,
         is_shared: bool = True,
     ) -> None:
+        self.is_shared = is_shared
+        self.used_at = monotonic()
         self._memory = pybreaker.CircuitMemoryStorage(pybreaker.STATE_CLOSED)
         self._circuit = pybreaker.CircuitBreaker(
             name=endpoint,
@@ -73,6 +79,10 @@ class Breaker:
     def state(self) -> str:
         """Return "closed", "open" or "half-open"."""
         return self._memory.state
+
+    def is_idle(self) -> bool:
+        """Return whether it was unused for so long that an open circuit admits a trial call."""
+        return monotonic() - self.used_at > max(IDLE_SECONDS, self._circuit.reset_timeout)
 
     @contextmanager
     def guard(self) -> Iterator[None]:
@@ -107,9 +117,10 @@ class Breaker:
         left = self._circuit.reset_timeout
         if self._memory.opened_at:
             left -= (datetime.now(UTC) - self._memory.opened_at).total_seconds()
+        left = max(left, 1.0)
         return CircuitOpen(
-            f"{self._circuit.name} keeps failing and is not called for now.",
-            retry_after=max(left, 1.0),
+            f"{self._circuit.name} failed repeatedly. It is called again in {ceil(left)} s.",
+            retry_after=left,
         )
 
 
@@ -127,8 +138,10 @@ def get_breaker(base_url: str, *, is_shared: bool = True) -> Breaker:
     The metric and the cache have one state for all URLs of a host, so that a breaker of one account
     is not shared.
     """
-    if base_url not in _breakers:
-        _breakers.setdefault(
+    breaker = _breakers.get(base_url)
+    if breaker is None:
+        _drop_idle_breakers()
+        breaker = _breakers.setdefault(
             base_url,
             Breaker(
                 _parse_endpoint(base_url),
@@ -138,7 +151,17 @@ def get_breaker(base_url: str, *, is_shared: bool = True) -> Breaker:
                 is_shared=is_shared,
             ),
         )
-    return _breakers[base_url]
+    breaker.used_at = monotonic()
+    return breaker
+
+
+def _drop_idle_breakers() -> None:
+    """Remove unused breakers, because each account has its own and a process may serve many."""
+    for base_url, breaker in _breakers.copy().items():
+        if breaker.is_idle():
+            _breakers.pop(base_url, None)
+            if breaker.is_shared and breaker.state != pybreaker.STATE_CLOSED:
+                CIRCUIT_OPEN.labels(_parse_endpoint(base_url)).set(0)
 
 
 def _parse_endpoint(base_url: str) -> str:

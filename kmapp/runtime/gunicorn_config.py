@@ -3,12 +3,14 @@
 import gc
 import os
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from prometheus_client import multiprocess
 
 from kmapp.runtime import env, tracing
+from kmapp.runtime.metrics_files import delete_metrics_of_ended_processes
 from kmapp.runtime.readiness import announce_ready
 from kmapp.text import tokens
 
@@ -31,6 +33,15 @@ logconfig_dict = {
     "root": {"level": "INFO", "handlers": ["error_console"]},
     "loggers": {"gunicorn.error": {"level": "WARNING", "handlers": [], "propagate": True}},
 }
+
+
+def on_starting(_server: Any) -> None:
+    """Delete the metrics of ended processes, whose folder the systemd units preserve.
+
+    The supervisor does it when it starts, so that the counters go on when it replaces a process.
+    """
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ and not _descriptor:
+        delete_metrics_of_ended_processes(Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]))
 
 
 def when_ready(_server: Any) -> None:

@@ -266,7 +266,7 @@ def test_query_count(agent: Agent, max_queries: MaxQueries) -> None:
     assemble(agent, messages, sources=[], tools=TOOLS)
     with max_queries(25):
         assemble(agent, messages, sources=[], tools=TOOLS)
-    with max_queries(82):
+    with max_queries(83):
         assemble(agent, messages, tools=TOOLS)
 
 

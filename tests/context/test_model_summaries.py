@@ -205,6 +205,39 @@ def test_concurrent_calls_send_messages_to_memory_once(committed: str, acme: Acc
     assert makers.count(Extraction, acme) == makers.count(ContextSummary, acme) == 1
 
 
+@pytest.mark.parametrize("is_longer_first", [True, False])
+def test_concurrent_calls_of_different_length_send_messages_to_memory_once(
+    committed: str, acme: Account, *, is_longer_first: bool
+) -> None:
+    within = ArchiveScope(conversation_id="c1")
+    shorter, longer = (
+        prepare_call(
+            Request(
+                account_id=acme.pk,
+                actor=SYSTEM,
+                messages=talk(turns, characters=600),
+                within=within,
+                **SMALL,
+            )
+        )
+        for turns in (6, 7)
+    )
+    first, second = (longer, shorter) if is_longer_first else (shorter, longer)
+
+    def record_second() -> Recorded:
+        with acting(acme):
+            return store_call(second)
+
+    recorded = run_concurrently(acme, lambda: store_call(first), record_second)
+    [step] = [e for e in recorded.report["decisions"] if e["action"] == "memory_flush"]
+    if is_longer_first:
+        assert "sent these messages to memory" in step["skipped"]
+    else:
+        assert 1 <= step["messages"] <= 4  # of one turn
+    assert makers.count(Extraction, acme) == (1 if is_longer_first else 2)
+    assert makers.count(ContextSummary, acme, flushed=True) == 2
+
+
 def test_long_text_is_sampled_evenly() -> None:
     text = "".join(f"{at:06}" for at in range(100_000))
     some = take_excerpt(text)

@@ -1,6 +1,7 @@
 """Stored inputs of calls: digests, deduplication, retention and erasure with a user."""
 
-from uuid import uuid4
+from collections.abc import Callable
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection
@@ -24,6 +25,7 @@ from context.views.calls import citation_url
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.database.ids import uuid7
 from knowledge.actions.erasure import erase_document, erase_source
 from knowledge.actions.lore import create_lorebook
 from knowledge.actions.sources import NewSource
@@ -135,6 +137,29 @@ def test_inputs_of_cited_objects_are_found_by_an_index(agent: Agent, acme: Accou
             plan = "\n".join(row[0] for row in cursor.fetchall())
             assert "one_citation_per_call" in plan, sql
             assert "Seq Scan" not in plan, sql
+
+
+def test_inputs_are_read_from_the_creation_of_the_objects(agent: Agent, acme: Account) -> None:
+    with CaptureQueriesContext(connection) as queries, acting(acme):
+        delete_inputs(acme.pk, [uuid7()])
+    [statement] = [each["sql"] for each in queries if "unnest(refs)" in each["sql"]]
+    with acting(acme), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")  # as above
+        cursor.execute("EXPLAIN " + statement)
+        assert "inputs_by_age" in "\n".join(row[0] for row in cursor.fetchall())
+
+
+@pytest.mark.parametrize("other", [uuid7, uuid4], ids=["new_objects", "objects_of_any_age"])
+def test_input_of_a_text_left_out_of_its_call_is_erased_with_many(
+    agent: Agent, acme: Account, other: Callable[[], UUID]
+) -> None:
+    memory = agent.store("The kiln is by the pond.", user_id="u")
+    assemble(agent, [{"role": "user", "content": "Where is the kiln?"}], user_id="u")
+    with acting(acme):
+        assert ContextInput.objects.of(acme).exists()
+        ContextCitation.objects.of(acme).delete()  # as for a text that was left out of the call
+        delete_inputs(acme.pk, [UUID(memory), *(other() for _ in range(20))])
+        assert not ContextInput.objects.of(acme).exists()
 
 
 def test_report_keeps_only_ids_of_erased_objects(agent: Agent, acme: Account) -> None:

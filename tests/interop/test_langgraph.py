@@ -1,6 +1,7 @@
 """The store endpoints of LangGraph, with its SDK and with its published tests."""
 
 import re
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -102,6 +103,26 @@ def test_expiring_item_is_replaced_in_place(
     put_item(agent, "Tea forever.")
     assert get_item(agent) == "Tea forever."
     assert makers.get(MemoryEntry, acme).expires_at is None
+
+
+def test_item_put_again_after_its_expiry_is_new(agent: Client, acme: Account) -> None:
+    def get_created_at() -> datetime:
+        item = agent.get("/store/items", {"namespace": "users.ann", "key": "tea"}).json()
+        return datetime.fromisoformat(item["created_at"])
+
+    put_item(agent, "First.", ttl=5)
+    created_at = get_created_at()
+    put_item(agent, "Second.", ttl=5)
+    assert get_created_at() == created_at
+    makers.update(MemoryEntry, acme, {}, expires_at=timezone.now())
+    put_item(agent, "Third.", ttl=5)
+    created_again_at = get_created_at()
+    assert created_again_at > created_at
+    put_item(agent, "Fourth.")
+    assert get_created_at() == created_again_at
+    results = agent.post("/store/items/search", {"namespace_prefix": ["users"]}, "application/json")
+    [item] = results.json()["items"]
+    assert datetime.fromisoformat(item["created_at"]) == created_again_at
 
 
 def test_items_put_at_the_same_time_are_one_item(

@@ -81,7 +81,10 @@ def test_restore_recovers_rows_and_checkpoints(
     signed = settings.CHECKPOINT_FILE.read_bytes()
     settings.CHECKPOINT_FILE.unlink()  # a new machine
     use_database(empty_database)
-    assert "all as sealed" in run("restore", file)
+    output = run("restore", file)
+    assert "all as sealed" in output
+    assert "Repeat those that protect people and data" in output
+    assert "cannot be listed" in output
     assert settings.CHECKPOINT_FILE.read_bytes() == signed
     with acting(filled_account):
         rows = MemoryEntry.objects.of(filled_account)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 
 import pytest
 from django.test import Client
@@ -106,6 +107,7 @@ def test_open_circuit_reports_retry_after_and_metric() -> None:
     with fails(circuit, times=1), pytest.raises(CircuitOpen) as refusal, circuit.guard():
         pass
     assert 1 <= refusal.value.retry_after <= 30
+    assert "example:1 failed repeatedly. It is called again in " in refusal.value.message
     assert REGISTRY.get_sample_value("kmapp_provider_circuit_open", {"endpoint": "example:1"}) == 1
 
 
@@ -115,6 +117,21 @@ def test_own_errors_do_not_open_the_circuit() -> None:
         with pytest.raises(type(mistake)), circuit.guard():
             raise mistake
     assert circuit.state == "closed"
+
+
+def test_idle_breakers_are_dropped(embedder: OpenAIEmbedder) -> None:
+    idle, tripped, busy = (get_breaker(f"https://example/{name}") for name in "abc")
+    with fails(tripped, times=FAIL_MAX):
+        idle.used_at = tripped.used_at = monotonic() - WINDOW.total_seconds() - 1
+    get_breaker("https://example/d")
+    assert get_breaker("https://example/a") is idle  # not for long enough
+    assert get_breaker("https://example/b") is tripped
+    idle.used_at = tripped.used_at = monotonic() - breaker.IDLE_SECONDS - 1
+    get_breaker("https://example/e")
+    assert get_breaker("https://example/a") is not idle
+    assert get_breaker("https://example/b").state == "closed"
+    assert get_breaker("https://example/c") is busy
+    assert REGISTRY.get_sample_value("kmapp_provider_circuit_open", {"endpoint": "example"}) == 0
 
 
 @contextmanager

@@ -97,9 +97,9 @@ def _change_connections(setting: str, value: str) -> None:
             entry[setting] = value
 
 
-def run(name: str, **options: Any) -> str:
+def run(name: str, *words: Any, **options: Any) -> str:
     out = io.StringIO()
-    call_command(name, stdout=out, stderr=io.StringIO(), **options)
+    call_command(name, *map(str, words), stdout=out, stderr=io.StringIO(), **options)
     return out.getvalue()
 
 
@@ -158,6 +158,29 @@ def test_restores_a_moment(server: Postgres, pool: None) -> None:
     assert f"acme: API key test key (km_{key.prefix}_…): in use again, was revoked" in output
     with running(server):
         assert texts(account) == {"Tea at nine.", "Coffee at ten."}
+
+
+def test_restored_backup_is_compared_with_the_former_data(server: Postgres, tmp_path: Path) -> None:
+    account = makers.account("Acme")
+    makers.write(account, "Tea at nine.")
+    key, _secret = makers.key(account)
+    run("checkpoint")
+    file, former = tmp_path / "kmapp.zip", server.data.with_name("postgres.moved")
+    run("backup", file)
+    with acting(account):
+        revoke_key(key, actor=SYSTEM)
+    connections.close_all()
+    server.stop()
+    with pytest.raises(CommandError, match="is the folder to restore into"):
+        run("restore", file, former=server.data)
+    server.data.rename(former)
+    with pytest.raises(CommandError, match="is not a data folder"):
+        run("restore", file, former=server.data)
+    output = run("restore", file, former=former)
+    assert "all as sealed" in output
+    assert f"acme: API key test key (km_{key.prefix}_…): in use again, was revoked" in output
+    with running(server):
+        assert texts(account) == {"Tea at nine."}
 
 
 @pytest.mark.long

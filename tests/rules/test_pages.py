@@ -65,6 +65,11 @@ def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -
             assert reviewer.get(f"/rules/{path}").status_code == 200, path
 
 
+def test_gate_page_names_who_can_promote_past_it(reviewer: Client) -> None:
+    body = page(reviewer.get("/rules/gate/"))
+    assert "Only an admin or a key with the scope rules:override can promote a rule" in body
+
+
 def test_move_is_recorded_and_verified(reviewer: Client, acme: Account) -> None:
     target = rule(acme, "Moves")
     here = f"/rules/{target.pk}/"

@@ -35,13 +35,21 @@ are read-only until you accept it. Start kmapp, look at the data, then:
   {command} accept_ledger --all --reason "restored to an earlier time"
 """
 REPEAT = """
-Every change after this time is undone. Repeat those that protect people and data:
+Every change after the restored state is undone. Repeat those that protect people and data:
 
 - erasures of memories, documents, tool results and everything of a person; forgotten memories
 - revoked and rotated API keys, revoked invitations
 - removed members, changed roles, deactivated users
 - new passwords, removed second factors, disconnected logins, settings of company sign-in
 - deleted webhooks, disabled rules, archived accounts, changes at Settings → Policy"""
+NO_FORMER_FOLDER = """
+Which of these changes there were cannot be listed, because the data before the restore are not
+known. If their folder still exists, restore once more with --former FOLDER."""
+NO_FORMER_DATABASE = """
+Which of these changes there were cannot be listed, because only data of the embedded PostgreSQL can
+be compared, and DATABASE_URL names another server."""
+SAME = """
+The former data have the same users, members, keys, invitations and erasures."""
 SECOND = """
 If the original of this installation still runs, unset CHECKPOINT_PEER_URL and CHECKPOINT_COPY_FILE
 here before you start: the checkpoints of this one would make the original read-only."""
@@ -62,18 +70,52 @@ class Command(BaseCommand):
             metavar="TIME",
             help="such as 2026-11-25T14:30:00 (local time, or with an offset), or latest",
         )
+        parser.add_argument(
+            "--former",
+            metavar="FOLDER",
+            type=Path,
+            help=(
+                "data folder of the embedded PostgreSQL before the restore of FILE, to list what "
+                "must be repeated"
+            ),
+        )
 
-    def handle(self, *, file: Path | None, until: str | None, **_: Any) -> None:
+    def handle(
+        self, *, file: Path | None, until: str | None, former: Path | None, **_: Any
+    ) -> None:
         try:
+            if former is not None:
+                _check_former_folder(former, until)
             if until is not None:
                 self._recover(None if until == LATEST else parse_time(until))
             elif file is not None:
-                with stack.database_server():
-                    self._restore(file)
+                self._restore(file, former)
         except (BackupError, CannotStart) as reason:
             raise CommandError(str(reason)) from reason
 
-    def _restore(self, file: Path) -> None:
+    def _restore(self, file: Path, former: Path | None) -> None:
+        failure: CommandError | None = None
+        with stack.database_server():
+            self._load_backup(file)
+            restored = load_restored_state() if former else None
+            try:
+                call_command("fsck", stdout=self.stdout)
+            except CommandError as error:  # the ledger is usually older than its last checkpoint
+                failure = error
+            if former:
+                _close_connections()
+        if settings.CHECKPOINT_PEER_URL or settings.CHECKPOINT_COPY_FILE:
+            self.stdout.write(SECOND)
+        self.stdout.write(REPEAT)
+        if restored:
+            differences = _describe_differences(stack.build_postgres(), former, restored)
+            self.stdout.write(f"\n{differences}" if differences else SAME)
+        else:
+            self.stdout.write(NO_FORMER_DATABASE if env.text("DATABASE_URL") else NO_FORMER_FOLDER)
+        if failure:
+            raise failure
+
+    def _load_backup(self, file: Path) -> None:
         if stack.may_provision():
             call_command("provision", stdout=self.stderr)
         progress = Progress("Kilobytes read")
@@ -86,9 +128,6 @@ class Command(BaseCommand):
         if restore_checkpoints(file, checkpoints_path=settings.CHECKPOINT_FILE, keys_path=keys):
             self.stdout.write(f"Its checkpoints are in {settings.CHECKPOINT_FILE}.")
         call_command("migrate", database="owner", interactive=False, verbosity=0)
-        call_command("fsck", stdout=self.stdout)
-        if settings.CHECKPOINT_PEER_URL or settings.CHECKPOINT_COPY_FILE:
-            self.stdout.write(SECOND)
 
     def _recover(self, until: datetime | None) -> None:
         server = stack.build_postgres()
@@ -119,6 +158,18 @@ class Command(BaseCommand):
         differences = _describe_differences(server, former, restored)
         if older or differences:
             self.stdout.write("\n\n".join(filter(None, [REPEAT, differences])))
+
+
+def _check_former_folder(former: Path, until: str | None) -> None:
+    """Refuse a folder that cannot be compared, before anything is restored."""
+    if until is not None:
+        raise CommandError("--former is for FILE. --until compares with the data that it replaces.")
+    if env.text("DATABASE_URL"):
+        raise CommandError("--former compares data of the embedded PostgreSQL. Unset DATABASE_URL.")
+    if not (former / "PG_VERSION").exists():
+        raise CommandError(f"{former} is not a data folder of PostgreSQL.")
+    if former.resolve() == stack.build_postgres().data.resolve():
+        raise CommandError(f"{former} is the folder to restore into. Move it away first.")
 
 
 def _close_connections() -> None:
