@@ -10,6 +10,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from kmapp.errors import Invalid
+from kmapp.ledger.models import Note
 from kmapp.outbox.actions import deliver_due
 from kmapp.outbox.registry import PermanentFailure
 from rules.actions import backtests
@@ -220,6 +221,19 @@ def test_evidence_lists_changes_and_conflicts(agent: Client, acme: Account) -> N
             "latest_decision_id": str(last.decision.pk),
         }
     ]
+
+
+def test_text_with_the_outcome_is_redacted_and_its_digest_is_not(
+    agent: Client, acme: Account
+) -> None:
+    rated, digest = rule(acme, "Rated"), f"{'a' * 24}4111111111111111{'b' * 24}"
+    for text in ({"input_text": "Ask lin.xu@example.com."}, {"input_sha256": digest}):
+        body = {"outcome": "positive", **text}
+        answer = agent.post(f"/v1/rules/{rated.pk}/feedback", body, content_type=JSON)
+        assert answer.status_code == 201
+    notes = [note.input for note in makers.rows(Note, acme)]
+    assert {"Ask [email].", digest} <= {note for note in notes if isinstance(note, str)}
+    assert "lin.xu" not in str(notes)
 
 
 def test_repeated_selection_is_one_decision(agent: Client, acme: Account) -> None:
