@@ -90,6 +90,15 @@ def test_change_of_a_changed_row_is_refused(
             assert review.pin(makers.decision(entry)).pinned
 
 
+def test_repeated_store_does_not_return_a_changed_row(agent: Agent, intruder: Intruder) -> None:
+    for body in ({"text": TEXT, "client_id": "key", **OWNER}, {"text": f"{TEXT} Why?", **OWNER}):
+        pk = agent.post("memory/store", body, 201)["id"]
+        with edited(intruder, "memory_memoryentry", pk, "title = 'Sold'"):
+            refused = agent.post("memory/store", body, 409)
+            assert (refused["error"], refused["withheld"]) == ("withheld", 1)
+        assert agent.post("memory/store", body, 200)["id"] == pk
+
+
 def test_page_of_a_memory_shows_a_version_that_nobody_could_have_sealed(
     acme: Account, agent: Agent, intruder: Intruder, ada: User
 ) -> None:
