@@ -79,6 +79,17 @@ def test_countersignature_of_another_key_is_refused(
         peer.store(own_statements)
 
 
+def test_peer_that_countersigns_nothing_stores_nothing(
+    peer: Peer, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign_moved_heads()
+    own_statements = list(get_checkpoint_file().all().values())
+    for answer in ({}, {"checkpoints": []}, {"checkpoints": [own_statements[0].record()] * 9}):
+        monkeypatch.setattr(Peer, "_request", lambda *_args, answer=answer: answer)
+        with pytest.raises(CopyFailed, match="other statements"):
+            peer.store(own_statements)
+
+
 def test_answer_of_the_peer_is_not_our_own_checkpoint(
     peer: Peer, acme: Account, tmp_path: Path
 ) -> None:
