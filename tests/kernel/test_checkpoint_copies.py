@@ -13,6 +13,7 @@ from django.utils import timezone
 from prometheus_client import REGISTRY
 from pytest_django import Settings
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.accounts.scopes import Scope
@@ -24,6 +25,7 @@ from kmapp.ledger.checkpoints import sign_moved_heads
 from kmapp.ledger.copy_thread import CopyThread, load_copy_status, restore_lost_statements
 from kmapp.ledger.fsck import Findings
 from kmapp.ledger.fsck import checkpoints as fsck
+from kmapp.ledger.models import Commit
 from kmapp.ledger.signing import (
     Statement,
     append_statements,
@@ -201,13 +203,18 @@ def test_lost_checkpoints_come_back_from_the_copy(copy: FileCopy | Peer, acme: A
 
 
 def test_accepted_loss_is_not_undone_by_the_copy(tmp_path: Path, acme: Account) -> None:
+    makers.set_policy(acme, {"redact": ["email"]})
     copy = FileCopy(tmp_path / "copy.ndjson")
     later = Statement(account=acme.pk, seq=99, commit_hash="ab" * 32, created_at=timezone.now())
     key = load_signing_key(settings.CHECKPOINT_KEY_FILE)
     append_statements(settings.CHECKPOINT_FILE, [sign_statement(key, later)])
     CopyThread(copy).run_once()
     assert find_deviation(acme.pk) is not None
-    accept_loss(acme.pk, SYSTEM, reason="A drill.")
+    accept_loss(acme.pk, SYSTEM, reason="A drill. Write to ada@example.test.")
+    with acting(acme):
+        reason = Commit.objects.of(acme).select_related("note").latest("seq").note.reason
+    assert reason.startswith("A drill. Write to ")
+    assert "ada@example.test" not in reason
     makers.key(acme)
     sign_moved_heads()
     CopyThread(copy).run_once()
