@@ -117,6 +117,21 @@ def test_slow_backtest_is_failed(acme: Account, monkeypatch: pytest.MonkeyPatch)
     assert run.status == "failed"
 
 
+def test_unfinished_backtests_are_limited(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kmapp.outbox.background_evaluation.MAX_UNFINISHED", 2)
+    paths = [f"/v1/rules/{rule(acme, name).pk}/backtest" for name in ("one", "two", "three")]
+
+    def start(path: str) -> Any:
+        return agent.post(path, {}, content_type=JSON)
+
+    assert [start(path).status_code for path in paths] == [202, 202, 409]
+    assert start(paths[0]).json()["error"] == "too_many_runs"
+    deliver_due("default", seconds=30)
+    assert start(paths[2]).status_code == 202
+
+
 def test_invalid_rule_has_no_backtest(acme: Account) -> None:
     wrong = rule(acme, "wrong", then={"output": {"format": "xml"}})
     with acting(acme), pytest.raises(Invalid):
