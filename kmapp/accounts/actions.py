@@ -82,7 +82,8 @@ def remove_member(member: Membership, *, actor: Actor, reason: str = "") -> None
 def _lock_member(member: Membership, *, stays_admin: bool) -> Membership:
     """Return the current row of a member; raise Conflict if it is the last admin and stays none.
 
-    The admins are locked too, so that two of them cannot demote each other at once.
+    The admins are locked too, so that two of them cannot demote each other at once. Those whose
+    login is deactivated do not count.
     """
     admin = Membership.Role.ADMIN
     rows = Membership.objects.of(member.account_id).filter(Q(role=admin) | Q(pk=member.pk))
@@ -90,7 +91,8 @@ def _lock_member(member: Membership, *, stays_admin: bool) -> Membership:
     current = locked.pop(member.pk, None)
     if current is None:
         raise Conflict(_("This person is no longer a member."))
-    if current.role == admin and not stays_admin and not locked:
+    others = User.objects.filter(pk__in=[row.user_id for row in locked.values()], is_active=True)
+    if current.role == admin and not stays_admin and not others.exists():
         raise Conflict(
             _("This account needs at least one admin. Make another member an admin first.")
         )

@@ -124,6 +124,15 @@ def test_unknown_roles_and_changes_of_the_last_admin_are_refused(
     assert admin.post(f"/members/{own.pk}/role/", {"role": "reviewer"}).status_code == 409
 
 
+def test_deactivated_admin_is_not_another_admin(admin: Client, acme: Account, ada: User) -> None:
+    other = makers.member(acme, "second", role="admin")
+    own = makers.get(Membership, acme, user=ada)
+    for is_active, status in ((False, 409), (True, 302)):
+        User.objects.filter(pk=other.pk).update(is_active=is_active)
+        answer = admin.post(f"/members/{own.pk}/role/", {"role": "reviewer"})
+        assert answer.status_code == status
+
+
 def test_changes_of_a_member_use_the_current_row(acme: Account, ada: User, alice: User) -> None:
     with acting(acme):
         opened = Membership.objects.get(user=alice)  # as a page read it, before the changes
