@@ -86,7 +86,8 @@ def test_peer_that_countersigns_nothing_stores_nothing(
 ) -> None:
     sign_moved_heads()
     own_statements = list(get_checkpoint_file().all().values())
-    for answer in ({}, {"checkpoints": []}, {"checkpoints": [own_statements[0].record()] * 9}):
+    others: list[Any] = [[], [own_statements[0].record()] * (len(own_statements) + 1)]
+    for answer in (None, *({"checkpoints": records} for records in others)):
         monkeypatch.setattr(Peer, "_request", lambda *_args, answer=answer: answer)
         with pytest.raises(CopyFailed, match="other statements"):
             peer.store(own_statements)
