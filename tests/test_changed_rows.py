@@ -8,17 +8,18 @@ import pytest
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account
+from kmapp.accounts.models import Account, User
 from kmapp.errors import Conflict
 from memory.actions import review, tiers
 from memory.actions.retention import apply_retention
 from memory.api.extraction_results import load_extraction_outcome
-from memory.models import Extraction, MemoryEntry, MemorySettings
+from memory.models import Extraction, MemoryEntry, MemorySettings, MemoryVersion
 from memory.retrieval.access_counters import count_accesses
 from tests import makers
 from tests.agent import Agent
 from tests.kernel.fsck.tampering import Intruder
 from tests.sealed_reads import EDITS, assert_withheld, edited, read_bank
+from tests.web.pages import page
 
 pytestmark = pytest.mark.usefixtures("module_commits")
 
@@ -87,6 +88,31 @@ def test_change_of_a_changed_row_is_refused(
         makers.set_policy(acme, {"verify_on_read": False})
         with acting(acme):
             assert review.pin(makers.decision(entry)).pinned
+
+
+def test_repeated_store_does_not_return_a_changed_row(agent: Agent, intruder: Intruder) -> None:
+    for body in ({"text": TEXT, "client_id": "key", **OWNER}, {"text": f"{TEXT} Why?", **OWNER}):
+        pk = agent.post("memory/store", body, 201)["id"]
+        with edited(intruder, "memory_memoryentry", pk, "title = 'Sold'"):
+            refused = agent.post("memory/store", body, 409)
+            assert (refused["error"], refused["withheld"]) == ("withheld", 1)
+        assert agent.post("memory/store", body, 200)["id"] == pk
+
+
+def test_page_of_a_memory_shows_a_version_that_nobody_could_have_sealed(
+    acme: Account, agent: Agent, intruder: Intruder, ada: User
+) -> None:
+    pk = agent.store(TEXT, **OWNER)
+    [version] = makers.rows(MemoryVersion, acme, entry_id=pk)
+    admin = makers.signed_in(ada)
+    assert "Broken" not in page(admin.get(f"/memory/{pk}/"))
+    for edit in (
+        "state = state || '{\"importance\": 9007199254740993}'",  # not exact as a double
+        "actor = 'nobody'",
+    ):
+        with edited(intruder, "memory_memoryversion", version.pk, edit):
+            text = page(admin.get(f"/memory/{pk}/"))
+            assert "Broken" in text or "nobody" in text, edit
 
 
 def test_jobs_skip_changed_rows(

@@ -44,6 +44,7 @@ def start_comparison(
     account_id: UUID, actor: Actor, request: ComparisonRequest
 ) -> ContextComparison:
     """Create a comparison and enqueue it. Inside `acting`."""
+    ContextComparison.require_capacity(account_id)
     comparison = ContextComparison(
         id=uuid7(),
         account_id=account_id,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.text import slugify
@@ -62,31 +63,40 @@ def change_role(member: Membership, *, role: str, actor: Actor, reason: str = ""
 
     The open invitations of a former admin are revoked in the same commit.
     """
-    if role != Membership.Role.ADMIN:
-        _require_another_admin(member)
+    current = _lock_member(member, stays_admin=role == Membership.Role.ADMIN)
     with recording(member.account_id, actor, reason=reason) as commit:
         if role != Membership.Role.ADMIN:
             revoke_sent_invitations(member.user_id, commit)
-        member.role = role
-        commit.update(member, "role")
+        current.role = role
+        commit.update(current, "role")
 
 
 def remove_member(member: Membership, *, actor: Actor, reason: str = "") -> None:
     """Remove a member, and revoke the open invitations that they sent, in one commit."""
-    _require_another_admin(member)
+    current = _lock_member(member, stays_admin=False)
     with recording(member.account_id, actor, reason=reason) as commit:
         revoke_sent_invitations(member.user_id, commit)
-        commit.delete(member)
+        commit.delete(current)
 
 
-def _require_another_admin(member: Membership) -> None:
-    admins = Membership.objects.of(member.account_id).filter(role=Membership.Role.ADMIN)
-    # Locked, so that two admins cannot demote each other at once.
-    others = [row for row in admins.select_for_update() if row.pk != member.pk]
-    if member.role == Membership.Role.ADMIN and not others:
+def _lock_member(member: Membership, *, stays_admin: bool) -> Membership:
+    """Return the current row of a member; raise Conflict if it is the last admin and stays none.
+
+    The admins are locked too, so that two of them cannot demote each other at once. Those whose
+    login is deactivated do not count.
+    """
+    admin = Membership.Role.ADMIN
+    rows = Membership.objects.of(member.account_id).filter(Q(role=admin) | Q(pk=member.pk))
+    locked = {row.pk: row for row in rows.order_by("pk").select_for_update()}
+    current = locked.pop(member.pk, None)
+    if current is None:
+        raise Conflict(_("This person is no longer a member."))
+    others = User.objects.filter(pk__in=[row.user_id for row in locked.values()], is_active=True)
+    if current.role == admin and not stays_admin and not others.exists():
         raise Conflict(
             _("This account needs at least one admin. Make another member an admin first.")
         )
+    return current
 
 
 def issue_key(

@@ -41,12 +41,16 @@ def invite(*, account_id: UUID, email: str, role: str, language: str, actor: Act
 
 
 def renew_invitation(invitation: Invitation, *, actor: Actor) -> Invitation:
-    """Extend an open invitation by a week; the link of the earlier message stops working."""
+    """Extend an open invitation by a week; the link of the earlier message stops working.
+
+    It is of whoever sends it again, as its message says.
+    """
     with recording(invitation.account_id, actor) as commit:
         invitation = _lock_open(invitation)
         invitation.expires_at = timezone.now() + LIFETIME
         invitation.messages += 1
-        commit.update(invitation, "expires_at", "messages")
+        invitation.invited_by = str(actor)
+        commit.update(invitation, "expires_at", "messages", "invited_by")
     return invitation
 
 
@@ -69,12 +73,13 @@ def revoke_sent_invitations(user_id: UUID, commit: Recording) -> None:
 def accept_invitation(invitation: Invitation, user: User) -> None:
     """Make a person a member, in one commit with the end of the invitation. Inside `acting`.
 
-    Raise Conflict if the sender is no longer an admin: the invitation may have been written while
-    their other ones were revoked.
+    Raise Conflict if the sender is no longer an active admin: the invitation may have been written
+    while their other ones were revoked.
     """
     account_id = invitation.account_id
     # Locked before the invitation, as by those who change the role of the sender.
-    if not _may_invite(invitation, Membership.objects.of(account_id).select_for_update()):
+    members = Membership.objects.of(account_id).select_for_update(of=("self",))
+    if not _may_invite(invitation, members):
         raise Conflict(_("This invitation was already accepted or revoked."))
     with recording(account_id, Actor("user", user.pk)) as commit:
         invitation = _lock_open(invitation)
@@ -107,11 +112,12 @@ def find_invitation(token: str) -> tuple[Account, Invitation] | None:
 
 
 def _may_invite(invitation: Invitation, members: AccountQuerySet[Membership]) -> bool:
-    """Return whether the sender of an invitation is an admin, or no person."""
+    """Return whether the sender of an invitation is an active admin, or no person."""
     sender = Actor.parse(invitation.invited_by)
     if sender.kind != "user" or sender.id is None:
         return True
-    return members.filter(user_id=sender.id, role=Membership.Role.ADMIN).first() is not None
+    admins = members.filter(role=Membership.Role.ADMIN, user__is_active=True)
+    return admins.filter(user_id=sender.id).first() is not None
 
 
 def _lock_open(invitation: Invitation) -> Invitation:

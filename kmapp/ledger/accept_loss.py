@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, account_ids
+from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head
@@ -55,6 +56,7 @@ def _record_loss(
     facts = {"replaced": replaced._asdict(), "ends": last_seq}
     with acting(account_id):
         account = Account.objects.get(pk=account_id)
+        reason = redact_text(reason, account.redact)
         with recording(account_id, actor, input=facts, reason=reason, accepts_loss=True) as commit:
             commit.add(account, "ACCEPT")
     assert commit.commit is not None  # noqa: S101 - it was written

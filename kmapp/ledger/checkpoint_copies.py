@@ -88,9 +88,11 @@ class Peer:
     def store(self, statements: Sequence[Signed]) -> None:
         """Store the countersignatures next to the checkpoint file."""
         for start in range(0, len(statements), MAX_STATEMENTS):
-            records = [each.record() for each in statements[start : start + MAX_STATEMENTS]]
-            answer = self._request("POST", {"checkpoints": records})
+            part = statements[start : start + MAX_STATEMENTS]
+            answer = self._request("POST", {"checkpoints": [each.record() for each in part]})
             countersigned = parse_records(answer)
+            if [each.statement for each in countersigned] != [each.statement for each in part]:
+                raise CopyFailed("The peer returned other statements than it was sent.")
             self._verify(countersigned)
             path = settings.CHECKPOINT_FILE.with_name("countersigned.ndjson")
             with lock_for_signing(path):

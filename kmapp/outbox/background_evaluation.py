@@ -5,9 +5,13 @@ from uuid import UUID
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned
+from kmapp.errors import Conflict
+
+MAX_UNFINISHED = 20  # evaluations of one kind in an account, because all accounts share the workers
 
 
 class BackgroundEvaluation(AccountOwned):
@@ -33,6 +37,18 @@ class BackgroundEvaluation(AccountOwned):
     @property
     def is_unfinished(self) -> bool:
         return self.status in (self.Status.PENDING, self.Status.RUNNING)
+
+    @classmethod
+    def require_capacity(cls, account_id: UUID) -> None:
+        """Raise Conflict if too many evaluations of the account wait already. Inside `acting`."""
+        statuses = (cls.Status.PENDING, cls.Status.RUNNING)
+        rows = cls._default_manager.filter(account_id=account_id, status__in=statuses)
+        if rows[:MAX_UNFINISHED].count() == MAX_UNFINISHED:
+            raise Conflict(
+                gettext("Too many runs are unfinished. Wait until one of them is done."),
+                code="too_many_runs",
+                details={"limit": MAX_UNFINISHED},
+            )
 
     def store(self, **values: Any) -> None:
         for name, value in values.items():

@@ -11,8 +11,12 @@ from kmapp.accounts.models import ApiKey, User
 
 
 def list_actor_names(actors: Iterable[str]) -> dict[str, str]:
-    """Return the display name of each actor, with two queries in all. Inside `acting`."""
-    parsed = {word: Actor.parse(word) for word in set(actors)}
+    """Return the display name of each actor, with two queries in all. Inside `acting`.
+
+    A text that names no actor, which only an edit of the database can leave, is its own name.
+    """
+    words = set(actors)
+    parsed = {word: actor for word in words if (actor := _parse_actor(word))}
     people = _list_ids(parsed, "user")
     keys = _list_ids(parsed, "key")
     account_id = current_account_id()
@@ -22,7 +26,15 @@ def list_actor_names(actors: Iterable[str]) -> dict[str, str]:
         if account_id
         else {}
     )
-    return {word: _display_name(actor, users, key_names) for word, actor in parsed.items()}
+    names = {word: _display_name(actor, users, key_names) for word, actor in parsed.items()}
+    return {word: names.get(word, word) for word in words}
+
+
+def _parse_actor(word: str) -> Actor | None:
+    try:
+        return Actor.parse(word)
+    except ValueError:
+        return None
 
 
 def _list_ids(parsed: dict[str, Actor], kind: str) -> list[UUID]:

@@ -85,6 +85,7 @@ def _written_before(
         scope__in={scope for scope, _ in names}, client_id__in={name for _, name in names if name}
     )
     rows = MemoryEntry.objects.of(account_id).filter(Q(pk__in=keys) | named)
+    rows = rows.with_verify_on_read(account_id)
     requested_ids = set(keys)
     matches = {
         row.pk if row.pk in requested_ids else names.get((row.scope, row.client_id or "")): row
@@ -119,7 +120,8 @@ def find_identical(
     # Proposals of other keys must not be revealed.
     visible = rows.current() | rows.filter(status=Status.PROPOSED, created_by=str(actor))
     matches = {}
-    for row in visible.order_by("-pk"):  # the oldest one wins, so that the result is stable
+    ordered = visible.with_verify_on_read(settings.account_id).order_by("-pk")
+    for row in ordered:  # the oldest one wins, so that the result is stable
         key, text = nameless[row.written_sha256]
         if row.content == text:  # unchanged since
             matches[key] = row

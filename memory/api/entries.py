@@ -14,8 +14,9 @@ from kmapp.api.permissions import require_scope
 from kmapp.api.serializers import present
 from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
-from kmapp.errors import Invalid
+from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.batch_nodes import ForeignNode, list_required_scopes
+from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.providers.active_models import active_model
 from memory.actions import review
 from memory.actions.entries import WriteResult, needs_review, propose_update, write_batch
@@ -147,6 +148,12 @@ class Store(AgentView):
         with acting(self.account):
             written = self._write(batch)
             [entry] = written.entries
+            if not written.created_ids and not withhold_mismatches(self.account, [entry]):
+                raise Conflict(
+                    "This text is stored already, as a memory that differs from the ledger and is"
+                    " withheld.",
+                    code="withheld",
+                )
             output = serialize.serialize_stored_entry(
                 entry,
                 again=not written.created_ids and not draft.client_id and not draft.id,

@@ -39,6 +39,7 @@ def create_backtest(
     """Enqueue a backtest. Use inside `acting`."""
     rule = get_rule(account_id, rule_id)
     validate_rule(build_draft(rule))
+    RuleBacktest.require_capacity(account_id)
     backtest = RuleBacktest(
         id=uuid7(),
         account_id=account_id,

@@ -1,12 +1,15 @@
 """Dry run of a rule on a pasted context."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from kmapp.errors import Invalid
 from rules.actions.decisions import load_feedback_counts
 from rules.actions.rules import DESCRIPTION_FIELDS, RULE_FIELDS
 from rules.editing.rendering import ConditionLine, render_condition
@@ -14,8 +17,11 @@ from rules.editing.rule_input import NewRule
 from rules.evaluation.compiled_rules import build_definition, load_rules
 from rules.evaluation.conditions import compile_condition
 from rules.evaluation.matching import CompiledRule, RuleSet, RuleViewer, compile_rule
+from rules.evaluation.time_limit import TooSlow, limit_time
 from rules.evaluation.tool_selection import SelectionRequest, build_effect, build_policy
 from rules.models import Rule
+
+MAX_SECONDS = 5.0  # processor time of one dry run, for which a person waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +40,23 @@ class DryRun:
         return self.before != self.after
 
 
+@contextmanager
+def _limit_dry_run_time() -> Iterator[None]:
+    try:
+        with limit_time(MAX_SECONDS):
+            yield
+    except TooSlow as error:
+        raise Invalid(_("The conditions take too long for this context.")) from error
+
+
+@_limit_dry_run_time()
 def dry_run(
     account_id: UUID, draft: NewRule, context: Any, candidates: Sequence[str], lineage: UUID | None
 ) -> DryRun:
-    """Try a draft as if it were active instead of its active edition. Use inside `acting`."""
+    """Try a draft as if it were active instead of its active edition. Use inside `acting`.
+
+    Raise Invalid if its conditions take too long.
+    """
     rules, key = load_rules(account_id), uuid4()
     columns = {name: getattr(draft, name) for name in (*DESCRIPTION_FIELDS, *RULE_FIELDS)}
     ids = {"id": key, "commit_id": key, "lineage": lineage or key}

@@ -1,5 +1,6 @@
 """Feedback on decisions, counted once per outcome, and on rules."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ OUTCOME_COLUMNS = {
     Outcome.NEGATIVE: "negative",
     Outcome.VERY_NEGATIVE: "negative",
 }
+DIGEST = re.compile("[0-9a-f]{64}")  # in place of the text with the outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +96,8 @@ def _record_once(
     duplicate = existing_rows.first()
     fresh = duplicate is None
     if duplicate is None:
-        with recording(verdict.account_id, verdict.actor, input=verdict.input or None) as commit:
+        stored_input = _redact_input(verdict) or None
+        with recording(verdict.account_id, verdict.actor, input=stored_input) as commit:
             new_feedback.commit_id = commit.id
             RuleFeedback.objects.bulk_create([new_feedback], ignore_conflicts=True)
             duplicate = existing_rows.get()
@@ -106,6 +109,13 @@ def _record_once(
     return FeedbackResult(
         feedback=duplicate, commit=commits.get(pk=duplicate.commit_id), fresh=fresh
     )
+
+
+def _redact_input(verdict: ReportedOutcome) -> str:
+    """Return the text with the outcome as the ledger stores it. A digest stays unchanged."""
+    if not verdict.input or DIGEST.fullmatch(verdict.input):
+        return verdict.input
+    return redact_text(verdict.input, Account.objects.get(pk=verdict.account_id).redact)
 
 
 def _build_feedback(verdict: ReportedOutcome, rules: Sequence[UUID]) -> RuleFeedback:

@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from kmapp.errors import DomainError
+from kmapp.errors import DomainError, Invalid
 from kmapp.web.http import WebRequest, get_row_or_404, parse_row_number, uuid_or_404
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
@@ -113,8 +113,12 @@ def _build_context(
     context: dict[str, Any] = {"rule": rule, "editor": editor, "form": form, **render_rule(draft)}
     if editor.context is not None and not editor.issues:
         lineage = rule.lineage if rule else None
-        result = dry_run(request.account_id, draft, editor.context, editor.candidates, lineage)
-        context["dry_run"] = result
+        try:
+            context["dry_run"] = dry_run(
+                request.account_id, draft, editor.context, editor.candidates, lineage
+            )
+        except Invalid as error:
+            context["editor"] = replace(editor, context_issue=error.message)
     return context
 
 

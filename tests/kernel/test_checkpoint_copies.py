@@ -13,6 +13,7 @@ from django.utils import timezone
 from prometheus_client import REGISTRY
 from pytest_django import Settings
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.accounts.scopes import Scope
@@ -28,6 +29,7 @@ from kmapp.ledger.checkpoint_status import find_deviation, list_deviations
 from kmapp.ledger.checkpoints import sign_moved_heads
 from kmapp.ledger.fsck import Findings
 from kmapp.ledger.fsck import checkpoints as fsck
+from kmapp.ledger.models import Commit
 from kmapp.ledger.signing import (
     Statement,
     append_statements,
@@ -81,6 +83,18 @@ def test_countersignature_of_another_key_is_refused(
     settings.CHECKPOINT_PEER_PUBLIC_KEYS = str(get_public_keys_path(tmp_path / "other"))
     with pytest.raises(CopyFailed, match="not of the peer's key"):
         peer.store(own_statements)
+
+
+def test_peer_that_countersigns_nothing_stores_nothing(
+    peer: Peer, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign_moved_heads()
+    own_statements = list(get_checkpoint_file().all().values())
+    others: list[Any] = [[], [own_statements[0].record()] * (len(own_statements) + 1)]
+    for answer in (None, *({"checkpoints": records} for records in others)):
+        monkeypatch.setattr(Peer, "_request", lambda *_args, answer=answer: answer)
+        with pytest.raises(CopyFailed, match="other statements"):
+            peer.store(own_statements)
 
 
 def test_answer_of_the_peer_is_not_our_own_checkpoint(
@@ -194,13 +208,18 @@ def test_lost_checkpoints_come_back_from_the_copy(copy: FileCopy | Peer, acme: A
 
 
 def test_accepted_loss_is_not_undone_by_the_copy(tmp_path: Path, acme: Account) -> None:
+    makers.set_policy(acme, {"redact": ["email"]})
     copy = FileCopy(tmp_path / "copy.ndjson")
     later = Statement(account=acme.pk, seq=99, commit_hash="ab" * 32, created_at=timezone.now())
     key = load_signing_key(settings.CHECKPOINT_KEY_FILE)
     append_statements(settings.CHECKPOINT_FILE, [sign_statement(key, later)])
     CopyThread(copy).run_once()
     assert find_deviation(acme.pk) is not None
-    accept_loss(acme.pk, SYSTEM, reason="A drill.")
+    accept_loss(acme.pk, SYSTEM, reason="A drill. Write to ada@example.test.")
+    with acting(acme):
+        reason = Commit.objects.of(acme).select_related("note").latest("seq").note.reason
+    assert reason.startswith("A drill. Write to ")
+    assert "ada@example.test" not in reason
     makers.key(acme)
     sign_moved_heads()
     CopyThread(copy).run_once()

@@ -29,6 +29,14 @@ def test_rejects_malformed_and_unlisted_urls(url: str) -> None:
         assert translate_failure(str(refused.value)) != str(refused.value)
 
 
+@pytest.mark.parametrize("host", ["a" * 64, f"{'a' * 64}.test", f"tea.{'a' * 64}", "1..2", ".."])
+def test_rejects_hosts_that_no_resolver_can_look_up(host: str) -> None:
+    with pytest.raises(CannotReach):
+        validate_address(f"http://{host}/", AllowedSites.of(["*"], [f"{host}:80"]))
+    longest = f"http://{'a' * 63}.test/"
+    assert validate_address(longest, AllowedSites.of(["*"], [])) == longest
+
+
 def test_urls_are_normalised() -> None:
     allowed = AllowedSites.of(["Tea.test"], ["wiki.test:8080"])
     assert validate_address("HTTP://TEA.test./a b/茶?q=é#c", allowed) == (

@@ -161,6 +161,16 @@ def test_dry_run_shows_match_and_result(reviewer: Client, acme: Account) -> None
     assert "Invalid JSON" in check(reviewer, submission(**{**trial, "context": "{"}))
 
 
+def test_slow_dry_run_ends_with_a_message(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule(acme, "Tags", "active", when={"tags": ["a"]}, then={"tool": {"prefer": ["refund"]}})
+    trial = submission(context='{"intent": "refund", "tags": ["a"]}')
+    assert "The rule applies." in check(reviewer, trial)
+    monkeypatch.setattr("rules.actions.dry_run.MAX_SECONDS", -1.0)
+    assert "The conditions take too long for this context." in check(reviewer, trial)
+
+
 def test_active_rule_is_edited_as_a_new_edition(reviewer: Client, acme: Account) -> None:
     live = rule(acme, "Refunds", "active", when=RULE["if"], then=RULE["then"])
     here = f"/rules/{live.pk}/edit/"

@@ -10,6 +10,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from kmapp.errors import Invalid
+from kmapp.ledger.models import Note
 from kmapp.outbox.actions import deliver_due
 from kmapp.outbox.registry import PermanentFailure
 from rules.actions import backtests
@@ -116,6 +117,21 @@ def test_slow_backtest_is_failed(acme: Account, monkeypatch: pytest.MonkeyPatch)
     assert run.status == "failed"
 
 
+def test_unfinished_backtests_are_limited(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kmapp.outbox.background_evaluation.MAX_UNFINISHED", 2)
+    paths = [f"/v1/rules/{rule(acme, name).pk}/backtest" for name in ("one", "two", "three")]
+
+    def start(path: str) -> Any:
+        return agent.post(path, {}, content_type=JSON)
+
+    assert [start(path).status_code for path in paths] == [202, 202, 409]
+    assert start(paths[0]).json()["error"] == "too_many_runs"
+    deliver_due("default", seconds=30)
+    assert start(paths[2]).status_code == 202
+
+
 def test_invalid_rule_has_no_backtest(acme: Account) -> None:
     wrong = rule(acme, "wrong", then={"output": {"format": "xml"}})
     with acting(acme), pytest.raises(Invalid):
@@ -220,6 +236,19 @@ def test_evidence_lists_changes_and_conflicts(agent: Client, acme: Account) -> N
             "latest_decision_id": str(last.decision.pk),
         }
     ]
+
+
+def test_text_with_the_outcome_is_redacted_and_its_digest_is_not(
+    agent: Client, acme: Account
+) -> None:
+    rated, digest = rule(acme, "Rated"), f"{'a' * 24}4111111111111111{'b' * 24}"
+    for text in ({"input_text": "Ask lin.xu@example.com."}, {"input_sha256": digest}):
+        body = {"outcome": "positive", **text}
+        answer = agent.post(f"/v1/rules/{rated.pk}/feedback", body, content_type=JSON)
+        assert answer.status_code == 201
+    notes = [note.input for note in makers.rows(Note, acme)]
+    assert {"Ask [email].", digest} <= {note for note in notes if isinstance(note, str)}
+    assert "lin.xu" not in str(notes)
 
 
 def test_repeated_selection_is_one_decision(agent: Client, acme: Account) -> None:

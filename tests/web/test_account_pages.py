@@ -2,15 +2,17 @@
 
 import re
 
+import pytest
 from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actions import add_member
+from kmapp.accounts.actions import add_member, change_role, remove_member
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, Membership, User
+from kmapp.errors import Conflict
 from kmapp.ledger.models import Commit
 from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery
@@ -120,6 +122,39 @@ def test_unknown_roles_and_changes_of_the_last_admin_are_refused(
     own = makers.get(Membership, acme, user=ada)
     assert admin.post(f"/members/{own.pk}/remove/").status_code == 409
     assert admin.post(f"/members/{own.pk}/role/", {"role": "reviewer"}).status_code == 409
+
+
+def test_deactivated_admin_is_not_another_admin(admin: Client, acme: Account, ada: User) -> None:
+    other = makers.member(acme, "second", role="admin")
+    own = makers.get(Membership, acme, user=ada)
+    for is_active, status in ((False, 409), (True, 302)):
+        User.objects.filter(pk=other.pk).update(is_active=is_active)
+        answer = admin.post(f"/members/{own.pk}/role/", {"role": "reviewer"})
+        assert answer.status_code == status
+
+
+def test_changes_of_a_member_use_the_current_row(acme: Account, ada: User, alice: User) -> None:
+    with acting(acme):
+        opened = Membership.objects.get(user=alice)  # as a page read it, before the changes
+        change_role(Membership.objects.get(user=alice), role="admin", actor=SYSTEM)
+        change_role(Membership.objects.get(user=ada), role="editor", actor=SYSTEM)
+        for refused in ("viewer", None):
+            with pytest.raises(Conflict, match="at least one admin"):
+                _change_or_remove(opened, refused)
+        change_role(Membership.objects.get(user=ada), role="admin", actor=SYSTEM)
+        remove_member(Membership.objects.get(user=alice), actor=SYSTEM)
+        commits = Commit.objects.of(acme).count()
+        for late in ("admin", "viewer", None):
+            with pytest.raises(Conflict, match="no longer a member"):
+                _change_or_remove(opened, late)
+        assert Commit.objects.of(acme).count() == commits
+
+
+def _change_or_remove(member: Membership, role: str | None) -> None:
+    if role:
+        change_role(member, role=role, actor=SYSTEM)
+    else:
+        remove_member(member, actor=SYSTEM)
 
 
 def test_removal_of_a_member_can_be_undone(admin: Client, acme: Account, alice: User) -> None:

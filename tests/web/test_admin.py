@@ -147,6 +147,7 @@ def test_new_user_becomes_a_reviewer(superuser: Client, acme: Account) -> None:
         member = Membership.objects.of(acme).get(user__username="nia")
         assert member.role == "reviewer"
         assert Commit.objects.of(acme).get(pk=member.commit_id).actor.startswith("user:")
+    assert User.objects.get(username="nia").has_initial_password, "staff chose it"
 
 
 @pytest.mark.usefixtures("committed")

@@ -6,6 +6,9 @@ from html import unescape
 import pytest
 from django.test import Client
 
+from kmapp.accounts.actions import remove_member
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.company_sign_in.actions import disconnect_removed
 from kmapp.accounts.company_sign_in.models import CompanyIdentity, CompanySignIn
 from kmapp.accounts.company_sign_in.saml import parse_certificate
 from kmapp.accounts.models import Account, Membership, User
@@ -73,6 +76,20 @@ def test_a_removed_member_does_not_return_through_the_provider(
     assert noor.get("/memory/").status_code == 403
     assert company.sign_in(Client(), "noor").status_code == 403
     assert not makers.rows(Membership, acme, user=member.user)
+
+
+def test_a_member_removed_during_a_sign_in_does_not_return(
+    company: IdentityProvider, noor: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def remove_meanwhile(person: User) -> bool:
+        """Remove the person after their identity was read, and before their membership is."""
+        for member in Membership.objects.of(acme).filter(user=person):
+            remove_member(member, actor=SYSTEM)
+            disconnect_removed(acme.pk, person, actor=SYSTEM)
+        return False
+
+    monkeypatch.setattr(User, "manages_installation", property(remove_meanwhile))
+    assert company.sign_in(Client(), "noor").status_code == 403
 
 
 def test_another_issuer_needs_its_own_secret(company: IdentityProvider, admin: Client) -> None:

@@ -199,6 +199,20 @@ def test_invitation_of_a_former_admin_that_was_not_revoked_does_not_work(
     assert Client().get(link).status_code == 200
 
 
+def test_invitation_of_a_deactivated_admin_works_only_if_another_one_resends_it(
+    admin: Client, acme: Account, ada: User, alice: User
+) -> None:
+    other = makers.signed_in(makers.member(acme, "second", role="admin"))
+    link = invite(admin, role="admin")
+    row = makers.get(Invitation, acme)
+    User.objects.filter(pk=ada.pk).update(is_active=False)
+    assert is_void(link)
+    with acting(acme), pytest.raises(Conflict):
+        accept_invitation(row, alice)
+    assert other.post(f"/members/invitations/{row.pk}/resend/").status_code == 302
+    assert "Join Acme" in html(Client().get(read_link()))
+
+
 def test_messages_of_an_account_are_limited(admin: Client, settings: Any) -> None:
     settings.THROTTLES = settings.THROTTLES | {"invitation": 1}
     invite(admin)

@@ -154,6 +154,7 @@ def _apply_role(sign_in: CompanySignIn, user: User, role: Role | None) -> None:
     member = Membership.objects.of(account_id).filter(user=user).first()
     if member is None:
         if role:
+            _require_identity(sign_in, user)
             add_member(account_id=account_id, user=user, role=role, actor=SYSTEM, reason=REASON)
     elif member.role != role:
         try:
@@ -162,4 +163,11 @@ def _apply_role(sign_in: CompanySignIn, user: User, role: Role | None) -> None:
             else:
                 remove_member(member, actor=SYSTEM, reason=REASON)
         except Conflict:
-            log.warning("last_admin_kept", account=str(account_id), user=str(user.pk))
+            log.warning("role_kept", account=str(account_id), user=str(user.pk))
+
+
+def _require_identity(sign_in: CompanySignIn, user: User) -> None:
+    """Refuse a person whom an admin has removed, with the identity, since it was read."""
+    rows = CompanyIdentity.objects.of(sign_in.account_id).filter(sign_in=sign_in, user=user)
+    if rows.select_for_update().first() is None:
+        raise SignInRefused(Reason.NOT_CONNECTED)

@@ -23,7 +23,8 @@ PRIVATE_NETWORKS = tuple(
         *("fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"),  # local, multicast
     )
 )
-_NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f:.]+")
+_LABEL = r"[a-z0-9_-]{1,63}"  # the resolver raises UnicodeError for others
+_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*|[0-9a-f.]*:[0-9a-f:.]*")
 _UNQUOTED = "!#$%&'()*+,/:;=?@[]~"  # all other characters of an address are quoted
 UNREADABLE = "Enter an http:// or https:// URL."
 SITE_NOT_ALLOWED = "This site is not on the list of allowed sites."

@@ -91,6 +91,8 @@ class UserAdmin(StockUserAdmin):
     def save_model(
         self, request: HttpRequest, obj: User, form: "ModelForm[User]", change: Any
     ) -> None:
+        if not change:
+            obj.has_initial_password = True
         super().save_model(request, obj, form, change)
         if not change:
             add_member(
