@@ -31,11 +31,7 @@ class Rank:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedEffect:
-    """The effect and the rank of one matching rule.
-
-    A higher priority wins whatever the feedback, which any agent may send; among rules of one
-    priority the score decides. `age` breaks ties: the younger rule wins.
-    """
+    """The effect and the rank of one matching rule. `age` breaks ties: the younger rule wins."""
 
     id: str
     then: Mapping[str, Any]
@@ -43,7 +39,7 @@ class RankedEffect:
     age: tuple[Any, ...] = ()
 
     def sort_key(self) -> tuple[Any, ...]:
-        return (self.rank.priority, self.rank.score, *self.age, self.id)
+        return (self.rank.score, *self.age, self.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
