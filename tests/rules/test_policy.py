@@ -78,6 +78,7 @@ def test_higher_rule_wins_a_value(effects: list[RankedEffect], values: dict[str,
         ([rule("a", JSON), rule("b", STRICT)], None),
         ([rule("a", JSON, priority=1), rule("b", TEXT)], "priority 1 over 0"),
         ([rule("a", JSON, positive=1), rule("b", TEXT)], "evidence 100 over 0"),
+        ([rule("a", JSON, positive=11), rule("b", TEXT, priority=1)], "evidence 1100 over 0"),
         ([rule("a", JSON, specificity=3), rule("b", TEXT)], "3 condition paths over 1"),
         ([rule("a", JSON, age=1), rule("b", TEXT)], "equal rank: the younger rule"),
         (
@@ -103,7 +104,7 @@ def test_higher_rule_wins_a_value(effects: list[RankedEffect], values: dict[str,
         ),
         ([tools(allow=["x", "y"]), tools("b", allow=["y"])], None),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_a_overrules_b_for_the_stated_reason(effects: list[RankedEffect], clash: Any) -> None:
     if isinstance(clash, str):
