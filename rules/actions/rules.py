@@ -168,7 +168,8 @@ def update_rule(
 ) -> Rule:
     """Change a rule. A rule that has been in shadow is frozen, so that it gets a new edition.
 
-    Its name and summary do not affect agents, and change in place.
+    Its name and summary change in place. Agents read those of an active rule, so a key changes
+    them in a new edition, too.
     """
     account = Account.objects.get(pk=account_id)
     rule = get_rule(account_id, rule_id)
@@ -181,7 +182,8 @@ def update_rule(
     if not changed:
         return rule
     with recording(account_id, actor, reason=redact_text(reason, account.redact)) as commit:
-        if rule.frozen and changed.keys() & set(RULE_FIELDS):
+        is_protected = rule.state == Rule.State.ACTIVE and actor.kind == "key"
+        if rule.frozen and (is_protected or changed.keys() & set(RULE_FIELDS)):
             return _create_edition(rule, columns, commit)
         apply_change(rule, commit, Event.UPDATE, changed)
     return rule
