@@ -167,6 +167,13 @@ def test_hostile_text_is_escaped(reviewer: Client, acme: Account) -> None:
     assert missing(page, "U+202E", "Contains instructions to the model") == []
 
 
+def test_names_in_metadata_and_sources_are_free(reviewer: Client, acme: Account) -> None:
+    named = {"items": ["two teapots"], "values": 3, "keys": None}
+    [entry] = propose(acme, "An order of tea.", metadata=named, sources=[named, {"items": 7}])
+    for path in ("/review/", f"/memory/{entry.pk}/"):
+        assert missing(page(reviewer.get(path)), "two teapots", "<dt><bdi hx-disable>items<") == []
+
+
 def test_every_flag_has_a_warning() -> None:
     assert set(WARNING_TEXTS) == {*FLAGS, "flood", "look_alike"}  # of its text, and of its writer
 
