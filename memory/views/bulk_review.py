@@ -159,8 +159,8 @@ def notify_result(request: WebRequest, row: BulkRun) -> None:
             skipped,
         )
         text = f"{text} {skipped_text % {'n': skipped}}"
-    undo = reverse("memory:bulk_undo", args=[row.pk]) if number else ""
-    notify_success(request, text, undo=undo)
+    undo = reverse("memory:bulk_undo", args=[row.pk]) + review_queue.queue_query(request)
+    notify_success(request, text, undo=undo if number else "")
 
 
 @page_view("GET", "POST")

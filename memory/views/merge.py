@@ -104,5 +104,6 @@ def _merge(
         existing = review_queue.get_entry_or_404(request, existing.pk)
         return _render_page(request, new, existing, HTTPStatus.CONFLICT)
     undo_url = f"{reverse('memory:undo', args=[new.pk])}?version={new.version + 1}"
+    undo_url += review_queue.with_queue_query(request)
     notify_success(request, _("Merged. The ledger keeps both previous versions."), undo=undo_url)
     return AfterCommit(lambda: review_queue.go_to_next(request, new))
