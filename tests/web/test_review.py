@@ -1,5 +1,6 @@
 """Review: permissions, decisions, undo and conflicts."""
 
+import re
 from typing import Any
 
 import pytest
@@ -148,6 +149,10 @@ def test_refused_decision_keeps_the_input(reviewer: Client, acme: Account) -> No
     assert "Enter the text" in page(answer, 422)
     assert reload(entry).version == 1
     submit(reviewer, "review_pin", entry, pinned="yes")
+    stale = {"version": "1", "content": " ", "kind": "fact"}
+    answer = reviewer.post(entry_url("review_edit", entry), stale, headers=REVIEW)
+    [body] = re.findall(r'<form class="editing".*?</form>', page(answer, 422), re.DOTALL)
+    assert 'name="version" value="1"' in body, "the one that the typed text is based on"
     form = {"version": "1", "content": "Another wording.", "kind": "fact"}
     answer = reviewer.post(entry_url("review_edit", entry), form, headers=REVIEW)
     told = ("Someone else changed this proposal", "\nAnother wording.</textarea>")
