@@ -108,6 +108,19 @@ def test_rejects_a_stale_version(admin: Client, acme: Account) -> None:
     assert settings_of(acme).account.redact != []
 
 
+def test_rejected_form_keeps_its_version_and_reason(admin: Client, acme: Account) -> None:
+    makers.set_policy(acme, {"min_score": 0.1})
+    for section, path in (("retention", "/policy/set/"), ("inputs", "/calls/settings/set/")):
+        form = {"section": section, "version": "7", "reason": "Why?", "event": "x"}
+        text = page(admin.post(path, form | {"inputs_days": "0"}), 422)
+        assert text.count('name="version" value="7"') == text.count('value="Why?"') == 1
+    form = {"version": "7", "reason": "Why?", "retention_days": "0"}
+    text = page(admin.post("/tool-results/keeping/set/", form), 422)
+    assert missing(text, 'name="version" value="7"', 'value="Why?"') == []
+    text = page(admin.post("/rules/gate/set/", {"seen": str(acme.pk), "reason": "Why?"}), 422)
+    assert missing(text, f'name="seen" value="{acme.pk}"', 'value="Why?"') == []
+
+
 def test_retention_that_forgets_needs_confirmation(admin: Client, acme: Account) -> None:
     with acting(acme):
         old = written(acme, "An old event.", "Another.", days_ago=40)
