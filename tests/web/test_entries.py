@@ -82,6 +82,8 @@ def test_past_state_is_shown(reviewer: Client, acme: Account) -> None:
     assert "This memory did not exist yet." in html(reviewer.get(here, {"at": "2020-01-01T00:00"}))
     for odd in ("soon", "2026-13-01T00:00", "9" * 400, "0001-01-01T00:00", "9999-12-31T23:59:59"):
         assert reviewer.get(here, {"at": odd}).status_code == 200
+    reviewer.cookies["kmapp_zone"] = "America/New_York"
+    assert reviewer.get(here, {"at": "0001-01-01T00:00:00Z"}).status_code == 200
 
 
 def test_neighbours_are_drawn_and_listed(reviewer: Client, acme: Account) -> None:
