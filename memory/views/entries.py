@@ -79,7 +79,7 @@ def _rows(request: WebRequest) -> EntryQuerySet:
 def _render_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     account_id, pk = row.account_id, row.pk
     compared = history.compare_versions(account_id, pk, request.GET)
-    if request.htmx and compared:
+    if request.htmx and "from" in request.GET:
         return render(request, f"{TEMPLATE}#compared", {"entry": row, "compared": compared})
     steps, older = history.list_versions(account_id, pk)
     ratings = history.list_ratings(account_id, pk)

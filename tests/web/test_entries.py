@@ -65,8 +65,10 @@ def test_any_two_versions_are_compared(reviewer: Client, acme: Account) -> None:
     chinese = html(reviewer.get(f"{here}?from=1&to=3", headers=language))
     assert "实</del>" in chinese  # 事实 became 事件
     assert ">fact<" not in chinese
-    for odd in ("from=1", "from=1&to=1", "from=x&to=2", "from=1&to=99"):
+    assert "Both versions are the same." in html(reviewer.get(f"{here}?from=1&to=1", headers=HTMX))
+    for odd in ("from=1", "from=x&to=2", "from=1&to=99"):
         assert "From version" not in html(reviewer.get(f"{here}?{odd}"))
+        assert "<html" not in html(reviewer.get(f"{here}?{odd}", headers=HTMX))
 
 
 def test_past_state_is_shown(reviewer: Client, acme: Account) -> None:
