@@ -109,6 +109,7 @@ def test_rule_is_promoted_and_rolled_back(admin: Client, acme: Account) -> None:
             "3 / 3",
             "44–100 %",
             "No edition of this rule is active",
+            "&quot;selected&quot;: ",
         ),
         *("Priority 0", '<del class="short">', 'data-label="Bad outcomes">3<', "Show all 3"),
         *("3 decisions evaluated; at least 3 are required.", ">bad<"),
