@@ -197,12 +197,22 @@ def select_account(request: WebRequest) -> None:
 
 
 def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
-    """Redirect to sign-in and back; for htmx, redirect the whole page."""
+    """Redirect to sign-in and back to the page; for htmx, redirect the whole page."""
     request = as_web_request(request)
-    if not request.htmx:
+    if request.htmx:
+        login = redirect_to_login(_find_path(request.htmx.current_url))
+        return HttpResponse(
+            status=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": login.headers["Location"]}
+        )
+    if request.method in READING:
         return redirect_to_login(request.get_full_path())
-    current = urlsplit(request.htmx.current_url or "/")
-    login = redirect_to_login(urlunsplit(("", "", current.path, current.query, "")))
-    return HttpResponse(
-        status=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": login.headers["Location"]}
-    )
+    return redirect_to_login(_find_path(request.headers.get("Referer")))  # it has the form
+
+
+def _find_path(url: str | None) -> str:
+    """Return the path and the query of a page of this site, or the home page."""
+    try:
+        page = urlsplit(url or "/")
+    except ValueError:
+        return reverse("web:home")
+    return urlunsplit(("", "", page.path, page.query, ""))
