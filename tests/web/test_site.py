@@ -98,6 +98,13 @@ def test_anonymous_user_returns_after_sign_in(client: Client) -> None:
         assert answer.headers["Location"] == f"/sign-in/?next={place}", page_url
 
 
+def test_address_of_a_form_is_no_page(reviewer: Client) -> None:
+    answer = reviewer.get("/policy/set/")
+    assert "This address receives forms and is not a page." in page(answer, 405)
+    assert answer.headers["Allow"] == "POST"
+    assert reviewer.post("/admins/").headers["Allow"] == "GET, HEAD"
+
+
 def test_sign_out_ends_the_session(reviewer: Client) -> None:
     assert reviewer.get("/sign-out/").status_code == 405
     assert reviewer.post("/sign-out/").headers["Location"] == "/sign-in/"
