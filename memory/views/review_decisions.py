@@ -97,7 +97,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     if not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         return render_workbench(request, open_proposal(request, entry), form=form, status=status)
-    values = form.changed(entry)
+    values = form.changed(vars(entry))
     if request.POST.get("then") == "approve":
         message = _("Corrected and approved. Agents can now recall it.")
         return _decide(request, pk, lambda decision: verbs.approve(decision, values), message)
