@@ -73,7 +73,7 @@ def test_stale_edit_shows_a_diff(reviewer: Client, acme: Account, entry: MemoryE
 
 def test_unchanged_tags_and_line_breaks_stay_as_they_are(reviewer: Client, acme: Account) -> None:
     stored = {"title": "Gate", "tags": ["Paris, France", "a，b"]}
-    as_shown = {"tags": "Paris, France, a，b"}
+    as_shown: dict[str, Any] = {"tags": "Paris, France, a，b"}
     text = "It opens at nine.\r\nIt shuts at six."
     [known] = remember(acme, text, **stored)
     [proposal] = propose(acme, f"Ring twice. {text}", **stored)
