@@ -99,12 +99,14 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
         return render_workbench(request, open_proposal(request, entry), form=form, status=status)
     values = form.changed(vars(entry))
     if request.POST.get("then") == "approve":
-        message = _("Corrected and approved. Agents can now recall it.")
+        corrected = _("Corrected and approved. Agents can now recall it.")
+        message = corrected if values else _("Approved. Agents can now recall it.")
         return _decide(request, pk, lambda decision: verbs.approve(decision, values), message)
+    if not values:
+        notify_success(request, _("Nothing changed."))
+        return AfterCommit(lambda: go_to_proposal(request, _open_this_or_next(request, entry)))
     message = _("Corrected. It still needs your decision.")
-    return _decide(
-        request, pk, lambda decision: verbs.edit(decision, values) if values else entry, message
-    )
+    return _decide(request, pk, lambda decision: verbs.edit(decision, values), message)
 
 
 @page_view("POST", needs=Permission.REVIEW)

@@ -57,10 +57,12 @@ def test_pinned_proposal_stays_pending(reviewer: Client, acme: Account) -> None:
 def test_edit_can_approve(reviewer: Client, acme: Account) -> None:
     [entry] = propose(acme, "Prefers fone.\nNever faxes.", tags=["contact"])
     wrote = {"content": "Prefers phone.\r\nNever faxes.", "kind": "preference", "tags": "a， b,a"}
-    submit(reviewer, "review_edit", entry, **wrote)
+    assert "Corrected." in html(submit(reviewer, "review_edit", entry, REVIEW, **wrote))
     saved = reload(entry)
     assert (saved.content, saved.kind) == ("Prefers phone.\nNever faxes.", "preference")
     assert (saved.tags, saved.status, saved.version) == (["a", "b"], "proposed", 2)
+    same = html(submit(reviewer, "review_edit", entry, REVIEW, **wrote))
+    assert ("Nothing changed." in same, "Undo" in same) == (True, False)
     submit(reviewer, "review_edit", entry, **wrote, then="approve")
     assert (reload(entry).status, reload(entry).version) == ("active", 3)
 
