@@ -82,7 +82,7 @@ def open_next(request: WebRequest, after: MemoryEntry | None = None) -> OpenProp
     """Lease and open the next proposal after this one."""
     account_id = request.account_id
     waiting = with_review_details(list_proposals(account_id, parse_need(request)))
-    if Permission.REVIEW not in request.permissions:
+    if request.method == "HEAD" or Permission.REVIEW not in request.permissions:
         first = waiting.first()
         return OpenProposal(entry=first, lease=None) if first else None
     rounds = [waiting.filter(build_newer_condition(after)), waiting] if after else [waiting]
