@@ -40,6 +40,8 @@ def merge_proposal(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
             "more people."
         )
         raise Invalid(message)
+    if Permission.EDIT not in request.permissions and not _is_similar(new, existing):
+        raise Conflict(_("There is no memory to merge it with."))
     if request.method == "POST":
         return _merge(request, new, existing)
     review_queue.open_proposal(request, new)
@@ -54,6 +56,11 @@ def _find_existing(request: WebRequest, new: MemoryEntry) -> MemoryEntry:
     if twin is None:
         raise Conflict(_("There is no memory to merge it with."))
     return twin
+
+
+def _is_similar(new: MemoryEntry, existing: MemoryEntry) -> bool:
+    """Return whether the review page names this memory; any other needs the permission to edit."""
+    return any(finding.other == existing for finding in load_evidence(new).others)
 
 
 def _render_page(
