@@ -98,10 +98,10 @@ class DetailsForm(Styled):
         for name in PEOPLE:
             field, stored = self.fields[name], self.initial[name]
             assert isinstance(field, forms.ChoiceField)  # noqa: S101 - for the type checker
-            known = dict(members)
-            if stored and stored not in known:  # has left the account
-                known |= list_actor_names([stored])
-            field.choices = [("", _("nobody")), *known.items()]
+            people = dict(members)
+            if stored and stored not in people:  # has left the account
+                people |= list_actor_names([stored])
+            field.choices = [("", _("nobody")), *people.items()]
 
     def clean_tags(self) -> list[str]:
         words = (word.strip().lower() for word in self.cleaned_data["tags"].split(","))

@@ -53,12 +53,12 @@ class ProposalForm(Styled):
         A stored tag may contain a comma, and a text other line breaks: unchanged, they stay as
         they are.
         """
-        shown = ProposalForm({**state, "tags": ", ".join(state["tags"])})
-        shown.is_valid()
+        unchanged = ProposalForm({**state, "tags": ", ".join(state["tags"])})
+        unchanged.is_valid()
         return {
             name: self.cleaned_data[name]
             for name in ProposalForm.base_fields
-            if self.cleaned_data[name] != shown.cleaned_data.get(name)
+            if self.cleaned_data[name] != unchanged.cleaned_data.get(name)
         }
 
 
