@@ -101,6 +101,14 @@ def test_rejects_invalid_forms(admin: Client, acme: Account) -> None:
     assert settings_of(acme).version == 0
 
 
+def test_category_is_named_before_the_first_colon(admin: Client, acme: Account) -> None:
+    text = "orders: what：when\n客诉：抱怨: 什么"
+    form = {"section": "extraction", "version": "0", "categories": text}
+    assert admin.post("/policy/set/", form).status_code == 302
+    categories = {"orders": "what：when", "客诉": "抱怨: 什么"}
+    assert settings_of(acme).categories == categories
+
+
 def test_rejects_a_stale_version(admin: Client, acme: Account) -> None:
     makers.set_policy(acme, {"min_score": 0.1})
     form = {"section": "redaction", "version": "0", "redact": []}
