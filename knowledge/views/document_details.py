@@ -104,7 +104,8 @@ class DetailsForm(Styled):
             field.choices = [("", _("nobody")), *people.items()]
 
     def clean_tags(self) -> list[str]:
-        words = (word.strip().lower() for word in self.cleaned_data["tags"].split(","))
+        text = self.cleaned_data["tags"].replace("，", ",")
+        words = (word.strip().lower() for word in text.split(","))
         tags = list(dict.fromkeys(word for word in words if word))
         if len(tags) > MAX_TAGS or any(len(tag) > MAX_TAG_LENGTH for tag in tags):
             raise forms.ValidationError(

@@ -26,7 +26,7 @@ def test_a_requested_review_appears_on_the_home_page_until_it_is_done(
     reviewer: Client, admin: Client, alice: User, ada: User, acme: Account, rival: Account
 ) -> None:
     first, second = deliver(acme, {"tea.md": "# Tea", "cups.md": "# Cups"}).documents
-    ask = {"owner": f"user:{ada.pk}", "reviewer": f"user:{alice.pk}", "tags": "Tea, guide,tea"}
+    ask = {"owner": f"user:{ada.pk}", "reviewer": f"user:{alice.pk}", "tags": "Tea， guide,tea"}
     assert change(admin, first, **ask, review_after="2026-01-02") == 302
     stored = makers.get(KnowledgeDocument, acme, pk=first.pk)
     assert (stored.tags, stored.is_stale) == (["tea", "guide"], True)
