@@ -1,17 +1,18 @@
 """The page of one person: what the account stores about them, its export and its erasure."""
 
-from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from context.reports.person_records import count_rows, export_person
 from context.reports.sessions import list_sessions_of
 from context.views.sessions import read_id
 from kmapp.accounts.permissions import Permission
+from kmapp.errors import NotFound
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from memory.actions.exports import record_export
@@ -49,13 +50,13 @@ def person(request: WebRequest) -> HttpResponse:
 
 
 @page_view("POST", needs=Permission.ERASE)
-def export(request: WebRequest) -> StreamingHttpResponse | HttpResponse:
+def export(request: WebRequest) -> StreamingHttpResponse:
     """Stream everything about a person as NDJSON. The export is recorded in the ledger."""
     user_id = read_id(request.POST, "user")
     counts = count_rows(request.account_id, user_id, with_parts=True) if user_id else {}
     total = sum(counts.values())
     if not total:
-        return HttpResponse(status=HTTPStatus.NOT_FOUND)
+        raise NotFound(gettext("This account stores nothing under this user ID."))
     record_export(
         request.account_id,
         request.actor,

@@ -99,7 +99,7 @@ def _parse_input(name: str, value: Any) -> Any:
     if name == "prune":
         return [] if value == "none" else value.split(",")
     if isinstance(getattr(DEFAULT, name), tuple):
-        return [name_.strip() for name_ in value.split(",") if name_.strip()]
+        return [name_.strip() for name_ in value.replace("，", ",").split(",") if name_.strip()]
     return {"yes": True, "no": False}.get(value, value)
 
 

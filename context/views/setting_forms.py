@@ -42,8 +42,8 @@ class InputsForm(SettingsForm):
 
 
 def format_price(model: str, price: Mapping[str, float]) -> str:
-    """Return a price as a line of the form."""
-    return " ".join([model, *(f"{price[name]:g}" for name in PRICE_FIELDS if name in price)])
+    """Return a price as a line of the form, with all the digits that were entered."""
+    return " ".join([model, *(f"{price[name]:.15g}" for name in PRICE_FIELDS if name in price)])
 
 
 class PricesForm(SettingsForm):

@@ -11,7 +11,12 @@ from kmapp.accounts.models import User
 from kmapp.database.ids import uuid7
 from kmapp.database.raw_sql import fetch_all
 from kmapp.notifications.kinds import EventKind, find_kind
-from kmapp.notifications.models import Notification, NotificationRead, NotificationSettings
+from kmapp.notifications.models import (
+    NEVER,
+    Notification,
+    NotificationRead,
+    NotificationSettings,
+)
 from kmapp.outbox.actions import Task, publish
 
 RAISED = "notifications.raised"
@@ -54,7 +59,8 @@ def mark_read(notification: Notification, user: User) -> None:
 
 def mark_all_read(account_id: UUID, user: User, until: datetime) -> None:
     """Record that a person saw everything that happened until then."""
-    until = min(until, timezone.now())
+    # A time before year 1 in UTC could be stored, but not read again.
+    until = max(NEVER, min(until, timezone.now()))
     row = load_settings(account_id, user)
     if row.seen_until is None or row.seen_until < until:
         _upsert(account_id, [user], {"seen_until": until})

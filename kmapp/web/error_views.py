@@ -4,7 +4,7 @@ The pages for server errors use neither the session nor the database.
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
@@ -49,6 +49,17 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
         "or switch accounts."
     )
     return _render_page(request, HTTPStatus.NOT_FOUND, text=text)
+
+
+def method_not_allowed(request: HttpRequest, allowed: Sequence[str]) -> HttpResponse:
+    """Render a 405: the address of a form was opened, or a form was sent to that of a page."""
+    text = _(
+        "This address receives forms and is not a page. Nothing was changed. Open the page that "
+        "you need from the menu."
+    )
+    answer = _render_page(request, HTTPStatus.METHOD_NOT_ALLOWED, text=text)
+    answer.headers["Allow"] = ", ".join(allowed)
+    return answer
 
 
 def too_many_requests(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -15,7 +15,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
@@ -25,7 +24,7 @@ from kmapp.accounts.second_factor import has_second_factor
 from kmapp.errors import Conflict, Denied, DomainError
 from kmapp.web import notices
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.error_views import render_error
+from kmapp.web.error_views import method_not_allowed, render_error
 from kmapp.web.http import WebRequest, as_web_request
 from kmapp.web.identity.company_session import find_company_session
 from kmapp.web.responses import redirect_page
@@ -75,17 +74,20 @@ def page_view(
         own_login=own_login,
     )
 
+    allowed = [*methods, "HEAD"] if "GET" in methods else list(methods)
+
     def decorate(view: PageView) -> View:
         @wraps(view)
         def checked_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if request.method not in allowed:
+                return method_not_allowed(request, allowed)
             if not request.user.is_authenticated:
                 return redirect_to_sign_in(request)
             page = partial(view, *args, **kwargs)
             return run_view(as_web_request(request), page, access)
 
         checked_view.access = access  # type: ignore[attr-defined]  # read by a test of all pages
-        allowed = [*methods, "HEAD"] if "GET" in methods else list(methods)
-        return require_http_methods(allowed)(checked_view)
+        return checked_view
 
     return decorate
 
@@ -197,12 +199,22 @@ def select_account(request: WebRequest) -> None:
 
 
 def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
-    """Redirect to sign-in and back; for htmx, redirect the whole page."""
+    """Redirect to sign-in and back to the page; for htmx, redirect the whole page."""
     request = as_web_request(request)
-    if not request.htmx:
+    if request.htmx:
+        login = redirect_to_login(_find_path(request.htmx.current_url))
+        return HttpResponse(
+            status=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": login.headers["Location"]}
+        )
+    if request.method in READING:
         return redirect_to_login(request.get_full_path())
-    current = urlsplit(request.htmx.current_url or "/")
-    login = redirect_to_login(urlunsplit(("", "", current.path, current.query, "")))
-    return HttpResponse(
-        status=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": login.headers["Location"]}
-    )
+    return redirect_to_login(_find_path(request.headers.get("Referer")))  # it has the form
+
+
+def _find_path(url: str | None) -> str:
+    """Return the path and the query of a page of this site, or the home page."""
+    try:
+        page = urlsplit(url or "/")
+    except ValueError:
+        return reverse("web:home")
+    return urlunsplit(("", "", page.path, page.query, ""))

@@ -4,6 +4,7 @@ It applies to what pages show and what people type there. The API and exports us
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 from functools import cache
 from itertools import groupby
 from zoneinfo import ZoneInfo, available_timezones
@@ -19,6 +20,10 @@ REGIONS = (
     *("Africa", "America", "Antarctica", "Asia", "Atlantic", "Australia", "Europe", "Indian"),
     "Pacific",
 )
+
+# Beyond these local times, the calendar of some zones has no such time.
+FIRST_TIME = datetime(1, 1, 3)  # noqa: DTZ001 - compared with the digits that people type
+LAST_TIME = datetime(9999, 12, 29)  # noqa: DTZ001
 
 
 @cache
@@ -47,3 +52,8 @@ def find_time_zone(request: HttpRequest, user: User) -> ZoneInfo:
         if name in zone_names():
             return ZoneInfo(name)
     return ZoneInfo(settings.TIME_ZONE)
+
+
+def exists_in_every_zone(moment: datetime) -> bool:
+    """Return whether a time that a person entered can be shown to people in every zone."""
+    return FIRST_TIME <= moment.replace(tzinfo=None) <= LAST_TIME

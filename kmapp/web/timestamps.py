@@ -1,6 +1,6 @@
 """Formatting of times: relative for reading, exact on hover."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -14,7 +14,7 @@ MONTH = timedelta(days=30)
 
 
 def format_exact(moment: datetime) -> str:
-    local = timezone.localtime(moment)
+    local = _convert_to_local(moment)
     return f"{local:%Y-%m-%d %H:%M:%S} {local.tzname()}"
 
 
@@ -22,10 +22,21 @@ def format_relative(moment: datetime, *, now: datetime | None = None) -> str:
     """Return how long ago or ahead the time is; beyond a month, the date."""
     away = (now or timezone.now()) - moment
     if abs(away) >= MONTH:
-        return date_format(timezone.localtime(moment), "DATE_FORMAT")
+        return date_format(_convert_to_local(moment), "DATE_FORMAT")
     if abs(away) < MINUTE:
         return _("just now") if away >= -timedelta(seconds=5) else _("in a moment")
     return _format_past(away) if away > timedelta() else _format_future(-away)
+
+
+def _convert_to_local(moment: datetime) -> datetime:
+    """Return the time in the zone of the person; in UTC if the zone's calendar does not reach it.
+
+    Agents write such times: 9999-12-31T23:59:59Z means never, and is in the year 10000 in the east.
+    """
+    try:
+        return timezone.localtime(moment)
+    except OverflowError:
+        return moment.astimezone(UTC)
 
 
 def _format_past(away: timedelta) -> str:

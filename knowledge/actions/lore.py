@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,6 +17,7 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from knowledge.actions.sources import NewSource, ensure_source, lock_source
+from knowledge.lore.sillytavern import KEY_LENGTH
 from knowledge.lore.triggers import InvalidPattern, compile_pattern
 from knowledge.models import KnowledgeSource, LorebookEntry
 from knowledge.retrieval.citations import find_gone_error
@@ -150,6 +153,10 @@ def _check_entry(row: LorebookEntry, path: str = "") -> None:
 def _check_key(row: LorebookEntry, key: str) -> str:
     if not key.strip():
         return str(_("Enter a key, or remove the empty one"))
+    try:
+        MaxLengthValidator(KEY_LENGTH)(key)
+    except ValidationError as error:
+        return error.messages[0]
     if row.regex:
         try:
             compile_pattern(key, case_sensitive=row.case_sensitive)

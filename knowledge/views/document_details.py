@@ -1,6 +1,6 @@
 """Pages of document details: all documents with filters, changes, reviews, the home section."""
 
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +19,8 @@ from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form, render_part, render_polled
-from knowledge.actions.document_details import change_details, complete_review
+from kmapp.web.time_zones import exists_in_every_zone
+from knowledge.actions.document_details import PEOPLE, change_details, complete_review
 from knowledge.models import KnowledgeDocument
 from knowledge.models.documents import MAX_TAG_LENGTH, MAX_TAGS
 from knowledge.views.documents import get_document
@@ -65,6 +66,8 @@ class DocumentFilters(Filters):
 
 
 class DetailsForm(Styled):
+    """The page contains each detail twice, so that only what the person changes is saved."""
+
     tags = forms.CharField(
         label=gettext_lazy("Tags"),
         required=False,
@@ -90,13 +93,19 @@ class DetailsForm(Styled):
 
     def __init__(self, *args: Any, members: list[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in ("owner", "reviewer"):
-            field = self.fields[name]
+        for field in self.fields.values():
+            field.show_hidden_initial = True
+        for name in PEOPLE:
+            field, stored = self.fields[name], self.initial[name]
             assert isinstance(field, forms.ChoiceField)  # noqa: S101 - for the type checker
-            field.choices = [("", _("nobody")), *members]
+            people = dict(members)
+            if stored and stored not in people:  # has left the account
+                people |= list_actor_names([stored])
+            field.choices = [("", _("nobody")), *people.items()]
 
     def clean_tags(self) -> list[str]:
-        words = (word.strip().lower() for word in self.cleaned_data["tags"].split(","))
+        text = self.cleaned_data["tags"].replace("，", ",")
+        words = (word.strip().lower() for word in text.split(","))
         tags = list(dict.fromkeys(word for word in words if word))
         if len(tags) > MAX_TAGS or any(len(tag) > MAX_TAG_LENGTH for tag in tags):
             raise forms.ValidationError(
@@ -105,10 +114,18 @@ class DetailsForm(Styled):
             )
         return tags
 
+    def clean_review_after(self) -> date | None:
+        day: date | None = self.cleaned_data["review_after"]
+        if day and not exists_in_every_zone(datetime.combine(day, END_OF_DAY)):
+            raise forms.ValidationError(self.fields["review_after"].error_messages["invalid"])
+        return day
+
     def values(self) -> dict[str, Any]:
+        """Return the details that the person changed."""
         day = self.cleaned_data["review_after"]
         moment = timezone.make_aware(datetime.combine(day, END_OF_DAY)) if day else None
-        return {**self.cleaned_data, "review_after": moment}
+        values = {**self.cleaned_data, "review_after": moment}
+        return {name: values[name] for name in self.changed_data}
 
 
 def list_members(account_id: UUID) -> list[tuple[str, str]]:

@@ -37,12 +37,13 @@ from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeSource
 from knowledge.views.documents import get_document
 
 TEMPLATE = "knowledge/documents/form.html"
+INVALID = HTTPStatus.UNPROCESSABLE_ENTITY
 IMAGE_TYPES = "image/png,image/jpeg,image/gif,image/webp"
 OWN_SOURCES = ("upload", "file_set")  # kinds whose documents people write
 
 
 class TextForm(Styled):
-    version = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
+    version = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
     text = forms.CharField(
         label=gettext_lazy("Text"),
         max_length=MAX_LENGTH,
@@ -56,15 +57,19 @@ class TextForm(Styled):
         widget=forms.FileInput(attrs={"accept": IMAGE_TYPES}),
     )
 
+    def read_text(self) -> str:
+        """Return the text as it was entered, even if it is too long to be saved."""
+        return str(self.data.get("text", "")).replace("\r\n", "\n").replace("\x00", "")
+
     def clean_text(self) -> str:
-        text: str = self.cleaned_data["text"].replace("\r\n", "\n").replace("\x00", "")
-        return text
+        return self.read_text()
 
     def draft_values(self) -> dict[str, str | int]:
         data = self.cleaned_data
         names = {"source_name": "source", "folder": "folder", "title": "title"}
         values = {column: data.get(name) or "" for column, name in names.items()}
-        return {"text": data.get("text", ""), "base_version": data.get("version") or 0, **values}
+        text = data.get("text", self.read_text())
+        return {"text": text, "base_version": data.get("version") or 0, **values}
 
     @classmethod
     def of_draft(cls, draft: KnowledgeDraft) -> "TextForm":
@@ -117,7 +122,7 @@ def write_document(request: WebRequest) -> HttpResponse | AfterCommit:
     if answer := _handle_draft(request, form, None):
         return answer
     if not form.is_valid():
-        return _render_form(request, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        return _render_form(request, form, status=INVALID)
     return AfterCommit(partial(_create_document, request, form), outside_transaction=True)
 
 
@@ -128,8 +133,7 @@ def _create_document(request: WebRequest, form: NewForm) -> HttpResponse | After
         document = create_document(request.account_id, request.actor, new)
     except DomainError as error:
         form.add_error("title" if error.code == "path_taken" else None, error.message)
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
-        return AfterCommit(partial(_render_form, request, form, status=status))
+        return AfterCommit(partial(_render_form, request, form, status=INVALID))
     return _redirect_saved(request, None, document, _("Saved. Agents can find it now."))
 
 
@@ -155,8 +159,7 @@ def edit_document(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     if form.is_valid() and has_conflict_marks(form.cleaned_data["text"]):
         form.add_error("text", _("Decide between the marked lines, and remove the marks."))
     if not form.is_valid():
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
-        return _render_form(request, form, document, status=status)
+        return _render_form(request, form, document, status=INVALID)
     return AfterCommit(partial(_save_document, request, form, document), outside_transaction=True)
 
 
@@ -173,9 +176,7 @@ def _save_document(
         if error.code == "stale_version":
             return AfterCommit(partial(_render_conflict, request, form, document.pk))
         form.add_error(None, error.message)
-        return AfterCommit(
-            partial(_render_form, request, form, document, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-        )
+        return AfterCommit(partial(_render_form, request, form, document, status=INVALID))
     changed = saved.version != data["version"]
     notice = (
         _("Saved as version %(n)d.") % {"n": saved.version} if changed else _("Nothing changed.")
@@ -240,13 +241,12 @@ def _insert_image(
             return _save_draft(request, form, document)
     except DomainError as error:
         form.add_error("image", error.message)
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
-        return AfterCommit(partial(_render_form, request, form, document, status=status))
+        return AfterCommit(partial(_render_form, request, form, document, status=INVALID))
 
 
 def _insert_text(request: WebRequest, form: TextForm, markdown: str) -> None:
     """Insert a paragraph at the cursor into the text of the form."""
-    text: str = form.cleaned_data.get("text", "")
+    text: str = form.cleaned_data.get("text", form.read_text())
     position = parse_row_number(request.POST.get("cursor", ""))
     at = len(text)
     if position is not None:  # a browser counts UTF-16 units

@@ -1,5 +1,6 @@
 """Upload of files and requests for pages."""
 
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
+from kmapp.web.time_zones import exists_in_every_zone
 from knowledge.actions.ingest import ingest_deliveries
 from knowledge.actions.page_fetches import check_addresses, get_allowed_sites
 from knowledge.actions.prepare_delivery import (
@@ -110,6 +112,12 @@ class UploadForm(Styled):
         if data.get("uploads") == [] and not data.get("url"):
             self.add_error("uploads", _("Choose a file or enter a page URL."))
         return data
+
+    def clean_observed_at(self) -> datetime | None:
+        moment: datetime | None = self.cleaned_data["observed_at"]
+        if moment and not exists_in_every_zone(moment):
+            raise forms.ValidationError(self.fields["observed_at"].error_messages["invalid"])
+        return moment
 
     def clean_uploads(self) -> "list[UploadedFile[Any]]":
         files: list[UploadedFile[Any]] = self.cleaned_data["uploads"]

@@ -58,7 +58,7 @@ def decide_many(request: WebRequest) -> HttpResponse | AfterCommit:
     run = started.run
     if len(chosen) > PART_SIZE:
         return redirect_page(request, reverse("memory:bulk_run", args=[run.pk]))
-    notify_result(request, run)
+    notify_result(request, run, review_queue.queue_query(request))
     return AfterCommit(lambda: review_queue.go_to_next(request))
 
 
@@ -134,15 +134,16 @@ def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     restored = bulk_review.get_progress(row).restored
     if row.deed == BulkRun.Operation.FORGET:
         text = ngettext("%(n)d memory restored.", "%(n)d memories restored.", restored)
-        url = reverse("memory:entries")
+        query = Listing.from_params(request.account_id, request.GET).query
+        url = reverse("memory:entries") + (query and f"?{query}")
     else:
         text = ngettext("%(n)d proposal pending again.", "%(n)d proposals pending again.", restored)
         url = review_queue.review_url(request, None)
     return redirect_page(request, url, notice=text % {"n": restored})
 
 
-def notify_result(request: WebRequest, row: BulkRun) -> None:
-    """Display the result of a run, with a link to undo it."""
+def notify_result(request: WebRequest, row: BulkRun, query: str) -> None:
+    """Display the result of a run, with a link to undo it that returns to the list of `query`."""
     progress = bulk_review.get_progress(row)
     number, skipped = progress.done, progress.skipped
     if row.deed == BulkRun.Operation.APPROVE:
@@ -159,8 +160,8 @@ def notify_result(request: WebRequest, row: BulkRun) -> None:
             skipped,
         )
         text = f"{text} {skipped_text % {'n': skipped}}"
-    undo = reverse("memory:bulk_undo", args=[row.pk]) if number else ""
-    notify_success(request, text, undo=undo)
+    undo = reverse("memory:bulk_undo", args=[row.pk]) + query
+    notify_success(request, text, undo=undo if number else "")
 
 
 @page_view("GET", "POST")
@@ -173,7 +174,7 @@ def forget_listed(request: WebRequest) -> HttpResponse:
         started = bulk_review.forget_entries(account_id, rows, actor, ticket=ticket, reason=reason)
         if started.events:
             return redirect("memory:bulk_run", pk=started.run.pk)
-        notify_result(request, started.run)
+        notify_result(request, started.run, f"?{listing.query}")
         return redirect(f"{reverse('memory:entries')}?{listing.query}")
     preview = bulk_review.preview_forget(account_id, rows, actor)
     examples = rows.filter(status__in=FORGETTABLE).order_by("-created_at", "-pk")[:MAX_EXAMPLES]

@@ -15,6 +15,7 @@ from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, parse_row_number, parse_version
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
+from kmapp.web.time_zones import exists_in_every_zone
 from memory.actions import erasure, review
 from memory.actions.review import Decision
 from memory.models import EntryQuerySet, MemoryEntry
@@ -78,7 +79,7 @@ def _rows(request: WebRequest) -> EntryQuerySet:
 def _render_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     account_id, pk = row.account_id, row.pk
     compared = entry_sections.compare_versions(account_id, pk, request.GET)
-    if request.htmx and compared:
+    if request.htmx and "from" in request.GET:
         return render(request, f"{TEMPLATE}#compared", {"entry": row, "compared": compared})
     steps, older = entry_sections.list_versions(account_id, pk)
     ratings = entry_sections.list_ratings(account_id, pk)
@@ -106,6 +107,8 @@ def _parse_time(text: str) -> datetime | None:
     """Parse a time in the user's time zone, or return None."""
     try:
         moment = parse_datetime(text)
-        return timezone.make_aware(moment) if moment and timezone.is_naive(moment) else moment
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
+    if moment is None or not exists_in_every_zone(moment):
+        return None
+    return timezone.make_aware(moment) if timezone.is_naive(moment) else moment

@@ -60,8 +60,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse:
     if not form.is_valid():
         return _render_form(request, row, form, HTTPStatus.UNPROCESSABLE_ENTITY)
     seen_values = _load_seen_values(row, form.cleaned_data["version"])
-    submitted = {name: form.cleaned_data[name] for name in FIELDS}
-    changed = {name: value for name, value in submitted.items() if value != seen_values[name]}
+    changed = form.changed(seen_values)
     if not changed:
         notify_success(request, _("Nothing changed."))
         return _redirect_to_entry(request, row)
@@ -71,7 +70,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse:
     except Conflict as refusal:
         row = _get_entry(request, pk)  # as the other person saved it
         if refusal.code == "stale_version":
-            return _render_conflict(request, row, form, seen_values)
+            return _render_conflict(request, row, form, seen_values, changed)
         form.add_error(None, refusal.message)
         return _render_form(request, row, form, HTTPStatus.CONFLICT)
     notify_success(request, _("Changed."), undo=undo_url(edited))
@@ -79,12 +78,18 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _render_conflict(
-    request: WebRequest, row: MemoryEntry, form: EditForm, seen_values: Mapping[str, Any]
+    request: WebRequest,
+    row: MemoryEntry,
+    form: EditForm,
+    seen_values: Mapping[str, Any],
+    changed: Mapping[str, Any],
 ) -> HttpResponse:
     """Render the conflict: the displayed, the current and the submitted values."""
-    submitted = {name: form.cleaned_data[name] for name in FIELDS}
     fields = diff_three_way(
-        FIELDS, base=seen_values, theirs=_form_values(vars(row)), mine=submitted
+        FIELDS,
+        base=seen_values,
+        theirs=_form_values(vars(row)),
+        mine={**seen_values, **changed},
     )
     offered = {field.name: field.offered for field in fields}
     merged = EditForm.with_values(offered, version=row.version, reason=form.cleaned_data["reason"])

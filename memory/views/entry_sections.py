@@ -90,7 +90,8 @@ def compare_versions(account_id: UUID, pk: UUID, params: QueryDict) -> dict[str,
         n for name in ("from", "to") if (n := parse_row_number(params.get(name, ""))) is not None
     ]
     rows = MemoryVersion.objects.of(account_id).filter(entry_id=pk, version__in=numbers)
-    pair = list(rows.order_by("version"))
+    versions = {row.version: row for row in rows}
+    pair = [versions[number] for number in sorted(numbers) if number in versions]
     if len(pair) != 2:  # noqa: PLR2004 - a pair
         return None
     old, new = pair

@@ -40,6 +40,8 @@ def merge_proposal(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
             "more people."
         )
         raise Invalid(message)
+    if Permission.EDIT not in request.permissions and not _is_similar(new, existing):
+        raise Conflict(_("There is no memory to merge it with."))
     if request.method == "POST":
         return _merge(request, new, existing)
     review_queue.open_proposal(request, new)
@@ -54,6 +56,11 @@ def _find_existing(request: WebRequest, new: MemoryEntry) -> MemoryEntry:
     if twin is None:
         raise Conflict(_("There is no memory to merge it with."))
     return twin
+
+
+def _is_similar(new: MemoryEntry, existing: MemoryEntry) -> bool:
+    """Return whether the review page names this memory; any other needs the permission to edit."""
+    return any(finding.other == existing for finding in load_evidence(new).others)
 
 
 def _render_page(
@@ -104,5 +111,6 @@ def _merge(
         existing = review_queue.get_entry_or_404(request, existing.pk)
         return _render_page(request, new, existing, HTTPStatus.CONFLICT)
     undo_url = f"{reverse('memory:undo', args=[new.pk])}?version={new.version + 1}"
+    undo_url += review_queue.with_queue_query(request)
     notify_success(request, _("Merged. The ledger keeps both previous versions."), undo=undo_url)
     return AfterCommit(lambda: review_queue.go_to_next(request, new))

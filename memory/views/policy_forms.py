@@ -1,5 +1,6 @@
 """Sections of the policy page, one form each."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -219,9 +220,8 @@ class ExtractionSection(SettingsForm):
     def clean_categories(self) -> dict[str, str]:
         sections = {}
         for line in filter(None, map(str.strip, self.cleaned_data["categories"].splitlines())):
-            name, _colon, what = (
-                part.strip() for part in line.replace("：", ":", 1).partition(":")
-            )
+            name, *more = (part.strip() for part in re.split("[:：]", line, maxsplit=1))
+            what = "".join(more)
             if not name or not what:
                 raise ValidationError(
                     gettext("Use the form “name: description”. Check this line: %(line)s")

@@ -33,6 +33,7 @@ from memory.views.review_queue import (
     queue_query,
     render_workbench,
     review_url,
+    with_queue_query,
 )
 
 PROPOSED = MemoryEntry.Status.PROPOSED
@@ -96,14 +97,16 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     if not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         return render_workbench(request, open_proposal(request, entry), form=form, status=status)
-    values = form.changed(entry)
+    values = form.changed(vars(entry))
     if request.POST.get("then") == "approve":
-        message = _("Corrected and approved. Agents can now recall it.")
+        corrected = _("Corrected and approved. Agents can now recall it.")
+        message = corrected if values else _("Approved. Agents can now recall it.")
         return _decide(request, pk, lambda decision: verbs.approve(decision, values), message)
+    if not values:
+        notify_success(request, _("Nothing changed."))
+        return AfterCommit(lambda: go_to_proposal(request, _open_this_or_next(request, entry)))
     message = _("Corrected. It still needs your decision.")
-    return _decide(
-        request, pk, lambda decision: verbs.edit(decision, values) if values else entry, message
-    )
+    return _decide(request, pk, lambda decision: verbs.edit(decision, values), message)
 
 
 @page_view("POST", needs=Permission.REVIEW)
@@ -144,14 +147,15 @@ def _render_undone(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
         return redirect_page(request, here or reverse("memory:review"))
     if entry.status != PROPOSED:
         return redirect("memory:entry", pk=entry.pk)
-    return redirect(f"{reverse('memory:review')}?at={entry.pk}")
+    return redirect(review_url(request, entry))
 
 
 def _decide(
     request: WebRequest, pk: UUID, verb: Callable[[Decision], MemoryEntry], message: str
 ) -> HttpResponse | AfterCommit:
     """Apply a decision and open the next proposal, or display a conflicting decision."""
-    decision = build_decision(request, pk, parse_version(request.POST.get("version", "")))
+    version = parse_version(request.POST.get("version", ""))
+    decision = build_decision(request, pk, version)
     try:
         with transaction.atomic():  # an error on the page must leave no partial changes
             check_not_leased_by_other(decision.account_id, pk, str(request.actor))
@@ -161,8 +165,8 @@ def _decide(
     except Conflict as error:
         lease = error.lease if isinstance(error, LeasedByOther) else None
         return _render_conflict(request, decision, lease)
-    changed = entry.version != decision.version
-    notify_success(request, message, undo=undo_url(entry) if changed else "")
+    undo = f"{undo_url(entry)}{with_queue_query(request)}" if entry.version != version else ""
+    notify_success(request, message, undo=undo)
     return AfterCommit(lambda: go_to_proposal(request, _open_this_or_next(request, entry)))
 
 

@@ -1,5 +1,6 @@
 """The form to correct a proposal, and decisions from submitted forms."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -35,7 +36,7 @@ class ProposalForm(Styled):
 
     def clean_content(self) -> str:
         """Normalize line breaks, which browsers send as two characters."""
-        text: str = self.cleaned_data["content"].replace("\r\n", "\n")
+        text: str = self.cleaned_data["content"].replace("\r\n", "\n").replace("\r", "\n")
         if not text.strip():
             raise forms.ValidationError(_("Enter the text of the memory."))
         return text
@@ -46,9 +47,19 @@ class ProposalForm(Styled):
             raise forms.ValidationError(_("A tag can have at most 100 characters."))
         return list(dict.fromkeys(filter(None, tags)))
 
-    def changed(self, entry: MemoryEntry) -> dict[str, Any]:
-        items = self.cleaned_data.items()
-        return {name: value for name, value in items if value != getattr(entry, name)}
+    def changed(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values that a person changed in a form which showed this state.
+
+        A stored tag may contain a comma, and a text other line breaks: unchanged, they stay as
+        they are.
+        """
+        unchanged = ProposalForm({**state, "tags": ", ".join(state["tags"])})
+        unchanged.is_valid()
+        return {
+            name: self.cleaned_data[name]
+            for name in ProposalForm.base_fields
+            if self.cleaned_data[name] != unchanged.cleaned_data.get(name)
+        }
 
 
 def build_decision(request: WebRequest, pk: UUID, version: int | None) -> Decision:

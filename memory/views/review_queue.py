@@ -82,7 +82,7 @@ def open_next(request: WebRequest, after: MemoryEntry | None = None) -> OpenProp
     """Lease and open the next proposal after this one."""
     account_id = request.account_id
     waiting = with_review_details(list_proposals(account_id, parse_need(request)))
-    if Permission.REVIEW not in request.permissions:
+    if request.method == "HEAD" or Permission.REVIEW not in request.permissions:
         first = waiting.first()
         return OpenProposal(entry=first, lease=None) if first else None
     rounds = [waiting.filter(build_newer_condition(after)), waiting] if after else [waiting]
@@ -152,7 +152,7 @@ def render_workbench(
         "total": sum(tally.values()),
         "waiting": format_count(sum(tally.values())),
         "at_page": queue_query(request),
-        "and_page": queue_query(request).replace("?", "&", 1),
+        "and_page": with_queue_query(request),
         "command": EXAMPLE_COMMAND % request.build_absolute_uri(reverse("memory:api_store")),
         "home": reverse("web:home"),
     }
@@ -200,10 +200,15 @@ def queue_query(request: WebRequest) -> str:
     return f"?{text}" if text else ""
 
 
+def with_queue_query(request: WebRequest) -> str:
+    """Return the group and page of the queue as further parameters of a URL."""
+    return queue_query(request).replace("?", "&", 1)
+
+
 def review_url(request: WebRequest, at: MemoryEntry | None) -> str:
     """Return the URL of this proposal, on the same page of the queue."""
-    url, query = reverse("memory:review"), queue_query(request)
-    return f"{url}?at={at.pk}{query.replace('?', '&', 1)}" if at else url + query
+    url = reverse("memory:review")
+    return f"{url}?at={at.pk}{with_queue_query(request)}" if at else url + queue_query(request)
 
 
 def go_to_proposal(request: WebRequest, at: OpenProposal | None) -> HttpResponse:
@@ -244,7 +249,7 @@ def poll_lease(request: WebRequest, pk: UUID) -> HttpResponse:
         "waits": entry.status == MemoryEntry.Status.PROPOSED,
         "other": list_actor_names([other.holder])[other.holder] if other else "",
         "fresh": max(0, waiting - (parse_row_number(request.GET.get("seen", "")) or 0)),
-        "and_page": queue_query(request).replace("?", "&", 1),
+        "and_page": with_queue_query(request),
         "at_page": queue_query(request),
     }
     return render_polled(request, "memory/review/index.html#pulse", context)

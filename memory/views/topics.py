@@ -5,9 +5,9 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db.models import IntegerField, Value
+from django.db.models import Case, IntegerField, Value, When
 from django.db.models.fields.json import KT
-from django.db.models.functions import Cast, Coalesce
+from django.db.models.functions import Cast
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -53,10 +53,16 @@ def topics(request: WebRequest) -> HttpResponse:
     rows = _topics(request).filter(status__in=STATES.get(state, CURRENT_STATUSES))
     if words:
         rows = rows.filter(title__icontains=words.replace("\x00", ""))
-    member_count = Coalesce(Cast(KT("slots__member_count"), IntegerField()), Value(0))
-    rows = rows.annotate(member_count=member_count).order_by("-member_count", "pk")
+    # A memory of this kind can come from an agent, with any metadata.
+    member_count = Case(
+        When(count_text__regex="^[0-9]{1,9}$", then=Cast("count_text", IntegerField())),
+        default=Value(0),
+    )
+    counted = rows.annotate(count_text=KT("slots__member_count")).annotate(
+        member_count=member_count
+    )
     context = {
-        "page": paginate(request, rows),
+        "page": paginate(request, counted.order_by("-member_count", "pk")),
         "state": state,
         "words": words,
         "charts": build_charts(request.account_id, ["topics"]),

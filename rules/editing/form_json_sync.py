@@ -20,6 +20,7 @@ OPERATORS = (
 )
 LISTS = frozenset({"$in", "$nin", ALL})
 FORMATS = ("json", "text", "markdown")
+MAX_ROWS = 50  # of a condition that the form displays: a request has at most 1,000 fields
 EMPTY: Json = {"if": {}, "then": {}, "exceptions": []}
 SEPARATOR = re.compile(r"[,，\n]")
 
@@ -73,6 +74,8 @@ def _build_rows(condition: Any) -> tuple[Row, ...] | None:
     if not isinstance(condition, Mapping):
         return None
     rows = tuple(_list_rows(condition))
+    if len(rows) > MAX_ROWS:
+        return None
     if any(row.operator not in OPERATORS or row.path.startswith("$") for row in rows):
         return None
     try:

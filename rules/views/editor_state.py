@@ -26,7 +26,6 @@ from rules.editing.form_json_sync import (
 from rules.editing.rendering import OPERATOR_LABELS, format_json
 from rules.editing.rule_input import Issue, list_issues
 
-MAX_ROWS = 50
 MAX_LENGTH = 100_000  # characters of one field
 ROW_MESSAGES = {
     "no_path": gettext_lazy("A condition has a value but no path. Enter its path in the context."),
@@ -209,7 +208,7 @@ def _parse_form(data: QueryDict) -> Form:
 
 
 def _parse_rows(data: QueryDict, name: str) -> tuple[Row, ...]:
-    columns = (data.getlist(f"{name}_{part}")[:MAX_ROWS] for part in ("path", "op", "value"))
+    columns = (data.getlist(f"{name}_{part}") for part in ("path", "op", "value"))
     rows = zip(*columns, strict=False)
     return tuple(
         Row(path.strip(), operator, value.strip()[:MAX_LENGTH])

@@ -199,6 +199,7 @@
   document.addEventListener("htmx:beforeSwap", () => {
     place = rows().indexOf(document.activeElement?.closest("[data-row]"));
   });
+  document.addEventListener("htmx:afterSettle", () => (place = -1)); // the focused row is still there
   new MutationObserver(() => {
     if (place < 0 || document.activeElement !== body) return;
     const row = rows()[Math.min(place, rows().length - 1)];

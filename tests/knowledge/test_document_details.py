@@ -6,12 +6,15 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
-from kmapp.accounts.models import Account, User
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actions import remove_member
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, Membership, User
 from kmapp.ledger.models import Seal
 from knowledge.models import KnowledgeDocument
 from tests import makers
 from tests.knowledge.deliveries import deliver
-from tests.makers import settle
+from tests.makers import missing, settle
 from tests.web.pages import HTMX, page
 
 
@@ -23,7 +26,7 @@ def test_a_requested_review_appears_on_the_home_page_until_it_is_done(
     reviewer: Client, admin: Client, alice: User, ada: User, acme: Account, rival: Account
 ) -> None:
     first, second = deliver(acme, {"tea.md": "# Tea", "cups.md": "# Cups"}).documents
-    ask = {"owner": f"user:{ada.pk}", "reviewer": f"user:{alice.pk}", "tags": "Tea, guide,tea"}
+    ask = {"owner": f"user:{ada.pk}", "reviewer": f"user:{alice.pk}", "tags": "Tea， guide,tea"}
     assert change(admin, first, **ask, review_after="2026-01-02") == 302
     stored = makers.get(KnowledgeDocument, acme, pk=first.pk)
     assert (stored.tags, stored.is_stale) == (["tea", "guide"], True)
@@ -45,6 +48,32 @@ def test_a_requested_review_appears_on_the_home_page_until_it_is_done(
     for wrong in ({"owner": f"user:{outsider.pk}"}, {"tags": "x" * 51}, {"review_after": "soon"}):
         assert change(reviewer, second, **wrong) == 422, wrong
     assert makers.get(KnowledgeDocument, acme, pk=second.pk).owner == ""
+
+
+def test_details_save_only_what_the_person_changes(
+    reviewer: Client, admin: Client, alice: User, acme: Account
+) -> None:
+    [tea] = deliver(acme, {"tea.md": "# Tea"}).documents
+    bo = makers.member(acme, "bo", role="editor")
+    path, owner = f"/knowledge/documents/{tea.pk}/details/", f"user:{bo.pk}"
+    assert change(admin, tea, tags="guide", owner=owner, review_after="2026-01-02") == 302
+    shown = page(reviewer.get(path))
+    assert missing(shown, 'name="initial-tags" value="guide"', 'value="2026-01-02"') == []
+    # From a page that was opened before: it shows none of these values.
+    assert change(reviewer, tea, reviewer=f"user:{alice.pk}") == 302
+    with acting(acme):
+        remove_member(Membership.objects.get(user=bo), actor=SYSTEM)
+    shown = page(reviewer.get(path))
+    assert f'<option value="{owner}" selected>' in shown
+    opened = {"initial-tags": "guide", "initial-owner": owner, "initial-review_after": "2026-01-02"}
+    form = opened | {"tags": "guide, hill", "owner": owner, "review_after": "2026-01-02"}
+    before = makers.get(KnowledgeDocument, acme, pk=tea.pk)
+    assert change(reviewer, tea, **form, **{"initial-reviewer": f"user:{alice.pk}"}) == 302
+    after = makers.get(KnowledgeDocument, acme, pk=tea.pk)
+    assert (after.tags, after.owner, after.reviewer) == (["guide", "hill"], owner, "")
+    assert after.review_after == before.review_after
+    for day in ("0001-01-01", "9999-12-31"):
+        assert change(reviewer, tea, review_after=day) == 422
 
 
 def test_documents_are_filtered_by_their_details(

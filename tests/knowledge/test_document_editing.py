@@ -13,6 +13,7 @@ from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify_account
 from kmapp.web.three_way_merge import has_conflict_marks, merge_texts
+from knowledge.actions.document_editing import MAX_LENGTH
 from knowledge.models import KnowledgeDocument, KnowledgeDraft, KnowledgeImage, KnowledgeText
 from knowledge.retrieval.search import KnowledgeSearch, search
 from tests import makers
@@ -144,6 +145,12 @@ def test_drafts_belong_to_one_person(reviewer: Client, admin: Client, acme: Acco
     assert reviewer.post(url, {**draft, "text": "# Tea\n\nAnother thought"}).status_code == 302
     assert "Another thought" in page(reviewer.get(url))
     assert "Another thought" not in page(reviewer.get(f"/knowledge/documents/{document.pk}/"))
+    long = f"# Tea\r\n{'x' * MAX_LENGTH}"
+    assert reviewer.post(url, {**draft, "text": long, "version": 2**31}).status_code == 302
+    [kept] = makers.rows(KnowledgeDraft, acme)
+    assert (kept.text, kept.base_version) == (long.replace("\r", ""), 0), (
+        "too long only to be saved"
+    )
     reviewer.post(url, {"do": "discard"})
     assert makers.rows(KnowledgeDraft, acme) == []
     new = {"do": "draft", "title": "Half", "text": "One", "version": 0}

@@ -70,6 +70,7 @@ def test_rejects_other_json(book: Any) -> None:
         {"content": "x"},
         {"content": "x", "keys": [""]},
         {"content": "x", "keys": ["(?=a)"], "regex": True},
+        {"content": "x", "keys": ["a" * 501]},
         {"content": "x", "keys": ["a"], "budget_weight": -1.0},
     ],
 )
@@ -116,6 +117,8 @@ def test_lore_pages(reviewer: Client, acme: Account) -> None:
     form = {name: value for name, value in seen if value is not None and value is not False}
     bad = reviewer.post(entry, {**form, "regex": "on", "keys": "(?=x)"})
     assert (bad.status_code, "RE2" in bad.content.decode()) == (422, True)
+    long = reviewer.post(entry, {**form, "keys": f"dragon\n{'wyrm, ' * 100}"})
+    assert (long.status_code, "keys.1: Ensure this value" in long.content.decode()) == (422, True)
     assert reviewer.post(entry, {**form, "content": "<b>Wyrms</b> sleep."}).status_code == 302
     assert reviewer.post(entry, {**form, "content": "Late."}).status_code == 422
     tried = reviewer.post("/lore/bench/", {

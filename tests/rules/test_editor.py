@@ -72,6 +72,18 @@ def test_form_and_json_follow_each_other(reviewer: Client) -> None:
     assert "too complex for the form" in deep
 
 
+def test_no_condition_is_lost(reviewer: Client, acme: Account) -> None:
+    many = {f"path{n}": n for n in range(60)}
+    created = rule(acme, "Many", when=many, then=RULE["then"])
+    here = f"/rules/{created.pk}/edit/"
+    assert "too complex for the form" in page(reviewer.get(here))
+    values = {"if_path": list(many), "if_op": ["is"] * 60, "if_value": list(many.values())}
+    form = submission(agreed={**RULE, "if": many}, **values, deny="refund, delete")
+    answer = reviewer.post(here, {**form, "rule": str(created.pk), "version": "1"})
+    assert answer.status_code == 302
+    assert (now(created).when, now(created).version) == (many, 2)
+
+
 def test_user_decides_if_form_and_json_changed(reviewer: Client, acme: Account) -> None:
     form = submission(deny="zebra", written={**RULE, "if": {"a": 1}})
     assert "were both changed" in page(reviewer.post("/rules/new/", form), 422)

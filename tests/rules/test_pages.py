@@ -13,7 +13,7 @@ from rules.actions.promotion_requests import request_promotion
 from rules.actions.rules import update_rule
 from rules.actions.state_changes import StateChange
 from rules.jobs.tasks import delete_expired_decisions
-from rules.models import Rule, RulePromotion
+from rules.models import Rule, RuleDecision, RulePromotion
 from tests import makers
 from tests.makers import missing
 from tests.rules.builders import HOSTILE, fill_rules, gate, go, now, rate, rule, select, watched
@@ -114,6 +114,7 @@ def test_rule_is_promoted_and_rolled_back(admin: Client, acme: Account) -> None:
             "3 / 3",
             "44–100 %",
             "No edition of this rule is active",
+            "&quot;selected&quot;: ",
         ),
         *("Priority 0", '<del class="short">', 'data-label="Bad outcomes">3<', "Show all 3"),
         *("3 decisions evaluated; at least 3 are required.", ">bad<"),
@@ -251,6 +252,13 @@ def test_expired_decisions_without_feedback_are_deleted(admin: Client, acme: Acc
     assert delete_expired_decisions() == 1
     with acting(acme):
         assert [each.pk for each in rows.all()] == [rated.decision.pk]
+
+
+def test_denied_tool_may_have_any_name(reviewer: Client, acme: Account) -> None:
+    pk = select(acme, {"intent": "fetch"}).decision.pk
+    makers.update(RuleDecision, acme, {"pk": pk}, denied={"items": "deny_list"})
+    text = page(reviewer.get(f"/rules/decisions/{pk}/"))
+    assert missing(text, "items</bdi>", "denied by a rule") == []
 
 
 def test_texts_of_rules_and_agents_are_escaped(admin: Client, acme: Account) -> None:

@@ -183,6 +183,19 @@ def test_every_section_can_be_saved(admin: Client, acme: Account) -> None:
     assert stored(acme).policy == {}
 
 
+def test_names_are_separated_by_either_comma(admin: Client, acme: Account) -> None:
+    assert saved(admin, "policy", 0, unprunable_tools="dig， read,write").status_code == 302
+    assert stored(acme).policy == {"unprunable_tools": ["dig", "read", "write"]}
+    assert 'value="dig,read,write"' in page(admin.get("/calls/settings/"))
+
+
+def test_prices_keep_their_digits(admin: Client, acme: Account) -> None:
+    prices = "large 24567.895 0.1\nsmall 234567.5"
+    assert saved(admin, "prices", 0, prices=prices).status_code == 302
+    assert prices in page(admin.get("/calls/settings/"))
+    assert stored(acme).prices["small"] == {"input": 234567.5}
+
+
 def test_invalid_settings_are_rejected(admin: Client, acme: Account) -> None:
     for section, text in (
         ("policy", {"protected_turns": "0"}),

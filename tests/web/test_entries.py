@@ -65,8 +65,10 @@ def test_any_two_versions_are_compared(reviewer: Client, acme: Account) -> None:
     chinese = html(reviewer.get(f"{here}?from=1&to=3", headers=language))
     assert "实</del>" in chinese  # 事实 became 事件
     assert ">fact<" not in chinese
-    for odd in ("from=1", "from=1&to=1", "from=x&to=2", "from=1&to=99"):
+    assert "Both versions are the same." in html(reviewer.get(f"{here}?from=1&to=1", headers=HTMX))
+    for odd in ("from=1", "from=x&to=2", "from=1&to=99"):
         assert "From version" not in html(reviewer.get(f"{here}?{odd}"))
+        assert "<html" not in html(reviewer.get(f"{here}?{odd}", headers=HTMX))
 
 
 def test_past_state_is_shown(reviewer: Client, acme: Account) -> None:
@@ -82,6 +84,8 @@ def test_past_state_is_shown(reviewer: Client, acme: Account) -> None:
     assert "This memory did not exist yet." in html(reviewer.get(here, {"at": "2020-01-01T00:00"}))
     for odd in ("soon", "2026-13-01T00:00", "9" * 400, "0001-01-01T00:00", "9999-12-31T23:59:59"):
         assert reviewer.get(here, {"at": odd}).status_code == 200
+    reviewer.cookies["kmapp_zone"] = "America/New_York"
+    assert reviewer.get(here, {"at": "0001-01-01T00:00:00Z"}).status_code == 200
 
 
 def test_neighbours_are_drawn_and_listed(reviewer: Client, acme: Account) -> None:

@@ -13,6 +13,7 @@ from memory.models import MemoryEntry, MemoryVersion
 from tests import makers
 from tests.makers import missing
 from tests.web.pages import HTMX, html
+from tests.web.proposals import entry_url, propose
 from tests.web.test_entries import remember
 
 
@@ -68,6 +69,29 @@ def test_stale_edit_shows_a_diff(reviewer: Client, acme: Account, entry: MemoryE
     assert reviewer.post(address, merged).status_code == 302
     after = now(acme, entry)
     assert (after.title, after.tags, after.version) == ("Main gate", ["gate", "new"], 3)
+
+
+def test_unchanged_tags_and_line_breaks_stay_as_they_are(reviewer: Client, acme: Account) -> None:
+    stored = {"title": "Gate", "tags": ["Paris, France", "a，b"]}
+    as_shown: dict[str, Any] = {"tags": "Paris, France, a，b"}
+    text = "It opens at nine.\r\nIt shuts at six."
+    [known] = remember(acme, text, **stored)
+    [proposal] = propose(acme, f"Ring twice. {text}", **stored)
+    for entry, path in (
+        (known, f"/memory/{known.pk}/edit/"),
+        (proposal, entry_url("review_edit", proposal)),
+    ):
+        edited = form(entry.content, title="Door", **as_shown)
+        assert reviewer.post(path, edited).status_code == 302
+        after = now(acme, entry)
+        assert (after.title, after.version, after.content) == ("Door", 2, entry.content)
+        assert after.tags == stored["tags"]
+    stale = form(text, title="Gate", **as_shown, reason="heard")
+    answer = html(reviewer.post(f"/memory/{known.pk}/edit/", stale | {"content": "It is shut."}))
+    assert missing(answer, 'value="Paris, France, a，b"', 'value="Door"', "It is shut.") == []
+    form_now = form("It is shut.", 2, title="Door", tags="Paris, Lyon")
+    assert reviewer.post(f"/memory/{known.pk}/edit/", form_now).status_code == 302
+    assert now(acme, known).tags == ["Paris", "Lyon"]
 
 
 def test_refused_edit_keeps_the_input(reviewer: Client, entry: MemoryEntry) -> None:

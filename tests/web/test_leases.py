@@ -28,7 +28,8 @@ def bob(acme: Account) -> Client:
 
 def test_reviewers_get_different_proposals(reviewer: Client, bob: Client, acme: Account) -> None:
     first, second, third = propose(acme, "First words.", "Second words.", "Third words.")
-    reviewer.head(f"/review/?at={first.pk}")
+    for path in ("/review/", f"/review/?at={first.pk}"):
+        reviewer.head(path)
     assert not makers.rows(ReviewLease, acme), "of a HEAD request"
     assert opened_id(reviewer.get("/review/")) == str(first.pk)
     assert opened_id(bob.get("/review/")) == str(second.pk)
@@ -108,6 +109,22 @@ def test_queue_is_grouped_by_need(reviewer: Client, acme: Account) -> None:
     link = 'href="/review/">View all proposals'
     assert missing(html(answer), "No pending proposals in this group", link) == []
     assert opened_id(reviewer.get("/review/?need=nonsense")) == str(new.pk)
+
+
+def test_undo_keeps_group_and_page(reviewer: Client, acme: Account) -> None:
+    [proposal] = propose(acme, "Plain words.")
+    here = "?need=new&page=1"
+    answer = reviewer.post(f"{entry_url('approve', proposal)}{here}", version_form(proposal))
+    undo = f"{entry_url('undo', proposal)}?version=2&need=new&page=1"
+    assert undo.replace("&", "&amp;") in html(reviewer.get(answer.headers["Location"]))
+    at = f"/review/?at={proposal.pk}&need=new&page=1"
+    answer = reviewer.post(undo, headers=REVIEW)
+    assert answer.headers["HX-Replace-Url"] == at
+    pick = {"pick": f"{proposal.pk}:3", "deed": "reject", "which": "marked"}
+    answer = reviewer.post(f"/review/bulk/{here}", pick, headers=REVIEW)
+    [undo] = re.findall(r'hx-post="(/review/bulk/[^"]+/undo/[^"]+)"', html(answer))
+    answer = reviewer.post(undo.replace("&amp;", "&"), headers=REVIEW)
+    assert answer.headers["HX-Redirect"] == f"/review/{here}"
 
 
 def test_sources_are_shown_in_place(reviewer: Client, acme: Account) -> None:

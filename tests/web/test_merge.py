@@ -91,6 +91,21 @@ def test_merge_is_undone_and_refused_if_stale_or_of_another_audience(
         assert reviewer.get(entry_url("review_merge", new), query).status_code == 400
 
 
+def test_reviewers_merge_into_similar_entries_only(
+    reviewer: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]
+) -> None:
+    existing, new = pair
+    [unrelated] = propose(acme, "Cats sleep a lot.")
+    submit(reviewer, "approve", unrelated)
+    rita = makers.signed_in(makers.member(acme, "rita", role="reviewer"))
+    address = entry_url("review_merge", new)
+    assert page(rita.get(address, {"with": str(existing.pk)}))
+    refused = page(rita.post(address, form(unrelated, new)), 409)
+    assert "There is no memory to merge it with." in refused
+    assert reload(unrelated).content == "Cats sleep a lot."
+    assert reviewer.get(address, {"with": str(unrelated.pk)}).status_code == 200
+
+
 def test_merge_needs_a_similar_own_entry(reviewer: Client, acme: Account, rival: Account) -> None:
     [lonely] = propose(acme, "Cats sleep a lot.")
     [secret] = propose(rival, "Rival's cats sleep a lot.")

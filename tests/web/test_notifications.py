@@ -13,6 +13,7 @@ from kmapp.notifications.actions import notify
 from kmapp.notifications.kernel_kinds import JOB_FAILED, LEDGER_BROKEN, ROWS
 from kmapp.notifications.kinds import list_kinds
 from kmapp.notifications.models import Notification, NotificationRead, NotificationSettings
+from kmapp.notifications.recipients import list_recipients
 from memory.actions.notification_kinds import PROPOSALS_WAITING
 from tests import makers
 from tests.makers import missing
@@ -80,6 +81,16 @@ def test_all_are_read_up_to_what_the_page_showed(acme: Account, admin: Client) -
     admin.post(f"{LIST}read/", {"until": "nonsense"})
     assert unread(admin) == ""
     assert "Mark all as read" not in page(admin.get(LIST))
+
+
+def test_earliest_time_stops_no_notifications(acme: Account, admin: Client, ada: User) -> None:
+    raise_three(acme)
+    form = {"until": "0001-01-01T00:00:00+14:00"}
+    assert admin.post(f"{LIST}read/", form).status_code == 302
+    assert unread(admin) == "3"
+    assert "Save" in page(admin.get(f"{LIST}settings/"))
+    with acting(acme):
+        assert ada.pk in {each.user.pk for each in list_recipients(acme.pk)}
 
 
 def test_list_is_filtered_and_shows_what_is_resolved(acme: Account, admin: Client) -> None:

@@ -101,11 +101,32 @@ def test_rejects_invalid_forms(admin: Client, acme: Account) -> None:
     assert settings_of(acme).version == 0
 
 
+def test_category_is_named_before_the_first_colon(admin: Client, acme: Account) -> None:
+    text = "orders: what：when\n客诉：抱怨: 什么"
+    form = {"section": "extraction", "version": "0", "categories": text}
+    assert admin.post("/policy/set/", form).status_code == 302
+    categories = {"orders": "what：when", "客诉": "抱怨: 什么"}
+    assert settings_of(acme).categories == categories
+
+
 def test_rejects_a_stale_version(admin: Client, acme: Account) -> None:
     makers.set_policy(acme, {"min_score": 0.1})
     form = {"section": "redaction", "version": "0", "redact": []}
     assert "Someone changed the policy" in page(admin.post("/policy/set/", form), 409)
     assert settings_of(acme).account.redact != []
+
+
+def test_rejected_form_keeps_its_version_and_reason(admin: Client, acme: Account) -> None:
+    makers.set_policy(acme, {"min_score": 0.1})
+    for section, path in (("retention", "/policy/set/"), ("inputs", "/calls/settings/set/")):
+        form = {"section": section, "version": "7", "reason": "Why?", "event": "x"}
+        text = page(admin.post(path, form | {"inputs_days": "0"}), 422)
+        assert text.count('name="version" value="7"') == text.count('value="Why?"') == 1
+    form = {"version": "7", "reason": "Why?", "retention_days": "0"}
+    text = page(admin.post("/tool-results/keeping/set/", form), 422)
+    assert missing(text, 'name="version" value="7"', 'value="Why?"') == []
+    text = page(admin.post("/rules/gate/set/", {"seen": str(acme.pk), "reason": "Why?"}), 422)
+    assert missing(text, f'name="seen" value="{acme.pk}"', 'value="Why?"') == []
 
 
 def test_retention_that_forgets_needs_confirmation(admin: Client, acme: Account) -> None:

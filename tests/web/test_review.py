@@ -1,5 +1,6 @@
 """Review: permissions, decisions, undo and conflicts."""
 
+import re
 from typing import Any
 
 import pytest
@@ -56,10 +57,12 @@ def test_pinned_proposal_stays_pending(reviewer: Client, acme: Account) -> None:
 def test_edit_can_approve(reviewer: Client, acme: Account) -> None:
     [entry] = propose(acme, "Prefers fone.\nNever faxes.", tags=["contact"])
     wrote = {"content": "Prefers phone.\r\nNever faxes.", "kind": "preference", "tags": "a， b,a"}
-    submit(reviewer, "review_edit", entry, **wrote)
+    assert "Corrected." in html(submit(reviewer, "review_edit", entry, REVIEW, **wrote))
     saved = reload(entry)
     assert (saved.content, saved.kind) == ("Prefers phone.\nNever faxes.", "preference")
     assert (saved.tags, saved.status, saved.version) == (["a", "b"], "proposed", 2)
+    same = html(submit(reviewer, "review_edit", entry, REVIEW, **wrote))
+    assert ("Nothing changed." in same, "Undo" in same) == (True, False)
     submit(reviewer, "review_edit", entry, **wrote, then="approve")
     assert (reload(entry).status, reload(entry).version) == ("active", 3)
 
@@ -148,6 +151,10 @@ def test_refused_decision_keeps_the_input(reviewer: Client, acme: Account) -> No
     assert "Enter the text" in page(answer, 422)
     assert reload(entry).version == 1
     submit(reviewer, "review_pin", entry, pinned="yes")
+    stale = {"version": "1", "content": " ", "kind": "fact"}
+    answer = reviewer.post(entry_url("review_edit", entry), stale, headers=REVIEW)
+    [body] = re.findall(r'<form class="editing".*?</form>', page(answer, 422), re.DOTALL)
+    assert 'name="version" value="1"' in body, "the one that the typed text is based on"
     form = {"version": "1", "content": "Another wording.", "kind": "fact"}
     answer = reviewer.post(entry_url("review_edit", entry), form, headers=REVIEW)
     told = ("Someone else changed this proposal", "\nAnother wording.</textarea>")
@@ -165,6 +172,13 @@ def test_hostile_text_is_escaped(reviewer: Client, acme: Account) -> None:
     page = html(reviewer.get("/review/"))
     assert [mark for mark in ("<b ", "<b>", "<i>", "<u>", "\u202e") if mark in page] == []
     assert missing(page, "U+202E", "Contains instructions to the model") == []
+
+
+def test_names_in_metadata_and_sources_are_free(reviewer: Client, acme: Account) -> None:
+    named = {"items": ["two teapots"], "values": 3, "keys": None}
+    [entry] = propose(acme, "An order of tea.", metadata=named, sources=[named, {"items": 7}])
+    for path in ("/review/", f"/memory/{entry.pk}/"):
+        assert missing(page(reviewer.get(path)), "two teapots", "<dt><bdi hx-disable>items<") == []
 
 
 def test_every_flag_has_a_warning() -> None:

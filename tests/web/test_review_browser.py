@@ -130,6 +130,20 @@ def test_bulk_rejection_and_undo_by_keyboard(reviewer: Visitor, acme: Account) -
     expect(page.locator("[data-count='memory:review']").first).to_have_text("3")
 
 
+def test_selection_survives_a_rejection_and_its_undo(reviewer: Visitor, acme: Account) -> None:
+    propose(acme, "First words.", "Second words.")
+    page = reviewer.page
+    reviewer.go("/review/")
+    for key, text in (("x", "First words."), ("j", "First words."), ("r", "Second words.")):
+        opened(page, text)
+        page.keyboard.press(key)
+    page.get_by_role("dialog").get_by_label("Reason").press("Enter")
+    opened(page, "First words.")
+    page.keyboard.press("u")
+    opened(page, "Second words.")
+    expect(page.locator("input[name=pick]:checked")).to_have_count(1)
+
+
 def finds_it_with_its_history(page: Page) -> None:
     page.keyboard.press("/")
     page.keyboard.type("borealis kettle")

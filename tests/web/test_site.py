@@ -89,6 +89,20 @@ def test_anonymous_user_returns_after_sign_in(client: Client) -> None:
     answer = client.get("/tells/", headers=HTMX | here)
     assert answer.status_code == 401
     assert answer.headers["HX-Redirect"] == "/sign-in/?next=/memory/%3Fq%3Da"
+    for page_url, place in (
+        ("http://testserver/review/?need=new", "/review/%3Fneed%3Dnew"),
+        ("http://[", "/"),
+        ("", "/"),
+    ):
+        answer = client.post("/tells/", headers={"Referer": page_url})
+        assert answer.headers["Location"] == f"/sign-in/?next={place}", page_url
+
+
+def test_address_of_a_form_is_no_page(reviewer: Client) -> None:
+    answer = reviewer.get("/policy/set/")
+    assert "This address receives forms and is not a page." in page(answer, 405)
+    assert answer.headers["Allow"] == "POST"
+    assert reviewer.post("/admins/").headers["Allow"] == "GET, HEAD"
 
 
 def test_sign_out_ends_the_session(reviewer: Client) -> None:

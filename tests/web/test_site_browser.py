@@ -93,6 +93,18 @@ def test_keys_move_between_rows_and_submit_the_form(client: Visitor) -> None:
     assert presses(page) == ["sent"]
 
 
+def test_focus_moves_only_if_its_row_is_swapped_away(client: Visitor) -> None:
+    page = client.page
+    page.locator("#row-2 a").focus()
+    page.evaluate("window.htmx.ajax('GET', '/tells/', '#said')")
+    expect(page.locator(".notice", has_text="Approved")).to_be_visible()
+    expect(page.locator(".htmx-settling")).to_have_count(0)
+    page.wait_for_timeout(100)
+    page.locator("#row-2 a").blur()
+    page.evaluate("document.getElementById('content').append(document.createElement('p'))")
+    assert page.evaluate("document.activeElement === document.body")
+
+
 def test_keys_during_htmx_settling_go_to_the_field(client: Visitor) -> None:
     page = client.page
     settling = "document.querySelector('#row-1').classList.{}('htmx-settling')"

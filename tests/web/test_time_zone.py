@@ -8,6 +8,7 @@ from kmapp.accounts.models import Account, User
 from tests import makers
 from tests.agent import Agent
 from tests.web.pages import page
+from tests.web.proposals import propose
 
 LATE = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
 
@@ -39,3 +40,14 @@ def test_pages_use_the_chosen_zone_and_the_api_and_exports_utc(
 
     reviewer.post("/preferences/time-zone/", {"time_zone": ""})
     assert "2026-03-01 18:30:00 EST" in page(reviewer.get(path))
+
+
+def test_first_and_last_times_are_shown_in_every_zone(reviewer: Client, acme: Account) -> None:
+    first = datetime(1, 1, 1, tzinfo=UTC)
+    last = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    [entry] = propose(acme, "The kiln is hot.", observed_at=first, expires_at=last)
+    for zone in ("America/New_York", "Asia/Shanghai", "UTC"):
+        reviewer.cookies["kmapp_zone"] = zone
+        for path in ("/review/", f"/memory/{entry.pk}/", "/memory/"):
+            assert "The kiln is hot." in page(reviewer.get(path)), (zone, path)
+    assert "9999-12-31 23:59:59 UTC" in page(reviewer.get(f"/memory/{entry.pk}/"))

@@ -11,6 +11,7 @@ from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
 from memory.actions.topic_growth import member_edges
 from memory.models import MemoryEntry, TopicSuggestion
+from tests import makers
 from tests.fake_provider import FakeProvider
 from tests.makers import missing, settle
 from tests.memory.test_topic_actions import topic
@@ -34,6 +35,14 @@ def test_topics_are_listed_by_size(reviewer: Client, acme: Account) -> None:
     assert missing(displayed, "mira", "everyone") == []
     assert "No matching topics" in page(reviewer, "/topics/", state="draft")
     assert "Oolong" not in page(reviewer, "/topics/", q="tea")
+
+
+def test_topics_of_agents_may_have_any_metadata(reviewer: Client, acme: Account) -> None:
+    topic(acme, "Oolong", 3)
+    for count in ("many", 2.5, True, 10**12, ["2"], "9" * 400):
+        makers.write(acme, f"Tea and {count}", kind="topic", metadata={"member_count": count})
+    displayed = page(reviewer, "/topics/")
+    assert displayed.index("Oolong") < displayed.index("Tea and many")
 
 
 def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:

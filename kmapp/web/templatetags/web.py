@@ -1,7 +1,7 @@
 """Template tags and filters. All of them escape the texts of people and agents."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from urllib.parse import urlencode
 from uuid import UUID
@@ -111,6 +111,15 @@ def shortened(value: object) -> str:
 def user_text(text: object) -> str:
     """Render text of people or agents: no htmx, isolated direction, invisible characters marked."""
     return format_html("<bdi hx-disable>{}</bdi>", mark_invisible(str(text)))
+
+
+@register.filter
+def pairs(mapping: object) -> list[tuple[object, object]]:
+    """Return the names and values of an object of agents, which may have any names.
+
+    In a template, `mapping.items` would be the value of the name "items" if there is one.
+    """
+    return list(mapping.items()) if isinstance(mapping, Mapping) else []
 
 
 @register.filter
