@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, account_ids
-from kmapp.accounts.redacted_text import redact_text
+from kmapp.accounts.redaction import redact_text
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
 from kmapp.ledger.chain import EMPTY_CHAIN_HEAD, Head

@@ -98,12 +98,12 @@ class Command(BaseCommand):
                     "id": str(row.pk),
                     "name": row.title,
                     "state": row.status,
-                    "members": row.slots.get("member_count", 0),
+                    "members": _get_member_count(row),
                     "user_id": row.user_id,
                 }
                 for row in current_topics(account.pk).order_by("pk")
             ]
-        serialized.sort(key=lambda each: -int(each["members"]))
+        serialized.sort(key=lambda each: -each["members"])
         if as_json:
             self.stdout.write(json.dumps(serialized, ensure_ascii=False, indent=2))
             return
@@ -188,3 +188,9 @@ def _written(name: str) -> Iterator[BinaryIO]:
     except OSError as error:
         raise CommandError(f"{part}: {error.strerror}") from error
     part.replace(name)
+
+
+def _get_member_count(topic: MemoryEntry) -> int:
+    """Return the stored number of members. The topic can come from an agent, with any metadata."""
+    count = topic.slots.get("member_count")
+    return count if type(count) is int else 0
