@@ -21,7 +21,7 @@ from kmapp.accounts.models import User
 from kmapp.notifications.actions import save_settings
 from kmapp.notifications.close_notifications import load_subjects
 from kmapp.notifications.models import Notification
-from kmapp.notifications.notification_line import NotificationLine
+from kmapp.notifications.notification_line import NotificationLine, build_account_url
 from kmapp.notifications.recipients import Recipient
 
 SALT = "kmapp.notifications.unsubscribe"
@@ -60,8 +60,10 @@ def build_message(
             "more": max(0, len(lines) - MAX_NOTIFICATIONS),
             "number": len(lines),
             "since": since,
-            "all_url": settings.PUBLIC_URL + reverse("web:notifications"),
-            "settings_url": settings.PUBLIC_URL + reverse("web:notification_settings"),
+            "all_url": build_account_url(reverse("web:notifications"), recipient.account.pk),
+            "settings_url": build_account_url(
+                reverse("web:notification_settings"), recipient.account.pk
+            ),
             "unsubscribe_url": unsubscribe,
         }
         subject_line = render_to_string(f"{FOLDER}/subject.txt", context)

@@ -21,7 +21,8 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import list_account_access
 from kmapp.accounts.permissions import Permission, Role, find_lowest_role, list_permissions
 from kmapp.accounts.second_factor import has_second_factor
-from kmapp.errors import Conflict, Denied, DomainError
+from kmapp.errors import Conflict, Denied, DomainError, NotFound
+from kmapp.notifications.notification_line import ACCOUNT_PARAMETER
 from kmapp.web import notices
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.error_views import method_not_allowed, render_error
@@ -96,6 +97,8 @@ def run_view(request: WebRequest, view: PageView, access: PageAccess) -> HttpRes
     """Run the view inside `acting` for the selected account, and render errors."""
     try:
         select_account(request)
+        if page := _open_linked_account(request):
+            return redirect_page(request, page)
         # Pages about the person or the installation do not depend on the selected account.
         if not (access.without_factor or access.own_login or access.owner):
             _check_page_account(request)
@@ -196,6 +199,19 @@ def select_account(request: WebRequest) -> None:
     request.account_id = request.access.account_id
     request.actor = Actor("user", request.user.pk)
     request.permissions = list_permissions(request.access)
+
+
+def _open_linked_account(request: WebRequest) -> str:
+    """Select the account that the link of a message names, and return the URL of the page."""
+    linked = request.GET.get(ACCOUNT_PARAMETER) if request.method in READING else None
+    if linked is None:
+        return ""
+    if linked not in {str(access.account_id) for access in request.accesses}:
+        raise NotFound(_("This link is to an account of which you are not a member."))
+    request.session[SELECTED_ACCOUNT] = linked
+    query = request.GET.copy()
+    del query[ACCOUNT_PARAMETER]
+    return f"{request.path}?{query.urlencode()}" if query else request.path
 
 
 def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:

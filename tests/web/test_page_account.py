@@ -1,4 +1,6 @@
-"""A page that shows another account than the one to which a second tab switched."""
+"""Pages of another account than the selected one: a second tab switched, or a message links."""
+
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -7,6 +9,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, User
+from kmapp.notifications.notification_line import build_account_url
 from tests import makers
 from tests.web.pages import HTMX, page
 
@@ -44,3 +47,14 @@ def test_part_of_another_account_is_refused(
     assert in_rival.get("/memory/", headers=shows_rival).status_code == 200
     left = HTMX | {"X-Page-Account": "of no account"}
     assert "This page shows another account" in page(in_rival.get("/memory/", headers=left), 409)
+
+
+def test_link_of_a_message_opens_its_account(in_rival: Client, acme: Account) -> None:
+    makers.write(acme, "The kiln is hot.")
+    link = build_account_url("/memory/?q=kiln", acme.pk)
+    assert link.startswith("http://localhost")
+    answer = in_rival.get(link)
+    assert answer.headers["Location"] == "/memory/?q=kiln"
+    assert "The kiln is hot." in page(in_rival.get("/memory/?q=kiln"))
+    assert "not a member" in page(in_rival.get(f"/memory/?account={uuid4()}"), 404)
+    assert in_rival.get("/memory/?account=x").status_code == 404
