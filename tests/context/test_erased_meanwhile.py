@@ -126,7 +126,7 @@ def prepare(account: Account) -> PreparedCall:
 
 @BY_SOURCE
 def test_erasure_waits_for_a_call_that_is_being_recorded(
-    committed: str, acme: Account, store: Step, erase: Step
+    module_commits: None, acme: Account, store: Step, erase: Step
 ) -> None:
     store(acme)
     call = prepare(acme)
@@ -139,7 +139,7 @@ def test_erasure_waits_for_a_call_that_is_being_recorded(
 
 @BY_SOURCE
 def test_call_does_not_wait_for_an_erasure(
-    committed: str, acme: Account, store: Step, erase: Step
+    module_commits: None, acme: Account, store: Step, erase: Step
 ) -> None:
     store(acme)
     call = prepare(acme)
@@ -188,7 +188,7 @@ def test_summary_erased_before_its_call_is_recorded_is_left_out(
 
 
 def test_erasure_of_a_summary_waits_for_its_call(
-    committed: str, acme: Account, summarised: PreparedCall
+    module_commits: None, acme: Account, summarised: PreparedCall
 ) -> None:
     run_concurrently(acme, lambda: store_call(summarised), lambda: erase_all(acme))
     assert makers.count(ContextCostReport, acme) == 2
@@ -254,7 +254,7 @@ def erase_results(account: Account) -> None:
         erase_archives(account.pk, SYSTEM, rows, reason="")
 
 
-def test_result_that_is_being_erased_is_archived_anew(committed: str, acme: Account) -> None:
+def test_result_that_is_being_erased_is_archived_anew(module_commits: None, acme: Account) -> None:
     agent = makers.agent(acme)
     erased = agent.post("tool-results", TOOL_RESULT, 201)["archive"]["uuid"]
     again = run_concurrently(
@@ -267,7 +267,9 @@ def test_result_that_is_being_erased_is_archived_anew(committed: str, acme: Acco
     assert agent.post("tool-results", TOOL_RESULT, 201, **RETRY) == again
 
 
-def test_erasure_waits_for_the_response_with_an_equal_result(committed: str, acme: Account) -> None:
+def test_erasure_waits_for_the_response_with_an_equal_result(
+    module_commits: None, acme: Account
+) -> None:
     agent = makers.agent(acme)
     agent.post("tool-results", TOOL_RESULT, 201)
     run_concurrently(
