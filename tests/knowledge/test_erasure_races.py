@@ -35,7 +35,7 @@ def erase(document: KnowledgeDocument) -> None:
         erase_document(document.account_id, document.pk, SYSTEM)
 
 
-def test_delivery_does_not_remove_an_erased_document(committed: str, acme: Account) -> None:
+def test_delivery_does_not_remove_an_erased_document(module_commits: None, acme: Account) -> None:
     [document] = deliver(acme, {"tea.md": TEA}).documents
 
     def remove() -> IngestResult:
@@ -46,7 +46,7 @@ def test_delivery_does_not_remove_an_erased_document(committed: str, acme: Accou
     check_ledger()
 
 
-def test_delivery_adds_an_erased_document_again(committed: str, acme: Account) -> None:
+def test_delivery_adds_an_erased_document_again(module_commits: None, acme: Account) -> None:
     [document] = deliver(acme, {"tea.md": TEA}).documents
     result = run_concurrently(
         acme, lambda: erase(document), lambda: deliver(acme, {"tea.md": f"{TEA} And rolled."})
@@ -55,7 +55,7 @@ def test_delivery_adds_an_erased_document_again(committed: str, acme: Account) -
     check_ledger()
 
 
-def test_lore_is_not_added_to_an_erased_source(committed: str, acme: Account) -> None:
+def test_lore_is_not_added_to_an_erased_source(module_commits: None, acme: Account) -> None:
     with acting(acme):
         source = ensure_source(acme.pk, SYSTEM, NewSource(name="lore", kind="lorebook"))
 
@@ -71,7 +71,7 @@ def test_lore_is_not_added_to_an_erased_source(committed: str, acme: Account) ->
 
 @pytest.mark.parametrize("operation", ["deliver", "erase"])
 def test_chunks_are_locked_before_their_vectors(
-    committed: str, acme: Account, provider: FakeProvider, operation: str
+    module_commits: None, acme: Account, provider: FakeProvider, operation: str
 ) -> None:
     [document] = deliver(acme, {"tea.md": TEA}).documents
     makers.settle()
