@@ -76,7 +76,7 @@ class RecordingPopen(subprocess.Popen[bytes]):
 @pytest.mark.promise(37)
 @pytest.mark.parametrize("name", list(REASONS))
 def test_bomb_fails_within_limits(
-    committed: str, acme: Account, name: str, monkeypatch: pytest.MonkeyPatch
+    module_commits: None, acme: Account, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subprocess, "Popen", RecordingPopen)
     monkeypatch.setattr(RecordingPopen, "limits", [])
