@@ -94,6 +94,8 @@ def elsewhere(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyt
     monkeypatch.setenv("PYTHONPATH", str(TESTS.parent))
     for name in ("DJANGO_SETTINGS_MODULE", "CHAOS_SHORT"):
         monkeypatch.delenv(name, raising=False)
+    # Importing the other plugins takes longer than these tests.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeconftest('pytest_plugins = ["tests.promises.plugin"]')
     pytester.makeini("[pytest]\nmarkers =\n  promise: numbers\n  chaos: hurts\n")
     return pytester
@@ -130,7 +132,7 @@ def test_measurements_are_recorded(elsewhere: pytest.Pytester) -> None:
             pass
         """
     )
-    elsewhere.runpytest_subprocess("--promises=results", "-n2")
+    elsewhere.runpytest_subprocess("-p", "xdist", "--promises=results", "-n2")
     table = rows(runs(elsewhere.path / "results"))
     clock, browser = f"{NOT_SHOWN}: no faketime", f"{NOT_SHOWN}: no Chromium"
     verdicts = [row.verdict for row in table[:7]]
