@@ -37,7 +37,7 @@ from tests import makers, process_caches
 from tests.fake_provider import FakeProvider
 from tests.web.browser import served
 
-pytest_plugins = ["pytester", "tests.promises.plugin"]
+pytest_plugins = ["pytester", "tests.promises.plugin", "tests.schedule"]
 TEMPLATE = "kmapp_template"
 # The time of an example depends on the load of the machine; tests.timing compares ratios.
 hypothesis.settings.register_profile("kmapp", deadline=None)
