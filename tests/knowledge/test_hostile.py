@@ -177,6 +177,7 @@ def hostile_urls(port: str) -> list[str]:
 
 
 @pytest.mark.promise(36)
+@pytest.mark.usefixtures("provider")
 def test_links_in_documents_are_not_followed(agent: Agent, acme: Account, canary: Canary) -> None:
     every = hostile_urls(canary.address.partition(":")[2])
     assert len(every) == 40
