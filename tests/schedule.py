@@ -30,7 +30,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = [item for module in modules for item in module]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """Collect no garbage while objects are created that live as long as the process."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Exclude the objects that live as long as the process from garbage collections."""
-    gc.collect()
+    """Leave those objects out of garbage collections."""
     gc.freeze()
+    gc.enable()
