@@ -30,8 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = [item for module in modules for item in module]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection() -> None:
+def pytest_collectstart() -> None:
     """Collect no garbage while objects are created that live as long as the process."""
     gc.disable()
 
