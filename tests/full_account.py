@@ -1,6 +1,7 @@
 """An account with rows in every table, whose texts contain a word that occurs nowhere else."""
 
 from dataclasses import dataclass
+from functools import cache
 from unittest.mock import patch
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ from context.actions.settings import change_settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
+from kmapp.database.cursors import prepared_cursor
 from kmapp.ledger.checkpoints import sign_all_heads
 from kmapp.ledger.models import Mismatch
 from kmapp.notifications.actions import mark_read, notify, save_settings
@@ -40,6 +42,8 @@ from tests.context.builders import fill_calls
 from tests.knowledge.deliveries import fill_knowledge
 from tests.rules.builders import fill_rules
 
+Fingerprint = dict[str, tuple[int, str | None]]
+
 
 @dataclass(frozen=True, kw_only=True)
 class FullAccount:
@@ -61,16 +65,20 @@ def account_tables() -> dict[str, str]:
         return {"accounts_account": "id"} | {row[0]: "account_id" for row in cursor.fetchall()}
 
 
-def fingerprint(account: Account) -> dict[str, tuple[int, str | None]]:
+def fingerprint(account: Account) -> Fingerprint:
     """Return the number of rows of the account and a digest of them, by table."""
-    query = " UNION ALL ".join(
+    with acting(account), prepared_cursor() as cursor:
+        cursor.execute(_build_fingerprint_query(), {"account": account.pk})
+        return {table: (number, digest) for table, number, digest in cursor.fetchall()}
+
+
+@cache
+def _build_fingerprint_query() -> str:
+    return " UNION ALL ".join(
         f"SELECT '{table}', count(*), md5(string_agg(t::text, '|' ORDER BY t::text))"  # noqa: S608
-        f" FROM {table} t WHERE {column} = %(account)s"
+        f" FROM {table} t WHERE {column} = %(account)s::uuid"
         for table, column in account_tables().items()
     )
-    with acting(account), connection.cursor() as cursor:
-        cursor.execute(query, {"account": account.pk})
-        return {table: (number, digest) for table, number, digest in cursor.fetchall()}
 
 
 def create_full_account(name: str) -> FullAccount:

@@ -4,21 +4,24 @@ Each test client has middleware of its own, and each fake provider an HTTP clien
 """
 
 import os
+import threading
 from functools import cache
 from ssl import SSLContext
 from typing import Any
 
 import httpcore2
 import pytest
+from django.db import connections
 from whitenoise.middleware import WhiteNoiseMiddleware  # type: ignore[import-untyped]
 
 _patch = pytest.MonkeyPatch()  # for the whole run
 
 
 def install() -> None:
-    """List the static files once, and parse the trusted certificates once."""
+    """List the static files once, parse the trusted certificates once, connect a thread once."""
     _share_static_files()
     _share_trusted_certificates()
+    _share_connections()
 
 
 def _share_static_files() -> None:
@@ -47,3 +50,12 @@ def _share_trusted_certificates() -> None:
         return load(*map(os.environ.get, names), trust_env=_trust_env)
 
     _patch.setattr(httpcore2, "default_ssl_context", get_shared_context)
+
+
+def _share_connections() -> None:
+    """Store connections by thread only.
+
+    Django's storage has others while an event loop runs in a thread. Playwright runs one in the
+    thread of the tests, where a fixture selects the database for both.
+    """
+    _patch.setattr(connections, "_connections", threading.local())

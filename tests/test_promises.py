@@ -17,7 +17,8 @@ TESTS = Path(__file__).parent
 def list_marks() -> Iterator[int]:
     """Yield the numbers in the marks of all tests."""
     for path in TESTS.rglob("test_*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)) if ".promise(" in text else ():
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
@@ -94,6 +95,8 @@ def elsewhere(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyt
     monkeypatch.setenv("PYTHONPATH", str(TESTS.parent))
     for name in ("DJANGO_SETTINGS_MODULE", "CHAOS_SHORT"):
         monkeypatch.delenv(name, raising=False)
+    # Importing the other plugins takes longer than these tests.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeconftest('pytest_plugins = ["tests.promises.plugin"]')
     pytester.makeini("[pytest]\nmarkers =\n  promise: numbers\n  chaos: hurts\n")
     return pytester
@@ -130,7 +133,7 @@ def test_measurements_are_recorded(elsewhere: pytest.Pytester) -> None:
             pass
         """
     )
-    elsewhere.runpytest_subprocess("--promises=results", "-n2")
+    elsewhere.runpytest_subprocess("-p", "xdist", "--promises=results", "-n2")
     table = rows(runs(elsewhere.path / "results"))
     clock, browser = f"{NOT_SHOWN}: no faketime", f"{NOT_SHOWN}: no Chromium"
     verdicts = [row.verdict for row in table[:7]]

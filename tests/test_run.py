@@ -30,6 +30,9 @@ def test_fails():
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DJANGO_SETTINGS_MODULE")
+    # Importing the other plugins takes longer than these tests.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p xdist -p randomly")
     (tmp_path / "pytest.ini").write_text("[pytest]")
     return tmp_path
 

@@ -1,7 +1,7 @@
 """Texts that are erased while a call with them is assembled, or messages are prepared with them."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -25,6 +25,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.api.models import IdempotentRequest
+from kmapp.outbox.models import Delivery
 from knowledge.actions.erasure import erase_source
 from knowledge.actions.lore import create_lorebook, erase_entry
 from knowledge.actions.sources import NewSource
@@ -74,6 +75,14 @@ def erase_memory(account: Account) -> None:
 def erase_knowledge(account: Account) -> None:
     with acting(account):
         erase_source(account.pk, KnowledgeSource.objects.of(account).get().pk, SYSTEM)
+
+
+@pytest.fixture
+def shared_database(module_commits: None, acme: Account) -> Iterator[None]:
+    """Commit to the database of this module, and leave no jobs that other tests would run."""
+    yield
+    with acting(acme):
+        Delivery.objects.of(acme).delete()
 
 
 Step = Callable[[Account], None]
@@ -126,7 +135,7 @@ def prepare(account: Account) -> PreparedCall:
 
 @BY_SOURCE
 def test_erasure_waits_for_a_call_that_is_being_recorded(
-    committed: str, acme: Account, store: Step, erase: Step
+    shared_database: None, acme: Account, store: Step, erase: Step
 ) -> None:
     store(acme)
     call = prepare(acme)
@@ -139,7 +148,7 @@ def test_erasure_waits_for_a_call_that_is_being_recorded(
 
 @BY_SOURCE
 def test_call_does_not_wait_for_an_erasure(
-    committed: str, acme: Account, store: Step, erase: Step
+    shared_database: None, acme: Account, store: Step, erase: Step
 ) -> None:
     store(acme)
     call = prepare(acme)
@@ -188,7 +197,7 @@ def test_summary_erased_before_its_call_is_recorded_is_left_out(
 
 
 def test_erasure_of_a_summary_waits_for_its_call(
-    committed: str, acme: Account, summarised: PreparedCall
+    shared_database: None, acme: Account, summarised: PreparedCall
 ) -> None:
     run_concurrently(acme, lambda: store_call(summarised), lambda: erase_all(acme))
     assert makers.count(ContextCostReport, acme) == 2
@@ -254,7 +263,7 @@ def erase_results(account: Account) -> None:
         erase_archives(account.pk, SYSTEM, rows, reason="")
 
 
-def test_result_that_is_being_erased_is_archived_anew(committed: str, acme: Account) -> None:
+def test_result_that_is_being_erased_is_archived_anew(shared_database: None, acme: Account) -> None:
     agent = makers.agent(acme)
     erased = agent.post("tool-results", TOOL_RESULT, 201)["archive"]["uuid"]
     again = run_concurrently(
@@ -267,7 +276,9 @@ def test_result_that_is_being_erased_is_archived_anew(committed: str, acme: Acco
     assert agent.post("tool-results", TOOL_RESULT, 201, **RETRY) == again
 
 
-def test_erasure_waits_for_the_response_with_an_equal_result(committed: str, acme: Account) -> None:
+def test_erasure_waits_for_the_response_with_an_equal_result(
+    shared_database: None, acme: Account
+) -> None:
     agent = makers.agent(acme)
     agent.post("tool-results", TOOL_RESULT, 201)
     run_concurrently(

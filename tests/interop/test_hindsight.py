@@ -46,7 +46,7 @@ def worker(committed: str) -> Iterator[None]:
     def work() -> None:
         while not stopped.is_set():
             if not any(deliver_due(queue) for queue in QUEUES):
-                time.sleep(0.2)
+                time.sleep(0.05)
         connections.close_all()
 
     thread = threading.Thread(target=work)

@@ -1,18 +1,11 @@
-from dataclasses import replace
-from typing import Any
-
 import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.providers.models import EmbeddingModel as Form
-from tests import makers
-from tests.kernel.bodies import SHARED
-from tests.kernel.names import Names, list_actor_names
-from tests.web.proposals import propose
-from tests.web.staff import fill
+from tests.kernel.filled_account import fill_account
+from tests.kernel.names import Names
 
 
 @pytest.fixture
@@ -37,22 +30,4 @@ def sender(agent: Client, settings: Settings) -> Client:
 
 @pytest.fixture
 def names(acme: Account, sender: Client) -> Names:
-    """Create rows of every kind; the agent may change the memory, the archive and the run."""
-    with acting(acme):
-        Account.objects.filter(pk=acme.pk).update(redact=[])  # text must come back unchanged
-    entry = fill(acme)[0]
-    member = makers.member(acme, "mira", role="admin")
-    waiting = propose(acme, "Acme wants everyone to know this.")[0]
-    foreign_names = list_actor_names(acme, entry=entry, proposal=waiting, member=member)
-
-    def create(path: str, **body: Any) -> Any:
-        return sender.post(f"/v1/{path}", body, "application/json").json()
-
-    own = create("memory/store", **SHARED["memory"], client_id="mine")
-    result = create(
-        "tool-results", **SHARED["chat"], tool_name="look", result="Red. " * 9, threshold=0
-    )
-    create("memory/tools/select", context={}, candidates=["bash"], run_id="r")
-    return replace(
-        foreign_names, entry=own["id"], client_id="mine", archive=result["archive"]["uuid"]
-    )
+    return fill_account(acme, sender)

@@ -7,15 +7,17 @@ has an example in `bodies.yaml`, and a new field until an example leads to it.
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import count, cycle
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import Client
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.database.cursors import prepared_cursor
 from kmapp.search.models import IndexedDocument
 from kmapp.text.terms import normalise
 from tests.full_account import account_tables
@@ -86,15 +88,21 @@ def test_examples_reach_every_field(schema: Any, names: Names) -> None:
 
 def find_stored(mark: str) -> Iterator[tuple[str, str]]:
     """Yield the column and the text wherever a row contains the mark."""
-    tables = sorted(account_tables().keys() - {WORDS})
-    row = "SELECT '{0}', to_jsonb(t)::text AS said FROM {0} t"
-    every = " UNION ALL ".join(map(row.format, tables))
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT * FROM ({every}) r WHERE said LIKE %s", [f"%{mark}%"])  # noqa: S608
+    with prepared_cursor() as cursor:
+        cursor.execute(build_search(), [f"%{mark}%"])
         results = cursor.fetchall()
     for table, stored_text in results:
         for column, value in json.loads(stored_text).items():
             yield from ((f"{table}.{column}", each) for each in strings(value) if mark in each)
+
+
+@cache
+def build_search() -> str:
+    """Return a statement that finds the rows of all tables with a text."""
+    tables = sorted(account_tables().keys() - {WORDS})
+    row = "SELECT '{0}', to_jsonb(t)::text AS said FROM {0} t"
+    every = " UNION ALL ".join(map(row.format, tables))
+    return f"SELECT * FROM ({every}) r WHERE said LIKE %s::text"  # noqa: S608
 
 
 def strings(value: Any) -> Iterator[str]:

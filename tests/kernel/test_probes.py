@@ -20,7 +20,7 @@ from kmapp.accounts.models import Account, User
 from kmapp.api.errors import is_api
 from kmapp.database.ids import uuid7
 from tests import makers
-from tests.full_account import fingerprint
+from tests.full_account import Fingerprint, fingerprint
 from tests.kernel.names import Names, list_actor_names
 from tests.kernel.probes import (
     CHANGING,
@@ -75,6 +75,13 @@ def rival(theirs: Names, db: None) -> Account:
         return Account.objects.get(pk=theirs.account)
 
 
+@pytest.fixture(scope="module")
+def before(theirs: Names, django_db_blocker: DjangoDbBlocker) -> Fingerprint:
+    """The rows of Rival, which no test changes."""
+    with django_db_blocker.unblock():
+        return fingerprint(Account(pk=theirs.account))
+
+
 def unknown_names(names: Names) -> Names:
     ids: dict[str, Any] = {
         name: uuid7() for name in Names.__slots__ if isinstance(getattr(names, name), UUID)
@@ -120,9 +127,8 @@ def asked(name: str, names: Names) -> list[tuple[str, Fields]]:
 
 @pytest.mark.parametrize("name", PROBES)
 def test_ids_of_another_account_are_answered_like_unknown_ids(
-    name: str, caller: Caller, theirs: Names, rival: Account
+    name: str, caller: Caller, theirs: Names, rival: Account, before: Fingerprint
 ) -> None:
-    before = fingerprint(rival)
     assert before["memory_memoryentry"][0] > 1
     refused = set()
     random = unknown_names(theirs)
@@ -141,9 +147,8 @@ def test_ids_of_another_account_are_answered_like_unknown_ids(
 @pytest.mark.parametrize("field", ["account_id", "tenant_id"])
 @pytest.mark.parametrize("by", ["account", "slug"])
 def test_naming_another_account_is_refused_on_every_route(
-    field: str, by: str, caller: Caller, theirs: Names, rival: Account
+    field: str, by: str, caller: Caller, theirs: Names, rival: Account, before: Fingerprint
 ) -> None:
-    before = fingerprint(rival)
     for address, view in VIEWS.items():
         path = "/" + re.sub(r"<.*?>", str(theirs.entry), address)
         for method in view.scopes:
@@ -159,9 +164,8 @@ def test_naming_another_account_is_refused_on_every_route(
 
 
 def test_client_id_of_another_account_can_be_used(
-    caller: Caller, theirs: Names, rival: Account
+    caller: Caller, theirs: Names, rival: Account, before: Fingerprint
 ) -> None:
-    before = fingerprint(rival)
     body = {"client_id": theirs.client_id, "text": "Mine."}
     status, _, text = caller("POST", "/v1/memory/store", body)
     assert status == 201
@@ -171,10 +175,9 @@ def test_client_id_of_another_account_can_be_used(
 
 
 def test_id_of_another_account_cannot_be_used(
-    caller: Caller, theirs: Names, rival: Account
+    caller: Caller, theirs: Names, rival: Account, before: Fingerprint
 ) -> None:
     """Ids are unique among all accounts; the response does not say whose it is."""
-    before = fingerprint(rival)
     node = {"id": str(theirs.proposal), "text": "Mine."}
     mine = [{"client_id": "name-of-a"}, {"client_id": "name-of-b"}]
     nodes = [{**each, "text": "Mine."} for each in mine]

@@ -7,23 +7,27 @@ import json
 import logging
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
 from django.http.response import HttpResponseBase
 from django.test import Client
+from pytest_django import DjangoDbBlocker
 from structlog.stdlib import ProcessorFormatter
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account, User
+from kmapp.accounts.models import Account, ApiKey, User
 from kmapp.accounts.scopes import Scope
 from kmapp.api.errors import is_api
 from kmapp.database.ids import uuid7
 from kmapp.search.models import Vector
 from tests import makers
 from tests.kernel.bodies import BODIES
+from tests.kernel.filled_account import fill_account
 from tests.kernel.names import Names
 from tests.kernel.places import path_of
 from tests.kernel.probes import METHODS, PROBES, ROUTES
@@ -42,15 +46,47 @@ FORMS = ("csv", "ndjson")
 EVERYTHING_ELSE = [scope.value for scope in Scope if scope != Scope.ADMIN]
 
 
-@pytest.fixture
-def filled(names: Names, acme: Account) -> Names:
+@dataclass(frozen=True)
+class FilledAccount:
+    """An account with rows of every kind, their ids, and the key that wrote some of them."""
+
+    pk: UUID
+    key: tuple[ApiKey, str]
+    names: Names
+
+
+@pytest.fixture(scope="module")
+def filled_account(module_database: None, django_db_blocker: DjangoDbBlocker) -> FilledAccount:
     """Create rows of every kind, with their vectors."""
-    makers.settle()
-    with acting(acme):
-        ready = Vector.objects.of(acme).filter(embedding__isnull=False)
-        results = {each.partition(".")[0] for each in ready.values_list("collection", flat=True)}
-    assert results == {"memory", "knowledge", "context"}
-    return names
+    with django_db_blocker.unblock():
+        account = makers.account("Acme")
+        key = makers.key(account)
+        agent = Client(headers={"Authorization": f"Bearer {key[1]}"})
+        names = fill_account(account, agent)
+        makers.settle()
+        with acting(account):
+            ready = Vector.objects.of(account).filter(embedding__isnull=False)
+            results = {
+                each.partition(".")[0] for each in ready.values_list("collection", flat=True)
+            }
+        assert results == {"memory", "knowledge", "context"}
+        return FilledAccount(account.pk, key, names)
+
+
+@pytest.fixture
+def filled(filled_account: FilledAccount, db: None) -> Names:
+    return filled_account.names
+
+
+@pytest.fixture
+def acme(filled_account: FilledAccount, db: None) -> Account:
+    with acting(filled_account.pk):
+        return Account.objects.get(pk=filled_account.pk)
+
+
+@pytest.fixture
+def key(filled_account: FilledAccount) -> tuple[ApiKey, str]:
+    return filled_account.key
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Erasures of documents and sources during deliveries, jobs and writes of lore."""
 
 import io
+from collections.abc import Iterator
 
 import pytest
 from django.core.management import call_command
@@ -10,6 +11,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
+from kmapp.outbox.models import Delivery
 from kmapp.search.models import Vector
 from knowledge.actions.erasure import erase_document, erase_source
 from knowledge.actions.ingest import IngestResult, ingest_deliveries
@@ -30,12 +32,20 @@ def check_ledger() -> None:
     call_command("fsck", stdout=io.StringIO())
 
 
+@pytest.fixture
+def shared_database(module_commits: None, acme: Account) -> Iterator[None]:
+    """Commit to the database of this module, and leave no jobs that other tests would run."""
+    yield
+    with acting(acme):
+        Delivery.objects.of(acme).delete()
+
+
 def erase(document: KnowledgeDocument) -> None:
     with acting(document.account_id):
         erase_document(document.account_id, document.pk, SYSTEM)
 
 
-def test_delivery_does_not_remove_an_erased_document(committed: str, acme: Account) -> None:
+def test_delivery_does_not_remove_an_erased_document(shared_database: None, acme: Account) -> None:
     [document] = deliver(acme, {"tea.md": TEA}).documents
 
     def remove() -> IngestResult:
@@ -46,7 +56,7 @@ def test_delivery_does_not_remove_an_erased_document(committed: str, acme: Accou
     check_ledger()
 
 
-def test_delivery_adds_an_erased_document_again(committed: str, acme: Account) -> None:
+def test_delivery_adds_an_erased_document_again(shared_database: None, acme: Account) -> None:
     [document] = deliver(acme, {"tea.md": TEA}).documents
     result = run_concurrently(
         acme, lambda: erase(document), lambda: deliver(acme, {"tea.md": f"{TEA} And rolled."})
@@ -55,7 +65,7 @@ def test_delivery_adds_an_erased_document_again(committed: str, acme: Account) -
     check_ledger()
 
 
-def test_lore_is_not_added_to_an_erased_source(committed: str, acme: Account) -> None:
+def test_lore_is_not_added_to_an_erased_source(shared_database: None, acme: Account) -> None:
     with acting(acme):
         source = ensure_source(acme.pk, SYSTEM, NewSource(name="lore", kind="lorebook"))
 
@@ -71,7 +81,7 @@ def test_lore_is_not_added_to_an_erased_source(committed: str, acme: Account) ->
 
 @pytest.mark.parametrize("operation", ["deliver", "erase"])
 def test_chunks_are_locked_before_their_vectors(
-    committed: str, acme: Account, provider: FakeProvider, operation: str
+    shared_database: None, acme: Account, provider: FakeProvider, operation: str
 ) -> None:
     [document] = deliver(acme, {"tea.md": TEA}).documents
     makers.settle()

@@ -76,7 +76,7 @@ class RecordingPopen(subprocess.Popen[bytes]):
 @pytest.mark.promise(37)
 @pytest.mark.parametrize("name", list(REASONS))
 def test_bomb_fails_within_limits(
-    committed: str, acme: Account, name: str, monkeypatch: pytest.MonkeyPatch
+    module_commits: None, acme: Account, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subprocess, "Popen", RecordingPopen)
     monkeypatch.setattr(RecordingPopen, "limits", [])
@@ -177,6 +177,7 @@ def hostile_urls(port: str) -> list[str]:
 
 
 @pytest.mark.promise(36)
+@pytest.mark.usefixtures("provider")
 def test_links_in_documents_are_not_followed(agent: Agent, acme: Account, canary: Canary) -> None:
     every = hostile_urls(canary.address.partition(":")[2])
     assert len(every) == 40

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 from django.core.management import call_command
-from pytest_django import DjangoDbBlocker
+from pytest_django import DjangoDbBlocker, Settings
 
 from context.models import ContextCostReport
 from kmapp.accounts.acting import acting
@@ -147,7 +147,10 @@ def test_demo_contains_documents_and_lore(loaded: LoadedDemo) -> None:
     assert best.chunks[0].document.ref == "brewing.md"
 
 
-def test_system_decides_without_a_reviewer(committed: str, acme: Account) -> None:
+def test_system_decides_without_a_reviewer(
+    committed: str, acme: Account, settings: Settings
+) -> None:
+    settings.DEMO_LOADERS = settings.DEMO_LOADERS[:1]  # of memories
     demo()
     with acting(acme):
         decided = MemoryVersion.objects.filter(event="APPROVE")

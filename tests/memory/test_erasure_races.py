@@ -28,6 +28,8 @@ from memory.models.entry_input import Batch, EdgeEnd, NewEdge
 from tests import makers
 from tests.race import run_concurrently, run_on_own_connection, wait_until_blocked
 
+pytestmark = pytest.mark.usefixtures("module_commits")
+
 
 def erase(*entries: MemoryEntry) -> None:
     account_id = entries[0].account_id
@@ -68,7 +70,6 @@ def check_ledger() -> None:
     ids=["edge", "late_edge", "judgement"],
 )
 def test_row_written_during_an_erasure_is_recorded(
-    committed: str,
     acme: Account,
     monkeypatch: pytest.MonkeyPatch,
     write: Callable[[MemoryEntry, MemoryEntry], object],
@@ -96,7 +97,7 @@ def test_row_written_during_an_erasure_is_recorded(
 
 
 def test_judgement_of_an_erased_person_is_recorded_or_stays(
-    committed: str, acme: Account, monkeypatch: pytest.MonkeyPatch
+    acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [entry] = makers.write(acme, "Ann drinks tea.", user_id="ann")
     [other] = makers.write(acme, "Ben drinks tea.")
@@ -118,7 +119,7 @@ def test_judgement_of_an_erased_person_is_recorded_or_stays(
     check_ledger()
 
 
-def test_edges_and_erasures_wait_for_each_other(committed: str, acme: Account) -> None:
+def test_edges_and_erasures_wait_for_each_other(acme: Account) -> None:
     entry, third, other = makers.write(acme, "Ann drinks tea.", "Ann is 30.", "Ben drinks tea.")
     with pytest.raises(Conflict, match="erased in the meantime") as refused:
         run_concurrently(acme, lambda: erase(entry), lambda: write_edge(other, entry))
@@ -131,9 +132,7 @@ def test_edges_and_erasures_wait_for_each_other(committed: str, acme: Account) -
 RETRY = {"Idempotency-Key": "one"}
 
 
-def test_erased_memory_is_not_in_the_response_of_a_repeated_write(
-    committed: str, acme: Account
-) -> None:
+def test_erased_memory_is_not_in_the_response_of_a_repeated_write(acme: Account) -> None:
     agent, body = makers.agent(acme), {"text": "Ann drinks tea.", "user_id": "ann"}
     agent.post("memory/store", body, 201)
     [entry] = makers.rows(MemoryEntry, acme)
@@ -153,9 +152,7 @@ def test_erased_memory_is_not_in_the_response_of_a_repeated_write(
     assert not makers.count(IdempotentRequest, acme, answer__contains=str(entry.pk))
 
 
-def test_erased_memory_is_not_in_the_response_of_a_repeated_forgetting(
-    committed: str, acme: Account
-) -> None:
+def test_erased_memory_is_not_in_the_response_of_a_repeated_forgetting(acme: Account) -> None:
     agent = makers.agent(acme)
     forget = {"id": agent.store("Ann drinks tea.", user_id="ann")}
     agent.post("memory/forget", forget, 200)
@@ -166,7 +163,7 @@ def test_erased_memory_is_not_in_the_response_of_a_repeated_forgetting(
     assert not makers.count(IdempotentRequest, acme, answer__contains="tea")
 
 
-def test_topic_grows_without_an_erased_memory(committed: str, acme: Account) -> None:
+def test_topic_grows_without_an_erased_memory(acme: Account) -> None:
     entry, other = makers.write(acme, "Ann drinks tea.", "Ben drinks tea.")
     [topic] = makers.write(acme, "Tea", kind="topic")
 
@@ -179,7 +176,7 @@ def test_topic_grows_without_an_erased_memory(committed: str, acme: Account) -> 
         assert [edge.src_id for edge in member_edges(acme.pk, topic.pk)] == [other.pk]
 
 
-def test_concurrent_equal_judgements_are_stored_once(committed: str, acme: Account) -> None:
+def test_concurrent_equal_judgements_are_stored_once(acme: Account) -> None:
     [entry] = makers.write(acme, "Ann drinks tea.")
     assert run_concurrently(acme, lambda: judge_entry(entry), lambda: judge_entry(entry)) == []
     [changed] = run_concurrently(
@@ -208,9 +205,7 @@ def finish_extraction(row: Extraction, entry: MemoryEntry) -> None:
 
 
 @pytest.mark.parametrize("by_person", [True, False], ids=["person", "memory"])
-def test_erasure_locks_memories_before_extractions(
-    committed: str, acme: Account, *, by_person: bool
-) -> None:
+def test_erasure_locks_memories_before_extractions(acme: Account, *, by_person: bool) -> None:
     [entry] = makers.write(acme, "Ann drinks tea.", user_id="ann")
     row = create_extraction(entry, by_person=by_person)
     run_concurrently(
@@ -222,7 +217,7 @@ def test_erasure_locks_memories_before_extractions(
     assert makers.count(Extraction, acme) == makers.count(MemoryEntry, acme) == 0
 
 
-def test_job_locks_memories_before_its_extraction(committed: str, acme: Account) -> None:
+def test_job_locks_memories_before_its_extraction(acme: Account) -> None:
     [entry] = makers.write(acme, "Ann drinks tea.", user_id="ann")
     row = create_extraction(entry, by_person=False)
     run_concurrently(
@@ -236,7 +231,7 @@ def test_job_locks_memories_before_its_extraction(committed: str, acme: Account)
 
 @pytest.mark.parametrize("by_person", [True, False], ids=["person", "memory"])
 def test_extraction_created_during_an_erasure_is_deleted(
-    committed: str, acme: Account, monkeypatch: pytest.MonkeyPatch, *, by_person: bool
+    acme: Account, monkeypatch: pytest.MonkeyPatch, *, by_person: bool
 ) -> None:
     [entry] = makers.write(acme, "Ann drinks tea.", user_id="ann")
     jobs: list[Future[None]] = []
@@ -255,7 +250,7 @@ def test_extraction_created_during_an_erasure_is_deleted(
     assert makers.count(Extraction, acme) == makers.count(MemoryEntry, acme) == 0
 
 
-def test_merge_records_the_edge_of_a_proposal(committed: str, acme: Account) -> None:
+def test_merge_records_the_edge_of_a_proposal(acme: Account) -> None:
     tea, drinks = makers.write(acme, "Tea", "Drinks", kind="topic")
     with acting(acme):
         proposal = propose_update(makers.decision(tea), {"content": "Green tea"})
@@ -265,7 +260,7 @@ def test_merge_records_the_edge_of_a_proposal(committed: str, acme: Account) -> 
     assert makers.get(MemoryEdge, acme, dst_id=tea.pk, type="supersedes").src_id == drinks.pk
 
 
-def test_split_records_the_written_edges_of_members(committed: str, acme: Account) -> None:
+def test_split_records_the_written_edges_of_members(acme: Account) -> None:
     [topic] = makers.write(acme, "Everything", kind="topic")
     members = makers.write(acme, *(f"Memory {n} of everything." for n in range(8)))
     with acting(acme):

@@ -22,6 +22,8 @@ from memory.retrieval.visibility import Audience
 from tests import makers
 from tests.race import run_concurrently
 
+pytestmark = pytest.mark.usefixtures("module_commits")
+
 
 def check_order(
     account: Account, entries: Sequence[MemoryEntry], operation: Callable[[], object]
@@ -46,7 +48,7 @@ def propose(old: MemoryEntry) -> MemoryEntry:
         return propose_update(makers.decision(old), {"content": f"Not {old.content}"})
 
 
-def test_approval_and_undo_lock_in_order(committed: str, acme: Account) -> None:
+def test_approval_and_undo_lock_in_order(acme: Account) -> None:
     [old] = makers.write(acme, "Ann drinks tea.")
     proposal = propose(old)
     check_order(acme, [old, proposal], lambda: review.approve(makers.decision(proposal)))
@@ -55,7 +57,7 @@ def test_approval_and_undo_lock_in_order(committed: str, acme: Account) -> None:
     assert makers.reload(old).status == "active"
 
 
-def test_bulk_approval_locks_in_order(committed: str, acme: Account) -> None:
+def test_bulk_approval_locks_in_order(acme: Account) -> None:
     [old] = makers.write(acme, "Ann drinks tea.")
     proposal = propose(old)
 
@@ -67,14 +69,14 @@ def test_bulk_approval_locks_in_order(committed: str, acme: Account) -> None:
     assert makers.reload(old).status == "superseded"
 
 
-def test_merge_of_topics_locks_in_order(committed: str, acme: Account) -> None:
+def test_merge_of_topics_locks_in_order(acme: Account) -> None:
     topics = makers.write(acme, "Drinks", "Tea", kind="topic")
     drinks, tea = sorted(topics, key=lambda each: each.pk)
     check_order(acme, [drinks, tea], lambda: merge_topics(makers.decision(tea), drinks.pk))
     assert makers.reload(tea).status == "superseded"
 
 
-def test_growth_of_topics_locks_all_members_in_order(committed: str, acme: Account) -> None:
+def test_growth_of_topics_locks_all_members_in_order(acme: Account) -> None:
     first, second, third, last = sorted(
         makers.write(acme, *(f"Memory {n} of tea." for n in range(4))), key=lambda each: each.pk
     )
@@ -102,7 +104,7 @@ def test_growth_of_topics_locks_all_members_in_order(committed: str, acme: Accou
         assert [member_edges(acme.pk, topic.pk).count() for topic in (tea, drinks)] == [2, 2]
 
 
-def test_growth_of_topics_locks_topics_before_members(committed: str, acme: Account) -> None:
+def test_growth_of_topics_locks_topics_before_members(acme: Account) -> None:
     [entry] = makers.write(acme, "Ann drinks tea.")
     [topic] = makers.write(acme, "Tea", kind="topic")
     change = TopicChange(audience=Audience.of_entry(entry), ids=[entry.pk], topic=topic.pk)
@@ -118,7 +120,7 @@ def test_growth_of_topics_locks_topics_before_members(committed: str, acme: Acco
         assert member_edges(acme.pk, topic.pk).count() == 1
 
 
-def test_access_counts_are_stored_in_order(committed: str, acme: Account) -> None:
+def test_access_counts_are_stored_in_order(acme: Account) -> None:
     entries = makers.write(acme, *(f"Memory {n}." for n in range(30)))
     count_accesses(acme.pk, [entry.pk for entry in reversed(entries)])
     check_order(acme, entries, lambda: flush_access_counts(acme.pk))
@@ -137,9 +139,7 @@ def test_access_counts_outlive_a_failure(acme: Account, monkeypatch: pytest.Monk
     assert makers.reload(entry).access_count == 3
 
 
-def test_concurrent_learning_is_a_conflict(
-    committed: str, acme: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concurrent_learning_is_a_conflict(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rankings, "require_questions", lambda questions: None)
 
     def start() -> Ranking:

@@ -13,6 +13,8 @@ from kmapp.outbox.actions import deliver_due
 from tests import makers
 from tests.agent import Agent
 
+pytestmark = pytest.mark.usefixtures("provider")  # the number does not depend on vectors
+
 
 def nodes(number: int, name: str) -> list[dict[str, Any]]:
     return [

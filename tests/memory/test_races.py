@@ -26,6 +26,7 @@ from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 
+pytestmark = pytest.mark.usefixtures("module_commits")
 RACERS = 20
 FAILURES = 100
 CONFLICT = (409, "client_id_conflict")
@@ -165,7 +166,6 @@ def fails_at_commit(account: Account, number: int) -> None:
     ],
 )
 def test_rolled_back_writes_enqueue_nothing(
-    committed: str,
     acme: Account,
     wake_calls: list[set[str]],
     fail: Callable[[Account, int], None],

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 import psycopg
+import pytest
 from django.core.management import call_command
 from django.db import connection
 
@@ -21,6 +22,7 @@ from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from tests import makers
 from tests.agent import Agent
 
+pytestmark = pytest.mark.usefixtures("provider")  # the order does not depend on vectors
 RUN = {"user_id": "u", "run_id": "r"}
 
 

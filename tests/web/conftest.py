@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 from django.core.cache import cache
-from django.db import connections
 from django.test import Client
 from playwright.sync_api import Browser
 from pytest_django import Settings
@@ -29,8 +28,6 @@ def reset_throttles(request: pytest.FixtureRequest) -> Iterator[None]:
 def browser() -> Iterator[Browser]:
     with launched() as browser:
         yield browser
-        # While Playwright's event loop runs, asgiref gives this thread connections of their own.
-        connections.close_all()
 
 
 @pytest.fixture

@@ -50,6 +50,13 @@ def test_every_model_has_a_list_with_search_and_filters() -> None:
         assert len(page.list_display) > 2, model
 
 
+@pytest.fixture
+def without_sidebar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the list of all tables out of the pages, which takes each of them long."""
+    monkeypatch.setattr(admin.site, "get_app_list", lambda _request, app_label=None: [])
+
+
+@pytest.mark.usefixtures("without_sidebar")
 def test_lists_show_only_rows_of_the_account_which_are_read_only(
     superuser: Client, acme: Account, rival: Account, subtests: pytest.Subtests
 ) -> None:
@@ -86,6 +93,7 @@ def test_other_accounts_are_hidden(superuser: Client, rival: Account) -> None:
     assert [account.name for account in accounts] == ["Acme"]
 
 
+@pytest.mark.usefixtures("without_sidebar")
 def test_query_count(superuser: Client, acme: Account, subtests: pytest.Subtests) -> None:
     fill(acme)
     few = {model: look(superuser, model) for model in MODELS}

@@ -16,7 +16,8 @@ from tests.makers import PASSWORD
 from tests.web.browser import Visitor
 from tests.web.totp import add_app, code_of, freeze
 
-pytestmark = pytest.mark.browser
+# The demo's texts share words with what is searched.
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("provider")]
 MAX_INTERACTIONS = 5
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from html.parser import HTMLParser
 from http import HTTPStatus
 from urllib.parse import urljoin, urlsplit
@@ -61,6 +62,7 @@ class Offers(HTMLParser):
         self.found.add((method, urlsplit(urljoin(self.address, address)).path))
 
 
+@cache
 def find_access(path: str) -> PageAccess | None:
     """Return who may open or send a page; None for addresses without a role."""
     try:

@@ -62,9 +62,10 @@ def test_pages_open_with_few_statements(names: Names) -> None:
     over: dict[str, int] = {}
     opened = 0
     for name, path in addresses(names):
-        client.get(path)  # caches and sessions are warm
         status, executed = statements(client, path)
         opened += status == HTTPStatus.OK
+        if len(executed) > MAX_QUERIES:
+            _, executed = statements(client, path)  # caches and sessions are warm
         if len(executed) > MAX_QUERIES:
             over[name] = len(executed)
     assert over == EXCEPTIONS

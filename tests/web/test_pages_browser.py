@@ -37,18 +37,29 @@ def test_checkpoint_warning_is_accessible(visitor: Visitor, acme: Account, ada: 
         assert visitor.page.get_by_role("alert").filter(has_text="99").count() == 1
 
 
+# As the page's script does for the other theme.
+LIGHT = """
+async () => {
+  document.documentElement.dataset.theme = "light";
+  document.documentElement.classList.remove("dark-mode");
+  const changes = document.getAnimations().filter((each) => each instanceof CSSTransition);
+  await Promise.allSettled(changes.map((each) => each.finished));
+}
+"""
+
+
 def test_docs_are_accessible_and_an_endpoint_can_be_tried(
     visitor: Visitor, key: tuple[ApiKey, str]
 ) -> None:
     page = visitor.page
-    errors = []
-    for theme in ("light", "dark"):
-        visitor.prefers(theme=theme, language="en")
-        visitor.go("/v1/docs")
-        page.locator(".opblock-post .opblock-summary-control").first.click()
-        expect(page.locator(".opblock-body .responses-table").first).to_be_visible()
-        errors += visitor.barriers()
-    assert errors == []
+    visitor.prefers(theme="dark", language="en")
+    visitor.go("/v1/docs")
+    page.locator(".opblock-post .opblock-summary-control").first.click()
+    expect(page.locator(".opblock-body .responses-table").first).to_be_visible()
+    expect(page.locator("html.dark-mode")).to_have_count(1)
+    errors = visitor.barriers()
+    page.evaluate(LIGHT)
+    assert [*errors, *visitor.barriers()] == []
     page.get_by_role("button", name="Authorize").first.click()
     page.get_by_label("auth-bearer-value").fill(key[1])
     page.get_by_role("button", name="Apply credentials").last.click()

@@ -39,12 +39,14 @@ class Intruder:
             autocommit=True,
             options="-c session_replication_role=replica",
         )
-        checks = self.run(
-            "SELECT conrelid::regclass::text, conname FROM pg_constraint"
+        drops = self.run(
+            "SELECT format('ALTER TABLE %s ', conrelid::regclass)"
+            " || string_agg(format('DROP CONSTRAINT %I', conname), ', ') FROM pg_constraint"
             " WHERE contype = 'c' AND connamespace = 'public'::regnamespace AND conrelid <> 0"
+            " GROUP BY conrelid"
         )
-        for table, name in checks.fetchall():
-            self.run(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
+        if statements := [statement for [statement] in drops]:
+            self.run("; ".join(statements))  # in one transaction
 
     def run(self, query: str, *params: Any) -> psycopg.Cursor[Any]:
         return self.connection.execute(query, params or None)
