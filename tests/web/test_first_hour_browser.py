@@ -16,8 +16,7 @@ from tests.makers import PASSWORD
 from tests.web.browser import Visitor
 from tests.web.totp import add_app, code_of, freeze
 
-# The demo's texts share words with what is searched.
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("provider")]
+pytestmark = pytest.mark.browser
 MAX_INTERACTIONS = 5
 
 
