@@ -212,7 +212,7 @@ def test_concurrent_calls_of_different_length_send_messages_to_memory_once(
     within = ArchiveScope(conversation_id="c1")
     shorter, longer = (
         prepare_call(
-            Request(
+            AssemblyRequest(
                 account_id=acme.pk,
                 actor=SYSTEM,
                 messages=talk(turns, characters=600),
