@@ -278,6 +278,15 @@ def test_no_draft_unless_held_out_questions_improve(agent: Agent) -> None:
     agent.patch(f"memory/rankings/{ranking['id']}", {"status": "shadow"}, 409)
 
 
+def test_rollbacks_end_with_the_shipped_weights(agent: Agent, acme: Account) -> None:
+    entry = makers.get(MemoryEntry, acme, pk=agent.store("Red.", user_id="mira"))
+    one, other = (makers.learned_ranking(entry, number=n, status="retired") for n in (1, 2))
+    for status in ("active", "retired"):
+        for ranking in (one, other, one):
+            agent.patch(f"memory/rankings/{ranking.pk}", {"status": status}, 200)
+    assert makers.count(Ranking, acme, status="active") == 0
+
+
 def test_another_judgement_replaces_the_first(agent: Agent, acme: Account) -> None:
     pk = agent.store("Red.", user_id="mira")
     judged = {"question": "Colour?", "user_id": "mira", "memory_id": pk}
