@@ -186,7 +186,7 @@ def test_rehearsals_of_a_restore_read_the_restored_database(tenant: Tenant) -> N
     question = Question(account_id=tenant.account.pk, expected=uuid4(), text=QUERY, vector=vector)
     before = count_outcomes()
     [answer] = run_questions([question], is_exhaustive=True)
-    assert len(answer.results) == 1
+    assert answer.results
     assert count_outcomes() == before
 
 
