@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache, partial
 from itertools import pairwise
-from typing import cast
+from typing import Any, cast
 
 TERM_LENGTH = 64  # a sha256 in hex still fits; of longer strings, only the beginning counts
 
@@ -146,11 +146,13 @@ def _get_segmenters() -> tuple[Callable[[str], list[str]], Callable[[str], list[
 
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    return _get_stemmer()(word)
+    # With a stemmer for each word: it holds the word, and threads use this at the same time.
+    return cast(str, _get_stemmers()("english").stemWord(word))
 
 
 @cache
-def _get_stemmer() -> Callable[[str], str]:
+def _get_stemmers() -> Callable[[str], Any]:
+    """Return what creates a stemmer of a language, loaded on first use."""
     from snowballstemmer import stemmer  # noqa: PLC0415
 
-    return cast(Callable[[str], str], stemmer("english").stemWord)
+    return cast(Callable[[str], Any], stemmer)
