@@ -191,12 +191,14 @@ class FilterField:
 
     column: str
     kind: str
+    is_nullable: bool = False  # of a text; other kinds but lists are
 
     def build_condition(self, operator: str, value: Any, path: str) -> Q:
         if operator not in OPERATORS_BY_KIND[self.kind]:
             raise _build_refusal(path, f"does not support the operator {operator}")
         if operator in ("eq", "ne") and (value is None or value == ANY_VALUE):
-            has_value = ~Q(**{self.column: _EMPTY_VALUES.get(self.kind)})
+            empty = None if self.is_nullable else _EMPTY_VALUES.get(self.kind)
+            has_value = ~Q(**{self.column: empty})
             return has_value if (value is None) == (operator == "ne") else ~has_value
         if operator == "in":
             return self._build_membership(value, path)
@@ -248,8 +250,9 @@ def _build_json_condition(key: str, operator: str, value: Any, path: str) -> Q:
 FILTER_FIELDS: Mapping[str, FilterField] = {
     **{
         name: FilterField(name, "text")
-        for name in (*OWNER_IDS, "scope", "kind", "visibility", "tier", "title", "client_id")
+        for name in (*OWNER_IDS, "scope", "kind", "visibility", "tier", "title")
     },
+    "client_id": FilterField("client_id", "text", is_nullable=True),
     **{name: FilterField(name, "time") for name in ("created_at", "updated_at", "observed_at")},
     **{name: FilterField(name, "time") for name in ("expires_at", "valid_from", "valid_to")},
     **{name: FilterField(name, "number") for name in ("importance", "confidence", "salience")},

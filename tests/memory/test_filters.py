@@ -19,7 +19,7 @@ MEMORIES: dict[str, dict[str, Any]] = {
         "importance": 0.9,
         "observed_at": "2026-01-10T00:00:00Z",
     },
-    "milk": {"tags": ["drink"], "metadata": {"from": "farm"}, "agent_id": "bot"},
+    "milk": {"tags": ["drink"], "metadata": {"from": "farm"}, "agent_id": "bot", "client_id": "m"},
     "Bread 100%": {"kind": "preference", "run_id": "r1", "observed_at": "2026-03-01T00:00:00Z"},
 }
 CASES: list[tuple[Any, set[str]]] = [
@@ -39,6 +39,10 @@ CASES: list[tuple[Any, set[str]]] = [
     ({"agent_id": "*"}, {"milk"}),
     ({"agent_id": {"ne": "*"}}, {"tea", "Bread 100%"}),
     ({"agent_id": None}, {"tea", "Bread 100%"}),
+    ({"client_id": "*"}, {"milk"}),
+    ({"client_id": {"ne": "*"}}, {"tea", "Bread 100%"}),
+    ({"client_id": None}, {"tea", "Bread 100%"}),
+    ({"client_id": {"ne": "m"}}, {"tea", "Bread 100%"}),
     ({"expiration_date": {"lt": "2026-01-01"}}, set()),
     ({"NOT": {"expiration_date": {"lt": "2026-01-01"}}}, {"tea", "milk", "Bread 100%"}),
     ({"metadata": {"from": "farm"}}, {"milk"}),
