@@ -15,8 +15,8 @@ from operator import and_, or_
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F, Q, Value
-from django.db.models.fields.json import KeyTextTransform
+from django.db.models import F, Func, Q, TextField, Value
+from django.db.models.functions import Coalesce
 from django.db.models.lookups import Contains, IContains
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
@@ -243,8 +243,12 @@ def _build_json_condition(key: str, operator: str, value: Any, path: str) -> Q:
         raise _build_refusal(
             path, "metadata is compared by eq, ne and contains, the latter with a text"
         )
+    # Not by KeyTextTransform, which takes a key of digits for a position in a list.
+    function = "jsonb_extract_path_text"
+    text = Func(F("slots"), Value(key), function=function, output_field=TextField())
     lookup = Contains if operator == "contains" else IContains
-    return Q(lookup(KeyTextTransform(key, F("slots")), Value(value)))
+    # Without the key, the comparison is null, and so would be its negation by NOT.
+    return Q(Coalesce(lookup(text, Value(value)), Value(value=False)))
 
 
 FILTER_FIELDS: Mapping[str, FilterField] = {

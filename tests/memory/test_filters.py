@@ -19,7 +19,12 @@ MEMORIES: dict[str, dict[str, Any]] = {
         "importance": 0.9,
         "observed_at": "2026-01-10T00:00:00Z",
     },
-    "milk": {"tags": ["drink"], "metadata": {"from": "farm"}, "agent_id": "bot", "client_id": "m"},
+    "milk": {
+        "tags": ["drink"],
+        "metadata": {"from": "farm", "7": "days"},
+        "agent_id": "bot",
+        "client_id": "m",
+    },
     "Bread 100%": {"kind": "preference", "run_id": "r1", "observed_at": "2026-03-01T00:00:00Z"},
 }
 CASES: list[tuple[Any, set[str]]] = [
@@ -49,6 +54,9 @@ CASES: list[tuple[Any, set[str]]] = [
     ({"metadata": {"from": {"ne": "farm"}}}, {"tea", "Bread 100%"}),
     ({"metadata": {"from": {"contains": "ssa"}}}, {"tea"}),
     ({"metadata": {"rooms": {"contains": "hall"}}}, {"tea"}),
+    ({"metadata": {"7": {"icontains": "DAY"}}}, {"milk"}),
+    ({"metadata": {"99999999999": {"contains": "day"}}}, set()),
+    ({"NOT": {"metadata": {"from": {"contains": "ssa"}}}}, {"milk", "Bread 100%"}),
     ({"metadata": {"from": "*"}}, {"tea", "milk"}),
     ({"metadata": {"cups": 2, "from": "Assam"}}, {"tea"}),
     ({"AND": [{"tags": "drink"}, {"tags": "hot"}]}, {"tea"}),
