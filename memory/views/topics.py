@@ -5,9 +5,9 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db.models import IntegerField, Value
+from django.db.models import Case, IntegerField, Value, When
 from django.db.models.fields.json import KT
-from django.db.models.functions import Cast, Coalesce
+from django.db.models.functions import Cast
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -44,6 +44,14 @@ MAX_NAME_LENGTH = 200  # characters
 OWN_LIMIT, NEIGHBOUR_LIMIT = 150, 60  # memories on the map: of the topic, of each other topic
 NEAREST = 200  # memories from which the other topics of the map are selected
 TOPICS = 3  # other topics on the map
+# Agents may store topics with any metadata.
+MEMBER_COUNT = Case(
+    When(
+        slots__member_count__regex="^[0-9]{1,9}$",
+        then=Cast(KT("slots__member_count"), IntegerField()),
+    ),
+    default=Value(0),
+)
 STATES = {"": CURRENT_STATUSES, "active": ("active",), "draft": ("draft",)}
 
 
@@ -53,8 +61,7 @@ def topics(request: WebRequest) -> HttpResponse:
     rows = _topics(request).filter(status__in=STATES.get(state, CURRENT_STATUSES))
     if words:
         rows = rows.filter(title__icontains=words.replace("\x00", ""))
-    member_count = Coalesce(Cast(KT("slots__member_count"), IntegerField()), Value(0))
-    rows = rows.annotate(member_count=member_count).order_by("-member_count", "pk")
+    rows = rows.annotate(member_count=MEMBER_COUNT).order_by("-member_count", "pk")
     context = {
         "page": paginate(request, rows),
         "state": state,

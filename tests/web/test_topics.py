@@ -13,7 +13,7 @@ from memory.actions.topic_growth import member_edges
 from memory.models import MemoryEntry, TopicSuggestion
 from tests.fake_provider import FakeProvider
 from tests.makers import missing, settle
-from tests.memory.test_topic_actions import topic
+from tests.memory.test_topic_actions import topic, written
 from tests.web.pages import HTMX
 
 pytestmark = pytest.mark.django_db
@@ -34,6 +34,17 @@ def test_topics_are_listed_by_size(reviewer: Client, acme: Account) -> None:
     assert missing(displayed, "mira", "everyone") == []
     assert "No matching topics" in page(reviewer, "/topics/", state="draft")
     assert "Oolong" not in page(reviewer, "/topics/", q="tea")
+
+
+@pytest.mark.parametrize("number", ["many", 2.5, 10**12, -1, None, [3]])
+def test_topics_of_agents_may_count_anything(
+    reviewer: Client, acme: Account, number: object
+) -> None:
+    topic(acme, "Tea", 3)
+    with acting(acme):
+        written(acme, ["Odd"], kind="topic", metadata={"member_count": number})
+    displayed = page(reviewer, "/topics/")
+    assert displayed.index("Tea") < displayed.index("Odd")
 
 
 def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:

@@ -98,12 +98,12 @@ class Command(BaseCommand):
                     "id": str(row.pk),
                     "name": row.title,
                     "state": row.status,
-                    "members": row.slots.get("member_count", 0),
+                    "members": _get_member_count(row),
                     "user_id": row.user_id,
                 }
                 for row in current_topics(account.pk).order_by("pk")
             ]
-        serialized.sort(key=lambda each: -int(each["members"]))
+        serialized.sort(key=lambda each: -each["members"])
         if as_json:
             self.stdout.write(json.dumps(serialized, ensure_ascii=False, indent=2))
             return
@@ -160,6 +160,12 @@ class Command(BaseCommand):
                 "Use --problems FILE to write all of them to a file."
             )
         raise CommandError(f"{len(problem_lines):,} lines were not imported; all others were.")
+
+
+def _get_member_count(topic: MemoryEntry) -> int:
+    """Return the number that growth stored; agents may store topics with any metadata."""
+    number = topic.slots.get("member_count")
+    return number if isinstance(number, int) else 0
 
 
 @contextmanager
