@@ -33,8 +33,9 @@ def normalise_schema(schema: Mapping[str, Any]) -> StrictSchema:
     result = conversion.convert(schema, ())
     if result.get("type") != "object":
         conversion.obstacles["the input is not an object"] = None
-    if "$ref" not in str(result):
-        result = {name: value for name, value in result.items() if name not in _DEFINITIONS}
+    body = {name: value for name, value in result.items() if name not in _DEFINITIONS}
+    if not conversion.obstacles or "$ref" not in str(body):
+        result = body
     return StrictSchema(
         schema=result,
         strict=not conversion.obstacles,

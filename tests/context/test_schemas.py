@@ -46,6 +46,17 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         },
         strict(a={"type": "string", "description": "mine"}),
     ),
+    "definitions that refer to definitions": (
+        {
+            **an_object(a={"$ref": "#/$defs/A"}),
+            "required": ["a"],
+            "$defs": {
+                "A": {**an_object(b={"$ref": "#/$defs/B"}), "required": ["b"]},
+                "B": {"type": "string", "description": "not a $ref"},
+            },
+        },
+        strict(a=strict(b={"type": "string", "description": "not a $ref"})),
+    ),
     "objects inside": (
         {**an_object(a=an_object(b=TEXT), c={"type": "array", "items": an_object()})},
         strict(
