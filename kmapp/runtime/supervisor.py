@@ -112,10 +112,10 @@ class Supervisor:
         self._retire([old for old, _ in shared], HAND_OVER_PATIENCE)
         for old, program in pairs:
             if program.alone:
-                position = self.children.index(old)
-                self._retire([old])
-                successor = self._start_successor(old, program, position)
-                self._wait_until_ready([successor], time.monotonic())
+                self._stop_stage([old])
+                old.program, old.due = program, 0.0  # if it does not start now, `watch` tries again
+                self._restart_if_ended(old)
+                self._wait_until_ready([old], time.monotonic())
         self._report_duration("replaced " + ", ".join(program.name for program in programs), began)
 
     def _get_child(self, name: str) -> Child:

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,26 @@ def test_successors_end_if_one_of_them_cannot_be_started(
             supervisor.replace(*programs)
         assert supervisor.children == predecessors
         assert all(child.running for child in predecessors)
+
+
+def test_program_alone_is_tried_later_if_its_successor_cannot_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports: list[str] = []
+    supervisor = Supervisor(tmp_path, reports.append)
+    beat = replace(build_program("beat"), alone=True)
+    with supervisor.holding():
+        supervisor.start(beat)
+        [child] = supervisor.children
+        with monkeypatch.context() as context:
+            context.setattr(processes, "start", refuse)
+            supervisor.replace(beat)
+        assert "beat: Cannot allocate memory for beat" in reports
+        assert (supervisor.children, child.running) == ([child], False)
+        child.due = 0.0
+        supervisor._restart_ended([child])  # noqa: SLF001
+        assert child.running
+        before = child.process.pid
+        supervisor.replace(beat)
+        assert (supervisor.children, child.running) == ([child], True)
+        assert child.process.pid != before
