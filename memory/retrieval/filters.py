@@ -73,7 +73,8 @@ class _FilterParser:
                 condition &= self._parse_list(name, value, clause_path, depth)
             else:
                 condition &= self._parse_field(name, value, clause_path)
-        return condition
+        # Django ignores an empty condition inside another one, instead of taking it for true.
+        return condition if condition or depth == 1 else Q(pk__isnull=False)
 
     def _parse_list(self, name: str, clause: Any, path: str, depth: int) -> Q:
         if isinstance(clause, Mapping) and name == "NOT":

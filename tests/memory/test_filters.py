@@ -65,6 +65,11 @@ CASES: list[tuple[Any, set[str]]] = [
     # An OR next to an AND applies too.
     ({"AND": [{"tags": "drink"}], "OR": [{"tags": "hot"}, {"run_id": "r1"}]}, {"tea"}),
     ({"tags": "drink", "NOT": {"OR": [{"tags": "hot"}, {"run_id": "r1"}]}}, {"milk"}),
+    # An object without conditions matches everything.
+    ({"NOT": {}}, set()),
+    ({"NOT": {"metadata": {}}}, set()),
+    ({"OR": [{}, {"tags": "hot"}]}, {"tea", "milk", "Bread 100%"}),
+    ({"AND": [{}, {"tags": "hot"}]}, {"tea"}),
     ({"run_id": ["r1", "r2"]}, {"Bread 100%"}),
     ({"run_id": []}, set()),
     ({"NOT": {"run_id": {"in": []}}}, {"tea", "milk", "Bread 100%"}),
