@@ -18,7 +18,6 @@ from context.models import ContextComparison, ContextSummary, Extractive, ToolRe
 from kmapp.outbox.registry import FailureHook, Job, JobErrors, RetryLater, on
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout
-from kmapp.search.embed_jobs import embed_despite_faults
 
 PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 
@@ -27,9 +26,9 @@ PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 def embed(jobs: Sequence[Job]) -> JobErrors:
     archives = sorted({UUID(job.payload["archive"]) for job in jobs})
     try:
-        failed = embed_despite_faults(jobs[0].account_id, archives, embed_archives)
+        failed = embed_archives(jobs[0].account_id, archives)
     except ProviderError as error:
-        if isinstance(error, Faulted) and len(archives) == 1:
+        if isinstance(error, Faulted) and len(jobs) == 1:
             raise  # the text may be the cause: after some attempts the job fails for review
         # The provider is unavailable: retry without counting an attempt.
         raise RetryLater(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error

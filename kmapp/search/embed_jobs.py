@@ -1,15 +1,14 @@
 """Creation of vectors: read texts, embed outside transactions, store what is still current."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from secrets import choice
 from typing import Protocol, Self
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
 from kmapp.providers.embedding import OpenAIEmbedder
-from kmapp.providers.errors import BadVectors, Faulted
+from kmapp.providers.errors import BadVectors
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.actions import (
     EmbeddedPart,
@@ -38,32 +37,6 @@ class Read(Protocol):
     """Return all texts to embed of some objects; with `lock`, lock their rows."""
 
     def __call__(self, *, lock: bool) -> Iterable[Text]: ...
-
-
-def embed_despite_faults(
-    account_id: UUID,
-    ids: Sequence[UUID],
-    embed: Callable[[UUID, Sequence[UUID]], dict[UUID, Exception]],
-) -> dict[UUID, Exception]:
-    """Embed objects one by one if the provider fails for them together. Return errors by object.
-
-    Raise the provider's error if it fails for one object alone too. That one is chosen at random,
-    so that objects for which it always fails cannot look like an outage again and again.
-    """
-    try:
-        return embed(account_id, ids)
-    except Faulted:
-        if len(ids) == 1:
-            raise
-    probe = choice(ids)
-    failed = embed(account_id, [probe])
-    for each in ids:
-        if each != probe:
-            try:
-                failed |= embed(account_id, [each])
-            except Faulted as error:
-                failed[each] = error
-    return failed
 
 
 def embed_for_all_models(

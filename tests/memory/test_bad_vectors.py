@@ -1,21 +1,14 @@
 """Invalid vectors of an embedder are never stored."""
 
-from collections.abc import Sequence
-from uuid import UUID
-
 import pytest
 from django.db import connections
 from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.outbox.actions import deliver_due, paused_until
+from kmapp.outbox.actions import deliver_due
 from kmapp.outbox.models import Delivery
-from kmapp.providers.errors import Faulted
-from kmapp.search import embed_jobs
 from kmapp.search.models import Vector
-from memory.actions.embeddings import embed_entries
-from memory.jobs import handlers
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import BAD_ANSWERS, BAD_VECTORS, FakeProvider
@@ -62,40 +55,6 @@ def test_bad_vector_fails(mode: str, agent: Agent, acme: Account, provider: Fake
     provider.become("ok")
     makers.settle()
     assert makers.count(Vector, acme, state="READY") == ENTRIES
-
-
-def test_texts_for_which_the_provider_fails_do_not_stop_others(
-    agent: Agent, acme: Account, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = ["An odd note.", "Another odd note.", "Green tea."]
-    nodes = [{"text": text, "user_id": "u"} for text in texts]
-    written = agent.post("memory/write", {"nodes": nodes}, 201)["nodes"]
-    odd, other, good = [UUID(node["id"]) for node in written]
-    provider.become("error", only="odd")
-
-    def deliver(probe: UUID) -> dict[UUID, int]:
-        """Deliver with this probe. Return the attempts of open jobs by memory."""
-        monkeypatch.setattr(embed_jobs, "choice", lambda _: probe)
-        paused_until.clear()
-        makers.update(Delivery, acme, {}, due_at=Now())
-        deliver_due("embedding")
-        with acting(acme):
-            rows = Delivery.objects.of(acme).filter(handler="memory.handlers.embed").open()
-            attempts = rows.values_list("event__payload__entry", "attempts")
-            return {UUID(entry): number for entry, number in attempts}
-
-    def embed_together(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception]:
-        if len(ids) > 1:
-            raise Faulted("Its first texts fail.")
-        return embed_entries(account_id, ids)
-
-    monkeypatch.setattr(handlers, "embed_entries", embed_together)
-    assert deliver(odd) == {odd: 0, other: 0, good: 0}  # as in an outage
-    assert not makers.count(Vector, acme, state="READY")
-    attempts = deliver(good)
-    assert attempts.keys() == {odd, other}
-    assert min(attempts.values()) > 0  # so they fail permanently after some
-    assert makers.count(Vector, acme, state="READY", object_id=good) == 1
 
 
 def test_zero_vector_is_ignored(
