@@ -192,7 +192,7 @@ class FilterField:
 
     column: str
     kind: str
-    is_nullable: bool = False  # of a text; other kinds but lists are
+    is_nullable: bool = False  # a text without a value is null, as in all kinds but text and list
 
     def build_condition(self, operator: str, value: Any, path: str) -> Q:
         if operator not in OPERATORS_BY_KIND[self.kind]:
