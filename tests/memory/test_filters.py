@@ -84,6 +84,9 @@ def test_filters_select_the_expected_memories(agent: Agent) -> None:
         assert {each["text"] for each in list_results} == expected, filters
     searches: list[tuple[Any, set[str]]] = [
         ({"tags": "drink"}, {"tea", "milk"}),
+        ({"client_id": None}, {"tea", "Bread 100%"}),
+        ({"metadata": {"7": {"icontains": "DAY"}}}, {"milk"}),
+        ({"NOT": {"metadata": {"from": {"contains": "ssa"}}}}, {"milk", "Bread 100%"}),
         ({"id": []}, set()),
     ]
     for filters, expected in searches:
