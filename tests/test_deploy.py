@@ -9,6 +9,8 @@ import pytest
 import yaml
 from django.conf import settings
 
+from kmapp.runtime import embedded
+
 DEPLOY: Path = settings.BASE_DIR / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 PROCFILE = dict(
@@ -36,6 +38,20 @@ def test_units_name_the_folders_that_they_write_to(unit: Path) -> None:
     if unit.stem != "kmapp":  # `kmapp up` sets it
         assert "Environment=PROMETHEUS_MULTIPROC_DIR=/run/kmapp-metrics" in lines
         assert {"RuntimeDirectory=kmapp-metrics", "RuntimeDirectoryPreserve=yes"} <= {*lines}
+
+
+def test_commands_reach_the_servers_of_the_unit() -> None:
+    """`kmapp backup` and others run outside the unit, and connect by sockets."""
+    lines = (DEPLOY / "systemd" / "kmapp.service").read_text().splitlines()
+    sockets = embedded.get_runtime_dir(Path("/var/lib/kmapp"))
+    assert "PrivateTmp=yes" not in lines
+    assert f"ReadWritePaths={sockets.parent}" in lines
+
+
+@pytest.mark.parametrize("name", ["kmapp", "kmapp-web", "kmapp-worker"])
+def test_only_the_main_process_gets_the_signal_to_stop(name: str) -> None:
+    """By default, systemd signals all: PostgreSQL before the web, and jobs in progress."""
+    assert "KillMode=mixed" in (DEPLOY / "systemd" / f"{name}.service").read_text().splitlines()
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from time import monotonic
 from typing import Any
 from uuid import UUID
 
@@ -25,10 +26,12 @@ from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7
 from kmapp.errors import NotFound
 from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.registry import RetryLater
 
 COMPARE = "context.compare"
 MAX_CALLS = 5_000  # per comparison
 BATCH = 25  # calls in memory at a time
+RUN_SECONDS = 120.0  # after which a run begins no more batches: jobs end after 200 s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,21 +105,26 @@ def summarise_comparison(comparison: ContextComparison) -> ComparisonTotals:
 
 
 def run_comparison(account_id: UUID, pk: UUID) -> None:
-    """Run a comparison from its start; progress is visible after each batch."""
+    """Begin or continue a comparison; progress is visible after each batch.
+
+    Raises RetryLater when the time of a run is over: a later one continues.
+    """
+    until = monotonic() + RUN_SECONDS
     with acting(account_id):
         comparison = ContextComparison.objects.of(account_id).filter(pk=pk).first()
         if comparison is None or comparison.status == comparison.Status.SUCCEEDED:
             return
-        ContextDifference.objects.of(account_id).filter(comparison=comparison).delete()
         names = ("agent_id", "model")
         filters = {name: value for name in names if (value := getattr(comparison, name))}
         calls = ContextCostReport.objects.of(account_id).filter(**filters)
         calls = calls.filter(created_at__lte=comparison.created_at)
         ids = list(calls.newest_first().ids()[: comparison.wanted])
         prices = ContextSettings.objects.get_or_default(account_id).prices
-        comparison.begin(total=len(ids), done=0, gone=0)
-    for first in range(0, len(ids), BATCH):
+        comparison.begin(total=len(ids))
+    for first in range(comparison.done, len(ids), BATCH):
         _compare_batch(comparison, ids[first : first + BATCH], prices)
+        if comparison.done < len(ids) and monotonic() >= until:
+            raise RetryLater("time_limit", seconds=0)
     with acting(account_id):
         comparison.end()
 

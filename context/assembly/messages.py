@@ -4,11 +4,12 @@ Lists are immutable here; every change returns a new list. Each text part of a t
 `Slot`, so that its text can be replaced without touching anything else.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
 from typing import Any
+
+from context.assembly.tool_arguments import decode_arguments
 
 Message = Mapping[str, Any]
 Path = tuple[int | str, ...]
@@ -152,10 +153,7 @@ class ToolCall:
     @property
     def input(self) -> Any:
         """Return the decoded arguments. Lazy, because most callers need only the name."""
-        try:
-            return json.loads(self.arguments) if isinstance(self.arguments, str) else self.arguments
-        except ValueError:
-            return self.arguments
+        return decode_arguments(self.arguments)
 
 
 def list_calls(message: Message) -> list[ToolCall]:

@@ -5,6 +5,7 @@ Its results are at most `semi_trusted`: this installation cannot verify its trus
 
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -55,13 +56,24 @@ def search_remote(
         raise ProviderError("The stored key cannot be decrypted. Set it again.") from error
     path = f"/{name}/search"
     post = build_post(path, _build_query(name, request), {VARIANT_HEADER: request.variant.name})
-    # One breaker per account: a wrong setting of one account must not block another.
-    circuit = get_breaker(f"{remote.base_url}{path}?account={request.account_id}").guard()
-    with record_call("remote", name) as call, circuit:
+    with record_call("remote", name) as call, _guard_remote(remote, path, request):
         results = _parse_results(post_json(f"{remote.base_url}/v1", key, post, seconds))
         call.outcome = "ok"
     snippets = [_snippet(remote, name, request, result) for result in results[: request.limit]]
     return [snippet for snippet in snippets if snippet.text.strip()]
+
+
+def _guard_remote(
+    remote: Remote, path: str, request: RetrievalRequest
+) -> AbstractContextManager[None]:
+    """Return the circuit breaker of a path for this account, unless the call has little time.
+
+    A wrong setting of one account must neither block another, nor alarm the operator.
+    """
+    if not request.has_usual_deadline:
+        return nullcontext()
+    endpoint = f"{remote.base_url}{path}?account={request.account_id}"
+    return get_breaker(endpoint, is_shared=False).guard()
 
 
 def _build_query(name: str, request: RetrievalRequest) -> dict[str, Any]:

@@ -147,7 +147,7 @@ def _guard_source(name: str, request: RetrievalRequest) -> AbstractContextManage
 
     Calls with a short deadline of their own are not counted: their timeouts say nothing.
     """
-    if request.deadline_ms < request.usual_deadline_ms:
+    if not request.has_usual_deadline:
         return nullcontext()
     endpoint = f"retrieval://{name}?account={request.account_id}"
     return get_breaker(endpoint, is_shared=False).guard()

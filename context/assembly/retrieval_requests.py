@@ -48,6 +48,11 @@ class RetrievalRequest:
     remote: Remote | None = None  # another kmapp, which is queried first
     count_access: bool = True  # whether results count as accessed
 
+    @property
+    def has_usual_deadline(self) -> bool:
+        """Return whether a timeout says something about a source, and not about this call only."""
+        return self.deadline_ms >= self.usual_deadline_ms
+
     def replay_settings(self) -> dict[str, Any]:
         """Return what a replay needs beyond the report and its inputs."""
         return {

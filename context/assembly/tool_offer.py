@@ -4,12 +4,12 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from context.archives.placeholders import TOOL
 from context.assembly.strict_schemas import normalise_schema
 from context.assembly.token_counts import encode_json
+from kmapp.in_process_caches import LruCache
 from kmapp.text import tokens
 
 PROFILES: Mapping[str, frozenset[str] | None] = {
@@ -18,6 +18,7 @@ PROFILES: Mapping[str, frozenset[str] | None] = {
     "web": frozenset({"memory", "web"}),
     "full": None,  # all groups
 }
+MAX_CACHED_TOKENS = 500_000  # of tools in their strict form
 GROUPS = ("memory", "fs", "devtools", "web", "other")
 # Words in a tool's name that suggest its group, unless the client names the group.
 _WORDS = {
@@ -45,7 +46,7 @@ def offer_tools(
 ) -> list[OfferedTool]:
     """Return every tool in its strict form, or unchanged if it has none."""
     return [
-        _offer_tool(json.dumps(tool, ensure_ascii=False), groups.get(tool_name(tool), ""), strict)
+        _offer_cached(json.dumps(tool, ensure_ascii=False), groups.get(tool_name(tool), ""), strict)
         for tool in tools
     ]
 
@@ -57,9 +58,21 @@ def tool_name(tool: Mapping[str, Any]) -> str:
     return str(name or tool.get("name") or tool.get("type") or "tool")
 
 
-@lru_cache(maxsize=20_000)
-def _offer_tool(text: str, group: str, strict: bool) -> OfferedTool:  # noqa: FBT001 - positional, for the cache
-    """Convert a tool; cached, because most calls repeat their schemas.
+_offered: LruCache[OfferedTool] = LruCache(MAX_CACHED_TOKENS, size_of=lambda tool: tool.tokens)
+
+
+def _offer_cached(text: str, group: str, strict: bool) -> OfferedTool:  # noqa: FBT001 - a part of the key
+    """Convert a tool; cached, because most calls repeat their schemas."""
+    key = (text, group, strict)
+    offered = _offered.get(key)
+    if offered is None:
+        offered = _offer_tool(text, group, strict=strict)
+        _offered.put(key, offered)
+    return offered
+
+
+def _offer_tool(text: str, group: str, *, strict: bool) -> OfferedTool:
+    """Convert a tool.
 
     `text` has the properties in their order, because models answer in that order.
     """

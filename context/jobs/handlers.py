@@ -18,6 +18,7 @@ from context.models import ContextComparison, ContextSummary, Extractive, ToolRe
 from kmapp.outbox.registry import FailureHook, Job, JobErrors, RetryLater, on
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout
+from kmapp.search.embed_jobs import is_about_these
 
 PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 
@@ -28,8 +29,8 @@ def embed(jobs: Sequence[Job]) -> JobErrors:
     try:
         failed = embed_archives(jobs[0].account_id, archives)
     except ProviderError as error:
-        if isinstance(error, Faulted) and len(jobs) == 1:
-            raise  # the text may be the cause: after some attempts the job fails for review
+        if isinstance(error, Faulted) and is_about_these(jobs, archives):
+            raise  # the texts may be the cause: after some attempts the jobs fail for review
         # The provider is unavailable: retry without counting an attempt.
         raise RetryLater(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
     return {

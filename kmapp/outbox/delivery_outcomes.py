@@ -22,6 +22,7 @@ from kmapp.outbox.registry import (
 )
 
 log = structlog.get_logger()
+MAX_ERROR_LENGTH = 1_000  # characters
 DELIVERIES = Counter("kmapp_deliveries", "Processed deliveries by their outcome.", ["outcome"])
 
 _COMPLETE = """
@@ -72,7 +73,7 @@ def _store_error(subscribed: Subscription, job: Job, token: UUID, error: Excepti
         delay = compute_retry_delay(job.attempt, max_attempts=max_attempts)
         outcome = "failed" if delay is None else "retried"
         values = {"failed_at": Now()} if delay is None else {"due_at": Now() + delay}
-        values |= {"last_error": f"{type(error).__name__}: {error}"[:1000], "reason": ""}
+        values |= {"last_error": _describe_error(error), "reason": ""}
     changed = delivery.update(**values, lease_token=None, lease_owner=None, lease_until=None)
     DELIVERIES.labels(outcome).inc()
     if not changed:
@@ -81,6 +82,12 @@ def _store_error(subscribed: Subscription, job: Job, token: UUID, error: Excepti
         report_failure(job, subscribed.name)
         if subscribed.on_permanent_failure:
             subscribed.on_permanent_failure(job)
+
+
+def _describe_error(error: Exception) -> str:
+    """Return an error as text that PostgreSQL can store: without NUL and lone surrogates."""
+    text = f"{type(error).__name__}: {error}".replace("\0", "")
+    return text.encode(errors="replace").decode()[:MAX_ERROR_LENGTH]
 
 
 def _log_fenced(delivery: UUID) -> None:

@@ -41,7 +41,8 @@ def _renew(account_id: UUID, token: UUID) -> None:
     """Renew once; after an error, the next renewal is in time, or storing the outcome fails."""
     try:
         with acting(account_id):
-            Delivery.objects.of(account_id).filter(lease_token=token).update(
+            # Only those not done have an index; all others of the last days would be read, too.
+            Delivery.objects.of(account_id).open().filter(lease_token=token).update(
                 lease_until=Now() + settings.OUTBOX_LEASE
             )
     except Exception as error:  # noqa: BLE001 - no error may end the renewal

@@ -88,6 +88,20 @@ def stop(process: subprocess.Popen[bytes], program: Program) -> None:
     kill_session(process)
 
 
+def describe_ending(process: subprocess.Popen[bytes]) -> str:
+    code = process.returncode
+    return f"exit {code}" if code >= 0 else signal.Signals(-code).name
+
+
+@contextmanager
+def report_error(what: str, report: Callable[[str], None]) -> Iterator[None]:
+    """Report an error of the system, such as a full disk, because other programs go on."""
+    try:
+        yield
+    except OSError as error:
+        report(f"{what}: {error}")
+
+
 def kill_session(process: subprocess.Popen[bytes]) -> None:
     _kill_group(process.pid)
     process.wait()
@@ -201,8 +215,9 @@ class PidFile:
         us = {"pid": os.getpid(), "started": get_start_time(os.getpid())}
         new = self.path.with_suffix(".new")
         content = {"supervisor": us, "children": children, "hand_over": asdict(hand_over)}
-        new.write_text(json.dumps(content, indent=1))
-        new.replace(self.path)
+        with suppress(OSError):  # such as a full disk: the former file stays, the programs go on
+            new.write_text(json.dumps(content, indent=1))
+            new.replace(self.path)
 
     def supervisor(self) -> Identity | None:
         """Return the supervisor, if it runs."""
@@ -233,9 +248,18 @@ class PidFile:
 
 
 def rotate_log(log: Path, *, above: int) -> None:
-    """Copy a large log and empty it, because its writer continues to append to the same file."""
+    """Copy a large log and empty it, because its writer continues to append to the same file.
+
+    Without space for a copy, the log goes on.
+    """
     if log.exists() and log.stat().st_size > above:
-        shutil.copyfile(log, log.with_name(log.name + ".1"))
+        copy = log.with_name(log.name + ".1")
+        try:
+            shutil.copyfile(log, copy)
+        except OSError:
+            with suppress(OSError):  # a part of it would occupy the space that is left
+                copy.unlink()
+            return
         os.truncate(log, 0)
 
 

@@ -100,22 +100,22 @@ class Supervisor:
         began = time.monotonic()
         pairs = [(self._get_child(program.name), program) for program in programs]
         shared = [(old, program) for old, program in pairs if not program.alone]
-        successors = [
-            self._start_successor(old, program, self.children.index(old) + 1)
-            for old, program in shared
-        ]
+        successors: list[Child] = []
         try:
+            for old, program in shared:
+                position = self.children.index(old) + 1
+                successors.append(self._start_successor(old, program, position))
             self._wait_until_ready(successors, began, HAND_OVER_PATIENCE)
-        except (CannotStart, Stopped):
+        except (CannotStart, OSError, Stopped):
             self._retire(successors)
             raise
         self._retire([old for old, _ in shared], HAND_OVER_PATIENCE)
         for old, program in pairs:
             if program.alone:
-                position = self.children.index(old)
-                self._retire([old])
-                successor = self._start_successor(old, program, position)
-                self._wait_until_ready([successor], time.monotonic())
+                self._stop_stage([old])
+                old.program, old.due = program, 0.0  # if it does not start now, `watch` tries again
+                self._restart_if_ended(old)
+                self._wait_until_ready([old], time.monotonic())
         self._report_duration("replaced " + ", ".join(program.name for program in programs), began)
 
     def _get_child(self, name: str) -> Child:
@@ -206,15 +206,16 @@ class Supervisor:
             pause = min(2 ** (child.failures - 1), MAX_PAUSE)
             child.due = now + pause
             clock = f"{datetime.now():%H:%M:%S}"  # noqa: DTZ005 - local time
-            code = child.process.returncode
-            ending = f"exit {code}" if code >= 0 else signal.Signals(-code).name
+            ending = processes.describe_ending(child.process)
             self.report(
                 f"{clock} {child.program.name} ended ({ending}), starting it again in {pause} s;"
                 f" see {child.log}"
             )
         elif child.due is not None and now >= child.due:
-            child.process = processes.start(child.program, child.log)
-            child.began, child.due = now, None
+            child.due = now + MAX_PAUSE  # unless it starts, for which there may be no memory
+            with processes.report_error(child.program.name, self.report):
+                child.process = processes.start(child.program, child.log)
+                child.began, child.due = now, None
             self._write_pids()
 
     def _stop_all(self) -> None:

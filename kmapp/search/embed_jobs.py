@@ -3,12 +3,14 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from secrets import choice
 from typing import Protocol, Self
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
+from kmapp.outbox.registry import Job
 from kmapp.providers.embedding import OpenAIEmbedder
-from kmapp.providers.errors import BadVectors
+from kmapp.providers.errors import BadVectors, Faulted
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.registry import EmbedObjects
 from kmapp.search.vector_storage import (
@@ -91,16 +93,42 @@ def embed_objects(
     }
 
 
+def is_about_these(jobs: Sequence[Job], ids: Sequence[UUID]) -> bool:
+    """Return whether texts of these objects may be why the provider fails, rather than an outage.
+
+    It fails for a single object, or it failed for each of them before.
+    """
+    return len(ids) == 1 or all(job.attempt > 1 for job in jobs)
+
+
 def _embed_missing(
     model: EmbeddingModel, missing: Mapping[str, str]
 ) -> tuple[dict[str, list[float]], dict[str, str]]:
-    """Return vectors, and errors of texts without one, by the digest of the text."""
+    """Return vectors, and errors of texts without one, by the digest of the text.
+
+    If the provider fails for them together, raise its error if it fails for one of them alone, too.
+    That one is chosen at random, so that texts for which it always fails do not look like an outage
+    again and again.
+    """
     shas, embedder = list(missing), OpenAIEmbedder.for_passages(model)
     try:
         return dict(zip(shas, embedder.embed([*missing.values()], kind="passage"), strict=True)), {}
     except BadVectors as bad:
         usable = {sha: v for sha, v in zip(shas, bad.vectors, strict=True) if v is not None}
         return usable, {shas[place]: reason for place, reason in bad.reasons.items()}
+    except Faulted:
+        if len(missing) == 1:
+            raise
+    probe = choice(shas)
+    vectors, reasons = _embed_missing(model, {probe: missing[probe]})
+    for sha in missing.keys() - {probe}:
+        try:
+            vector, reason = _embed_missing(model, {sha: missing[sha]})
+        except Faulted as error:
+            vector, reason = {}, {sha: str(error)}
+        vectors |= vector
+        reasons |= reason
+    return vectors, reasons
 
 
 def _store(

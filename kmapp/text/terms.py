@@ -9,9 +9,10 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache, partial
 from itertools import pairwise
-from typing import cast
+from typing import Any, cast
 
 TERM_LENGTH = 64  # a sha256 in hex still fits; of longer strings, only the beginning counts
+MAX_CACHED_LENGTH = 256  # characters of a word; longer ones would fill the memory
 
 _MAX_WORD_LENGTH = 8  # characters of a Chinese word at the beginning of a text
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -122,8 +123,12 @@ def _unspaced(run: str) -> Iterator[str]:
     yield from ("".join(pair) for pair in pairwise(run)) if len(run) > 1 else run
 
 
-@lru_cache(maxsize=50_000)
 def _word(run: str) -> tuple[str, ...]:
+    return _split_word(run) if len(run) <= MAX_CACHED_LENGTH else _split_word.__wrapped__(run)
+
+
+@lru_cache(maxsize=50_000)
+def _split_word(run: str) -> tuple[str, ...]:
     pieces = _PIECE.findall(run)
     whole = (run,) if len(pieces) > 1 else ()
     return (*whole, *(_stem(piece) for piece in pieces if piece not in STOP_WORDS))
@@ -144,13 +149,20 @@ def _get_segmenters() -> tuple[Callable[[str], list[str]], Callable[[str], list[
     return partial(cut, hmm=False), partial(cut_for_search, hmm=False)
 
 
-@lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    return _get_stemmer()(word)
+    # Only the beginning of a long word counts, which stemming does not change.
+    return _stem_word(word) if len(word) <= MAX_CACHED_LENGTH else word
+
+
+@lru_cache(maxsize=50_000)
+def _stem_word(word: str) -> str:
+    # With a stemmer for each word: it holds the word, and threads use this at the same time.
+    return cast(str, _get_stemmers()("english").stemWord(word))
 
 
 @cache
-def _get_stemmer() -> Callable[[str], str]:
+def _get_stemmers() -> Callable[[str], Any]:
+    """Return what creates a stemmer of a language, loaded on first use."""
     from snowballstemmer import stemmer  # noqa: PLC0415
 
-    return cast(Callable[[str], str], stemmer("english").stemWord)
+    return cast(Callable[[str], Any], stemmer)

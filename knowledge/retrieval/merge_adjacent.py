@@ -65,7 +65,7 @@ def merge_chunks(
             neighbours = [
                 pk
                 for pk in (before, after)
-                if pk and pk not in used and ranked_by_id[pk].score >= min_score
+                if pk and pk not in used and ranked_by_id[pk].unscaled_score >= min_score
             ]
             if not neighbours:
                 break

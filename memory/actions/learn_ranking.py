@@ -11,7 +11,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
-from kmapp.providers.errors import ProviderError
+from kmapp.providers.errors import BadVectors, ProviderError
 from kmapp.search.fusion import RankedCandidate, rank_candidates, rank_with_weights
 from kmapp.search.index_queries import AllowedObjects
 from kmapp.search.query_vector import build_cosine_scale, load_query_vector
@@ -106,8 +106,12 @@ def mark_failed(account_id: UUID, ranking_id: UUID) -> None:
 def _rank_candidates(
     account_id: UUID, question: LabelledQuestion, weights: tuple[float, ...]
 ) -> _Case:
+    """Return a question with its candidates, of which a text that the embedder refuses has none."""
     decisions: list[Any] = []
+    relevant = frozenset(map(str, question.relevant))
     meaning = load_query_vector(account_id, question.text, decisions)
+    if meaning is None and BadVectors.code in {each["code"] for each in decisions}:
+        return _Case(question, relevant, [])
     if meaning is None:
         raise ProviderError("The embedder did not respond.")
     with acting(account_id):
@@ -117,7 +121,7 @@ def _rank_candidates(
         candidate_set = collect_candidates(account_id, question.text, meaning, within)
     scale = build_cosine_scale(meaning.model)
     ranked = rank_candidates(candidate_set.query, candidate_set.candidates, scale, learned=weights)
-    return _Case(question, frozenset(map(str, question.relevant)), ranked)
+    return _Case(question, relevant, ranked)
 
 
 def _build_comparison(

@@ -118,7 +118,9 @@ def _changes(
     is_live = ranking.status == Status.ACTIVE
     former = rows.get(ranking.replaced) if is_live and ranking.replaced else None
     restored = [(former, {"status": Status.ACTIVE})] if former else []
-    return [(ranking, {"status": to}), *restored]
+    # It forgets what it replaced: two rankings that replaced each other would return in turn.
+    forgotten = {"replaced": None} if is_live else {}
+    return [(ranking, {"status": to, **forgotten}), *restored]
 
 
 def _refuse_leaps(ranking: Ranking, to: str) -> None:

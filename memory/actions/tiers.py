@@ -16,6 +16,7 @@ from kmapp.ledger.actions import recording
 from kmapp.ledger.sealed_reads import withhold_mismatches
 from memory.actions.record_versions import lock_entries, lock_entry, update_entry
 from memory.models import MemoryEntry, MemoryVersion
+from memory.models.entries import MIN_HALF_LIFE_DAYS
 from memory.retrieval.access_counters import add_counts, take_counts
 
 Event, Tier = MemoryVersion.Event, MemoryEntry.Tier
@@ -32,9 +33,9 @@ _LOCK_COOLED = """
 SELECT id FROM memory_memoryentry
 WHERE account_id = %s AND status = 'active' AND tier = %s AND NOT pinned
   AND kind NOT IN ('topic', 'entity')
-  AND greatest(importance, salience) * 0.5 ^ least(100, extract(epoch FROM
-    now() - greatest(created_at, last_accessed_at, last_activated_at))::float8
-    / 86400 / coalesce(nullif(greatest(half_life_days, 0), 0), %s)) < %s
+  AND greatest(importance, salience) * 0.5 ^ least(100, greatest(0, extract(epoch FROM
+    now() - greatest(created_at, last_accessed_at, last_activated_at))::float8 / 86400
+    / CASE WHEN half_life_days > 0 THEN greatest(%s, half_life_days) ELSE %s END)) < %s
 ORDER BY id LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
 """
 _ADD_COUNTS = """
@@ -62,7 +63,8 @@ def demote_unused_entries(account_id: UUID) -> int:
 def _demote_batch(account_id: UUID, tier: str, below: str, warmth: float) -> int:
     with acting(account_id), recording(account_id, SYSTEM, reason=COOLED) as commit:
         with connection.cursor() as cursor:
-            cursor.execute(_LOCK_COOLED, [account_id, tier, HALF_LIFE_DAYS, warmth, BATCH])
+            half_lives = (MIN_HALF_LIFE_DAYS, HALF_LIFE_DAYS)
+            cursor.execute(_LOCK_COOLED, [account_id, tier, *half_lives, warmth, BATCH])
             ids = [row[0] for row in cursor.fetchall()]
         rows = MemoryEntry.objects.of(account_id).with_verify_on_read(account_id)
         batch = withhold_mismatches(account_id, list(rows.filter(pk__in=ids).order_by("pk")))

@@ -4,7 +4,7 @@ A topic is a memory of kind topic: a draft that agents cannot see until it has e
 Membership is derived and stored as edges. All members of a topic have the same audience.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
@@ -41,6 +41,8 @@ MIN_EVENTS_PER_TOPIC = 5
 REASON = "Memories that belong together."
 WEIGHT = 0.5
 RUN_SECONDS = 120.0  # after which a run begins no more groups: jobs end after 200 s
+# Places in the list of audiences between the beginnings of two turns; a prime, to begin with each.
+AUDIENCE_STEP = 7_919
 Kind, Status, Type = MemoryEntry.Kind, MemoryEntry.Status, MemoryEdge.Type
 
 
@@ -68,12 +70,13 @@ class TopicChange:
 def grow_topics(account_id: UUID, actor: Actor, *, turn: int = 0) -> GrowthResult:
     """Assign topics to memories that have none. Transactions open after each computation.
 
-    A run ends before the time limit of jobs. The number `turn` of a run selects the memories that
-    it begins with, so that all have their turn.
+    A run ends before the time limit of jobs. The number `turn` of a run selects the audience and
+    the memories that it begins with, so that all have their turn.
     """
     run, labeller, began = GrowthResult(), Labeller(), monotonic()
     with acting(account_id):
-        audiences, topics = find_audiences(account_id), find_topics(account_id)
+        audiences, topics = deque(find_audiences(account_id)), find_topics(account_id)
+    audiences.rotate(-turn * AUDIENCE_STEP)
     for audience in audiences:
         for group in read_groups(account_id, audience, topics, turn=turn):
             if monotonic() - began > RUN_SECONDS:

@@ -19,7 +19,7 @@ from kmapp.api.serializers import (
 from kmapp.ledger import batch_nodes as nodes
 from memory.api.request_serializers import MAX_TEXT_LENGTH, OwnerIds, Share, provided_values
 from memory.models import MemoryEdge, MemoryEntry
-from memory.models.entries import OWNER_IDS
+from memory.models.entries import MIN_HALF_LIFE_DAYS, OWNER_IDS
 from memory.models.entry_input import EdgeEnd, NewEdge, NewEntry
 
 BATCH_FIELDS = (*OWNER_IDS, "visibility")
@@ -116,7 +116,9 @@ class EntryInput(OwnerIds):
     importance = Share(required=False)
     confidence = Share(required=False)
     salience = Share(required=False)
-    half_life_days = serializers.FloatField(min_value=0.01, required=False, allow_null=True)
+    half_life_days = serializers.FloatField(
+        min_value=MIN_HALF_LIFE_DAYS, required=False, allow_null=True
+    )
     tier = serializers.ChoiceField(choices=MemoryEntry.Tier.choices, required=False)
     observed_at = serializers.DateTimeField(required=False, allow_null=True)
     valid_from = serializers.DateTimeField(required=False, allow_null=True)

@@ -11,6 +11,7 @@ from kmapp.notifications.kernel_notifications import report_refusal
 from kmapp.outbox.registry import Job, JobErrors, PermanentFailure, RetryLater, on
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
+from kmapp.search.embed_jobs import is_about_these
 from memory.actions import bulk_review
 from memory.actions.derived_edges import derive_edges, derive_run_order
 from memory.actions.embeddings import embed_contexts, embed_entries, enqueue_contexts
@@ -68,11 +69,12 @@ def _embed(
     embed_ids: Callable[[UUID, Sequence[UUID]], dict[UUID, Exception]], jobs: Sequence[Job]
 ) -> dict[UUID, Exception]:
     """Embed the entries of jobs. An unavailable provider uses up no attempts."""
+    entries = _list_entries(jobs)
     try:
-        return embed_ids(jobs[0].account_id, _list_entries(jobs))
+        return embed_ids(jobs[0].account_id, entries)
     except ProviderError as error:
-        if isinstance(error, Faulted) and len(jobs) == 1:
-            raise  # this text may be the cause: it fails permanently after some attempts
+        if isinstance(error, Faulted) and is_about_these(jobs, entries):
+            raise  # these texts may be the cause: they fail permanently after some attempts
         raise RetryLater(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
 
 

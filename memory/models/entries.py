@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 COLLECTION = "memory"  # postings and vectors of entries
 COLD = frozenset({"cold", "archive"})  # tiers without vectors
 CONTEXT_COLLECTION = "memory.context"  # vectors of entries read together with their predecessor
+MIN_HALF_LIFE_DAYS = 0.01  # of new memories; an imported one may have less, which counts as this
 OWNER_IDS = ("user_id", "agent_id", "app_id", "run_id")
 
 

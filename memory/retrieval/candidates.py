@@ -21,7 +21,7 @@ from kmapp.search.neighbour_evidence import compute_edge_strength
 from kmapp.search.word_queries import WeightedTerms, find_best_by_words, load_weighted_terms
 from kmapp.text.terms import terms
 from memory.models import MemoryEdge
-from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
+from memory.models.entries import COLLECTION, CONTEXT_COLLECTION, MIN_HALF_LIFE_DAYS
 
 MAX_PER_LIST = 80  # from each list
 SEEDS_PER_LIST = 20  # from each list; their neighbours become candidates too
@@ -132,7 +132,8 @@ fields (id, run, text, asks, importance, salience, pinned, fresh) AS MATERIALIZE
     concat(nullif(e.slots->>'speaker', '') || ': ', left(e.content, %s)),
     right(rtrim(e.content), 1) = ANY (%s), e.importance, e.salience, e.pinned,
     CASE WHEN e.half_life_days > 0 THEN 0.5 ^ least(100, greatest(0,
-      extract(epoch FROM now() - e.observed_at)::float8 / 86400 / e.half_life_days)) ELSE 1 END
+      extract(epoch FROM now() - e.observed_at)::float8 / 86400
+      / greatest({MIN_HALF_LIFE_DAYS}, e.half_life_days))) ELSE 1 END
   FROM memory_memoryentry e WHERE e.account_id = %s AND e.id IN ({{within}}) AND e.id IN (
     SELECT unnest(%s::uuid[])
     UNION (SELECT src_id FROM memory_memoryedge

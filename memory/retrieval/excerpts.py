@@ -10,8 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import TypeAlias
 
+from kmapp.in_process_caches import LruCache
 from kmapp.text.terms import terms
 
 COMMON_SHARE = 0.2  # share of the memories from which a term counts as common
@@ -20,6 +21,7 @@ QUERY_TERM_WEIGHT = 2.0  # weight of a term of the query, against another
 ANCHOR_FACTOR = 1.5  # worth of a sentence with a number, a date or a relative time
 QUESTION_FACTOR = 0.5  # worth of a question, against a statement
 ELLIPSIS = " … "
+MAX_CACHED_CHARACTERS = 2_000_000  # of texts whose sentences are cached
 
 # After two small letters or digits, so that "Dr." and initials end no sentence.
 _BREAK = re.compile(r"(?<=[^\W_A-Z][^\W_A-Z][.!?])\s+|(?<=[。！？；])(?!$)|(?<!\s)\s*\n\s*")
@@ -40,6 +42,12 @@ class _Sentence:
     @property
     def is_question(self) -> bool:
         return self.text.rstrip()[-1:] in ("?", "？")
+
+
+_Split: TypeAlias = tuple[str, tuple[_Sentence, ...]]
+_splits: LruCache[_Split] = LruCache(
+    MAX_CACHED_CHARACTERS, size_of=lambda split: sum(len(each.text) for each in split[1])
+)
 
 
 class Excerpts:
@@ -113,10 +121,13 @@ def _join_sentences(sentences: Sequence[_Sentence], chosen: Iterable[int]) -> st
     return text
 
 
-@lru_cache(maxsize=5_000)
-def _split_sentences(text: str) -> tuple[str, tuple[_Sentence, ...]]:
+def _split_sentences(text: str) -> _Split:
     """Return the name of the speaker, if the text begins with one, and the sentences."""
-    speaker = _SPEAKER.match(text)
-    speaker_prefix = speaker[0] if speaker else ""
-    parts = (part for part in _BREAK.split(text[len(speaker_prefix) :]) if part.strip())
-    return speaker_prefix, tuple(_Sentence(part, frozenset(terms(part))) for part in parts)
+    split = _splits.get(text)
+    if split is None:
+        speaker = _SPEAKER.match(text)
+        speaker_prefix = speaker[0] if speaker else ""
+        parts = (part for part in _BREAK.split(text[len(speaker_prefix) :]) if part.strip())
+        split = speaker_prefix, tuple(_Sentence(part, frozenset(terms(part))) for part in parts)
+        _splits.put(text, split)
+    return split

@@ -15,8 +15,8 @@ from operator import and_, or_
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F, Q, Value
-from django.db.models.fields.json import KeyTextTransform
+from django.db.models import F, Func, Q, TextField, Value
+from django.db.models.functions import Coalesce
 from django.db.models.lookups import Contains, IContains
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
@@ -73,7 +73,8 @@ class _FilterParser:
                 condition &= self._parse_list(name, value, clause_path, depth)
             else:
                 condition &= self._parse_field(name, value, clause_path)
-        return condition
+        # Django ignores an empty condition inside another one, instead of taking it for true.
+        return condition if condition or depth == 1 else Q(pk__isnull=False)
 
     def _parse_list(self, name: str, clause: Any, path: str, depth: int) -> Q:
         if isinstance(clause, Mapping) and name == "NOT":
@@ -191,12 +192,14 @@ class FilterField:
 
     column: str
     kind: str
+    is_nullable: bool = False  # a text without a value is null, as in all kinds but text and list
 
     def build_condition(self, operator: str, value: Any, path: str) -> Q:
         if operator not in OPERATORS_BY_KIND[self.kind]:
             raise _build_refusal(path, f"does not support the operator {operator}")
         if operator in ("eq", "ne") and (value is None or value == ANY_VALUE):
-            has_value = ~Q(**{self.column: _EMPTY_VALUES.get(self.kind)})
+            empty = None if self.is_nullable else _EMPTY_VALUES.get(self.kind)
+            has_value = ~Q(**{self.column: empty})
             return has_value if (value is None) == (operator == "ne") else ~has_value
         if operator == "in":
             return self._build_membership(value, path)
@@ -241,15 +244,20 @@ def _build_json_condition(key: str, operator: str, value: Any, path: str) -> Q:
         raise _build_refusal(
             path, "metadata is compared by eq, ne and contains, the latter with a text"
         )
+    # Not by KeyTextTransform, which takes a key of digits for a position in a list.
+    function = "jsonb_extract_path_text"
+    text = Func(F("slots"), Value(key), function=function, output_field=TextField())
     lookup = Contains if operator == "contains" else IContains
-    return Q(lookup(KeyTextTransform(key, F("slots")), Value(value)))
+    # Without the key, the comparison is null, and so would be its negation by NOT.
+    return Q(Coalesce(lookup(text, Value(value)), Value(value=False)))
 
 
 FILTER_FIELDS: Mapping[str, FilterField] = {
     **{
         name: FilterField(name, "text")
-        for name in (*OWNER_IDS, "scope", "kind", "visibility", "tier", "title", "client_id")
+        for name in (*OWNER_IDS, "scope", "kind", "visibility", "tier", "title")
     },
+    "client_id": FilterField("client_id", "text", is_nullable=True),
     **{name: FilterField(name, "time") for name in ("created_at", "updated_at", "observed_at")},
     **{name: FilterField(name, "time") for name in ("expires_at", "valid_from", "valid_to")},
     **{name: FilterField(name, "number") for name in ("importance", "confidence", "salience")},

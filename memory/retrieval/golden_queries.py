@@ -7,6 +7,7 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
 from kmapp.providers.active_models import active_model
+from kmapp.providers.models import EmbeddingModel
 from kmapp.search.index_queries import QueryVector
 from kmapp.search.models import Vector
 from memory.models import MemoryEntry
@@ -82,20 +83,17 @@ def run_questions(questions: Sequence[GoldenQuery], *, is_exhaustive: bool) -> l
     memory is measured, so what two databases hold alike they say alike.
     """
     model = active_model()
-    return [
-        GoldenAnswer(
-            question=each,
-            results=tuple(
-                hit.entry.pk
-                for hit in search_with_vector(
-                    each.account_id,
-                    SearchRequest(query=each.text, of_anyone=True, is_exhaustive=is_exhaustive),
-                    QueryVector.from_floats(model, each.vector),
-                )
-            ),
-        )
-        for each in questions
-    ]
+    return [_run_question(each, model, is_exhaustive=is_exhaustive) for each in questions]
+
+
+def _run_question(
+    question: GoldenQuery, model: EmbeddingModel, *, is_exhaustive: bool
+) -> GoldenAnswer:
+    request = SearchRequest(query=question.text, of_anyone=True, is_exhaustive=is_exhaustive)
+    meaning = QueryVector.from_floats(model, question.vector)
+    with acting(question.account_id):  # where no replica is used: it is of the live database
+        hits = search_with_vector(question.account_id, request, meaning)
+    return GoldenAnswer(question=question, results=tuple(hit.entry.pk for hit in hits))
 
 
 def compute_overlap(exact: Sequence[GoldenAnswer], indexed: Sequence[GoldenAnswer]) -> float:

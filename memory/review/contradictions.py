@@ -33,6 +33,8 @@ _VALUE_PATTERN = re.compile(
     rf"|(?:(?<![{_HAN_NUMBER_SIGNS}])|(?<=[周期拜].))(?P<han>[{_HAN_NUMBER_SIGNS}]++)(?=[{_COUNTED_SIGNS}])",
     re.IGNORECASE,
 )
+# Letters that IGNORECASE takes for those of a name, and `lower` does not: "Frıday".
+_TO_ASCII = str.maketrans({"ı": "i", "İ": "i", "ſ": "s"})
 _NEGATION_PATTERN = re.compile(
     r"\b(?:not|never|no|cannot|without|nor)\b|n['’]t\b"
     r"|不(?!锈钢|同|仅|但|过|断|管|论|止|妨|久|少)|没有?|未(?!来)|无(?!论|线)|勿|切莫|别(?=再|把|让|在|去|用)",
@@ -140,7 +142,7 @@ def _extract_values(text: str) -> Mapping[str, dict[str, str]]:
         pattern_group = str(match.lastgroup)
         counted_sign = text[match.end() : match.end() + 1] if pattern_group == "han" else ""
         words = match[0] + counted_sign
-        value = _VALUE_PARSERS[pattern_group](match[pattern_group].lower())
+        value = _VALUE_PARSERS[pattern_group](match[pattern_group].translate(_TO_ASCII).lower())
         values.setdefault(_VALUE_KINDS.get(pattern_group, "number"), {}).setdefault(value, words)
     return values
 

@@ -6,6 +6,7 @@ and data of one ledger (commits, and the position of entries in them, which is t
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID, uuid5
 
@@ -141,8 +142,12 @@ def _parse_value(field: "models.Field[Any, Any]", value: Any) -> Any:
             field.run_validators(parsed)
             if not field.is_relation:  # foreign keys are checked later, in bulk
                 field.validate(parsed, None)
+        if isinstance(parsed, datetime):  # of the year 0 in UTC, or without a zone
+            check_storable(parsed, name)
     except ValidationError as error:
         raise InvalidLine(f"{name}: {error.messages[0]}") from error
+    except Unstorable as error:
+        raise InvalidLine(str(error)) from error
     return parsed
 
 

@@ -44,6 +44,14 @@ MAX_NAME_LENGTH = 200  # characters
 OWN_LIMIT, NEIGHBOUR_LIMIT = 150, 60  # memories on the map: of the topic, of each other topic
 NEAREST = 200  # memories from which the other topics of the map are selected
 TOPICS = 3  # other topics on the map
+# Agents may store topics with any metadata.
+MEMBER_COUNT = Case(
+    When(
+        slots__member_count__regex="^[0-9]{1,9}$",
+        then=Cast(KT("slots__member_count"), IntegerField()),
+    ),
+    default=Value(0),
+)
 STATES = {"": CURRENT_STATUSES, "active": ("active",), "draft": ("draft",)}
 
 
@@ -53,16 +61,9 @@ def topics(request: WebRequest) -> HttpResponse:
     rows = _topics(request).filter(status__in=STATES.get(state, CURRENT_STATUSES))
     if words:
         rows = rows.filter(title__icontains=words.replace("\x00", ""))
-    # A memory of this kind can come from an agent, with any metadata.
-    member_count = Case(
-        When(count_text__regex="^[0-9]{1,9}$", then=Cast("count_text", IntegerField())),
-        default=Value(0),
-    )
-    counted = rows.annotate(count_text=KT("slots__member_count")).annotate(
-        member_count=member_count
-    )
+    rows = rows.annotate(member_count=MEMBER_COUNT).order_by("-member_count", "pk")
     context = {
-        "page": paginate(request, counted.order_by("-member_count", "pk")),
+        "page": paginate(request, rows),
         "state": state,
         "words": words,
         "charts": build_charts(request.account_id, ["topics"]),

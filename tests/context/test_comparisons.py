@@ -101,6 +101,26 @@ def test_repeated_run_counts_once(agent: Agent, acme: Account) -> None:
     assert makers.count(ContextDifference, acme) == 1
 
 
+def test_long_comparison_is_continued_by_later_runs(
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        call(acme, talk(1))
+    compared: list[object] = []
+
+    def compare_one(*values: Any) -> Any:
+        compared.append(values[0])
+        return compare_changes(*values)
+
+    compare_changes = comparisons.compare_changes
+    monkeypatch.setattr(comparisons, "compare_changes", compare_one)
+    monkeypatch.setattr(comparisons, "BATCH", 1)
+    monkeypatch.setattr(comparisons, "RUN_SECONDS", 0.0)
+    comparison = compare(agent, right={})
+    assert (comparison["status"], comparison["done"], comparison["total"]) == ("succeeded", 3, 3)
+    assert len(compared) == makers.count(ContextDifference, acme) == 3
+
+
 def test_aborted_comparison_is_failed_until_retried(
     agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:

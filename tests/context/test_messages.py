@@ -47,6 +47,42 @@ ANTHROPIC: list[m.Message] = [
 ]
 
 
+# Arguments whose values PostgreSQL cannot store, or that are no JSON.
+UNDECODABLE = [
+    '{"q": "\\ud83d"}',
+    '{"\\ud83d": 1}',
+    '{"q": ["\\u0000"]}',
+    "[" * 65 + "]" * 65,
+    "[" * 5_000,
+    '{"q": ',
+]
+
+
+NUMBERS = "[9007199254740992, -1e16, 1e999, NaN, -Infinity]"
+
+
+@pytest.mark.parametrize("arguments", UNDECODABLE)
+def test_arguments_that_cannot_be_stored_stay_texts(arguments: str) -> None:
+    assert m.Call(id="c1", name="look", arguments=arguments).input == arguments
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        ('{"q": "\\ud83c\\udf75", "n": [1.5, -3, 9007199254740991, null, true]}',
+         {"q": "🍵", "n": [1.5, -3, 9007199254740991, None, True]}),
+        (NUMBERS, ["9007199254740992", "-1e16", "1e999", "NaN", "-Infinity"]),
+        ("[" * 64 + "]" * 64, None),
+        ({"q": 1}, {"q": 1}),
+        ("", ""),
+        (None, None),
+    ],
+)  # fmt: skip
+def test_arguments_are_decoded(arguments: Any, value: Any) -> None:
+    decoded = m.Call(id="c1", name="look", arguments=arguments).input
+    assert decoded == value or (value is None and isinstance(decoded, list))
+
+
 def test_both_formats_are_parsed() -> None:
     assert [(slot.index, slot.call_id, slot.text) for slot in m.list_slots(OPENAI)] == [
         (3, "c1", "At nine.")

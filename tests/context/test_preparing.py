@@ -20,6 +20,7 @@ from tests import makers
 from tests.agent import Agent
 from tests.context.builders import configure, conversations, unpaired
 from tests.context.test_archives import FACT, LONG
+from tests.context.test_messages import NUMBERS, UNDECODABLE
 from tests.fake_provider import FakeProvider
 
 pytestmark = pytest.mark.usefixtures("low_threshold")
@@ -41,6 +42,18 @@ def conversation(*results: str) -> list[dict[str, Any]]:
 
 def texts(answer: Any) -> list[str]:
     return [each["content"] for each in answer["messages"] if each["role"] == "tool"]
+
+
+@pytest.mark.parametrize("arguments", [*UNDECODABLE, NUMBERS])
+def test_models_may_write_any_arguments(agent: Agent, arguments: str) -> None:
+    messages = conversation(LONG, "short")
+    messages[2]["tool_calls"][0]["function"]["arguments"] = arguments
+    body = {"messages": messages, "conversation_id": "c1"}
+    prepared = agent.post("context/prepare", body)
+    assert len(prepared["archived"]) == 1
+    assembled = agent.post("context/assemble", {**body, "sources": []}, 201)
+    calls = [each.get("tool_calls") for each in assembled["messages"]]
+    assert messages[2]["tool_calls"] in calls
 
 
 def test_conversation_is_prepared_and_restored(agent: Agent) -> None:

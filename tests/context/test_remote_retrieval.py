@@ -6,6 +6,7 @@ from http.client import HTTPConnection
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 from pytest_django import Settings
 
 from context.actions.settings import change_settings
@@ -133,15 +134,21 @@ def test_circuit_opens_for_a_failing_remote(
         base = far.url.removesuffix("/v1")
         settings.REMOTE_BASE_URLS = [base]
         use_remote(acme, base)
-        codes = [
-            decision(
-                call(acme, MESSAGES, sources=("memory",), **LONG_DEADLINES).report,
-                "km_fallback_local",
-            )["code"]
-            for _ in range(settings.BREAKER_FAIL_MAX + 1)
-        ]
-        assert codes[-1] == "km_circuit_open"
-        assert far.requests == settings.BREAKER_FAIL_MAX
+
+        def get_codes(deadline: int) -> list[str]:
+            """Return the outcome of one more call than fails before the circuit opens."""
+            more: dict[str, Any] = {"sources": ("memory",), "policy": {"retrieval_ms": deadline}}
+            reports = [
+                call(acme, MESSAGES, **more).report for _ in range(settings.BREAKER_FAIL_MAX + 1)
+            ]
+            return [decision(report, "km_fallback_local")["code"] for report in reports]
+
+        assert "km_circuit_open" not in get_codes(1_999)  # less than the account's
+        requests = far.requests
+        assert get_codes(10_000)[-1] == "km_circuit_open"
+        assert far.requests == requests + settings.BREAKER_FAIL_MAX
+    endpoint = {"endpoint": base.removeprefix("http://")}
+    assert REGISTRY.get_sample_value("kmapp_provider_circuit_open", endpoint) is None
 
 
 def test_remote_answer_is_validated(

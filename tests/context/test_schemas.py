@@ -46,6 +46,17 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         },
         strict(a={"type": "string", "description": "mine"}),
     ),
+    "definitions that refer to definitions": (
+        {
+            **an_object(a={"$ref": "#/$defs/A"}),
+            "required": ["a"],
+            "$defs": {
+                "A": {**an_object(b={"$ref": "#/$defs/B"}), "required": ["b"]},
+                "B": {"type": "string", "description": "not a $ref"},
+            },
+        },
+        strict(a=strict(b={"type": "string", "description": "not a $ref"})),
+    ),
     "objects inside": (
         {**an_object(a=an_object(b=TEXT), c={"type": "array", "items": an_object()})},
         strict(
@@ -56,6 +67,24 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "allOf of objects": (
         {"allOf": [{**an_object(a=TEXT), "required": ["a"]}, an_object(b=TEXT)], "type": "object"},
         strict(a=TEXT, b={"type": ["string", "null"]}),
+    ),
+    "allOf in an allOf, with references": (
+        {
+            "allOf": [{"$ref": "#/$defs/A"}],
+            "$defs": {
+                "A": {"allOf": [{"$ref": "#/$defs/B"}, an_object(b=TEXT)], "required": ["a"]},
+                "B": an_object(a=TEXT),
+            },
+        },
+        strict(a=TEXT, b={"type": ["string", "null"]}),
+    ),
+    "oneOf in an allOf": (
+        {**an_object(a={"allOf": [{"oneOf": [TEXT, {"type": "null"}]}]}), "required": ["a"]},
+        strict(a={"anyOf": [TEXT, {"type": "null"}]}),
+    ),
+    "an object that may be null": (
+        {**an_object(a={"type": ["object", "null"]}), "required": ["a"]},
+        strict(a={**strict(), "type": ["object", "null"]}),
     ),
     "allOf of one": (
         {**an_object(a={"allOf": [TEXT]}), "required": ["a"]},
@@ -88,6 +117,15 @@ def test_schema_becomes_strict(name: str) -> None:
         ),
         (an_object(a={"allOf": [TEXT, {"minLength": 3}]}), "allOf"),
         (an_object(a={"not": TEXT}), "not"),
+        (an_object(a={"type": "array", "prefixItems": [an_object()]}), "prefixItems"),
+        (an_object(a={"allOf": [{"$ref": "https://example.test/a"}]}), "$ref that leads nowhere"),
+        (
+            {
+                **an_object(a={"$ref": "#/$defs/A"}),
+                "$defs": {"A": {"allOf": [{"$ref": "#/$defs/A"}]}},
+            },
+            "$ref to itself",
+        ),
         (TEXT, "the input is not an object"),
         (an_object(a=3), "a schema that is not an object"),
     ],
@@ -109,6 +147,27 @@ def test_exponential_references_end() -> None:
         {**an_object(a={"$ref": "#/$defs/d0"}), "$defs": {**definitions, "d22": TEXT}}
     )
     assert "references that do not end" in result.obstacles
+
+
+def test_deep_references_end() -> None:
+    definitions: dict[str, Any] = {}
+    for level in range(22):
+        inner: dict[str, Any] = {"$ref": f"#/$defs/d{level + 1}"}
+        for _ in range(25):
+            inner = an_object(a=inner)
+        definitions[f"d{level}"] = inner
+    result = normalise_schema({"$ref": "#/$defs/d0", "$defs": {**definitions, "d22": TEXT}})
+    assert "references that do not end" in result.obstacles
+
+
+@pytest.mark.parametrize("required", [[{}], [["a"]], 3, "a", None])
+@pytest.mark.parametrize("properties", [3, [], None])
+def test_malformed_schemas_are_read(required: Any, properties: Any) -> None:
+    whole = {**an_object(a=TEXT), "required": required}
+    part = {**an_object(), "properties": properties, "required": required}
+    parts = {"allOf": [part, {**an_object(b=TEXT), "required": ["b"]}]}
+    assert normalise_schema(whole).schema["required"] == ["a"]
+    assert normalise_schema(parts).schema == strict(b=TEXT)
 
 
 leaves = st.sampled_from(

@@ -5,9 +5,12 @@ from threading import Event
 from uuid import UUID, uuid4
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
 from kmapp.outbox import lease_renewal
 
 LAST = 3
@@ -29,3 +32,15 @@ def test_renewal_continues_after_errors(
     monkeypatch.setattr(lease_renewal, "acting", fail)
     with lease_renewal.renew_leases(uuid4(), uuid4()):
         assert done.wait(10)
+
+
+def test_leases_are_found_by_an_index(acme: Account) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        lease_renewal._renew(acme.pk, uuid4())  # noqa: SLF001 - its thread has another connection
+    [sql] = [each["sql"] for each in queries if "UPDATE" in each["sql"]]
+    with acting(acme), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")  # over so few rows any plan is cheap
+        cursor.execute("EXPLAIN " + sql)
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+    assert "deliveries_" in plan
+    assert "Seq Scan" not in plan

@@ -251,6 +251,20 @@ def test_failing_job_fails_without_affecting_others(acme: Account, settings: Set
     assert len(done) == len(set(done)) == 200
 
 
+def test_error_is_stored_without_characters_that_cannot_be(acme: Account) -> None:
+    """A provider may answer with them; the other jobs of the batch are done."""
+
+    @on(TOPIC, batch=2)
+    def work(jobs: Sequence[Job]) -> dict[UUID, Exception]:
+        return {jobs[0].id: ValueError("a\0b \ud83d")}
+
+    publish_jobs(acme, 2)
+    assert deliver_due("default") == 2
+    assert sorted(states(acme)) == ["PENDING", "SUCCEEDED"]
+    with acting(acme):
+        assert Delivery.objects.of(acme).get(done_at=None).last_error == "ValueError: ab ?"
+
+
 @pytest.mark.promise(14)
 def test_concurrent_sweeps_run_each_job_once(committed: str, acme: Account) -> None:
     done: list[str] = []

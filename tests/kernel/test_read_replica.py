@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -14,12 +15,14 @@ from kmapp.accounts.models import Account
 from kmapp.api import health
 from kmapp.management.doctor.database import check_replica
 from kmapp.management.doctor.registry import Level
+from kmapp.providers.active_models import active_model
 from kmapp.runtime import embedded
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.processes import wait_until
 from kmapp.search import read_replica
 from knowledge.retrieval import search as knowledge_search
 from memory.models import Viewer
+from memory.retrieval.golden_queries import Question, run_questions
 from memory.retrieval.search import SearchRequest, search_with_vector
 from tests import makers
 from tests.agent import Agent
@@ -176,6 +179,15 @@ def test_a_transaction_sees_what_it_wrote(tenant: Tenant) -> None:
         makers.write(tenant.account, NEW_TEXT, user_id="ann")
         hits = search_with_vector(account_id, request, None)
     assert NEW_TEXT in [hit.entry.content for hit in hits]
+
+
+def test_rehearsals_of_a_restore_read_the_restored_database(tenant: Tenant) -> None:
+    vector = (1.0,) * active_model().dimensions
+    question = Question(account_id=tenant.account.pk, expected=uuid4(), text=QUERY, vector=vector)
+    before = count_outcomes()
+    [answer] = run_questions([question], is_exhaustive=True)
+    assert answer.results
+    assert count_outcomes() == before
 
 
 def test_a_replica_shows_no_rows_of_other_accounts(tenant: Tenant, rival: Account) -> None:

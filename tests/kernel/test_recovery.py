@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -231,6 +232,38 @@ def test_segment_and_its_folder_are_synced(tmp_path: Path) -> None:
     assert subprocess.run(["/bin/sh", "-c", shell], check=False).returncode
 
 
+def add_base_backup(wal: Path, ended: datetime, segment: int, timeline: int = 1) -> BaseBackup:
+    backup = BaseBackup(wal.with_name(ended.strftime(wal_archive.NAME)), ended)
+    backup.folder.mkdir()
+    lsn = f"{segment >> 8:X}/{(segment & 255) << 24 | 40:X}"
+    wal_range = {"Timeline": timeline, "Start-LSN": lsn, "End-LSN": lsn}
+    manifest = json.dumps({"WAL-Ranges": [wal_range]})
+    (backup.folder / "backup_manifest").write_text(manifest)
+    return backup
+
+
+def add_timeline(wal: Path, begins: str) -> None:
+    """Add the history of a second timeline, which a recovery to this position begins."""
+    history = f"1\t{begins}\tbefore 2026-11-25 14:30:00.000000+00\n"
+    (wal / "00000002.history.gz").write_bytes(gzip.compress(history.encode()))
+
+
+def test_base_backups_that_a_recovery_gave_up_are_not_used(tmp_path: Path) -> None:
+    """PostgreSQL refuses them, because the newest timeline leaves theirs before they were made."""
+    wal = tmp_path / "pitr" / "1" / "wal"
+    wal.mkdir(parents=True)
+    today = datetime.now(UTC)
+    first = add_base_backup(wal, today - timedelta(days=9), segment=5)
+    add_base_backup(wal, today - timedelta(days=5), segment=20)
+    newest = add_base_backup(wal, today - timedelta(days=2), segment=12, timeline=2)
+    add_timeline(wal, "0/A000000")
+    root = wal.parent.parent
+    assert choose_base_backup(root, None) == newest
+    assert choose_base_backup(root, today - timedelta(days=3)) == first
+    assert delete_old_backups(wal.parent, days=4) == []
+    assert first.folder.exists()
+
+
 def test_base_backups_are_retained_while_a_moment_needs_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,15 +272,10 @@ def test_base_backups_are_retained_while_a_moment_needs_them(
     wal.mkdir(parents=True)
     today = datetime.now(UTC)
     for days, segment in ((30, 2), (9, 5), (2, 300)):
-        ended = today - timedelta(days=days)
-        folder = wal.with_name(ended.strftime(wal_archive.NAME))
-        folder.mkdir()
-        lsn = f"{segment >> 8:X}/{(segment & 255) << 24 | 40:X}"
-        text = f'{{"WAL-Ranges": [{{"Timeline": 1, "Start-LSN": "{lsn}", "End-LSN": "{lsn}"}}]}}'
-        (folder / "backup_manifest").write_text(text)
+        add_base_backup(wal, today - timedelta(days=days), segment)
     for name in ("02", "04", "05", "06"):
         (wal / f"0000000100000000000000{name}.gz").write_bytes(gzip.compress(b""))
-    (wal / "00000002.history.gz").write_bytes(gzip.compress(b""))
+    add_timeline(wal, "1/2D000000")
     [deleted] = delete_old_backups(wal.parent, days=7)
     assert deleted.ended == today - timedelta(days=30)
     assert sorted(path.name[-5 - 2 : -3] for path in wal.glob("0*[0-9].gz")) == ["0005", "0006"]

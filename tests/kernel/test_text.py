@@ -1,8 +1,12 @@
 """Terms of English and Chinese texts."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from snowballstemmer import stemmer
+from snowballstemmer.english_stemmer import EnglishStemmer
 
 from kmapp.text.terms import STOP_WORDS, TERM_LENGTH, chinese_share, normalise, opening, terms
 from tests.timing import assert_linear, assert_ratio
@@ -10,6 +14,22 @@ from tests.timing import assert_linear, assert_ratio
 
 def test_english_words_are_stemmed() -> None:
     assert terms("She was running") == terms("the runs") == ["run"]
+
+
+def test_threads_stem_different_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread may begin a word while another one is in the middle of its own."""
+    word, other_word = words = ("quibblings", "wafflings")
+    expected = [stemmer("english").stemWord(each) for each in words]
+    stem, other_terms = EnglishStemmer._stem, list[str]()  # noqa: SLF001 - where a thread stops
+
+    def stem_after_another(self: Any) -> Any:
+        if not other_terms:
+            other_terms.append(other_word)
+            other_terms[:] = terms(other_word)
+        return stem(self)
+
+    monkeypatch.setattr(EnglishStemmer, "_stem", stem_after_another)
+    assert [*terms(word), *other_terms] == expected
 
 
 def test_chinese_words_are_segmented_with_subwords() -> None:

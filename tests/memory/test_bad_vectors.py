@@ -1,13 +1,16 @@
 """Invalid vectors of an embedder are never stored."""
 
+from uuid import UUID
+
 import pytest
 from django.db import connections
 from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.outbox.actions import deliver_due
+from kmapp.outbox.actions import deliver_due, paused_until
 from kmapp.outbox.models import Delivery
+from kmapp.providers import embedding
 from kmapp.search.models import Vector
 from tests import makers
 from tests.agent import Agent
@@ -53,6 +56,53 @@ def test_bad_vector_fails(mode: str, agent: Agent, acme: Account, provider: Fake
         assert agent.post("memory/get", {"id": each})["embedding_status"] == "FAILED"
     makers.update(Delivery, acme, {}, due_at=Now(), last_error="")
     provider.become("ok")
+    makers.settle()
+    assert makers.count(Vector, acme, state="READY") == ENTRIES
+
+
+def deliver_again(account: Account) -> None:
+    """Deliver all embeddings that are not done, without the pauses after failures."""
+    paused_until.clear()
+    makers.update(Delivery, account, {"done_at": None}, due_at=Now())
+    deliver_due("embedding")
+
+
+def test_texts_for_which_the_provider_fails_do_not_stop_others(
+    agent: Agent, acme: Account, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["An odd note.", "Another odd note.", "Green tea."]
+    nodes = [{"text": text, "user_id": "u"} for text in texts]
+    written = agent.post("memory/write", {"nodes": nodes}, 201)["nodes"]
+    odd, other, good = [UUID(node["id"]) for node in written]
+    provider.become("error", only="odd")
+    monkeypatch.setattr(embedding, "PROBES", 0)  # as if these had been odd
+    for _ in range(60):  # until another text is chosen at random, which it is not in 1 of 10 ** 10
+        deliver_again(acme)
+        if makers.count(Vector, acme, state="READY"):
+            break
+        with acting(acme):  # it looks like an outage
+            assert not Delivery.objects.of(acme).filter(attempts__gt=0, done_at=None).exists()
+    states = {row.object_id: row.state for row in makers.rows(Vector, acme)}
+    assert states == {odd: "FAILED", other: "FAILED", good: "READY"}
+    for number in (1, 2):
+        rows = makers.rows(Delivery, acme, handler="memory.handlers.embed", done_at=None)
+        assert [row.attempts >= number for row in rows] == [True, True]  # and fail after some
+        deliver_again(acme)
+    paused_until.clear()
+
+
+def test_an_outage_is_not_attributed_to_texts(
+    agent: Agent, acme: Account, provider: FakeProvider
+) -> None:
+    nodes = [{"text": f"Note {n} of the day.", "user_id": "u"} for n in range(ENTRIES)]
+    agent.post("memory/write", {"nodes": nodes}, 201)
+    provider.become("error")
+    deliver_again(acme)
+    assert {row.state for row in makers.rows(Vector, acme)} == {"PENDING"}
+    rows = makers.rows(Delivery, acme, handler="memory.handlers.embed")
+    assert {(row.attempts, row.last_error) for row in rows} == {(0, "")}
+    provider.become("ok")
+    makers.update(Delivery, acme, {}, due_at=Now())
     makers.settle()
     assert makers.count(Vector, acme, state="READY") == ENTRIES
 

@@ -24,7 +24,12 @@ MEMORIES: dict[str, dict[str, Any]] = {
         "importance": 0.9,
         "observed_at": "2026-01-10T00:00:00Z",
     },
-    "milk": {"tags": ["drink"], "metadata": {"from": "farm"}, "agent_id": "bot"},
+    "milk": {
+        "tags": ["drink"],
+        "metadata": {"from": "farm", "7": "days"},
+        "agent_id": "bot",
+        "client_id": "m",
+    },
     "Bread 100%": {"kind": "preference", "run_id": "r1", "observed_at": "2026-03-01T00:00:00Z"},
 }
 CASES: list[tuple[Any, set[str]]] = [
@@ -44,12 +49,19 @@ CASES: list[tuple[Any, set[str]]] = [
     ({"agent_id": "*"}, {"milk"}),
     ({"agent_id": {"ne": "*"}}, {"tea", "Bread 100%"}),
     ({"agent_id": None}, {"tea", "Bread 100%"}),
+    ({"client_id": "*"}, {"milk"}),
+    ({"client_id": {"ne": "*"}}, {"tea", "Bread 100%"}),
+    ({"client_id": None}, {"tea", "Bread 100%"}),
+    ({"client_id": {"ne": "m"}}, {"tea", "Bread 100%"}),
     ({"expiration_date": {"lt": "2026-01-01"}}, set()),
     ({"NOT": {"expiration_date": {"lt": "2026-01-01"}}}, {"tea", "milk", "Bread 100%"}),
     ({"metadata": {"from": "farm"}}, {"milk"}),
     ({"metadata": {"from": {"ne": "farm"}}}, {"tea", "Bread 100%"}),
     ({"metadata": {"from": {"contains": "ssa"}}}, {"tea"}),
     ({"metadata": {"rooms": {"contains": "hall"}}}, {"tea"}),
+    ({"metadata": {"7": {"icontains": "DAY"}}}, {"milk"}),
+    ({"metadata": {"99999999999": {"contains": "day"}}}, set()),
+    ({"NOT": {"metadata": {"from": {"contains": "ssa"}}}}, {"milk", "Bread 100%"}),
     ({"metadata": {"from": "*"}}, {"tea", "milk"}),
     ({"metadata": {"cups": 2, "from": "Assam"}}, {"tea"}),
     ({"AND": [{"tags": "drink"}, {"tags": "hot"}]}, {"tea"}),
@@ -58,6 +70,11 @@ CASES: list[tuple[Any, set[str]]] = [
     # An OR next to an AND applies too.
     ({"AND": [{"tags": "drink"}], "OR": [{"tags": "hot"}, {"run_id": "r1"}]}, {"tea"}),
     ({"tags": "drink", "NOT": {"OR": [{"tags": "hot"}, {"run_id": "r1"}]}}, {"milk"}),
+    # An object without conditions matches everything.
+    ({"NOT": {}}, set()),
+    ({"NOT": {"metadata": {}}}, set()),
+    ({"OR": [{}, {"tags": "hot"}]}, {"tea", "milk", "Bread 100%"}),
+    ({"AND": [{}, {"tags": "hot"}]}, {"tea"}),
     ({"run_id": ["r1", "r2"]}, {"Bread 100%"}),
     ({"run_id": []}, set()),
     ({"NOT": {"run_id": {"in": []}}}, {"tea", "milk", "Bread 100%"}),
@@ -72,6 +89,9 @@ def test_filters_select_the_expected_memories(agent: Agent) -> None:
         assert {each["text"] for each in list_results} == expected, filters
     searches: list[tuple[Any, set[str]]] = [
         ({"tags": "drink"}, {"tea", "milk"}),
+        ({"client_id": None}, {"tea", "Bread 100%"}),
+        ({"metadata": {"7": {"icontains": "DAY"}}}, {"milk"}),
+        ({"NOT": {"metadata": {"from": {"contains": "ssa"}}}}, {"milk", "Bread 100%"}),
         ({"id": []}, set()),
     ]
     for filters, expected in searches:

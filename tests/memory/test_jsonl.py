@@ -143,6 +143,8 @@ BAD = [
     ({"text": "x", "metadata": []}, "metadata: invalid value"),
     ({"text": "x", "kind": "rumour"}, "kind: Value 'rumour' is not a valid choice"),
     ({"text": "x", "observed_at": "then"}, "observed_at: “then” value has an invalid"),
+    ({"text": "x", "observed_at": "2026-01-01T10:00:00"}, "observed_at: is a time without a time"),
+    ({"text": "x", "observed_at": "0001-01-01T01:00:00+02:00"}, "observed_at: is a time outside"),
     ({"text": "x", "tags": [1]}, "tags: "),
     ('{"text": "x", "importance": NaN}', "importance: is not a finite number"),
     ('{"text": "a\\u0000b"}', "text: contains a NUL character"),
@@ -164,7 +166,7 @@ BAD = [
 def test_invalid_lines_are_reported(acme: Account, tmp_path: Path) -> None:
     values = [{"text": "Good."}, *(bad for bad, _ in BAD), {"text": "Good too."}]
     path, problems = put(tmp_path / "in.jsonl", *values), tmp_path / "problems"
-    with pytest.raises(CommandError, match="17 lines were not imported; all others were"):
+    with pytest.raises(CommandError, match="19 lines were not imported; all others were"):
         command("import", str(path), f"--problems={problems}")
     reported = problems.read_text().splitlines()
     for number, (line, (bad, reason)) in enumerate(zip(reported, BAD, strict=True), start=2):

@@ -23,6 +23,7 @@ from memory.learning.questions import LabelledQuestion, list_labels, list_questi
 from memory.models import Judgement, MemoryEntry, MemoryExport, Ranking, RankingComparison, Viewer
 from tests import makers
 from tests.agent import Agent
+from tests.fake_provider import FakeProvider
 from tests.web.pages import page
 
 pytestmark = pytest.mark.django_db
@@ -32,6 +33,11 @@ kiln mill press forge dairy brewery bakery tannery foundry sawmill quarry smokeh
 winery apiary nursery orchard cannery ropewalk shipyard glassworks pottery printery dyehouse
 """
 THINGS = WORDS.split()
+COLOUR_WORDS = """
+red blue green black white grey brown pink gold lilac teal navy olive rose plum jade mint rust sand
+wine corn peach lime coal
+"""
+COLOURS = COLOUR_WORDS.split()
 OWNED = {"user_id": "mira", "auto_embed": False}
 # Twelve texts with more words of the question than the answer, which has names and numbers.
 CHATTER = [
@@ -246,20 +252,39 @@ def test_few_questions_are_refused(agent: Agent) -> None:
     assert agent.post("memory/rankings", {}, 409)["error"] == "too_few_questions"
 
 
-@pytest.mark.usefixtures("provider")
-def test_no_draft_unless_held_out_questions_improve(agent: Agent) -> None:
-    words = "red blue green black white grey brown pink gold lilac teal navy olive rose plum jade"
-    words += " mint rust sand wine corn peach lime coal"
-    ids = agent.write(*(f"The {word} kettle." for word in words.split()), **OWNED)
+def judge_kettles(agent: Agent) -> None:
+    ids = agent.write(*(f"The {colour} kettle." for colour in COLOURS), **OWNED)
     judgements = [
-        {"question": f"{word} kettle", "user_id": "mira", "memory_id": pk, "relevant": True}
-        for word, pk in zip(words.split(), ids, strict=True)
+        {"question": f"{colour} kettle", "user_id": "mira", "memory_id": pk, "relevant": True}
+        for colour, pk in zip(COLOURS, ids, strict=True)
     ]
     agent.post("memory/judgements", {"judgements": judgements}, 200)
+
+
+def test_question_that_the_embedder_refuses_is_left_out(
+    agent: Agent, provider: FakeProvider
+) -> None:
+    judge_kettles(agent)
+    provider.become("refuse", only="jade")
+    assert learn(agent)["evaluation"]["questions"] == len(COLOURS) - 1
+
+
+@pytest.mark.usefixtures("provider")
+def test_no_draft_unless_held_out_questions_improve(agent: Agent) -> None:
+    judge_kettles(agent)
     ranking = learn(agent)
     assert (ranking["status"], ranking["weights"]) == ("retired", {})
     assert ranking["evaluation"]["outcome"] == "not_better"
     agent.patch(f"memory/rankings/{ranking['id']}", {"status": "shadow"}, 409)
+
+
+def test_rollbacks_end_with_the_shipped_weights(agent: Agent, acme: Account) -> None:
+    entry = makers.get(MemoryEntry, acme, pk=agent.store("Red.", user_id="mira"))
+    one, other = (makers.learned_ranking(entry, number=n, status="retired") for n in (1, 2))
+    for status in ("active", "retired"):
+        for ranking in (one, other, one):
+            agent.patch(f"memory/rankings/{ranking.pk}", {"status": status}, 200)
+    assert makers.count(Ranking, acme, status="active") == 0
 
 
 def test_another_judgement_replaces_the_first(agent: Agent, acme: Account) -> None:

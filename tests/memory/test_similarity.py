@@ -69,6 +69,9 @@ def test_contrast_lists_the_differing_words() -> None:
 def test_equal_values_are_no_contrast() -> None:
     for one, other in (("6 seats", "six seats"), ("1,000 tins", "1000 tins"), ("12点", "十二点")):
         assert not find_contrast(one, other), one
+    for one, other in (("Open on Frıday", "Open on Friday"), ("FİVE tins", "5 tins")):
+        assert not find_contrast(one, other), one
+    assert find_contrast("ſix tins", "7 tins").list_pairs() == [("ſix", "7")]
     assert not find_contrast("Dogs are not allowed.", "Dogs are forbidden.")
     assert not find_contrast("不锈钢壶", "钢壶")
 

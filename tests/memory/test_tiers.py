@@ -87,6 +87,24 @@ def test_important_memories_stay_hot(agent: Agent, acme: Account) -> None:
     assert (tier(acme, other), tier(acme, odd)) == ("warm", "warm")
 
 
+def test_any_half_life_and_time_of_an_import_can_be_computed_with(
+    agent: Agent, acme: Account
+) -> None:
+    short, future, usual = store(agent), store(agent, "Another."), store(agent, "Usual.")
+    age(acme, 1.1 * HALF_LIFE_DAYS)
+    makers.update(MemoryEntry, acme, {"pk": short}, half_life_days=1e-310)
+    makers.update(
+        MemoryEntry,
+        acme,
+        {"pk": future},
+        half_life_days=0.01,
+        created_at=timezone.now() + timedelta(days=10_000),
+    )
+    assert demote_unused_entries(acme.pk) == 2
+    assert [tier(acme, each) for each in (short, future, usual)] == ["warm", "hot", "warm"]
+    assert short in {hit["id"] for hit in agent.search(query="ferry Ostrey", user_id="ann")}
+
+
 def test_pinned_memory_is_not_demoted(agent: Agent, acme: Account) -> None:
     pk = store(agent)
     makers.update(MemoryEntry, acme, {"pk": pk}, pinned=True)

@@ -1,5 +1,6 @@
 """Topic actions, suggestions and their undo."""
 
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.models import Commit
-from memory.actions import review, topics
+from memory.actions import review, topic_growth, topics
 from memory.actions.entries import write_batch
 from memory.actions.feedback import rate_entry
 from memory.actions.follow_up_jobs import enqueue_topic_growth
@@ -20,6 +21,7 @@ from memory.actions.topics import refresh_suggestions
 from memory.jobs.tasks import enqueue_topic_growths
 from memory.models import MemoryEntry, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry
+from memory.retrieval.visibility import Audience
 from memory.topics.clustering import NO_TOPIC, build_neighbour_graph
 from memory.topics.merge_split import compute_modularity, list_suggestions
 from memory.topics.projection import HEIGHT, MARGIN, WIDTH, project
@@ -268,3 +270,20 @@ def test_suggestions_are_decided(agent: Agent, acme: Account, provider: FakeProv
         assert query.state == "followed"
     refresh_suggestions(acme.pk, ())
     assert not makers.rows(TopicSuggestion, acme, state="followed")
+
+
+def test_each_audience_comes_first_in_turn(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run may end before it reaches the last ones."""
+    for user in ("mira", "nils", "noor"):
+        makers.write(acme, "The kiln.", "The mill.", "The press.", user_id=user)
+    order: list[str] = []
+
+    def read(_account_id: UUID, audience: Audience, *_: Any, **__: Any) -> Iterator[Any]:
+        order.append(audience.user_id)
+        return iter(())
+
+    monkeypatch.setattr(topic_growth, "read_groups", read)
+    for turn in range(3):
+        grow_topics(acme.pk, SYSTEM, turn=turn)
+    assert sorted(order[::3]) == ["mira", "nils", "noor"]
+    assert len(order) == 9

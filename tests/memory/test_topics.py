@@ -274,9 +274,12 @@ def test_users_do_not_share_topics(agent: Agent, acme: Account, provider: FakePr
 
 def test_command_lists_topics(agent: Agent, acme: Account, provider: FakeProvider) -> None:
     write(agent, TEA, user_id="mira")
+    odd = {"text": "Odd.", "kind": "topic", "user_id": "nils"}
+    agent.post("memory/store", {**odd, "metadata": {"member_count": "many"}}, 201)
     out = io.StringIO()
     call_command("memories", "topics", "--account", acme.slug, "--json", stdout=out)
-    [result] = json.loads(out.getvalue())
+    result, other = json.loads(out.getvalue())
+    assert (other["user_id"], other["members"]) == ("nils", 0)
     state = "active" if result["members"] >= 5 else "draft"
     assert (result["members"] >= 3, result["state"], result["user_id"]) == (True, state, "mira")
     out = io.StringIO()

@@ -36,7 +36,7 @@ class Recovered:
 
 def choose_base_backup(root: Path, until: datetime | None) -> BaseBackup:
     """Return the last base backup that ended before the moment."""
-    backups = list_base_backups(root)
+    backups = [backup for backup in list_base_backups(root) if backup.is_continued()]
     usable = [backup for backup in backups if until is None or backup.ended <= until]
     if not usable:
         raise CannotStart(

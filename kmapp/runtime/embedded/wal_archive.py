@@ -7,6 +7,7 @@ Another cluster has another identifier, so its segments cannot be mixed with the
 """
 
 import fcntl
+import gzip
 import json
 import os
 import shlex
@@ -18,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from kmapp.runtime.embedded.embedded_server import package
 from kmapp.runtime.processes import CannotStart
@@ -39,11 +41,40 @@ class BaseBackup:
 
     def first_segment(self) -> str:
         """Return the name of the first segment that its recovery reads."""
+        wal_range = self._load_wal_range()
+        log, segment = divmod(_parse_lsn(wal_range["Start-LSN"]) // SEGMENT_BYTES, SEGMENTS_OF_LOG)
+        return f"{wal_range['Timeline']:08X}{log:08X}{segment:08X}"
+
+    def is_continued(self) -> bool:
+        """Return whether the newest timeline continues it.
+
+        A recovery begins a timeline at its target. PostgreSQL follows the newest one, so it refuses
+        backups that former timelines have of later moments.
+        """
+        wal_range = self._load_wal_range()
+        own, newest = int(wal_range["Timeline"]), max(_list_timelines(self.wal), default=0)
+        if own >= newest:
+            return True
+        history = gzip.decompress((self.wal / f"{newest:08X}.history.gz").read_bytes()).decode()
+        ends = dict(line.split()[:2] for line in history.splitlines() if line[:1].isdigit())
+        end = ends.get(str(own))
+        return end is not None and _parse_lsn(wal_range["End-LSN"]) <= _parse_lsn(end)
+
+    def _load_wal_range(self) -> dict[str, Any]:
         manifest = json.loads((self.folder / "backup_manifest").read_text())
-        first = manifest["WAL-Ranges"][0]
-        high, low = (int(part, 16) for part in first["Start-LSN"].split("/"))
-        log, segment = divmod((high << 32 | low) // SEGMENT_BYTES, SEGMENTS_OF_LOG)
-        return f"{first['Timeline']:08X}{log:08X}{segment:08X}"
+        wal_range: dict[str, Any] = manifest["WAL-Ranges"][0]
+        return wal_range
+
+
+def _parse_lsn(text: str) -> int:
+    """Return a position in the write-ahead log, such as 1/2C000028, as a number."""
+    high, low = (int(part, 16) for part in text.split("/"))
+    return high << 32 | low
+
+
+def _list_timelines(wal: Path) -> list[int]:
+    """Return the timelines that recoveries began."""
+    return [int(path.name.partition(".")[0], 16) for path in wal.glob("*.history.gz")]
 
 
 def get_cluster_folder(root: Path, data: Path) -> Path:
@@ -104,13 +135,15 @@ def delete_old_backups(folder: Path, days: int) -> list[BaseBackup]:
     """Delete what no moment of the last `days` needs, and return the deleted base backups."""
     since = datetime.now(UTC) - timedelta(days=days)
     backups = list_cluster_backups(folder)
-    needed = next((n for n in range(len(backups) - 1, -1, -1) if backups[n].ended <= since), 0)
-    for backup in backups[:needed]:
+    usable = [backup for backup in backups if backup.is_continued()]
+    if not usable:
+        return []
+    needed = next((each for each in reversed(usable) if each.ended <= since), usable[0])
+    old = [backup for backup in backups if backup.ended < needed.ended]
+    for backup in old:
         shutil.rmtree(backup.folder)
-    if backups:
-        first = backups[needed].first_segment()
-        run_postgres_program("pg_archivecleanup", "-x", ".gz", str(backups[needed].wal), first)
-    return backups[:needed]
+    run_postgres_program("pg_archivecleanup", "-x", ".gz", str(needed.wal), needed.first_segment())
+    return old
 
 
 def list_cluster_backups(folder: Path) -> list[BaseBackup]:

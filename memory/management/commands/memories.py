@@ -162,6 +162,12 @@ class Command(BaseCommand):
         raise CommandError(f"{len(problem_lines):,} lines were not imported; all others were.")
 
 
+def _get_member_count(topic: MemoryEntry) -> int:
+    """Return the number that growth stored; agents may store topics with any metadata."""
+    number = topic.slots.get("member_count")
+    return number if isinstance(number, int) else 0
+
+
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
     if name == STANDARD:
@@ -188,9 +194,3 @@ def _written(name: str) -> Iterator[BinaryIO]:
     except OSError as error:
         raise CommandError(f"{part}: {error.strerror}") from error
     part.replace(name)
-
-
-def _get_member_count(topic: MemoryEntry) -> int:
-    """Return the stored number of members. The topic can come from an agent, with any metadata."""
-    count = topic.slots.get("member_count")
-    return count if type(count) is int else 0
