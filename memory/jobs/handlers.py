@@ -98,10 +98,8 @@ def extract_memories(jobs: Sequence[Job]) -> None:
     for job in jobs:
         try:
             run_extraction(job.account_id, UUID(job.payload["extraction"]))
-        except InvalidAnswer as error:
+        except (InvalidAnswer, Refused) as error:
             raise PermanentFailure(str(error)) from error
-        except Refused as error:
-            raise PermanentFailure(error.message) from error
         except (Faulted, ProviderTimeout):
             raise
         except ProviderError as error:
@@ -109,7 +107,10 @@ def extract_memories(jobs: Sequence[Job]) -> None:
             raise RetryLater(error.code, seconds=seconds, for_all=True) from error
         except (Conflict, OverBudget) as error:
             _report_refusal(job, error.code)
-            raise RetryLater(error.code, seconds=_pause(error)) from error
+            if isinstance(error, Conflict) and error.code != TOO_MANY:
+                raise  # a memory changed meanwhile; each attempt asks the model again
+            seconds = error.retry_after if isinstance(error, OverBudget) else QUEUE_PAUSE
+            raise RetryLater(error.code, seconds=seconds) from error
 
 
 def _report_refusal(job: Job, code: str) -> None:
@@ -117,13 +118,6 @@ def _report_refusal(job: Job, code: str) -> None:
     with acting(job.account_id):
         row = Extraction.objects.of(job.account_id).get(pk=job.payload["extraction"])
     report_refusal(job.account_id, Actor.parse(row.actor), code)
-
-
-def _pause(error: Conflict | OverBudget) -> float:
-    """Return the seconds until a retry, each of which requests a new answer from the model."""
-    if isinstance(error, OverBudget):
-        return error.retry_after
-    return QUEUE_PAUSE if error.code == TOO_MANY else 1  # 1: a memory changed meanwhile
 
 
 @on(TRIAGE, name="memory.handlers.compare", batch=16, queue="clustering")
