@@ -159,7 +159,8 @@ def _parse_time(value: Any) -> datetime:
         moment = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - in UTC, see below
     if moment is None:
         raise ValueError("must be a time, for example 2026-01-31T12:00:00Z")
-    return moment if timezone.is_aware(moment) else moment.replace(tzinfo=UTC)
+    # In UTC, because the database refuses some offsets, such as +20:00.
+    return moment.astimezone(UTC) if timezone.is_aware(moment) else moment.replace(tzinfo=UTC)
 
 
 def _parse_id(value: Any) -> UUID:
@@ -175,6 +176,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "id": _parse_id,
 }
 _EMPTY_VALUES: Mapping[str, Any] = {"list": [], "text": ""}  # other kinds are null
+NULLABLE_TEXTS = frozenset({"client_id"})
 OPERATORS_BY_KIND: Mapping[str, set[str]] = {
     "text": _EQUALITY_OPERATORS | _TEXT_OPERATORS,
     "list": _EQUALITY_OPERATORS | {"contains"},
@@ -196,7 +198,8 @@ class FilterField:
         if operator not in OPERATORS_BY_KIND[self.kind]:
             raise _build_refusal(path, f"does not support the operator {operator}")
         if operator in ("eq", "ne") and (value is None or value == ANY_VALUE):
-            has_value = ~Q(**{self.column: _EMPTY_VALUES.get(self.kind)})
+            empty = None if self.column in NULLABLE_TEXTS else _EMPTY_VALUES.get(self.kind)
+            has_value = ~Q(**{self.column: empty})
             return has_value if (value is None) == (operator == "ne") else ~has_value
         if operator == "in":
             return self._build_membership(value, path)

@@ -1,7 +1,9 @@
 """Filters and pages of memory lists."""
 
+from base64 import urlsafe_b64encode
 from itertools import count
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
@@ -14,6 +16,7 @@ from tests.agent import Agent
 
 MEMORIES: dict[str, dict[str, Any]] = {
     "tea": {
+        "client_id": "c1",
         "tags": ["drink", "hot"],
         "metadata": {"from": "Assam", "cups": 2, "rooms": ["hall"]},
         "importance": 0.9,
@@ -39,6 +42,11 @@ CASES: list[tuple[Any, set[str]]] = [
     ({"agent_id": "*"}, {"milk"}),
     ({"agent_id": {"ne": "*"}}, {"tea", "Bread 100%"}),
     ({"agent_id": None}, {"tea", "Bread 100%"}),
+    ({"client_id": "*"}, {"tea"}),
+    ({"client_id": {"ne": "*"}}, {"milk", "Bread 100%"}),
+    ({"client_id": None}, {"milk", "Bread 100%"}),
+    ({"client_id": {"ne": None}}, {"tea"}),
+    ({"timestamp": {"gt": "2026-01-10T00:00:00+20:00", "lt": "2026-02-01"}}, {"tea"}),
     ({"expiration_date": {"lt": "2026-01-01"}}, set()),
     ({"NOT": {"expiration_date": {"lt": "2026-01-01"}}}, {"tea", "milk", "Bread 100%"}),
     ({"metadata": {"from": "farm"}}, {"milk"}),
@@ -229,3 +237,6 @@ def test_filter_narrows_an_admin_list(filled: Agent) -> None:
 def test_rejects_foreign_cursors(agent: Agent) -> None:
     for cursor in ("x", "AAAA", "MjAyNi0wMS0wMSB4", "🍵" * 20, "=" * 99):
         agent.post("memory/list", {"cursor": cursor}, 400)
+    for moment in ("2026-01-01T00:00:00+20:00", "2026-01-01T00:00:00"):
+        cursor = urlsafe_b64encode(f"{moment} {uuid4()}".encode()).decode()
+        agent.post("memory/list", {"cursor": cursor}, 200)
