@@ -76,7 +76,7 @@ class Reports(AgentView):
             if params.get("action"):
                 rows = rows.filter(actions__contains=[params["action"]])
             if params.get("before"):
-                rows = rows.after(params["before"])
+                rows = rows.after(params["before"], account_id=self.account)
             ids = list(rows.newest_first().ids()[: params["limit"] + 1])
             page = calls.load_page(ids[: params["limit"]])
             results = [serialize.serialize_brief(row) for row in page]

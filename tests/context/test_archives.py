@@ -139,6 +139,17 @@ def test_list_is_paginated_and_filtered(agent: Agent) -> None:
     assert len(agent.get("tool-results", conversation_id="c1", tool_name="tool1")["results"]) == 2
 
 
+def test_page_after_an_erased_result_is_not_empty(agent: Agent, acme: Account) -> None:
+    for number in range(3):
+        send(agent, LONG + str(number))
+    last = agent.get("tool-results", conversation_id="c1", limit=2)["next"]
+    with acting(acme):
+        erased = list(ToolResultArchive.objects.of(acme).filter(pk=last))
+        erase_archives(acme.pk, SYSTEM, erased, reason="")
+    refused = agent.get("tool-results", 404, conversation_id="c1", before=last)
+    assert "Start again" in refused["message"]
+
+
 @pytest.mark.usefixtures("provider")
 def test_archives_are_embedded_one_by_one_when_time_is_short(
     agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
