@@ -7,6 +7,7 @@ never prepared: a generic plan would give a small account the big one's index sc
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from operator import itemgetter
 from typing import Any, Self
 from uuid import UUID
@@ -193,7 +194,9 @@ def count_allowed(collection: Collection, within: AllowedObjects) -> int:
     """Return the number of allowed objects, counted up to one more than a scan may have."""
     count_limit = compute_scan_limit(collection) + 1
     within = within.as_list or within
-    key = (collection, count_limit, within.sql, repr(within.parameters))
+    # A digest, because a filter may have a megabyte of values.
+    condition = f"{within.sql}{within.parameters!r}".encode(errors="replace")
+    key = (collection, count_limit, sha256(condition).digest())
     count = ALLOWED_COUNT_CACHE.get(key)
     if count is None:
         [(counted,)] = fetch_all(
