@@ -106,6 +106,13 @@ def test_outcome_is_stored_and_priced(agent: Agent, acme: Account) -> None:
         assert attributes["gen_ai.usage.cache_read.input_tokens"] == 400, usage
 
 
+def test_cost_of_any_outcome_can_be_stored(agent: Agent, acme: Account) -> None:
+    set_prices(acme, small={"input": 999_999})
+    outcome = {"usage": {"input_tokens": 2_000_000_000}}
+    report = agent.post(f"context/reports/{create_report(agent)}/outcome", outcome, 200)
+    assert report["cost"] == 99_999_999
+
+
 def test_rejects_invalid_outcomes(agent: Agent) -> None:
     pk = create_report(agent)
     for body in ({"usage": {"input_tokens": -1}}, {"success": "perhaps"}, {"latency_ms": "long"}):
