@@ -165,6 +165,7 @@ def test_base_url_applies_to_the_given_http_client() -> None:
         (error(503, **{"Retry-After": "Fri, 01 Jan 2100 00:00:00 GMT"}), ServerError, 1),
         (error(503, **{"Retry-After": "Sat, 01 Jan 2000 00:00:00 GMT"}), ServerError, 4),
         (error(503, **{"Retry-After": "soon"}), ServerError, 4),
+        (error(503, **{"Retry-After": "NaN"}), ServerError, 4),
         (httpx.ReadTimeout("slow"), ConnectionFailed, 4),
         (error(500), ServerError, 1),
         (httpx.Response(502, text="<html>"), ServerError, 4),
