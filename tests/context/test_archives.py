@@ -125,6 +125,21 @@ def test_search_is_limited_to_its_conversation(agent: Agent, acme: Account) -> N
     assert agent.get(f"tool-results/{other}", conversation_id="c1")["part"] == "whole"
 
 
+def test_search_limits_the_text_in_which_it_looks_for_passages(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("context.archives.search.MAX_SCANNED", 2_000)
+    monkeypatch.setattr("context.archives.search.MIN_SCANNED", 500)
+    for end in "!?":
+        send(agent, LONG + end)
+    makers.settle()
+    results = agent.post("tool-results/search", {"query": "kiln degrees", "conversation_id": "c1"})
+    first, second = (hit["passage"] for hit in results["results"])
+    assert FACT in first["text"]
+    assert (second["start"], FACT in second["text"]) == (0, False)
+    assert second["end"] <= 500
+
+
 def test_list_is_paginated_and_filtered(agent: Agent) -> None:
     for number in range(5):
         send(agent, LONG + str(number), thread_id=f"t{number % 2}", tool_name=f"tool{number % 2}")
