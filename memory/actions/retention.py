@@ -72,9 +72,9 @@ def _forget_batch(
         rows = rows.with_verify_on_read(account_id)
         # Someone is changing a locked row, which renews its retention.
         locked = rows.order_by("pk").select_for_update(no_key=True, skip_locked=True, of=("self",))
-        found = list(locked[:BATCH])
-        batch = withhold_mismatches(account_id, found)
+        candidates = list(locked[:BATCH])
+        batch = withhold_mismatches(account_id, candidates)
         values = {"status": MemoryEntry.Status.FORGOTTEN}
         for entry in batch:
             update_entry(entry, MemoryVersion.Event.FORGET, values, commit)
-    return len(batch), found[-1].pk if found else None
+    return len(batch), candidates[-1].pk if candidates else None
