@@ -127,7 +127,7 @@ def replace_texts(
     messages: Sequence[Message], texts: Mapping[tuple[int, Path], str]
 ) -> list[Message]:
     """Return the list with new texts at these positions; everything else is shared."""
-    by_path = {(index, *path): text for (index, path), text in texts.items()}
+    by_path: dict[Path, str] = {(index, *path): text for (index, path), text in texts.items()}
     result: list[Message] = _replace_below(list(messages), by_path)
     return result
 
