@@ -36,9 +36,8 @@ def normalise_schema(schema: Mapping[str, Any]) -> StrictSchema:
     result = conversion.convert(schema, ())
     if result.get("type") != "object":
         conversion.obstacles["the input is not an object"] = None
-    used = {name: value for name, value in result.items() if name not in _DEFINITIONS}
-    if "$ref" not in str(used):  # definitions may refer to each other
-        result = used
+    if "$ref" not in str(result):
+        result = {name: value for name, value in result.items() if name not in _DEFINITIONS}
     return StrictSchema(
         schema=result,
         strict=not conversion.obstacles,

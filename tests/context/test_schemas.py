@@ -50,17 +50,6 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         },
         strict(a={"type": "string", "description": "mine"}),
     ),
-    "$ref in a definition": (
-        {
-            **an_object(a={"$ref": "#/$defs/A"}),
-            "required": ["a"],
-            "$defs": {
-                "A": {**an_object(b={"$ref": "#/$defs/B"}), "required": ["b"]},
-                "B": an_object(),
-            },
-        },
-        strict(a=strict(b=strict())),
-    ),
     "objects inside": (
         {**an_object(a=an_object(b=TEXT), c={"type": "array", "items": an_object()})},
         strict(
