@@ -140,13 +140,11 @@ def _extract_values(text: str) -> Mapping[str, dict[str, str]]:
         pattern_group = str(match.lastgroup)
         counted_sign = text[match.end() : match.end() + 1] if pattern_group == "han" else ""
         words = match[0] + counted_sign
-        value = _VALUE_PARSERS[pattern_group](match[pattern_group].translate(_LETTERS).lower())
+        value = _VALUE_PARSERS[pattern_group](match[pattern_group].lower())
         values.setdefault(_VALUE_KINDS.get(pattern_group, "number"), {}).setdefault(value, words)
     return values
 
 
-# Expressions ignore the case of these letters too, which `lower` leaves: NİNE, ſix.
-_LETTERS = str.maketrans("\u0130\u0131\u017f", "iis")
 _VALUE_KINDS = {"day": "day", "han_day": "day", "month": "month"}
 _VALUE_PARSERS: dict[str, Callable[[str], str]] = {
     "figure": lambda words: words.replace(",", ""),
