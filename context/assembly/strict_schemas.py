@@ -5,7 +5,6 @@ Every object is closed and every property required (an optional one accepts null
 keys, is kept and the tool is reported as not strict.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,6 @@ Schema = dict[str, Any]
 MAX_DEPTH = 24  # levels of references
 MAX_NODES = 20_000  # nodes of one schema, because references can multiply them
 MAX_LEVELS = 100  # levels of one schema, because references can nest them
-MAX_COPIED = 200_000  # characters of the targets that replace the references of one schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +51,6 @@ class _Conversion:
         self.obstacles: dict[str, None] = {}  # an ordered set
         self.nodes = 0
         self.level = 0
-        self.copied = 0
-        self.lengths: dict[str, int] = {}  # of targets
 
     def convert(self, schema: Any, seen: tuple[str, ...]) -> Schema:
         if not isinstance(schema, Mapping):
@@ -92,18 +88,7 @@ class _Conversion:
             obstacle = "$ref that leads nowhere" if target is None else "$ref to itself"
             self.obstacles[obstacle] = None
             return dict(schema)
-        if not self._count_copy(name, target):
-            return {}
         return self.convert(_overlay(target, schema), (*seen, name))
-
-    def _count_copy(self, name: str, target: Mapping[str, Any]) -> bool:
-        """Return whether one more reference may be replaced by its target."""
-        if name not in self.lengths:
-            self.lengths[name] = len(json.dumps(target))
-        self.copied += self.lengths[name]
-        if self.copied > MAX_COPIED:
-            self.obstacles["references that do not end"] = None
-        return self.copied <= MAX_COPIED
 
     def _find_target(self, name: str) -> Mapping[str, Any] | None:
         if not name.startswith("#/"):
@@ -131,30 +116,23 @@ class _Conversion:
             self.obstacles["allOf"] = None
             return schema
         merged: Schema = {}
-        properties: Schema = {}
-        required: dict[str, None] = {}
         own = {name: value for name, value in schema.items() if name != "allOf"}
         for part in (*resolved, own):
             for name, value in part.items():
                 if name == "properties" and isinstance(value, Mapping):
-                    properties |= value
-                    merged[name] = properties
+                    merged["properties"] = {**merged.get("properties", {}), **value}
                 elif name == "required" and isinstance(value, list):
-                    required |= dict.fromkeys(_list_texts(value))
-                    merged[name] = required
+                    merged["required"] = list(dict.fromkeys([*merged.get("required", []), *value]))
                 else:
                     merged[name] = value
-        if merged.get("required") is required:
-            merged["required"] = list(required)
         return merged
 
     def _resolve_part(self, part: Any, seen: tuple[str, ...]) -> Schema:
         for _ in range(MAX_DEPTH):
             if not isinstance(part, Mapping) or not isinstance(part.get("$ref"), str):
                 break
-            name = part["$ref"]
-            target = self._find_target(name)
-            if target is None or name in seen or not self._count_copy(name, target):
+            target = self._find_target(part["$ref"])
+            if target is None or part["$ref"] in seen:
                 break
             part = _overlay(target, part)
         return dict(part) if isinstance(part, Mapping) else {}
@@ -170,7 +148,7 @@ class _Conversion:
         else:
             schema["additionalProperties"] = False
         required = schema.get("required")
-        needed = set(_list_texts(required) if isinstance(required, list) else ())
+        needed = set(required) if isinstance(required, list) else set()
         schema["type"] = schema.get("type", "object")
         converted = {name: self.convert(value, seen) for name, value in properties.items()}
         schema["properties"] = {
@@ -182,10 +160,6 @@ class _Conversion:
 
 def _overlay(target: Mapping[str, Any], reference: Mapping[str, Any]) -> Schema:
     return {**target, **{key: value for key, value in reference.items() if key != "$ref"}}
-
-
-def _list_texts(values: list[Any]) -> list[str]:
-    return [value for value in values if isinstance(value, str)]
 
 
 def _is_object(part: Schema) -> bool:
