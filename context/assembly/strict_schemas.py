@@ -12,7 +12,6 @@ from typing import Any
 Schema = dict[str, Any]
 MAX_DEPTH = 24  # levels of references
 MAX_NODES = 20_000  # nodes of one schema, because references can multiply them
-MAX_LEVELS = 100  # levels of one schema, because references can nest them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,22 +49,15 @@ class _Conversion:
         self.root = root
         self.obstacles: dict[str, None] = {}  # an ordered set
         self.nodes = 0
-        self.level = 0
 
     def convert(self, schema: Any, seen: tuple[str, ...]) -> Schema:
         if not isinstance(schema, Mapping):
             self.obstacles["a schema that is not an object"] = None
             return {}
         self.nodes += 1
-        if self.nodes > MAX_NODES or len(seen) > MAX_DEPTH or self.level == MAX_LEVELS:
+        if self.nodes > MAX_NODES or len(seen) > MAX_DEPTH:
             self.obstacles["references that do not end"] = None
             return {}
-        self.level += 1
-        result = self._convert_object(schema, seen)
-        self.level -= 1
-        return result
-
-    def _convert_object(self, schema: Mapping[str, Any], seen: tuple[str, ...]) -> Schema:
         if isinstance(schema.get("$ref"), str):
             return self._resolve_reference(schema, seen)
         result = {name: value for name, value in schema.items() if name not in _DROPPED}
