@@ -13,16 +13,8 @@ DAY = timedelta(days=1)
 MONTH = timedelta(days=30)
 
 
-def _localise(moment: datetime) -> datetime:
-    """Return the time in the zone of the page; at either end of the calendar, in its own zone."""
-    try:
-        return timezone.localtime(moment)
-    except OverflowError:  # clients write 9999-12-31T23:59:59Z for "never"
-        return moment
-
-
 def format_exact(moment: datetime) -> str:
-    local = _localise(moment)
+    local = timezone.localtime(moment)
     return f"{local:%Y-%m-%d %H:%M:%S} {local.tzname()}"
 
 
@@ -30,7 +22,7 @@ def format_relative(moment: datetime, *, now: datetime | None = None) -> str:
     """Return how long ago or ahead the time is; beyond a month, the date."""
     away = (now or timezone.now()) - moment
     if abs(away) >= MONTH:
-        return date_format(_localise(moment), "DATE_FORMAT")
+        return date_format(timezone.localtime(moment), "DATE_FORMAT")
     if abs(away) < MINUTE:
         return _("just now") if away >= -timedelta(seconds=5) else _("in a moment")
     return _format_past(away) if away > timedelta() else _format_future(-away)
