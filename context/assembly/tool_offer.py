@@ -4,13 +4,12 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from functools import lru_cache
 from typing import Any
 
 from context.archives.placeholders import TOOL
 from context.assembly.strict_schemas import normalise_schema
 from context.assembly.token_counts import encode_json
-from kmapp.caches import LruCache
 from kmapp.text import tokens
 
 PROFILES: Mapping[str, frozenset[str] | None] = {
@@ -20,7 +19,6 @@ PROFILES: Mapping[str, frozenset[str] | None] = {
     "full": None,  # all groups
 }
 GROUPS = ("memory", "fs", "devtools", "web", "other")
-MAX_CACHED = 5_000_000  # characters of cached schemas, of which one may have a million
 # Words in a tool's name that suggest its group, unless the client names the group.
 _WORDS = {
     "memory": "memory memories knowledge recall remember history",
@@ -47,9 +45,7 @@ def offer_tools(
 ) -> list[OfferedTool]:
     """Return every tool in its strict form, or unchanged if it has none."""
     return [
-        _offer_tool(
-            json.dumps(tool, ensure_ascii=False), groups.get(tool_name(tool), ""), strict=strict
-        )
+        _offer_tool(json.dumps(tool, ensure_ascii=False), groups.get(tool_name(tool), ""), strict)
         for tool in tools
     ]
 
@@ -61,36 +57,23 @@ def tool_name(tool: Mapping[str, Any]) -> str:
     return str(name or tool.get("name") or tool.get("type") or "tool")
 
 
-_offered: LruCache[tuple[OfferedTool, int]] = LruCache(MAX_CACHED, size_of=itemgetter(1))
-
-
-def _offer_tool(text: str, group: str, *, strict: bool) -> OfferedTool:
+@lru_cache(maxsize=20_000)
+def _offer_tool(text: str, group: str, strict: bool) -> OfferedTool:  # noqa: FBT001 - positional, for the cache
     """Convert a tool; cached, because most calls repeat their schemas.
 
     `text` has the properties in their order, because models answer in that order.
     """
-    key = (text, group, strict)
-    cached = _offered.get(key)
-    if cached is None:
-        offered, size = _convert_tool(json.loads(text), group, strict=strict)
-        cached = offered, size + len(text)
-        _offered.put(key, cached)
-    return cached[0]
-
-
-def _convert_tool(tool: dict[str, Any], group: str, *, strict: bool) -> tuple[OfferedTool, int]:
-    """Return the tool as offered, and the characters of its schema, in which references end."""
+    tool = json.loads(text)
     schema, is_strict, obstacles = _make_strict(tool) if strict else (tool, False, ())
-    name, encoded = tool_name(tool), encode_json(schema)
-    offered = OfferedTool(
+    name = tool_name(tool)
+    return OfferedTool(
         name=name,
         group=group or guess_group(name),
         schema=schema,
-        tokens=tokens.count(encoded),
+        tokens=tokens.count(encode_json(schema)),
         strict=is_strict,
         obstacles=obstacles,
     )
-    return offered, len(encoded)
 
 
 def _make_strict(tool: dict[str, Any]) -> tuple[dict[str, Any], bool, tuple[str, ...]]:

@@ -1,6 +1,5 @@
 """Strict tool schemas."""
 
-from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -8,9 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from context.assembly import tool_offer
 from context.assembly.strict_schemas import normalise_schema
-from kmapp.caches import LruCache
 
 TEXT = {"type": "string"}
 CLOSED = {"type": "object", "additionalProperties": False}
@@ -99,16 +96,6 @@ def test_obstacle_to_strictness_is_named(schema: dict[str, Any], obstacle: str) 
     result = normalise_schema(schema)
     assert not result.strict
     assert obstacle in result.obstacles
-
-
-def test_cache_of_tools_is_limited_by_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache: LruCache[Any] = LruCache(2_000, size_of=itemgetter(1))
-    monkeypatch.setattr(tool_offer, "_offered", cache)
-    for number in range(20):
-        tool = {"name": f"tool{number}", "description": "x" * 300, "input_schema": an_object()}
-        [offered] = tool_offer.offer_tools([tool], {}, strict=True)
-        assert offered.name == f"tool{number}"
-    assert 0 < len(cache._values) < 5  # noqa: SLF001
 
 
 def test_exponential_references_end() -> None:
