@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from operator import is_
 from typing import Any
 
-from kmapp.ledger.canonical import check_storable
-
 Message = Mapping[str, Any]
 Path = tuple[int | str, ...]
 
@@ -152,19 +150,11 @@ class Call:
 
     @property
     def input(self) -> Any:
-        """Return the decoded arguments. Lazy, because most callers need only the name.
-
-        Arguments that models wrote are left as text if they are no JSON, or have values that cannot
-        be stored, such as a number of twenty digits or half of a surrogate pair.
-        """
-        if not isinstance(self.arguments, str):
-            return self.arguments
+        """Return the decoded arguments. Lazy, because most callers need only the name."""
         try:
-            value = json.loads(self.arguments)
-            check_storable({"tool_input": value})  # one level deeper, as in the row of an archive
-        except (ValueError, RecursionError):
+            return json.loads(self.arguments) if isinstance(self.arguments, str) else self.arguments
+        except ValueError:
             return self.arguments
-        return value
 
 
 def list_calls(message: Message) -> list[Call]:
