@@ -1,7 +1,5 @@
 """Terms of English and Chinese texts."""
 
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -91,7 +89,7 @@ def test_any_text_has_bounded_terms_without_stop_words(text: str) -> None:
 
 
 def test_long_words_are_not_cached() -> None:
-    readers: list[Any] = [text_terms._read_word, text_terms._stem]  # noqa: SLF001
+    readers = (text_terms._read_word, text_terms._stem)  # noqa: SLF001
     sizes = [each.cache_info().currsize for each in readers]
     long_word = "walking" * 1_000
     assert terms(long_word) == [long_word[:64]]
