@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import cast
 
 TERM_LENGTH = 64  # a sha256 in hex still fits; of longer strings, only the beginning counts
-MAX_CACHED = 200  # characters of a word that is cached
 
 _MAX_WORD_LENGTH = 8  # characters of a Chinese word at the beginning of a text
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -123,18 +122,11 @@ def _unspaced(run: str) -> Iterator[str]:
     yield from ("".join(pair) for pair in pairwise(run)) if len(run) > 1 else run
 
 
-def _word(run: str) -> tuple[str, ...]:
-    # Long ones, such as encoded files, would make the cache large.
-    return _read_word(run) if len(run) <= MAX_CACHED else _read_word.__wrapped__(run)
-
-
 @lru_cache(maxsize=50_000)
-def _read_word(run: str) -> tuple[str, ...]:
+def _word(run: str) -> tuple[str, ...]:
     pieces = _PIECE.findall(run)
     whole = (run,) if len(pieces) > 1 else ()
-    words = (piece for piece in pieces if piece not in STOP_WORDS)
-    # A stem differs at the end of the word only, which is cut off a long one.
-    return (*whole, *(_stem(word) if len(word) <= MAX_CACHED else word for word in words))
+    return (*whole, *(_stem(piece) for piece in pieces if piece not in STOP_WORDS))
 
 
 _READERS: dict[str, Callable[[str], Iterable[str]]] = {

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmapp.text import terms as text_terms
 from kmapp.text.terms import STOP_WORDS, TERM_LENGTH, chinese_share, normalise, opening, terms
 from tests.timing import assert_linear, assert_ratio
 
@@ -86,15 +85,6 @@ def test_any_text_has_bounded_terms_without_stop_words(text: str) -> None:
     for term in terms(text):
         assert 0 < len(term) <= TERM_LENGTH
         assert term.strip() == term
-
-
-def test_long_words_are_not_cached() -> None:
-    readers = (text_terms._read_word, text_terms._stem)  # noqa: SLF001
-    sizes = [each.cache_info().currsize for each in readers]
-    long_word = "walking" * 1_000
-    assert terms(long_word) == [long_word[:64]]
-    assert terms(f"{long_word}-{long_word}") == [long_word[:64]] * 3
-    assert [each.cache_info().currsize for each in readers] == sizes
 
 
 def test_stop_words_are_dropped() -> None:
