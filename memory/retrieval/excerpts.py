@@ -10,10 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import TypeAlias
+from functools import lru_cache
 
-from kmapp.caches import LruCache
 from kmapp.text.terms import terms
 
 COMMON_SHARE = 0.2  # share of the memories from which a term counts as common
@@ -22,7 +20,6 @@ QUERY_TERM_WEIGHT = 2.0  # weight of a term of the query, against another
 ANCHOR_FACTOR = 1.5  # worth of a sentence with a number, a date or a relative time
 QUESTION_FACTOR = 0.5  # worth of a question, against a statement
 ELLIPSIS = " … "
-MAX_CACHED = 2_000_000  # characters of memories that are cached in sentences
 
 # After two small letters or digits, so that "Dr." and initials end no sentence.
 _BREAK = re.compile(r"(?<=[^\W_A-Z][^\W_A-Z][.!?])\s+|(?<=[。！？；])(?!$)|(?<!\s)\s*\n\s*")
@@ -43,9 +40,6 @@ class _Sentence:
     @property
     def is_question(self) -> bool:
         return self.text.rstrip()[-1:] in ("?", "？")
-
-
-_SplitText: TypeAlias = tuple[str, tuple[_Sentence, ...]]  # the speaker, and the sentences
 
 
 class Excerpts:
@@ -119,17 +113,10 @@ def _join_sentences(sentences: Sequence[_Sentence], chosen: Iterable[int]) -> st
     return text
 
 
-_split_texts: LruCache[tuple[_SplitText, int]] = LruCache(MAX_CACHED, size_of=itemgetter(1))
-
-
-def _split_sentences(text: str) -> _SplitText:
-    """Return the name of the speaker, if the text begins with one, and the sentences; cached."""
-    cached = _split_texts.get(text)
-    if cached is None:
-        speaker = _SPEAKER.match(text)
-        prefix = speaker[0] if speaker else ""
-        parts = (part for part in _BREAK.split(text[len(prefix) :]) if part.strip())
-        sentences = tuple(_Sentence(part, frozenset(terms(part))) for part in parts)
-        cached = (prefix, sentences), len(text)
-        _split_texts.put(text, cached)
-    return cached[0]
+@lru_cache(maxsize=5_000)
+def _split_sentences(text: str) -> tuple[str, tuple[_Sentence, ...]]:
+    """Return the name of the speaker, if the text begins with one, and the sentences."""
+    speaker = _SPEAKER.match(text)
+    speaker_prefix = speaker[0] if speaker else ""
+    parts = (part for part in _BREAK.split(text[len(speaker_prefix) :]) if part.strip())
+    return speaker_prefix, tuple(_Sentence(part, frozenset(terms(part))) for part in parts)

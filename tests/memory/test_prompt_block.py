@@ -1,15 +1,10 @@
 """Memories as prompt text within a token budget."""
 
 from datetime import UTC, datetime
-from operator import itemgetter
-from typing import Any
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kmapp.caches import LruCache
-from memory.retrieval import excerpts
 from memory.retrieval.excerpts import Excerpts
 from memory.retrieval.text_budget import BlockEntry, build_block
 
@@ -65,13 +60,6 @@ def test_small_talk_is_left_out_before_content() -> None:
     assert excerpts.remove_small_talk(CHAT[0]) == "Ann: I moved to Vellmark yesterday."
     assert "Mine has a roof garden." in excerpts.remove_small_talk(CHAT[1])
     assert excerpts.remove_small_talk(CHAT[2]) == CHAT[2]  # something always remains
-
-
-def test_cache_of_sentences_is_limited_by_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    cache: LruCache[Any] = LruCache(1_000, size_of=itemgetter(1))
-    monkeypatch.setattr(excerpts, "_split_texts", cache)
-    Excerpts("tea", [f"Cup {number} is full of tea. " * 15 for number in range(20)])
-    assert 0 < len(cache._values) < 5  # noqa: SLF001
 
 
 def test_excerpt_marks_what_is_left_out() -> None:
