@@ -1,6 +1,6 @@
 """Base class of protocol endpoints."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -89,18 +89,20 @@ class ProtocolView(View):
         self.headers.update(response.headers)
         return response.data
 
-    def list_memories(self, body: Mapping[str, Any], limit: int) -> list[Mapping[str, Any]]:
-        """Return the memories of a native list, newest first, up to a page more than `limit`."""
-        memories: list[Mapping[str, Any]] = []
-        cursor = None
-        while len(memories) <= limit:
+    def iterate_memories(self, body: Mapping[str, Any], limit: int) -> Iterator[Mapping[str, Any]]:
+        """Yield the memories of a native list page by page, up to a page more than `limit`."""
+        number, cursor = 0, None
+        while number <= limit:
             page = {**body, "limit": PAGE, "cursor": cursor}
             answer = self.post_native("/v1/memory/list", page)
-            memories.extend(answer["results"])
-            cursor = answer["next_cursor"]
+            yield from answer["results"]
+            number, cursor = number + len(answer["results"]), answer["next_cursor"]
             if cursor is None:
-                break
-        return memories
+                return
+
+    def list_memories(self, body: Mapping[str, Any], limit: int) -> list[Mapping[str, Any]]:
+        """Return the memories of a native list, newest first, up to a page more than `limit`."""
+        return list(self.iterate_memories(body, limit))
 
     def forget_owned(self, owner: Mapping[str, Any]) -> dict[str, Any]:
         """Count the memories of an owner, confirm the count, and return it with the first event.

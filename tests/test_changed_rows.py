@@ -10,7 +10,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.errors import Conflict
-from memory.actions import review, tiers
+from memory.actions import retention, review, tiers
 from memory.actions.retention import apply_retention
 from memory.api.extraction_results import load_extraction_outcome
 from memory.models import Extraction, MemoryEntry, MemorySettings, MemoryVersion
@@ -137,3 +137,15 @@ def test_jobs_skip_changed_rows(
         assert (read(changed)[1], read(other)[1]) == ("active", "forgotten")
     assert apply_retention(acme.pk) == 1
     assert read(changed)[1] == "forgotten"
+
+
+def test_changed_rows_do_not_end_the_retention_of_later_ones(
+    acme: Account, agent: Agent, intruder: Intruder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed, other = sorted(agent.write(TEXT, "The workshop opens at nine.", **OWNER))
+    monkeypatch.setattr(retention, "BATCH", 1)
+    makers.update(MemorySettings, acme, {}, forget_after={"fact": 0})
+    with edited(intruder, "memory_memoryentry", changed, EDITS[0]):
+        assert apply_retention(acme.pk) == 1
+        assert makers.get(MemoryEntry, acme, pk=other).status == "forgotten"
+        assert makers.get(MemoryEntry, acme, pk=changed).status == "active"

@@ -38,14 +38,20 @@ from context.assembly.messages import (
 from context.assembly.retrieval_requests import shorten_query
 from context.models import ContextSettings, ToolResultArchive
 from context.models.archives import ArchiveScope, NewResult, sent_sha256
+from context.reports.body_digests import encode_json
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
-from kmapp.errors import NotFound
+from kmapp.errors import NotFound, TooLarge
 from kmapp.text import tokens
 
 MIN_RELEVANCE = 0.34  # relevance from which a result is loaded
 MISSING = "missing"  # the part of a result that does not exist
 MIN_LENGTH = 200  # characters; a placeholder is longer than shorter results
+# Characters of loaded results in one response. A conversation may have thousands of placeholders
+# of one result.
+MAX_LOADED = 20_000_000
+# Characters of inputs in one request, which are stored with each text of the result of a call.
+MAX_INPUTS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,17 +114,27 @@ def build_new_results(
     messages: Sequence[Message], slots_: Iterable[Slot], within: ArchiveScope, **common: str
 ) -> list[NewResult]:
     name, calls = map_tool_names(messages), index_calls(messages)
-    return [
-        NewResult(
-            text=slot.text,
-            tool_name=name(slot)[:100],
-            tool_input=calls[slot.call_id].input if slot.call_id in calls else None,
-            tool_call_id=slot.call_id[:200],
-            **within.ids(),
-            **common,
+    inputs: dict[str, tuple[Any, int]] = {}  # by call, with their lengths
+    results, left = [], MAX_INPUTS
+    for slot in slots_:
+        if slot.call_id in calls and slot.call_id not in inputs:
+            value = calls[slot.call_id].input
+            inputs[slot.call_id] = value, len(encode_json(value))
+        tool_input, length = inputs.get(slot.call_id, (None, 0))
+        if length > left:
+            tool_input, length = None, 0
+        left -= length
+        results.append(
+            NewResult(
+                text=slot.text,
+                tool_name=name(slot)[:100],
+                tool_input=tool_input,
+                tool_call_id=slot.call_id[:200],
+                **within.ids(),
+                **common,
+            )
         )
-        for slot in slots_
-    ]
+    return results
 
 
 def find_archived_results(
@@ -160,9 +176,15 @@ def prepare_messages(
     question = EmbeddedQuery(account_id=account_id, text=query, decisions=archived.decisions)
     selected = _select_archives(question, archived.messages, preparation)
     texts, loaded = _load_texts(question, preparation, selected)
-    slots_by_archive = find_references(archived.messages)
+    replacements = build_replacements(find_references(archived.messages), texts)
+    size = sum(map(len, replacements.values()))
+    if size > MAX_LOADED:
+        raise TooLarge(
+            f"The loaded results have {size:,} characters in all their places, more than "
+            f"{MAX_LOADED:,}. Load fewer, or send max_tokens."
+        )
     return Prepared(
-        messages=replace_texts(archived.messages, build_replacements(slots_by_archive, texts)),
+        messages=replace_texts(archived.messages, replacements),
         archived=archived.archived,
         new_ids=archived.new_ids,
         loaded=loaded,

@@ -68,7 +68,7 @@ class Results(AgentView):
             rows = searchable_archives(self.account, scope, across=across).briefly()
             rows = rows.order_by("-created_at", "-pk")
             if params.get("before"):
-                rows = rows.after(params["before"])
+                rows = rows.after(params["before"], account_id=self.account)
             page = list(rows[: params["limit"] + 1])
         next_id = page[-2].pk if len(page) > params["limit"] else None
         body = [serialize.serialize_archive(row) for row in page[: params["limit"]]]

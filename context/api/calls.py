@@ -76,7 +76,7 @@ class Reports(AgentView):
             if params.get("action"):
                 rows = rows.filter(actions__contains=[params["action"]])
             if params.get("before"):
-                rows = rows.after(params["before"])
+                rows = rows.after(params["before"], account_id=self.account)
             ids = list(rows.newest_first().ids()[: params["limit"] + 1])
             page = calls.load_page(ids[: params["limit"]])
             results = [serialize.serialize_brief(row) for row in page]
@@ -121,12 +121,20 @@ _USAGE_NAMES = {
     "gen_ai.usage.output_tokens": "output_tokens",
     "gen_ai.usage.cache_read.input_tokens": "cached_tokens",
 }
+_DETAILS = ("prompt_tokens_details", "input_tokens_details")  # which have `cached_tokens`
+# Anthropic's input tokens that are not among its `input_tokens`.
+_CACHED_APART = ("cache_read_input_tokens", "cache_creation_input_tokens")
+# What providers send along, and no report has.
+_UNUSED = (
+    *("total_tokens", "completion_tokens_details", "output_tokens_details"),
+    *("cache_creation", "server_tool_use", "service_tier"),
+)
 
 
 class UsageInput(Typed):
     """Token counts of the provider, with the names of OpenAI, Anthropic or OpenTelemetry."""
 
-    other_names = tuple(_USAGE_NAMES)
+    other_names = (*_USAGE_NAMES, *_DETAILS, *_CACHED_APART, *_UNUSED)
 
     input_tokens = _tokens_field()
     output_tokens = _tokens_field()
@@ -135,17 +143,27 @@ class UsageInput(Typed):
     def to_internal_value(self, data: Any) -> Any:
         """Rename the provider's fields."""
         if isinstance(data, dict):
-            data = {**_rename_usage(data), **{k: v for k, v in data.items() if k in self.fields}}
+            own = {name: value for name, value in data.items() if name in self.fields}
+            data = {**_rename_usage(data), **own, **_sum_input(data)}
         return super().to_internal_value(data)
 
 
 def _rename_usage(data: dict[str, Any]) -> dict[str, Any]:
     usage = {ours: data[theirs] for theirs, ours in _USAGE_NAMES.items() if theirs in data}
-    for name in ("prompt_tokens_details", "input_tokens_details"):
+    for name in _DETAILS:
         details = data.get(name)
         if isinstance(details, dict) and "cached_tokens" in details:
             usage["cached_tokens"] = details["cached_tokens"]
     return usage
+
+
+def _sum_input(data: dict[str, Any]) -> dict[str, int]:
+    """Return all input tokens, if the provider counts those of its cache apart."""
+    apart = [data[name] or 0 for name in _CACHED_APART if name in data]
+    counts = [data.get("input_tokens"), *apart]
+    if not apart or not all(type(each) is int and each >= 0 for each in counts):
+        return {}
+    return {"input_tokens": sum(counts)}
 
 
 class OutcomeInput(Typed):

@@ -1,13 +1,14 @@
 """Markers of the tool results in a message, to delete the message when a result is erased."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from itertools import islice
 from typing import Any
 from uuid import UUID
 
 from context.archives.placeholders import TOOL, find_named_archives
-from context.assembly.messages import Message, Slot, ToolCall, index_calls, list_slots
+from context.assembly.messages import Message, ToolCall, index_calls, list_slots
 from context.models.archives import sent_sha256
 from context.reports.body_digests import encode_json
 
@@ -24,15 +25,17 @@ def collect_markers(
     archive has it, or the id of an archive that the message names.
     """
     calls = index_calls(list(messages.values()))
+    # Once per call, because its result may have thousands of texts.
+    find_loaded = cache(lambda call_id: _find_loaded(calls.get(call_id)))
     return {
-        pk: list(dict.fromkeys(_list_markers(account_id, messages[pk], part, calls)))
+        pk: list(dict.fromkeys(_list_markers(account_id, messages[pk], part, find_loaded)))
         for pk, part in stored.items()
         if pk in messages
     }
 
 
 def _list_markers(
-    account_id: UUID, message: Message, stored: Message, calls: Mapping[str, ToolCall]
+    account_id: UUID, message: Message, stored: Message, find_loaded: Callable[[str], list[str]]
 ) -> Iterator[str]:
     texts = {slot.path: slot.text for slot in list_slots([stored])}
     for slot in list_slots([message]):
@@ -40,11 +43,17 @@ def _list_markers(
         if (text := texts.get(slot.path, slot.text)) != slot.text:
             # After a key rotation the archive matches only the digest of its redacted text.
             yield sent_sha256(account_id, text)
-        yield from _list_named_ids(slot, calls.get(slot.call_id))
+        yield from find_named_archives(slot.text)
+        loaded = find_loaded(slot.call_id)
+        yield from loaded
+        yield from _find_ids(slot.text, MAX_IDS - len(loaded))
 
 
-def _list_named_ids(slot: Slot, call: ToolCall | None) -> Iterator[str]:
-    yield from find_named_archives(slot.text)
+def _find_loaded(call: ToolCall | None) -> list[str]:
+    """Return the ids in the arguments of a call that loads a result."""
     arguments = encode_json(call.arguments) if call and call.name == TOOL else ""
-    matches = islice(_ID.finditer(f"{arguments} {slot.text}"), MAX_IDS)
-    yield from (match[0] for match in matches)
+    return list(_find_ids(arguments, MAX_IDS))
+
+
+def _find_ids(text: str, limit: int) -> Iterator[str]:
+    return (match[0] for match in islice(_ID.finditer(text), limit))

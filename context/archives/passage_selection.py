@@ -5,6 +5,7 @@ one, so that a small budget holds several passages. Then the best ones are exten
 passages as far as the budget allows.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -66,20 +67,20 @@ def find_best_sentences(
 ) -> TextPassage:
     """Return the best sentence of a passage with as many neighbours as fit into `limit` tokens.
 
-    `weights` are of the terms of the query. The best sentence remains even if it is longer.
+    Those after it come first. `weights` are of the terms of the query. The best sentence remains
+    even if it is longer.
     """
     sentences = _sentences(passage)
     worth = [sum(weights.get(term, 0.0) for term in {*terms(each.text)}) for each in sentences]
-    first = last = worth.index(max(worth))
-    is_growing = True
-    while is_growing:
-        is_growing = False
-        for start, end in ((first, last + 1), (first - 1, last)):
-            if start < 0 or end == len(sentences):
-                continue
-            if count(_join(sentences[start : end + 1]).text) <= limit:
-                first, last, is_growing = start, end, True
-                break
+    best = worth.index(max(worth))
+
+    def is_too_long(start: int, end: int) -> bool:
+        return count(_join(sentences[start : end + 1]).text) > limit
+
+    # Bisected, because a text may have thousands of sentences.
+    after, before = range(best + 1, len(sentences)), range(best - 1, -1, -1)
+    last = best + bisect_left(after, x=True, key=lambda end: is_too_long(best, end))
+    first = best - bisect_left(before, x=True, key=lambda start: is_too_long(start, last))
     return _join(sentences[first : last + 1])
 
 

@@ -37,6 +37,9 @@ NO_FALLBACK = "context.none"  # archives have no second collection
 MEANING_SHARE = 0.5  # share of the cosine in a passage's score
 CHINESE_MEANING_SHARE = 0.72
 MIN_SCORE = 0.05  # passages below this score are left out
+# Characters in which a search looks for the best passages: of all results, the best first, and of
+# each one at least. A result may have a million, of which a second's worth is read.
+MAX_SCANNED, MIN_SCANNED = 2_000_000, 10_000
 
 
 def readable_archives(account_id: UUID, within: ArchiveScope) -> ArchiveQuerySet:
@@ -231,16 +234,19 @@ def search_archives(
     with acting(account_id):
         ranked = rank_archives(account_id, query, meaning, rows)[:limit]
         archives = ToolResultArchive.objects.of(account_id).in_bulk([pk for pk, _ in ranked])
-    hits = [
-        ArchiveMatch(archive=archives[pk], score=score, passage=_best_passage(archives[pk], query))
-        for pk, score in ranked
-        if pk in archives
-    ]
+    hits, left = [], MAX_SCANNED
+    for pk, score in ranked:
+        if archive := archives.get(pk):
+            text = archive.result_full[: max(left, MIN_SCANNED)]
+            left -= len(text)
+            hits.append(
+                ArchiveMatch(archive=archive, score=score, passage=_find_best_passage(text, query))
+            )
     return ArchiveSearchResult(hits=hits, decisions=decisions)
 
 
-def _best_passage(archive: ToolResultArchive, query: str) -> TextPassage:
-    passages = split_passages(archive.result_full)
+def _find_best_passage(text: str, query: str) -> TextPassage:
+    passages = split_passages(text)
     scores = score_by_words(passages, query)
     return passages[max(scores, key=lambda index: (scores[index], -index), default=0)]
 

@@ -23,6 +23,7 @@ from context.assembly.tool_offer import (
     offer_tools,
 )
 from context.summaries.extractive import summarise_turns
+from kmapp.text.tokens import count
 
 EXTRACTIVE = "extractive"  # the summary quotes the messages; no model wrote it
 SUMMARY_INDEX = -1  # the index of the row that holds the summary of earlier messages
@@ -157,18 +158,28 @@ def _size(snippets: Sequence[Snippet]) -> int:
 
 def prune_tool_results(draft: Draft) -> None:
     """Trim, then clear old tool results, oldest first; the last turns are protected."""
+    slots, current = _list_prunable_slots(draft), dict[Slot, str]()
     for strategy in draft.policy.prune:
-        before, pruned = draft.total, 0
-        over = draft.excess
-        for slot in _list_prunable_slots(draft):
+        before, over = draft.total, draft.excess
+        shorter: dict[Slot, str] = {}
+        for slot in slots:
             if over <= 0:
                 break
-            saved = _prune_slot(draft, slot, strategy)
-            over -= saved
-            pruned += saved > 0
-        if pruned:
+            text = _shorten(draft, slot, strategy)
+            saved = count(current.get(slot, slot.text)) - count(text)
+            if saved > 0:
+                over -= saved
+                shorter[slot] = text
+        if shorter:
+            current |= shorter
+            draft.pruned += shorter
+            texts = {(slot.index, slot.path): text for slot, text in shorter.items()}
+            messages = replace_texts([row.message for row in draft.rows], texts)
+            for index in {slot.index for slot in shorter}:
+                size = count_message(messages[index])
+                draft.rows[index] = MessageRow(index, messages[index], size, strategy)
             turns = draft.policy.protected_turns
-            details = {"strategy": strategy, "protected_turns": turns, "results": pruned}
+            details = {"strategy": strategy, "protected_turns": turns, "results": len(shorter)}
             draft.record("prune_tool_results", before, **details)
 
 
@@ -181,24 +192,14 @@ def _list_prunable_slots(draft: Draft) -> list[Slot]:
     ]
 
 
-def _prune_slot(draft: Draft, slot: Slot, strategy: str) -> int:
-    call_input, policy, row = draft.call_input, draft.policy, draft.rows[slot.index]
-    archive = call_input.pointers.get(slot_key(slot))
-    language = call_input.language
+def _shorten(draft: Draft, slot: Slot, strategy: str) -> str:
+    policy, language = draft.policy, draft.call_input.language
+    archive = draft.call_input.pointers.get(slot_key(slot))
     if strategy == "soft_trim":
-        text = soft_trim(
+        return soft_trim(
             slot.text, head=policy.head, tail=policy.tail, language=language, archive=archive
         )
-    else:
-        tool = draft.tool_name(slot)
-        text = hard_clear(tool, len(slot.text), language=language, archive=archive)
-    [message] = replace_texts([row.message], {(0, slot.path): text})
-    size = count_message(message)
-    if size >= row.tokens:
-        return 0
-    draft.rows[slot.index] = MessageRow(slot.index, message, size, strategy)
-    draft.pruned.append(slot)
-    return row.tokens - size
+    return hard_clear(draft.tool_name(slot), len(slot.text), language=language, archive=archive)
 
 
 def limit_turns(draft: Draft) -> None:

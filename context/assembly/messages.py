@@ -126,22 +126,21 @@ def replace_texts(
     messages: Sequence[Message], texts: Mapping[tuple[int, Path], str]
 ) -> list[Message]:
     """Return the list with new texts at these positions; everything else is shared."""
-    result = list(messages)
-    for (index, path), text in texts.items():
-        result[index] = _replace_at(result[index], path, text)
+    by_path: dict[Path, str] = {(index, *path): text for (index, path), text in texts.items()}
+    result: list[Message] = _replace_below(list(messages), by_path)
     return result
 
 
-def _replace_at(value: Any, path: Path, text: str) -> Any:
-    if not path:
-        return text
-    step, *rest = path
-    if isinstance(value, list):
-        return [
-            _replace_at(item, tuple(rest), text) if index == step else item
-            for index, item in enumerate(value)
-        ]
-    return {**value, step: _replace_at(value[step], tuple(rest), text)}
+def _replace_below(value: Any, texts: Mapping[Path, str]) -> Any:
+    """Replace all texts in one pass, because a message may have thousands of them."""
+    if () in texts:
+        return texts[()]
+    by_step: dict[int | str, dict[Path, str]] = {}
+    for (step, *rest), text in texts.items():
+        by_step.setdefault(step, {})[tuple(rest)] = text
+    steps = enumerate(value) if isinstance(value, list) else value.items()
+    changed = {at: _replace_below(x, by_step[at]) if at in by_step else x for at, x in steps}
+    return list(changed.values()) if isinstance(value, list) else changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

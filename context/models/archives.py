@@ -7,13 +7,14 @@ from typing import Any, ClassVar, Self
 from uuid import UUID, uuid5
 
 from django.db import models
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Q
 from django.db.models.expressions import Combinable
 from django.utils.translation import gettext_lazy as _
 
 from context.archives.placeholders import MAX_SOURCES, Archived
 from kmapp.accounts.models import AccountQuerySet, M, SealedModel
 from kmapp.database.content_digests import keyed_digest, keyed_digests
+from kmapp.errors import NotFound
 
 COLLECTION = "context.archive"  # of term postings and of passage vectors
 SCOPE_FIELDS = ("conversation_id", "thread_id", "user_id")
@@ -64,10 +65,12 @@ def _purpose(account_id: UUID) -> str:
 
 
 class NewestFirstQuerySet(AccountQuerySet[M]):
-    def after(self, last: UUID) -> Self:
-        """Return the rows that follow this one, newest first."""
-        cursor = type(self)(self.model).filter(pk=last, account_id=OuterRef("account_id"))
-        created_at = Subquery(cursor.values("created_at"))
+    def after(self, last: UUID, *, account_id: UUID) -> Self:
+        """Return the rows that follow this one, newest first. Raise NotFound if it is gone."""
+        rows = type(self)(self.model).of(account_id).filter(pk=last)
+        created_at = rows.values_list("created_at", flat=True).first()
+        if created_at is None:  # an empty page would look like the last one
+            raise NotFound("The last row of the previous page is gone. Start again without before.")
         return self.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=last))
 
 

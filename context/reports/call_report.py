@@ -17,6 +17,7 @@ from context.assembly.token_counts import count_results
 
 SECTIONS = ("system", "tools_schema", "history", "tool_results", "injections", "memory_knowledge")
 MILLION = 1_000_000
+MAX_COST = 99_999_999  # that a report can store
 Item = dict[str, Any]
 
 
@@ -145,4 +146,4 @@ def calculate_cost(price: Mapping[str, Any] | None, tokens: Mapping[str, int]) -
     uncached = tokens.get("input", 0) - cached
     cost = uncached * price.get("input", 0.0) + tokens.get("output", 0) * price.get("output", 0.0)
     cost += cached * price.get("cached", price.get("input", 0.0))
-    return float(round(cost / MILLION, 8))
+    return float(round(min(cost / MILLION, MAX_COST), 8))

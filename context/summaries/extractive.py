@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -122,12 +123,19 @@ def summarise_turns(messages: Sequence[Message], language: str, max_tokens: int)
     """Return a summary of at most `max_tokens`; the latest turns have precedence."""
     lines = [_render_turn(messages, turn, language) for turn in split_turns(messages)]
     head = _TURN_WORDS[language][0].format(n=len(lines))
-    for first in range(len(lines) + 1):
+
+    def render(first: int) -> str:
         omitted = [_OMITTED[language].format(n=first)] if first else []
-        text = "\n".join([head, *omitted, *lines[first:]])
-        if tokens.count(text) <= max_tokens:
-            return text
-    return head
+        return "\n".join([head, *omitted, *lines[first:]])
+
+    def fits(first: int) -> bool:
+        return tokens.count(render(first)) <= max_tokens
+
+    if fits(0):
+        return render(0)
+    # Bisected, because a conversation may have thousands of turns.
+    first = 1 + bisect_left(range(1, len(lines) + 1), x=True, key=fits)
+    return render(first) if first <= len(lines) else head
 
 
 def _render_turn(messages: Sequence[Message], turn: range, language: str) -> str:

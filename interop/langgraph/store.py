@@ -1,8 +1,9 @@
 """Store endpoints of LangGraph."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from http import HTTPStatus
+from itertools import islice
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -10,7 +11,7 @@ from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
 from interop.field_validation import field_error
-from interop.key_value_memory import KeyedMemory, get_created_at, is_current
+from interop.key_value_memory import KeyedMemory, is_current
 from interop.langgraph.items import (
     AGENT,
     ItemId,
@@ -90,15 +91,17 @@ class SearchItems(ProtocolView):
         query = data.get("query")
         # Conditions apply to the values of the results, so that more of these are needed.
         number = NATIVE_LIMIT if conditions else min(offset + limit, NATIVE_LIMIT)
-        memories = self._search(prefix, query, number) if query else list_items(self, prefix)
-        items = [
+        memories = self._search(prefix, query, number) if query else iterate_items(self, prefix)
+        items = (
             output_item(memory)
             for memory in memories
             if matches(memory["metadata"]["value"], conditions)
-        ]
-        return {"items": items[offset : offset + limit]}
+        )
+        return {"items": list(islice(items, offset, offset + limit))}
 
-    def _search(self, prefix: tuple[str, ...], query: Any, number: int) -> list[Mapping[str, Any]]:
+    def _search(
+        self, prefix: tuple[str, ...], query: Any, number: int
+    ) -> Iterable[Mapping[str, Any]]:
         filters = native_filters(prefix)
         filters["metadata"] = {**filters.get("metadata", {}), "indexed": {"eq": True}}
         body = {"query": query, "agent_id": AGENT, "filters": filters, "limit": number}
@@ -106,13 +109,12 @@ class SearchItems(ProtocolView):
         return [hit for hit in hits if is_item(hit)]
 
 
-def list_items(view: ProtocolView, prefix: tuple[str, ...]) -> list[Mapping[str, Any]]:
-    """Return the active items below a namespace, newest first."""
+def iterate_items(view: ProtocolView, prefix: tuple[str, ...]) -> Iterable[Mapping[str, Any]]:
+    """Yield the active items below a namespace, newest first; pages are read as needed."""
     body = {"filters": native_filters(prefix), "agent_id": AGENT, "status": "active"}
-    memories = view.list_memories(body, MAX_SCANNED)[:MAX_SCANNED]
+    memories = islice(view.iterate_memories(body, MAX_SCANNED), MAX_SCANNED)
     moment = now()
-    items = [each for each in memories if is_item(each) and is_current(each, moment)]
-    return sorted(items, key=get_created_at, reverse=True)
+    return (each for each in memories if is_item(each) and is_current(each, moment))
 
 
 def read_number(data: Mapping[str, Any], name: str, default: int, minimum: int) -> int:
@@ -135,7 +137,8 @@ class Namespaces(ProtocolView):
             depth = read_number(data, "max_depth", 1, 1)
         # A wildcard ends the part of the prefix that the database can select.
         fixed = prefix[: prefix.index("*")] if "*" in prefix else prefix
-        namespaces = {tuple(memory["metadata"]["namespace"]) for memory in list_items(self, fixed)}
+        items = iterate_items(self, fixed)
+        namespaces = {tuple(memory["metadata"]["namespace"]) for memory in items}
         matching = sorted(
             {
                 labels[:depth]

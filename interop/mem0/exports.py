@@ -4,6 +4,7 @@ An export is not stored. Its id is the signed filter, so that it is computed whe
 """
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 from django.core import signing
@@ -42,18 +43,14 @@ class ReadExport(ProtocolView):
                 filters = signing.loads(str(export_id), salt=SALT)
             except signing.BadSignature as error:
                 raise NotFound("Memory export not found.") from error
-        memories = {
-            memory["id"]: memory
-            for part in split_by_owner(filters)
-            for status in LISTED
-            for memory in self._list(part, status)
-        }
-        return {"memories": [serialize.memory_item(memory) for memory in memories.values()]}
-
-    def _list(self, filters: Mapping[str, Any], status: str) -> list[Mapping[str, Any]]:
-        """Return the memories that have not expired."""
-        memories = self.list_memories({"filters": filters, "status": status}, MAX_EXPORTED)
-        if len(memories) > MAX_EXPORTED:
-            raise Invalid(f"An export has at most {MAX_EXPORTED} memories. Narrow the filters.")
+        memories: dict[Any, Mapping[str, Any]] = {}
+        for part, status in product(split_by_owner(filters), LISTED):
+            rows = self.list_memories({"filters": part, "status": status}, MAX_EXPORTED)
+            memories |= {row["id"]: row for row in rows}
+            if len(memories) > MAX_EXPORTED:
+                raise Invalid(f"An export has at most {MAX_EXPORTED} memories. Narrow the filters.")
         moment = now()
-        return [each for each in memories if not each["expires_at"] or each["expires_at"] > moment]
+        current = [
+            row for row in memories.values() if not row["expires_at"] or row["expires_at"] > moment
+        ]
+        return {"memories": [serialize.memory_item(row) for row in current]}

@@ -127,7 +127,8 @@ class SearchMemories(ProtocolView):
         ]
         if len(parts) > 1:
             unique = {hit["id"]: hit for hit in hits}
-            hits = sorted(unique.values(), key=lambda hit: -hit["score"])[:top_k]
+            best = sorted(unique.values(), key=lambda hit: -hit["score"])
+            hits = best[: int(top_k)]  # the native search has checked it; it may be 5.0
         return {"results": [serialize.search_result(hit) for hit in hits]}
 
 

@@ -194,9 +194,9 @@ def count_allowed(collection: Collection, within: AllowedObjects) -> int:
     """Return the number of allowed objects, counted up to one more than a scan may have."""
     count_limit = compute_scan_limit(collection) + 1
     within = within.as_list or within
-    # A digest, because the parameters of a search in the past are thousands of ids.
-    parameters = sha256(repr(within.parameters).encode()).digest()
-    key = (collection, count_limit, within.sql, parameters)
+    # A digest, because a filter may have a megabyte of values.
+    condition = f"{within.sql}{within.parameters!r}".encode(errors="replace")
+    key = (collection, count_limit, sha256(condition).digest())
     count = ALLOWED_COUNT_CACHE.get(key)
     if count is None:
         [(counted,)] = fetch_all(

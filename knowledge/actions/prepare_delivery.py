@@ -131,8 +131,9 @@ def prepare_deliveries(
     source: KnowledgeSource, deliveries: Sequence[DeliveredFile]
 ) -> list[PreparedDelivery]:
     """Scan, parse and chunk new files. Opens `acting` itself to load the stored digests."""
-    for i, each in enumerate([each for each in deliveries if not each.to_fetch]):
-        refuse_infected(each.pieces, name=each.ref, sha256=each.sha256, path=f"documents.{i}")
+    for i, each in enumerate(deliveries):
+        if not each.to_fetch:
+            refuse_infected(each.pieces, name=each.ref, sha256=each.sha256, path=f"documents.{i}")
     with acting(source.account_id):
         rows = KnowledgeDocument.objects.of(source.account_id).not_removed().filter(source=source)
         existing_digests = dict(

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import re2
@@ -117,7 +117,7 @@ def evaluate_lorebook(
     return TriggerResult(
         included=included,
         triggered=ranked,
-        suppressed=evaluation.suppressed,
+        suppressed=list(evaluation.suppressed.values()),
         tokens=sum(each.tokens for each in included),
         state=evaluation.state | fired_now,
     )
@@ -128,12 +128,17 @@ class _Evaluation:
         self, messages: Sequence[str], settings: TriggerSettings, state: dict[str, int]
     ) -> None:
         self.messages, self.settings, self.state = messages, settings, state
-        self.suppressed: list[SuppressedEntry] = []
+        self.suppressed: dict[tuple[str, str], SuppressedEntry] = {}
+        self.fold = cache(str.casefold)  # once per text, because there may be thousands of keys
+
+    def _join_recent(self, depth: int) -> str:
+        return "\n".join(self.messages[-depth:] if depth else ())[-MAX_SCAN_LENGTH:]
 
     def match_conversation(self, entries: Iterable[Entry]) -> Iterator[TriggeredEntry]:
+        join_recent = cache(self._join_recent)
         for entry in entries:
             depth = self.settings.scan_depth if entry.scan_depth is None else entry.scan_depth
-            recent = "\n".join(self.messages[-depth:] if depth else ())[-MAX_SCAN_LENGTH:]
+            recent = join_recent(depth)
             if 0 < self._turns_since(entry) <= entry.sticky and self._in_scope(entry):
                 yield TriggeredEntry(entry=entry, reason="sticky")
             elif entry.constant and self._may_trigger(entry):
@@ -170,17 +175,15 @@ class _Evaluation:
         return True
 
     def _suppress(self, entry: Entry, reason: str) -> bool:
-        suppressed = SuppressedEntry(entry=entry, reason=reason)
-        if suppressed not in self.suppressed:
-            self.suppressed.append(suppressed)
+        self.suppressed.setdefault((entry.id, reason), SuppressedEntry(entry=entry, reason=reason))
         return False
 
     def _find_key(self, entry: Entry, text: str) -> str:
         """Return the matching key if the secondary keys agree."""
         try:
-            key = next((key for key in entry.keys if _matches(entry, key, text)), "")
+            key = next((key for key in entry.keys if _matches(entry, key, text, self.fold)), "")
             if key and entry.secondary_keys:
-                matches = [_matches(entry, each, text) for each in entry.secondary_keys]
+                matches = [_matches(entry, each, text, self.fold) for each in entry.secondary_keys]
                 if not LOGIC_CHECKS.get(entry.secondary_logic, any)(matches):
                     self._suppress(entry, "secondary")
                     return ""
@@ -198,11 +201,11 @@ LOGIC_CHECKS: Mapping[str, Callable[[Sequence[bool]], bool]] = {
 }
 
 
-def _matches(entry: Entry, key: str, text: str) -> bool:
+def _matches(entry: Entry, key: str, text: str, fold: Callable[[str], str]) -> bool:
     if entry.regex:
         return compile_pattern(key, case_sensitive=entry.case_sensitive).search(text) is not None
     if not entry.case_sensitive:
-        key, text = key.casefold(), text.casefold()
+        key, text = key.casefold(), fold(text)
     if not key.strip():
         return False
     if not entry.whole_words or any(_is_han(each) for each in key):

@@ -10,7 +10,6 @@ from django.db import IntegrityError, transaction
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redaction import redact_value
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import encode_canonical
@@ -19,7 +18,7 @@ from memory.actions.edges import validate_edge_ends
 from memory.actions.follow_up_jobs import index_new_entries
 from memory.actions.record_versions import lock_against_erasure, record_versions
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry
-from memory.models.entry_input import REDACTED_FIELDS, derive_entry_id
+from memory.models.entry_input import REDACTED_FIELDS, derive_entry_id, redact_field
 from memory.transfer.jsonl import InvalidLine, parse_edge, parse_entry, serialize_row
 
 Row = TypeVar("Row", MemoryEntry, MemoryEdge)
@@ -120,7 +119,7 @@ class _Block:
             raise InvalidLine(f"object: {value['object']} is nothing we know")
         entry = parse_entry(value, self.account.pk)
         for name in ("content", "slots", *REDACTED_FIELDS):
-            setattr(entry, name, redact_value(getattr(entry, name), self.account.redact))
+            setattr(entry, name, redact_field(name, getattr(entry, name), self.account.redact))
         entry.flags = detect_flags(f"{entry.title}\n{entry.content}")
         entry.created_by = entry.created_by or str(self.actor)
         return entry

@@ -52,19 +52,29 @@ def apply_retention(account_id: UUID) -> int:
         days_by_kind = MemorySettings.objects.get_or_default(account_id).forget_after
     forgotten = 0
     for kind, days in days_by_kind.items():
-        while forgotten < MAX_PER_RUN and (number := _forget_batch(account_id, kind, days)):
+        last: UUID | None = UUID(int=0)
+        while last is not None and forgotten < MAX_PER_RUN:
+            number, last = _forget_batch(account_id, kind, days, after=last)
             forgotten += number
     return forgotten
 
 
-def _forget_batch(account_id: UUID, kind: str, days: int) -> int:
+def _forget_batch(
+    account_id: UUID, kind: str, days: int, *, after: UUID
+) -> tuple[int, UUID | None]:
+    """Return how many memories were forgotten, and the last one that was read.
+
+    The next batch follows it, because a row that differs from its seal is not forgotten.
+    """
     reason = REASON.format(days=days)
     with acting(account_id), recording(account_id, SYSTEM, reason=reason) as commit:
-        rows = past_retention(account_id, kind, days).with_verify_on_read(account_id)
+        rows = past_retention(account_id, kind, days).filter(pk__gt=after)
+        rows = rows.with_verify_on_read(account_id)
         # Someone is changing a locked row, which renews its retention.
         locked = rows.order_by("pk").select_for_update(no_key=True, skip_locked=True, of=("self",))
-        batch = withhold_mismatches(account_id, list(locked[:BATCH]))
+        candidates = list(locked[:BATCH])
+        batch = withhold_mismatches(account_id, candidates)
         values = {"status": MemoryEntry.Status.FORGOTTEN}
         for entry in batch:
             update_entry(entry, MemoryVersion.Event.FORGET, values, commit)
-    return len(batch)
+    return len(batch), candidates[-1].pk if candidates else None

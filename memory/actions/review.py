@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redaction import redact_reason, redact_value
+from kmapp.accounts.redaction import redact_reason
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note
@@ -24,6 +24,7 @@ from memory.actions.record_versions import (
     wrong_status_error,
 )
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
+from memory.models.entry_input import redact_field
 
 Event = MemoryVersion.Event
 Status = MemoryEntry.Status
@@ -172,7 +173,7 @@ def redact_editable_values(account_id: UUID, values: Mapping[str, Any]) -> dict[
     """Return the editable ones of these values, redacted by the policy of the account."""
     account = Account.objects.get(pk=account_id)
     return {
-        name: redact_value(value, account.redact)
+        name: redact_field(name, value, account.redact)
         for name, value in values.items()
         if name in EDITABLE
     }

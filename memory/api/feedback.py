@@ -72,9 +72,10 @@ class Feedback(AgentView):
                 actor=self.actor,
                 reason=data.get("reason", ""),
             )
-            rated = rate_entry(decision, data["outcome"], used_in=data.get("used_in") or "")
+            # First, because it locks judgements, and the rating locks the chain before it ends.
             if data.get("query"):
                 self._judge(entry.pk, data)
+            rated = rate_entry(decision, data["outcome"], used_in=data.get("used_in") or "")
             output = serialize_as(
                 Rating,
                 rated.rating,

@@ -97,7 +97,8 @@ class Forget(AgentView):
             return self.seal(Response(output, status=202 if started.events else 200))
 
     def _forget_one(self, data: Mapping[str, Any]) -> MemoryEntry:
-        entry = get_entry(self.account, filter_forgettable(self.request.auth, data), data)
+        rows = filter_forgettable(self.request.auth, data).filter(_filter_conditions(data))
+        entry = get_entry(self.account, rows, data)
         # Locked, so that it is neither erased before the response is stored nor approved meanwhile.
         entry = lock_entry(self.account, entry.pk)
         if entry.status == MemoryEntry.Status.FORGOTTEN:

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -138,15 +138,11 @@ def _parse_cursor(cursor: str) -> Q:
         cursor_text = base64.urlsafe_b64decode(cursor.encode()).decode()
         created_at, _, last = cursor_text.rpartition(" ")
         at, pk = datetime.fromisoformat(created_at), UUID(last)
-        at.astimezone()
+        # In UTC, because the database refuses some offsets, such as +20:00.
+        at = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError) as error:
         issue = {"path": "cursor", "message": "is not a next_cursor of this list"}
         raise Invalid(
             "This cursor is not valid. Start again without a cursor.", issues=[issue]
         ) from error
-    if at.tzinfo is None:
-        raise Invalid(
-            "This cursor is not valid. Start again without a cursor.",
-            issues=[{"path": "cursor", "message": "no zone"}],
-        )
     return Q(created_at__lt=at) | Q(created_at=at, pk__lt=pk)

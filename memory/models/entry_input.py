@@ -1,6 +1,6 @@
 """Input of writes: what an entry point passes to the actions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Self
@@ -14,12 +14,25 @@ from kmapp.ledger.canonical import encode_canonical
 from memory.models.entries import MemoryEntry
 
 REDACTED_FIELDS = ("title", "raw_ref", "evidence_ref", "tags", "entities", "sources")
+# Characters of a text in these columns, or of each text of a list.
+MAX_LENGTHS: Mapping[str, int] = {"title": 500, "tags": 100, "entities": 200}
 # Fields of `NewEntry` that a memory has under the same name.
 SHARED_FIELDS = (
     *("scope", "user_id", "agent_id", "app_id", "run_id", "kind", "title", "tags", "entities"),
     *("sources", "raw_ref", "evidence_ref", "importance", "confidence", "salience"),
     *("half_life_days", "tier", "valid_from", "valid_to", "expires_at"),
 )
+
+
+def redact_field(name: str, value: Any, kinds: Collection[str]) -> Any:
+    """Return the value of a field as it is stored: redacted, and cut to the length of its column.
+
+    A text may become longer when its personal data is replaced or its characters are composed.
+    """
+    stored, limit = redact_value(value, kinds), MAX_LENGTHS.get(name)
+    if limit is None:
+        return stored
+    return stored[:limit] if isinstance(stored, str) else [text[:limit] for text in stored]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +73,7 @@ class NewEntry:
             value = getattr(self, name)
             # A tuple becomes a list, also an empty one: rows have lists.
             has_more = value or isinstance(value, tuple)
-            if has_more and (stored := redact_value(value, kinds)) != value:
+            if has_more and (stored := redact_field(name, value, kinds)) != value:
                 changes[name] = stored
         return replace(self, **changes) if changes else self
 

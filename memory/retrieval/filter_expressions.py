@@ -160,7 +160,8 @@ def _parse_time(value: Any) -> datetime:
         moment = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - in UTC, see below
     if moment is None:
         raise ValueError("must be a time, for example 2026-01-31T12:00:00Z")
-    return moment if timezone.is_aware(moment) else moment.replace(tzinfo=UTC)
+    # In UTC, because the database refuses some offsets, such as +20:00.
+    return moment.astimezone(UTC) if timezone.is_aware(moment) else moment.replace(tzinfo=UTC)
 
 
 def _parse_id(value: Any) -> UUID:

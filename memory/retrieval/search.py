@@ -41,6 +41,7 @@ DEFAULT_LIMIT = 10  # results
 # Signals from the context of a memory, not from its own text.
 CONTEXT_SIGNALS = frozenset({"context", "window", "near", "run"})
 EXTRA_CANDIDATES = 10  # additional candidates when some results have equal texts
+MAX_CACHED_VALUES = 50  # kinds and tags of a condition that is cached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +227,8 @@ def build_past_state(
 
 def build_allowed_objects(account_id: UUID, request: SearchRequest) -> AllowedObjects:
     """Return the condition on visible rows, cached because agents repeat it."""
-    if request.filters is not None or request.as_of:
+    is_long = len(request.tags) + len(request.kinds) > MAX_CACHED_VALUES
+    if request.filters is not None or request.as_of or is_long:
         return AllowedObjects.from_queryset(filter_entries(account_id, request))
     cacheable = replace(
         request, query="", limit=0, min_score=0.0, variant=DEFAULT_VARIANT, shadow=None

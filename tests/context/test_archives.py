@@ -125,6 +125,21 @@ def test_search_is_limited_to_its_conversation(agent: Agent, acme: Account) -> N
     assert agent.get(f"tool-results/{other}", conversation_id="c1")["part"] == "whole"
 
 
+def test_search_limits_the_text_in_which_it_looks_for_passages(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("context.archives.retrieval.MAX_SCANNED", 2_000)
+    monkeypatch.setattr("context.archives.retrieval.MIN_SCANNED", 500)
+    for end in "!?":
+        send(agent, LONG + end)
+    makers.settle()
+    results = agent.post("tool-results/search", {"query": "kiln degrees", "conversation_id": "c1"})
+    first, second = (hit["passage"] for hit in results["results"])
+    assert FACT in first["text"]
+    assert (second["start"], FACT in second["text"]) == (0, False)
+    assert second["end"] <= 500
+
+
 def test_list_is_paginated_and_filtered(agent: Agent) -> None:
     for number in range(5):
         send(agent, LONG + str(number), thread_id=f"t{number % 2}", tool_name=f"tool{number % 2}")
@@ -137,6 +152,17 @@ def test_list_is_paginated_and_filtered(agent: Agent) -> None:
     assert "result_full" not in first["results"][0]
     assert len(agent.get("tool-results", conversation_id="c1", thread_id="t0")["results"]) == 3
     assert len(agent.get("tool-results", conversation_id="c1", tool_name="tool1")["results"]) == 2
+
+
+def test_page_after_an_erased_result_is_not_empty(agent: Agent, acme: Account) -> None:
+    for number in range(3):
+        send(agent, LONG + str(number))
+    last = agent.get("tool-results", conversation_id="c1", limit=2)["next"]
+    with acting(acme):
+        erased = list(ToolResultArchive.objects.of(acme).filter(pk=last))
+        erase_archives(acme.pk, SYSTEM, erased, reason="")
+    refused = agent.get("tool-results", 404, conversation_id="c1", before=last)
+    assert "Start again" in refused["message"]
 
 
 @pytest.mark.usefixtures("provider")

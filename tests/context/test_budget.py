@@ -21,6 +21,7 @@ from context.reports.call_report import SECTIONS, build_report
 from kmapp.text.tokens import count
 from tests.context.builders import conversations, unpaired, words
 from tests.promises.plugin import RecordFigure
+from tests.timing import assert_linear
 
 pytestmark = pytest.mark.promise(21)
 
@@ -229,6 +230,27 @@ def test_references_contain_whole_snippets_in_one_fence(candidates: list[Snippet
     for snippet in draft.snippets:
         for citation in CITATION.findall(escape_tags(snippet.text)):
             assert citation in text
+
+
+def test_many_parts_of_a_result_are_pruned_in_linear_time() -> None:
+    def work(size: int) -> None:
+        parts = [{"type": "text", "text": f"Crate {at} is full. " * 9} for at in range(size)]
+        call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        messages: list[Message] = [
+            {"role": "user", "content": "Where?"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": parts},
+            {"role": "user", "content": "When?"},
+        ]
+        call_input = CallInput(messages=messages, window=300, reserve=0, nonce=NONCE)
+        draft = fit_into_budget(
+            call_input, AssemblyPolicy(protected_turns=1, compact=False, head=9, tail=9)
+        )
+        [pruned, *_rest, limited] = draft.decisions
+        assert (pruned["action"], pruned["results"]) == ("prune_tool_results", size)
+        assert (limited["action"], len(draft.rows)) == ("limit_turns", 1)
+
+    assert_linear(work, 1_000)
 
 
 def test_order_of_reductions() -> None:

@@ -52,3 +52,20 @@ def test_large_budget_keeps_whole_passages() -> None:
         parts, scores, "kiln", max_tokens=10_000, count=tokens.count
     )
     assert [each.passage for each in selected] == parts
+
+
+def test_sentences_of_a_long_text_are_selected_with_few_counts() -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return len(text)
+
+    text = f"{'A cup. ' * 5_000}The kiln is hot. {'A pot. ' * 2_000}"
+    whole = passages.Passage(0, len(text), text)
+    best = passage_selection.find_best_sentences(whole, {"kiln": 1.0}, 20_000, count)
+    assert text[best.start : best.end] == best.text
+    assert "A cup. The kiln is hot. A pot." in best.text
+    assert best.end == len(text)
+    assert 19_990 < len(best.text) <= 20_000
+    assert len(counted) < 40

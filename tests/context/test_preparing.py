@@ -74,6 +74,32 @@ def test_conversation_is_prepared_and_restored(agent: Agent) -> None:
     assert back["messages"] == first["messages"]
 
 
+def test_loaded_results_are_limited_in_all_their_places(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
+    first = agent.post("context/prepare", body)
+    placeholder, uuid = texts(first)[0], first["archived"][0]["uuid"]
+    body = {"messages": conversation(placeholder, placeholder), "conversation_id": "c1"}
+    monkeypatch.setattr("context.actions.prepare_messages.MAX_LOADED", 2 * len(LONG))
+    assert texts(agent.post("context/prepare", {**body, "load_uuids": [uuid]})) == [LONG, LONG]
+    monkeypatch.setattr("context.actions.prepare_messages.MAX_LOADED", 2 * len(LONG) - 1)
+    refused = agent.post("context/prepare", {**body, "load_uuids": [uuid]}, 413)
+    assert refused["error"] == "too_large"
+
+
+def test_inputs_of_calls_are_limited(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("context.actions.prepare_messages.MAX_INPUTS", 40)
+    messages = conversation("one", "two")
+    messages[3]["content"] = [{"type": "text", "text": f"{LONG}{number}"} for number in range(3)]
+    body = {"messages": messages, "conversation_id": "c1"}
+    archived = agent.post("context/prepare", body)["archived"]
+    loaded = [agent.get(f"tool-results/{each['uuid']}") for each in archived]
+    assert [each["content"] for each in loaded] == [f"{LONG}{number}" for number in range(3)]
+    inputs = [each["tool_input"] for each in loaded]
+    assert inputs == [{"query": "kiln"}, {"query": "kiln"}, None]
+
+
 def test_loaded_passages_become_placeholders_again(agent: Agent) -> None:
     body = {"messages": conversation(LONG, "short"), "conversation_id": "c1"}
     first = agent.post("context/prepare", body)

@@ -65,9 +65,22 @@ USAGES: list[dict[str, Any]] = [
     {
         "prompt_tokens": 1_000,
         "completion_tokens": 200,
+        "total_tokens": 1_200,
         "prompt_tokens_details": {"cached_tokens": 400},
+        "completion_tokens_details": {"reasoning_tokens": 100},
     },
-    {"input_tokens": 1_000, "output_tokens": 200, "cache_read_input_tokens": 400},
+    {
+        "input_tokens": 500,  # apart from those that the cache reads and stores
+        "output_tokens": 200,
+        "cache_read_input_tokens": 400,
+        "cache_creation_input_tokens": 100,
+    },
+    {
+        "input_tokens": 1_000,
+        "output_tokens": 200,
+        "input_tokens_details": {"cached_tokens": 400},
+        "cache_creation_input_tokens": None,
+    },
     {
         "gen_ai.usage.input_tokens": 1_000,
         "gen_ai.usage.output_tokens": 200,
@@ -83,12 +96,21 @@ def test_outcome_is_stored_and_priced(agent: Agent, acme: Account) -> None:
         assert agent.get(f"context/reports/{pk}")["cost"] > 0
         outcome = {"success": True, "usage": usage, "latency_ms": 900}
         report = agent.post(f"context/reports/{pk}/outcome", outcome, 200)
+        assert "warnings" not in report, usage
         assert (report["outcome"]["success"], report["outcome"]["latency_ms"]) == (True, 900)
         cost = (600 * 2 + 400 * 0.5 + 200 * 10) / 1_000_000
         assert report["cost"] == pytest.approx(cost), usage
         attributes = report["attributes"]
+        assert attributes["gen_ai.usage.input_tokens"] == 1_000, usage
         assert attributes["gen_ai.usage.output_tokens"] == 200, usage
         assert attributes["gen_ai.usage.cache_read.input_tokens"] == 400, usage
+
+
+def test_cost_of_any_outcome_can_be_stored(agent: Agent, acme: Account) -> None:
+    set_prices(acme, small={"input": 999_999})
+    outcome = {"usage": {"input_tokens": 2_000_000_000}}
+    report = agent.post(f"context/reports/{create_report(agent)}/outcome", outcome, 200)
+    assert report["cost"] == 99_999_999
 
 
 def test_rejects_invalid_outcomes(agent: Agent) -> None:

@@ -1,6 +1,7 @@
 """Stored inputs of calls: digests, deduplication, retention and erasure with a user."""
 
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from context.actions.input_deletion import delete_inputs, remove_expired_inputs
 from context.actions.settings import change_settings
+from context.archives.archive_markers import collect_markers
 from context.models import (
     ContextBody,
     ContextCitation,
@@ -247,3 +249,25 @@ def test_other_data_is_erased_with_the_last_memory(agent: Agent, two: Account) -
     assert people(two) == [{"ann", "ben"}] * len(RETAINED_MODELS)
     assert agent.erase(ids=ids[1:])["goes"]["kept_elsewhere"] >= len(RETAINED_MODELS)
     assert people(two) == [{"ben"}] * len(RETAINED_MODELS)
+
+
+def test_arguments_of_a_load_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[Any] = []
+
+    def encode(value: Any) -> str:
+        encoded.append(value)
+        return encode_json(value)
+
+    monkeypatch.setattr("context.archives.archive_markers.encode_json", encode)
+    loaded, named, result = str(uuid4()), str(uuid4()), uuid4()
+    function = {"name": "load_tool_history", "arguments": f'{{"uuid": "{loaded}"}}'}
+    calls = [{"id": "c1", "type": "function", "function": function}]
+    parts = [{"type": "text", "text": f"{number} of {named}"} for number in range(50)]
+    messages = {
+        uuid4(): {"role": "assistant", "content": None, "tool_calls": calls},
+        result: {"role": "tool", "tool_call_id": "c1", "content": parts},
+    }
+    markers = collect_markers(ACCOUNT, messages, messages)[result]
+    assert {loaded, named} <= {*markers}
+    assert len(markers) == 52
+    assert encoded == [function["arguments"]]

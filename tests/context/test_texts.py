@@ -142,6 +142,25 @@ def test_query_of_a_tool_call(value: object, expected: str) -> None:
     assert extractive.summarise_query(value) == expected
 
 
+def test_summary_of_many_turns_counts_few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return len(text)
+
+    monkeypatch.setattr(tokens, "count", count)
+    texts = [f"Question {number}: {'tea ' * 20}" for number in range(1_000)]
+    messages = [{"role": "user", "content": text} for text in texts]
+    summary = extractive.summarise_turns(messages, "en", 2_000)
+    head, left_out, *lines = summary.splitlines()
+    assert "1000" in head
+    assert f" {1_000 - len(lines)} " in left_out
+    assert lines[-1].startswith("- user: Question 999:")
+    assert len(summary) <= 2_000 < len(f"{summary}\n{lines[-1]}")
+    assert len(counted) < 15
+
+
 def test_sources_are_extracted() -> None:
     text = (
         "来源: 手册/权限.md\nSee https://example.test/a, https://example.test/a.\nSource: faq.md\n"

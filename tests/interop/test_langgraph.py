@@ -8,8 +8,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from interop import key_value_memory
+from interop import key_value_memory, protocol_view
 from interop.key_value_memory import KeyedMemory
+from interop.protocol_view import ProtocolView
 from kmapp.accounts.models import Account
 from memory.models import MemoryEntry
 from tests import makers
@@ -123,6 +124,26 @@ def test_item_put_again_after_its_expiry_is_new(agent: Client, acme: Account) ->
     results = agent.post("/store/items/search", {"namespace_prefix": ["users"]}, "application/json")
     [item] = results.json()["items"]
     assert datetime.fromisoformat(item["created_at"]) == created_again_at
+
+
+def test_search_without_a_query_reads_the_pages_that_it_needs(
+    agent: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        item = {**ITEM, "key": f"tea{number}", "value": {"text": "Tea."}}
+        assert agent.put("/store/items", item, "application/json").status_code == 204
+    post_native, paths = ProtocolView.post_native, list[str]()
+
+    def post_and_count(view: ProtocolView, path: str, *arguments: Any, **options: Any) -> Any:
+        paths.append(path)
+        return post_native(view, path, *arguments, **options)
+
+    monkeypatch.setattr(ProtocolView, "post_native", post_and_count)
+    monkeypatch.setattr(protocol_view, "PAGE", 2)
+    body = {"namespace_prefix": ["users"], "limit": 3}
+    answer = agent.post("/store/items/search", body, "application/json").json()
+    assert [each["key"] for each in answer["items"]] == ["tea4", "tea3", "tea2"]
+    assert paths == ["/v1/memory/list"] * 2
 
 
 def test_items_put_at_the_same_time_are_one_item(

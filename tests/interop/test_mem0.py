@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from interop.mem0 import memories
+from interop.mem0 import exports, memories
 from interop.mem0.owner_filters import split_by_owner
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
@@ -169,6 +169,28 @@ def test_a_page_of_owners_reads_no_other_owners(agent: Client, acme: Account) ->
 def test_filters_with_too_many_alternatives_are_refused(parts: list[Any]) -> None:
     with pytest.raises(Invalid, match=r"too many alternatives|more than 50 conditions"):
         split_by_owner({"AND": parts})
+
+
+BOTH = {"OR": [{"user_id": "ann"}, {"user_id": "bob"}]}
+
+
+def test_search_of_several_owners_accepts_a_limit_of_1_0(agent: Client, acme: Account) -> None:
+    for name in ("ann", "bob"):
+        makers.write(acme, "Tea.", user_id=name)
+    body = {"query": "tea", "filters": BOTH, "top_k": 1.0, "threshold": 0}
+    answer = agent.post("/v3/memories/search/", body, "application/json")
+    assert (answer.status_code, texts(answer.json())) == (200, ["Tea."])
+
+
+def test_limit_of_an_export_is_for_all_owners(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ann", "bob"):
+        makers.write(acme, "Tea.", "Milk.", user_id=name)
+    for number, status in ((4, 200), (3, 400)):
+        monkeypatch.setattr(exports, "MAX_EXPORTED", number)
+        answer = agent.post("/v1/exports/get/", {"filters": BOTH}, "application/json")
+        assert answer.status_code == status, answer.content
 
 
 def test_history_has_the_newest_versions(

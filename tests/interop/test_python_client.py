@@ -51,6 +51,12 @@ def test_memories_from_store_to_forget(client: Client) -> None:
     assert client.request("GET", "/v1/version")["version"]
 
 
+def test_an_update_removes_the_end_of_recall(client: Client) -> None:
+    stored = client.store("A pass.", user_id="zed", expires_at="2999-01-01T00:00:00Z")
+    changed = client.update(stored["id"], expires_at=None, title=None)
+    assert (changed["expires_at"], changed["version"]) == (None, 2)
+
+
 def test_lists_are_iterators_over_all_pages(client: Client) -> None:
     for number in range(5):
         client.store(f"Note {number}.", user_id="mira")
@@ -159,6 +165,7 @@ def test_base_url_applies_to_the_given_http_client() -> None:
         (error(503, **{"Retry-After": "Fri, 01 Jan 2100 00:00:00 GMT"}), ServerError, 1),
         (error(503, **{"Retry-After": "Sat, 01 Jan 2000 00:00:00 GMT"}), ServerError, 4),
         (error(503, **{"Retry-After": "soon"}), ServerError, 4),
+        (error(503, **{"Retry-After": "NaN"}), ServerError, 4),
         (httpx.ReadTimeout("slow"), ConnectionFailed, 4),
         (error(500), ServerError, 1),
         (httpx.Response(502, text="<html>"), ServerError, 4),

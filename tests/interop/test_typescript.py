@@ -41,6 +41,26 @@ console.log(await count(answer(503, "busy"), answer(409, "idempotency_in_flight"
 console.log(await count(answer(409, "version_conflict"), fine));
 console.log(await count(answer(429, "daily_quota", { "Retry-After": "3600" }), fine));
 console.log(await count(...[1, 2, 3, 4, 5].map(() => answer(503, "busy"))));
+
+const conflict = { error: "stale_version", message: "No.", details: { version: 3 } };
+const stale = createClient("http://kmapp.example", "km_x", {
+  fetch: async () => new Response(JSON.stringify(conflict), { status: 409 }),
+});
+const changed = stale.POST("/v1/memory/store", { body: { text: "Tea." } });
+console.log(await changed.catch((error: KmappError) => error.details.version));
+
+const abort = new AbortController();
+const busy = createClient("http://kmapp.example", "km_x", {
+  fetch: async (input) => {
+    (input as Request).signal.throwIfAborted();
+    return answer(503, "busy", { "Retry-After": "50" });
+  },
+});
+const started = Date.now();
+setTimeout(() => abort.abort(), 100);
+const stored = busy.POST("/v1/memory/store", { body: { text: "Tea." }, signal: abort.signal });
+const ending = await stored.catch((error: Error) => error.name);
+console.log(ending, Date.now() - started < 10_000);
 """
 CONSOLE = "declare const console: { log(...values: unknown[]): void };\n"
 COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
@@ -92,4 +112,6 @@ def test_example_of_the_readme_and_retries(
         "1 requests, 1 keys, error version_conflict",
         "1 requests, 1 keys, error daily_quota",
         "4 requests, 1 keys, error busy",
+        "3",
+        "AbortError true",
     ]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from knowledge.lore.triggers import Entry, TriggerResult, TriggerSettings, evaluate_lorebook
-from tests.timing import assert_linear
+from tests.timing import assert_linear, assert_ratio
 
 
 def book(*entries: Mapping[str, Any]) -> list[Entry]:
@@ -168,6 +168,25 @@ def test_patterns_take_linear_time(pattern: str) -> None:
         assert ids(run(entries, ["a" * size + "b"])) == ""
 
     assert_linear(fire, 20_000)
+
+
+def test_many_suppressed_entries_take_linear_time() -> None:
+    def suppress(size: int) -> None:
+        entries = [
+            Entry(id=str(number), content="x", constant=True, scope="other")
+            for number in range(size)
+        ]
+        assert len(run(entries, ["A dragon!"]).suppressed) == size
+
+    assert_linear(suppress, 1_000)
+
+
+def test_a_long_text_is_folded_once() -> None:
+    def scan(size: int) -> None:
+        entries = [Entry(id=str(number), content="x", keys=["龙"]) for number in range(size)]
+        assert ids(run(entries, ["茶" * 200_000])) == ""
+
+    assert_ratio(lambda: scan(1), lambda: scan(500), 60)
 
 
 def test_report_states_the_reasons() -> None:

@@ -95,6 +95,18 @@ def test_infected_file_is_refused_and_nothing_stays(
     assert makers.count(KnowledgeDocument, acme) == 2
 
 
+@pytest.mark.usefixtures("scanner")
+def test_infected_file_after_a_page_is_named_by_its_place(agent: Agent, settings: Settings) -> None:
+    settings.KNOWLEDGE_FETCH_HOSTS = ["tea.test"]
+    documents = [
+        {"ref": "page", "fetch": True, "url": "https://tea.test/"},
+        {"ref": "b.md", "text": VIRUS.decode()},
+    ]
+    body = {"source": {"name": "docs"}, "documents": documents}
+    [issue] = agent.post("knowledge/ingest", body, 400)["issues"]
+    assert issue["path"] == "documents.1"
+
+
 def test_images_of_the_editor_are_scanned(
     admin: Client, acme: Account, scanner: Clamd, settings: Settings, tmp_path: Path
 ) -> None:

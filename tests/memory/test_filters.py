@@ -1,7 +1,9 @@
 """Filters and pages of memory lists."""
 
+from base64 import urlsafe_b64encode
 from itertools import count
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
@@ -53,6 +55,7 @@ CASES: list[tuple[Any, set[str]]] = [
     ({"client_id": {"ne": "*"}}, {"tea", "Bread 100%"}),
     ({"client_id": None}, {"tea", "Bread 100%"}),
     ({"client_id": {"ne": "m"}}, {"tea", "Bread 100%"}),
+    ({"timestamp": {"gt": "2026-01-10T00:00:00+20:00", "lt": "2026-02-01"}}, {"tea"}),
     ({"expiration_date": {"lt": "2026-01-01"}}, set()),
     ({"NOT": {"expiration_date": {"lt": "2026-01-01"}}}, {"tea", "milk", "Bread 100%"}),
     ({"metadata": {"from": "farm"}}, {"milk"}),
@@ -254,3 +257,6 @@ def test_filter_narrows_an_admin_list(filled: Agent) -> None:
 def test_rejects_foreign_cursors(agent: Agent) -> None:
     for cursor in ("x", "AAAA", "MjAyNi0wMS0wMSB4", "🍵" * 20, "=" * 99):
         agent.post("memory/list", {"cursor": cursor}, 400)
+    for moment in ("2026-01-01T00:00:00+20:00", "2026-01-01T00:00:00"):
+        cursor = urlsafe_b64encode(f"{moment} {uuid4()}".encode()).decode()
+        agent.post("memory/list", {"cursor": cursor}, 200)

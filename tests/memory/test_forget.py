@@ -78,6 +78,21 @@ def test_conditions_are_combined(member: Agent, acme: Account) -> None:
     assert statuses(acme)["Key."] == "forgotten"
 
 
+def test_a_named_memory_must_match_the_conditions(member: Agent, acme: Account) -> None:
+    pk = store(member, "Tea.", user_id="ann", kind="preference", tags=["hot"], client_id="c1")
+    others: list[dict[str, Any]] = [
+        {"kinds": ["event"]},
+        {"tags": ["cold"]},
+        {"filters": {"importance": {"gte": 0.8}}},
+        {"observed_before": "2000-01-01T00:00:00Z"},
+    ]
+    for condition in others:
+        for name in ({"id": pk}, {"client_id": "c1"}):
+            member.post("memory/forget", {**name, **condition}, 404)
+    assert statuses(acme) == {"Tea.": "active"}
+    assert member.post("memory/forget", {"id": pk, "tags": ["hot"]}, 200)["status"] == "forgotten"
+
+
 def test_condition_aliases_are_accepted(member: Agent, acme: Account) -> None:
     store(member, "Tea.", user_id="ann", kind="preference", tags=["hot"])
     store(member, "Key.", user_id="ann", kind="fact")

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
@@ -131,6 +133,16 @@ def test_rating_is_recorded_and_redacted(agent: Agent, entry_id: str, acme: Acco
     assert "eve@example.test" not in last["reason"]
     assert "eve@example.test" not in makers.get(MemoryRating, acme).reason
     assert agent.get("memory/verify")["ok"]
+
+
+def test_rating_locks_judgements_before_the_chain(agent: Agent, entry_id: str) -> None:
+    """An erasure of the person does so too; in the other order, both would wait."""
+    with CaptureQueriesContext(connection) as queries:
+        rate(agent, entry_id, "positive", query="Where is the gate?")
+    statements = [each["sql"] for each in queries]
+    locks = [sql for sql in statements if "FOR NO KEY UPDATE" in sql and "memory_judgement" in sql]
+    chains = [sql for sql in statements if "pg_advisory_xact_lock" in sql]
+    assert statements.index(locks[0]) < statements.index(chains[0])
 
 
 def test_forgotten_memory_cannot_be_rated(agent: Agent, entry_id: str) -> None:

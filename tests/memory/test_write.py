@@ -134,6 +134,21 @@ def test_redaction_settings_do_not_change_the_digest(agent: Agent, acme: Account
     assert len(stored) == 64
 
 
+def test_text_that_becomes_longer_is_cut_to_its_column(agent: Agent) -> None:
+    def emails(length: int) -> str:
+        return " ".join(["a@b.co"] * (length // 7))
+
+    fields = {"title": emails(500), "tags": [emails(100)], "entities": [emails(200)]}
+    stored = agent.post("memory/store", {"text": "Tea.", "user_id": "u", **fields}, 201)
+    assert stored["title"] == ("[email] " * 71)[:500]
+    assert (len(stored["tags"][0]), len(stored["entities"][0])) == (100, 200)
+    decomposed = "\u0958" * 500  # its composed form has two characters
+    change = {"id": stored["id"], "title": decomposed, "tags": [emails(100)]}
+    changed = agent.post("memory/update", change, 200)
+    assert changed["title"] == "\u0915\u093c" * 250
+    assert len(changed["tags"][0]) == 100
+
+
 def test_digest_depends_on_the_secret_key() -> None:
     text = NewEntry(text="Lin's number is 555.")
     before = text.sha256()

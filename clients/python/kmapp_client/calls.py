@@ -64,7 +64,11 @@ def get(memory_id: str) -> Call[Json]:
 
 
 def update(memory_id: str, **changes: Any) -> Call[Json]:
-    return post("/v1/memory/update", {"id": memory_id, **changes})
+    """Return the change of a memory, with None: an `expires_at` of None removes the end of recall.
+
+    The server ignores other fields that are None.
+    """
+    return Call("POST", "/v1/memory/update", {"id": memory_id, **changes})
 
 
 def forget(memory_id: str, reason: str = "") -> Call[Json]:

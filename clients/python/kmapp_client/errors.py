@@ -96,7 +96,7 @@ def read_retry_after(headers: Mapping[str, str]) -> float:
     """Return the seconds of a Retry-After, which may be a date, or 0."""
     value = headers.get("Retry-After") or "0"
     try:
-        return max(float(value), 0.0)
+        return seconds if (seconds := float(value)) > 0 else 0.0  # also of NaN
     except ValueError:
         pass
     try:

@@ -25,6 +25,8 @@ export class KmappError extends Error {
     readonly requestId: string | null,
     /** Seconds after which the server expects another attempt, or 0. */
     readonly retryAfter: number = 0,
+    /** Facts that belong to the code, such as the present `version` of `stale_version`. */
+    readonly details: Record<string, unknown> = {},
   ) {
     super(message);
     this.name = "KmappError";
@@ -75,6 +77,7 @@ const throwErrors: Middleware = {
       (body.issues as Issue[] | undefined) ?? [],
       response.headers.get("X-Request-Id"),
       retryAfter(response),
+      (body.details as Record<string, unknown> | undefined) ?? {},
     );
   },
 };
@@ -90,10 +93,10 @@ async function fetchWithRetries(
       const response = await send(request.clone());
       const wait = retryAfter(response);
       if (isLast || wait > LONGEST_WAIT || !(await isRetried(response))) return response;
-      await pause(wait || delay(attempt));
+      await pause(wait || delay(attempt), request.signal);
     } catch (error) {
       if (isLast || request.signal.aborted) throw error;
-      await pause(delay(attempt));
+      await pause(delay(attempt), request.signal);
     }
   }
 }
@@ -117,6 +120,15 @@ function delay(attempt: number): number {
   return Math.random() * Math.min(10, 0.2 * 2 ** (attempt - 1));
 }
 
-function pause(seconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+/** Wait, but not after the caller has aborted the request: the next attempt fails at once. */
+function pause(seconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, signal.aborted ? 0 : seconds * 1000);
+    signal.addEventListener("abort", end);
+  });
 }

@@ -46,6 +46,7 @@ _INSTRUCTIONS = KeywordPatterns(
         *load_patterns("patterns_zh.toml")["instructions"],
     ]
 )
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # in decoded text, which findings quote
 _LETTERS = LATIN_LETTERS | SIMPLIFIED
 _MARKUP = {flag: KeywordPatterns(rows) for flag, rows in load_patterns("markup.toml").items()}
 _PATTERN_FLAGS = {"instructions": _INSTRUCTIONS, **_MARKUP}
@@ -74,7 +75,8 @@ def extract_excerpts(text: str, flags: Sequence[str]) -> dict[str, str]:
             spans = (folded.original(*match.span()) for match in first_matches if match[0])
             excerpts[flag] = _build_excerpt(text, next(spans, None))
         elif flag == "encoded_text":
-            excerpts[flag] = next(_decode_hidden_texts(folded.text), "")[:_EXCERPT_LENGTH]
+            decoded = next(_decode_hidden_texts(folded.text), "")
+            excerpts[flag] = _UNSTORABLE.sub("\ufffd", decoded[:_EXCERPT_LENGTH])
     return {flag: excerpt for flag, excerpt in excerpts.items() if excerpt}
 
 
