@@ -5,6 +5,7 @@ Every object is closed and every property required (an optional one accepts null
 keys, is kept and the tool is reported as not strict.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,7 @@ Schema = dict[str, Any]
 MAX_REFERENCES = 24  # on the way to a node
 MAX_DEPTH = 64  # levels of a schema, with those that references add; recursion has limits
 MAX_NODES = 20_000  # nodes of one schema, because references can multiply them
+MAX_COPIED = 200_000  # characters of the targets that replace the references of one schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,8 @@ class _Conversion:
         self.root = root
         self.obstacles: dict[str, None] = {}  # an ordered set
         self.nodes = 0
+        self.copied = 0
+        self.lengths: dict[str, int] = {}  # of targets
 
     def convert(self, schema: Any, place: _Place) -> Schema:
         if not isinstance(schema, Mapping):
@@ -113,7 +117,16 @@ class _Conversion:
             obstacle = "$ref that leads nowhere" if target is None else "$ref to itself"
             self.obstacles[obstacle] = None
             return None
-        return _overlay(target, schema)
+        return _overlay(target, schema) if self._count_copy(name, target) else {}
+
+    def _count_copy(self, name: str, target: Mapping[str, Any]) -> bool:
+        """Return whether one more reference may be replaced by its target."""
+        if name not in self.lengths:
+            self.lengths[name] = len(json.dumps(target))
+        self.copied += self.lengths[name]
+        if self.copied > MAX_COPIED:
+            self.obstacles["references that do not end"] = None
+        return self.copied <= MAX_COPIED
 
     def _find_target(self, name: str) -> Mapping[str, Any] | None:
         if not name.startswith("#/"):
@@ -141,17 +154,19 @@ class _Conversion:
             self.obstacles["allOf"] = None
             return schema
         merged: Schema = {}
+        properties: Schema = {}
+        required: dict[str, None] = {}
         own = {name: value for name, value in schema.items() if name != "allOf"}
         for part in (*resolved, own):
-            properties = {**_get_properties(merged), **_get_properties(part)}
-            required = dict.fromkeys([*_list_required(merged), *_list_required(part)])
             if "anyOf" in merged and "anyOf" in part:
                 self.obstacles["allOf"] = None
+            properties |= _get_properties(part)
+            required |= dict.fromkeys(_list_required(part))
             merged |= part
-            if "properties" in merged:
-                merged["properties"] = properties
-            if "required" in merged:
-                merged["required"] = list(required)
+        if "properties" in merged:
+            merged["properties"] = properties
+        if "required" in merged:
+            merged["required"] = list(required)
         return merged
 
     def _resolve_part(self, part: Any, place: _Place) -> Schema:

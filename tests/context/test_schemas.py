@@ -1,5 +1,6 @@
 """Strict tool schemas."""
 
+import json
 from typing import Any
 
 import pytest
@@ -221,3 +222,15 @@ def test_every_object_is_closed_and_complete(schema: dict[str, Any]) -> None:
     assert "oneOf" not in str(result.schema)
     assert "$ref" not in str(result.schema)
     assert normalise_schema(result.schema).schema == result.schema
+
+
+def test_copies_of_a_long_target_end() -> None:
+    properties = {f"p{number}": {"$ref": "#/$defs/d"} for number in range(100)}
+    definitions = {"d": {**TEXT, "description": "x" * 10_000}}
+    for schema in (
+        {**an_object(**properties), "$defs": definitions},
+        {**an_object(a={"allOf": list(properties.values())}), "$defs": definitions},
+    ):
+        result = normalise_schema(schema)
+        assert "references that do not end" in result.obstacles
+        assert len(json.dumps(result.schema)) < 300_000
