@@ -160,8 +160,12 @@ def _parse_time(value: Any) -> datetime:
         moment = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - in UTC, see below
     if moment is None:
         raise ValueError("must be a time, for example 2026-01-31T12:00:00Z")
-    # In UTC, because the database refuses some offsets, such as +20:00.
-    return moment.astimezone(UTC) if timezone.is_aware(moment) else moment.replace(tzinfo=UTC)
+    if not timezone.is_aware(moment):
+        return moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC)  # because the database refuses some offsets, such as +20:00
+    except OverflowError as error:
+        raise ValueError("must be in the years 1 to 9999") from error
 
 
 def _parse_id(value: Any) -> UUID:

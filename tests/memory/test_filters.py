@@ -119,6 +119,7 @@ def nested(depth: int) -> Any:
         ({"importance": True}, "filters.importance"),
         ({"created_at": "soon"}, "filters.created_at"),
         ({"created_at": "2026-02-31"}, "filters.created_at"),
+        ({"created_at": "0001-01-01T00:00:00+14:00"}, "filters.created_at"),
         ({"id": "x"}, "filters.id"),
         ({"OR": []}, "filters.OR"),
         ({"AND": {"kind": "fact"}}, "filters.AND"),
