@@ -1,6 +1,6 @@
 """The request of a page, and helpers for its parameters."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
@@ -66,8 +66,9 @@ def parse_cursor(text: str) -> tuple[datetime, UUID] | None:
     moment, _tilde, pk = text.partition("~")
     try:
         when = datetime.fromisoformat(moment)
-        return (when, UUID(pk)) if when.tzinfo else None
-    except ValueError:
+        # In UTC, because the database refuses some offsets, such as +20:00.
+        return (when.astimezone(UTC), UUID(pk)) if when.tzinfo else None
+    except (ValueError, OverflowError):
         return None
 
 
