@@ -63,7 +63,7 @@ NUMBERS = "[9007199254740992, -1e16, 1e999, NaN, -Infinity]"
 
 @pytest.mark.parametrize("arguments", UNDECODABLE)
 def test_arguments_that_cannot_be_stored_stay_texts(arguments: str) -> None:
-    assert m.Call(id="c1", name="look", arguments=arguments).input == arguments
+    assert m.ToolCall(id="c1", name="look", arguments=arguments).input == arguments
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_arguments_that_cannot_be_stored_stay_texts(arguments: str) -> None:
     ],
 )  # fmt: skip
 def test_arguments_are_decoded(arguments: Any, value: Any) -> None:
-    decoded = m.Call(id="c1", name="look", arguments=arguments).input
+    decoded = m.ToolCall(id="c1", name="look", arguments=arguments).input
     assert decoded == value or (value is None and isinstance(decoded, list))
 
 

@@ -62,7 +62,7 @@ def test_sentences_of_a_long_text_are_selected_with_few_counts() -> None:
         return len(text)
 
     text = f"{'A cup. ' * 5_000}The kiln is hot. {'A pot. ' * 2_000}"
-    whole = passages.Passage(0, len(text), text)
+    whole = passages.TextPassage(0, len(text), text)
     best = passage_selection.find_best_sentences(whole, {"kiln": 1.0}, 20_000, count)
     assert text[best.start : best.end] == best.text
     assert "A cup. The kiln is hot. A pot." in best.text
