@@ -17,7 +17,7 @@ from kmapp.web.views import security, sign_in
 MAIL = {"sends_mail": bool(settings.EMAIL_HOST)}
 RESET = "account_reset_password"
 
-sign_in = [
+sign_in_pages = [
     path("sign-in/", sign_in.sign_in, name="account_login"),
     path("sign-in/", sign_in.sign_in, name="account_signup"),  # nobody can sign up
     path("sign-in/second-factor/", public_page(mfa.authenticate), name="mfa_authenticate"),
@@ -82,4 +82,4 @@ own_security = [
         name="mfa_generate_recovery_codes",
     ),
 ]
-urlpatterns = [*sign_in, *confirm, *own_security]
+urlpatterns = [*sign_in_pages, *confirm, *own_security]
