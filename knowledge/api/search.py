@@ -22,7 +22,7 @@ from knowledge.api.response_types import (
     QuotedAnswer,
 )
 from knowledge.lore.evaluate import evaluate_entries, load_entries
-from knowledge.lore.triggers import TriggeredEntry, TriggerSettings
+from knowledge.lore.lorebook_evaluation import TriggeredEntry, TriggerSettings
 from knowledge.models import KnowledgeChunk, LorebookEntry
 from knowledge.retrieval.citations import CitedSpan, load_cited_text
 from knowledge.retrieval.sealed_chunks import withhold_chunks
