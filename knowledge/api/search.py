@@ -21,7 +21,7 @@ from knowledge.api.response_types import (
     LoreSnippet,
     QuotedAnswer,
 )
-from knowledge.lore.evaluate import evaluate_entries, load_entries
+from knowledge.lore.account_lorebooks import evaluate_entries, load_entries
 from knowledge.lore.lorebook_evaluation import TriggeredEntry, TriggerSettings
 from knowledge.models import KnowledgeChunk, LorebookEntry
 from knowledge.retrieval.citations import CitedSpan, load_cited_text

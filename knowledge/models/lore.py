@@ -10,7 +10,7 @@ from knowledge.models.sources import KnowledgeSource
 
 
 class LorebookEntry(SealedModel):
-    """A text of a lorebook with its triggers, which `knowledge.lore.lorebook_evaluation` describes."""
+    """A text of a lorebook with its triggers, for `knowledge.lore.lorebook_evaluation`."""
 
     class Secondary(models.TextChoices):
         AND_ANY = Logic.AND_ANY.value, _("any of them matches")

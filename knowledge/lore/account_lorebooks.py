@@ -1,4 +1,4 @@
-"""Evaluation of an account's lorebooks over a conversation. Inside `acting`."""
+"""Loading and evaluation of the lorebooks of an account. Inside `acting`."""
 
 import re
 from collections.abc import Mapping, Sequence
