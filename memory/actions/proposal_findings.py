@@ -1,6 +1,6 @@
-"""Triage of proposals: memories that they resemble, contradict or update, and their risks.
+"""Findings about proposals: memories that they resemble, contradict or update, and their risks.
 
-Findings and their evidence are stored for reviewers and decide nothing. Words are compared at once,
+The findings and their evidence are stored for reviewers and decide nothing. Words are compared at once,
 and meaning in a second triage, once the proposal has its vector.
 """
 
