@@ -1,7 +1,7 @@
 """Findings about proposals: memories that they resemble, contradict or update, and their risks.
 
-The findings and their evidence are stored for reviewers and decide nothing. Words are compared at once,
-and meaning in a second triage, once the proposal has its vector.
+The findings and their evidence are stored for reviewers and decide nothing. Words are compared at
+once, and meaning in a second triage, once the proposal has its vector.
 """
 
 from collections import Counter
