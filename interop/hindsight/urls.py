@@ -3,6 +3,7 @@
 from django.urls import path
 
 from interop.hindsight import banks, documents, memories, operations, retain
+from interop.hindsight.bank_stats import BankStats
 from interop.hindsight.reflect import Reflect
 
 BANK = "v1/default/banks/<str:bank>"
@@ -11,7 +12,7 @@ urlpatterns = [
     path("version", banks.version),
     path(BANK, banks.Bank.as_view()),
     path(f"{BANK}/profile", banks.BankProfile.as_view()),
-    path(f"{BANK}/stats", operations.BankStats.as_view()),
+    path(f"{BANK}/stats", BankStats.as_view()),
     path(f"{BANK}/operations", operations.Operations.as_view()),
     path(f"{BANK}/operations/<uuid:operation>", operations.OneOperation.as_view()),
     path(f"{BANK}/memories", retain.Retain.as_view()),
