@@ -90,7 +90,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "kmapp.web.compression.PageCompression",
+    "kmapp.web.page_compression.PageCompression",
     "kmapp.api.middleware.OptionalSlash",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
