@@ -22,7 +22,7 @@ from memory.actions.clustering_input import (
     merge_edges,
     read_groups,
 )
-from memory.actions.edges import build_derived_edge
+from memory.actions.derived_edges import build_derived_edge
 from memory.actions.entries import write_within_commit
 from memory.actions.record_versions import (
     lock_against_erasure,
