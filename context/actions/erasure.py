@@ -18,7 +18,7 @@ from context.models import (
     ContextSummary,
     ToolResultArchive,
 )
-from kmapp.accounts.personal_data import register_erase_handler
+from kmapp.accounts.erasure_registry import register_erase_handler
 from kmapp.database.erasure_locks import lock_for_erasure
 from kmapp.database.ids import get_uuid7_time
 from kmapp.database.raw_sql import fetch_all

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.personal_data import erase_copies
+from kmapp.accounts.erasure_registry import erase_copies
 from kmapp.api.models import IdempotentRequest
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
