@@ -10,12 +10,12 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.batch_nodes import ForeignNode, list_required_scopes
 from kmapp.api.permissions import require_scope
 from kmapp.api.serializers import present
 from kmapp.api.uris import object_uri
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Conflict, Invalid
-from kmapp.ledger.batch_nodes import ForeignNode, list_required_scopes
 from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.providers.active_models import active_model
 from memory.actions import review
