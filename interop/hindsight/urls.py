@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from interop.hindsight import banks, documents, memories, operations, retain
+from interop.hindsight import banks, documents, entities, memories, operations, retain
 from interop.hindsight.bank_stats import BankStats
 from interop.hindsight.reflect import Reflect
 
@@ -20,6 +20,6 @@ urlpatterns = [
     path(f"{BANK}/memories/list", memories.MemoryList.as_view()),
     path(f"{BANK}/reflect", Reflect.as_view()),
     path(f"{BANK}/documents/<path:document>", documents.Document.as_view()),
-    path(f"{BANK}/entities", documents.EntityList.as_view()),
-    path(f"{BANK}/entities/<str:entity>", documents.OneEntity.as_view()),
+    path(f"{BANK}/entities", entities.EntityList.as_view()),
+    path(f"{BANK}/entities/<str:entity>", entities.OneEntity.as_view()),
 ]
