@@ -12,10 +12,7 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from knowledge.api import serialize
 from knowledge.api.request_serializers import GetInput, KnowledgeSearchInput
-from knowledge.api.response_types import (
-    KnowledgeSearchAnswer,
-    QuotedAnswer,
-)
+from knowledge.api.response_types import KnowledgeSearchAnswer, QuotedAnswer
 from knowledge.models import KnowledgeChunk
 from knowledge.retrieval.citations import CitedSpan, load_cited_text
 from knowledge.retrieval.sealed_chunks import withhold_chunks
