@@ -30,8 +30,8 @@ from memory.actions.edges import EdgeKey
 from memory.actions.embeddings import enqueue_contexts
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
+from memory.retrieval.audiences import Audience
 from memory.retrieval.run_neighbours import load_neighbours
-from memory.retrieval.visibility import Audience
 from memory.review.similarity import compute_closeness
 from memory.topics.entity_name_matcher import build_name_matcher
 

@@ -40,7 +40,7 @@ from memory.models import (
 )
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.retrieval.agent_names import list_agent_names
-from memory.retrieval.visibility import Audience
+from memory.retrieval.audiences import Audience
 from memory.review.similarity import TextComparison, compare_texts, compute_closeness
 
 Status = MemoryEntry.Status

@@ -18,7 +18,7 @@ from memory.actions.topic_growth import GrowthResult, TopicChange, member_edges
 from memory.actions.topics import merge_topics
 from memory.models import BulkRun, MemoryEntry, Ranking
 from memory.retrieval.access_counters import count_accesses
-from memory.retrieval.visibility import Audience
+from memory.retrieval.audiences import Audience
 from tests import makers
 from tests.race import run_concurrently
 
