@@ -20,7 +20,7 @@ from kmapp.ledger.sealed_reads import withhold_mismatches
 from kmapp.providers.active_models import active_model
 from memory.actions import review
 from memory.actions.entries import WriteResult, needs_review, propose_update, write_batch
-from memory.actions.messages import MessageContext, enqueue_rewrite
+from memory.actions.extraction_requests import MessageContext, enqueue_rewrite
 from memory.actions.proposal_findings import find_similar
 from memory.actions.record_versions import lock_against_erasure, lock_entry, stale_version_error
 from memory.actions.review import Decision
